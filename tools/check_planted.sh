@@ -280,13 +280,13 @@ plant "what a refused commit dropped is counted again" \
 plant "commit point placed for required terms alone" \
     src/schedule/plan/plan.c '/^static bool plan_names/,/^}/s/if \(leaf->terms\[i\]\.type\.id != 0/if (leaf->terms[i].kind == ORR_REQUIRED \&\& leaf->terms[i].type.id != 0/'
 plant "system that was refused to go on runs again" \
-    src/schedule/tick/tick.c '/^static orr_result tick_go/,/^}/s/world->loops.iterating = 1;/world->loops.iterating = 1, pipe->phase = 0;/'
+    src/schedule/tick/tick.c '/^static orr_result tick_continue/,/^}/s/world->loops.iterating = 1;/world->loops.iterating = 1, pipe->phase = 0;/'
 plant "tables of a system seen by those after it" \
     src/store/world/access.c '/^void orri_access_leave/,/^}/s/world->hot\.tables = world->tables.list;/(void)0;/'
 plant "structure changed inside a system, where nothing would happen" \
     src/store/api/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(!orri_access_checked\(world\)\)/ORRI_EDGE_ADD)/'
 plant "events sent by callbacks lost" \
-    src/schedule/tick/tick.c 's/pipe->renewed \? tick_called_back\(pipe\) : ORR_OK/ORR_OK/'
+    src/schedule/tick/tick.c 's/pipe->replanned \? tick_callback_values\(pipe\) : ORR_OK/ORR_OK/'
 plant "section of values ends where readers change" \
     src/message/deliver/diff_values.c 's/^    diff_values_readers\(s, record, cluster\);/&\n    (void)diff_values_flush(s);/'
 plant "messages of several senders in the order of other readers" \
@@ -316,7 +316,7 @@ plant "police in full takes what another one asked for" \
 plant "writes of its own are news to a system" \
     src/schedule/tick/call.c 's/ORR_LIKELY\(!world->realtime\) \? orri_epoch_end\(world\)/ORR_LIKELY(!world->realtime) ? world->epoch - 2/'
 plant "creates_max of a system by rows ignored" \
-    src/schedule/tick/call.c '/^static uint32_t call_most/,/^}/s/if \(system->creates_max != 0 \|\| /if ((system->creates_max != 0 \&\& !system->in_units) || /'
+    src/schedule/tick/call.c '/^static uint32_t call_creates_max/,/^}/s/if \(system->creates_max != 0 \|\| /if ((system->creates_max != 0 \&\& !system->in_units) || /'
 plant "loop that a system left goes on" \
     src/schedule/tick/call.c '/^static void call_leave/,/^}/s/world->loops.era\+\+;/(void)0;/'
 plant "stale handle taken for another system" \
@@ -336,7 +336,7 @@ plant "importer goes along before everything is combined" \
 plant "reader and writer of a type taken for compatible" \
     src/schedule/plan/conflict.c 's/\(a == b \&\& \(a == ORRI_TOUCH_READS \|\| a == ORRI_TOUCH_ATOMIC\)\)/(a == ORRI_TOUCH_READS || b == ORRI_TOUCH_READS)/'
 plant "orders by chance that no plan allows" \
-    src/schedule/tick/shuffle.c 's/deck->waits\[i\] \+= orri_conflict\(deck->world, before, system\);/(void)before, (void)system;/;s/deck->waits\[later\] -=/(void)/'
+    src/schedule/tick/shuffle.c 's/deck->waits\[i\] \+= orri_conflict\(deck->pipe->world, before, system\);/(void)before, (void)system;/;s/deck->waits\[later\] -=/(void)/'
 plant "pairs of a run come from both sides" \
     src/query/pairs.c '/^orr_cross\* orr_cross_run/,/^}/s/cross->overlap = pairs == ORR_PAIRS_ONCE \&\& fine/cross->overlap = false \&\& fine/'
 plant "state begins without its presets" \
@@ -347,11 +347,11 @@ plant "one that never began is destroyed" \
 plant "hook runs a tick inside a tick" \
     src/schedule/tick/tick.c '/^orr_result orri_tick/,/^}/s/schedule->inside = pipe->world->running.in_tick = true;/(void)0;/'
 plant "what is written by id told in the next tick" \
-    src/schedule/tick/group.c 's/= changed \|\| system->everywhere \? GROUP_TELL_ALL/= changed ? GROUP_TELL_ALL/'
+    src/schedule/tick/group.c 's/= changed \|\| system->writes_by_id \? GROUP_DIFF_ALL/= changed ? GROUP_DIFF_ALL/'
 plant "time by all ticks, not by those that were timed" \
     src/schedule/report/report.c '/^size_t orr_stats_print/,/^}/s/1000\.0 \/ \(double\)stats\.timed_ticks/1000.0 \/ (double)stats.ticks/'
 plant "plan made anew by one who looks at it" \
-    src/schedule/report/report.c 's/stands \&\& orri_plan_make/orri_plan_make/'
+    src/schedule/report/report.c 's/idle \&\& orri_plan_make/orri_plan_make/'
 plant "journal of an entity has those of its index" \
     src/schedule/report/journal.c 's/entry->entity\.id != entity\.id/(uint32_t)entry->entity.id != (uint32_t)entity.id/'
 plant "journal that begins tells others" \
@@ -575,9 +575,9 @@ plant "idle workers come back to look though nobody called" \
 plant "conflicts found anew in every tick" \
     src/schedule/tick/parallel.c 's/a->found \&\& a->clusters == world->clusters.sequence/false/'
 plant "conflicts of the plan before kept for other systems" \
-    src/schedule/plan/plan.c 's/result != ORR_OK \|\| !pipe->same \|\| pipe->step_count != pipe->step_last/false/'
+    src/schedule/plan/plan.c 's/result != ORR_OK \|\| !pipe->steps_same \|\| pipe->step_count != pipe->step_count_before/false/'
 plant "pipeline: a type is written by two" \
-    src/schedule/system/type_owner.c 's/claim != NULL \&\& claim->pipe != ask->system->pipe/claim != NULL \&\& false/'
+    src/schedule/system/type_owner.c 's/owner != NULL \&\& owner->pipe != ask->system->pipe/owner != NULL \&\& false/'
 plant "pipeline: the last registered goes first where several are due" \
     src/schedule/tick/step.c 's/pipelines\[i\]->due_ns < next->due_ns/pipelines[i]->due_ns <= next->due_ns/'
 plant "pipeline: what is sent to another one's type is done at once" \
@@ -585,11 +585,11 @@ plant "pipeline: what is sent to another one's type is done at once" \
 plant "pipeline: due times summed up of rounded intervals" \
     src/schedule/system/pipeline.c 's/double ns = \(double\)count \* 1e9 \/ pipe->rate_hz;/double ns = (double)(count * pipe->interval_ns);/'
 plant "pipeline: events are not kept for one that has not ticked" \
-    src/schedule/tick/tick.c 's/^    tick_life_listen\(pipe\);/(void)0;/'
+    src/schedule/tick/tick.c 's/^    tick_life_subscribe\(pipe\);/(void)0;/'
 plant "real time: what is posted while it begins is kept for lockstep" \
     src/realtime/posted_calls.c 's/bool runs = schedule->realtime != NULL;/bool runs = false;/'
 plant "real time: events are not kept for one that has not ticked" \
-    src/schedule/tick/tick.c 's/^            tick_life_listen\(pipe\);/(void)0;/'
+    src/schedule/tick/tick.c 's/^            tick_life_subscribe\(pipe\);/(void)0;/'
 plant "pace: lets go at once" \
     src/schedule/tick/time_scale.c 's/target < more \? target : more/target/'
 plant "pace: catches up without end" \
@@ -605,7 +605,7 @@ plant "a call that comes when its crew is gone is let in" \
 plant "a call too many is taken for one that was promised" \
     src/jobs/external.c 's/\*requested = external_pending\(word\) > 0;/*requested = true;/'
 plant "missing memory for workers is said in every tick" \
-    src/schedule/tick/parallel.c 's/if \(schedule->lacks == 0\)/if (true)/'
+    src/schedule/tick/parallel.c 's/if \(schedule->workers_refused == 0\)/if (true)/'
 plant "systems that conflict by what they read and write overlap" \
     src/schedule/plan/conflict.c 's/\|\| conflict_of_values\(world, first, second\);/|| (false \&\& conflict_of_values(world, first, second));/'
 plant "transient values hashed" \
@@ -657,18 +657,18 @@ plant "published: a working set points to what was seen before" \
 plant "published: pinned values of a system's query are live" \
     src/schedule/tick/call.c '/^static bool call_refresh/,/^}/s/orri_this_thread\.view = system->pipe->driven->view;/(void)0;/'
 plant "real time: a paused world catches up" \
-    src/realtime/thread.c 's/ && \(!rt->pace\.paused \|\| pipe->due_ns <= rt->step_ns\)//'
+    src/realtime/thread.c 's/ && \(!rt->clock\.paused \|\| pipe->due_ns <= rt->step_ns\)//'
 plant "real time: the end of a pause by a system wakes nobody" \
-    src/realtime/thread.c 's/^        orri_realtime_ring\(rt\); \/\/ A system did it.*$//'
+    src/realtime/thread.c '/^void orri_realtime_clock_advance/,/^}/s/orri_realtime_wake_all\(rt\);.*$//'
 plant "real time: calls that come while the last are done" \
-    src/realtime/realtime.c 's/rt->over = true;/rt->over = false;/'
+    src/realtime/realtime.c 's/rt->posts_closed = true;/rt->posts_closed = false;/'
 plant "real time: all wait for each other in a replay" \
-    src/realtime/turn.c 's/return rt->following > 0 && /return false \&\& /' \
-    src/realtime/thread.c 's/^            \(void\)orri_turn_lost\(rt\);//'
+    src/realtime/turn.c 's/return rt->replaying > 0 && /return false \&\& /' \
+    src/realtime/thread.c 's/^            \(void\)orri_replay_abandon\(rt\);//'
 plant "real time: of a long wait a quarter of a second counts" \
-    src/realtime/thread.c 's/until == UINT64_MAX \|\| until < most \? until : most/until + 0 * most/'
+    src/realtime/thread.c 's/until == UINT64_MAX \|\| until < max \? until : max/until + 0 * max/'
 plant "real time: a clock that jumps counts in full" \
-    src/schedule/tick/time_scale.c 's/passed = passed < pace->most_ns \? passed : pace->most_ns;//'
+    src/schedule/tick/time_scale.c 's/passed = passed < clock->jump_max_ns \? passed : clock->jump_max_ns;//'
 plant "lent: who looks before it is overwritten sees anything" \
     src/realtime/turn.c 's/bool anew = !looked && /bool anew = /'
 plant "lent: rows that are switched off are lost" \
@@ -678,7 +678,7 @@ plant "lent: who needs what is there gets a block without it" \
 plant "lent: a block that two editions have is used again when one goes" \
     src/store/publish/zero_copy.c 's/share->refs == 1 && //'
 plant "lent: a group that is refused leaves blocks without values" \
-    src/realtime/turn.c 's/orri_reclaim_end\(pipe->moment->rt->publisher, result == ORR_OK\)/orri_reclaim_end(pipe->moment->rt->publisher, true)/'
+    src/realtime/turn.c 's/orri_reclaim_end\(pipe->run->rt->publisher, result == ORR_OK\)/orri_reclaim_end(pipe->run->rt->publisher, true)/'
 plant "real time: a commit takes structure only to read" \
     src/realtime/turn.c 's/orri_lock_set_structure\(pipe, ORRI_LOCK_EXCLUSIVE\);/orri_lock_set_structure(pipe, ORRI_LOCK_READ);/'
 plant "history: a commit logs no rows that leave" \
@@ -692,19 +692,19 @@ plant "real time: a commit beside systems makes clusters" \
 plant "real time: a system that keeps to its rows does not lock them" \
     src/realtime/lock_sets.c 's/lock_sets_cluster\(pipe, cluster->index, ORRI_LOCK_READ\)/true/'
 plant "real time: a commit beside systems does not lock the rows it changes" \
-    src/realtime/lock_sets.c 's/!orri_commit_scope_has\(reach, c\) \|\| lock_sets_cluster\(pipe, c, ORRI_LOCK_EXCLUSIVE\)/true/'
+    src/realtime/lock_sets.c 's/!orri_commit_scope_has\(scope, c\) \|\| lock_sets_cluster\(pipe, c, ORRI_LOCK_EXCLUSIVE\)/true/'
 plant "real time: what a commit beside systems replaces is freed under them" \
     src/store/world/commit_scope.c 's/if \(!world->realtime\) \{/if (true) {/'
 plant "real time: live types are read without a lock" \
     src/realtime/lock_sets.c 's/return touch == ORRI_TOUCH_READS \? ORRI_LOCK_READ : LOCK_SETS_NONE;/return LOCK_SETS_NONE;/'
 plant "real time: a view is pinned once and for all" \
-    src/realtime/turn.c 's/return moment->driven\.view != NULL \? /return moment->driven.view != NULL \&\& pipe->tick == 0 ? /'
+    src/realtime/turn.c 's/return run->driven\.view != NULL \? /return run->driven.view != NULL \&\& pipe->tick == 0 ? /'
 plant "real time: messages come to a system while it runs" \
     src/realtime/turn.c 's/^        orri_reader_take\(system->rights\.reader\);//'
 plant "real time: locks lack the clusters that came while they were waited for" \
     src/realtime/turn.c 's/if \(ORR_UNLIKELY\(clusters != world->clusters.sequence\)\) \{/if (false) {/'
 plant "real time: meetings that call meetings starve other pipelines" \
-    src/realtime/thread.c 's/ && \(rt->meets \|\| !\(due && pipe->moment->met < rt->meetings\)\)//'
+    src/realtime/thread.c 's/ && \(rt->sync_held \|\| !\(due && pipe->run->sync_seen < rt->sync_count\)\)//'
 plant "real time: calls that call again starve the first pipeline" \
     src/realtime/thread.c 's/^        waits = thread_due\(rt, pipe\);//'
 plant "real time: the journal is not handed what it is told" \
@@ -712,13 +712,13 @@ plant "real time: the journal is not handed what it is told" \
 plant "real time: strangers are let in while a meeting is held" \
     src/store/world/access.h 's/orri_this_thread\.world == world && orri_this_thread\.at_sync_point/world->realtime/'
 plant "real time: loops over an order that are left stay open" \
-    src/realtime/turn.c 's/loops\.era \+= moment->set\[0\]\.mode == ORRI_LOCK_EXCLUSIVE;/loops.era += 0;/'
+    src/realtime/turn.c 's/loops\.era \+= run->set\[0\]\.mode == ORRI_LOCK_EXCLUSIVE;/loops.era += 0;/'
 plant "real time: a call changes structure inside its loop" \
     src/store/world/refuse.c 's/orri_this_thread\.loops == 0 &&/true \&\&/'
 plant "real time: systems that share a pointer overlap" \
-    src/realtime/lock_sets.c 's/uint32_t numbers1\[2\] = \{system->user1,/uint32_t numbers1[2] = {0,/'
+    src/realtime/lock_sets.c 's/uint32_t numbers1\[2\] = \{system->user_lock1,/uint32_t numbers1[2] = {0,/'
 plant "real time: who waited for the screen ticks in a pause" \
-    src/realtime/thread.c 's/waited = true; \/\/ What was due may be so no more\./waited = true; thread_begin_tick(rt, pipe);/'
+    src/realtime/thread.c '/^static void thread_run_live/,/^}/s/waited = true;/waited = true; thread_begin_tick(rt, pipe);/'
 plant "real time: dts of a replay are not those recorded" \
     src/realtime/thread.c 's/rt->replay->dts\[rt->dt_at\+\+\]/pipe->interval/'
 plant "recording: blocks that an impure system wrote are not put in" \
@@ -770,7 +770,7 @@ plant "history: queues are not what they were" \
 plant "history: events that waited are gone" \
     src/message/past/past.c 's/    orri_events_restore\(world, past->events\);//'
 plant "history: real time does not leave the other future" \
-    src/schedule/tick/tick.c '/Others look at what follows/,/return;/s/hears\(world\);/(void)0;/'
+    src/schedule/tick/tick.c '/ORR_ASSERT\(!ended\);/,/return;/s/hook\(world\);/(void)0;/'
 plant "history: nobody meets for the window" \
     src/realtime/thread.c 's/rt->world->tick_hooks.sync_wanted\(rt->world\)/false/'
 plant "history: a meeting does not move the window" \
@@ -782,35 +782,35 @@ plant "history: of older ticks those with a number are kept" \
 plant "history: the window meets at every tick" \
     src/history/retention.c 's/% interval == 0/% interval < interval/'
 plant "ahead: who waited aside begins a tick while a meeting is held" \
-    src/realtime/thread.c 's/\(rt->meets \|\| /(false || /'
+    src/realtime/thread.c 's/\(rt->sync_held \|\| /(false || /'
 plant "ahead: ticks at a meeting take turns of the replay" \
-    src/realtime/turn.c 's/orri_follows\(pipe\) \&\& !rt->ahead\) \{/orri_follows(pipe)) {/'
+    src/realtime/turn.c 's/orri_pipeline_replays\(pipe\) \&\& !rt->fast_forwards\) \{/orri_pipeline_replays(pipe)) {/'
 plant "ahead: ticks at a meeting are recorded as turns" \
-    src/realtime/turn.c 's/if \(!rt->ahead\) \{/if (true) {/'
+    src/realtime/turn.c 's/if \(!rt->fast_forwards\) \{/if (true) {/'
 plant "back: a spectator stands until the time it saw comes again" \
     src/history/schedule_past.c 's/if \(!pipe->spectator \|\| due > past->time_ns\) \{/if (!pipe->spectator) {/'
 plant "back: pipelines are due when they were due before" \
     src/history/schedule_past.c 's/pipe->due_ns = known \? was\.due_ns : /pipe->due_ns = known ? due : /'
 plant "back: the clock stays where it was" \
-    src/realtime/history_detach.c 's/rt->pace\.time_ns = rt->ended_ns = /rt->ended_ns = /'
+    src/realtime/history_detach.c 's/rt->clock\.time_ns = rt->ended_ns = /rt->ended_ns = /'
 plant "ahead: spectators tick, too" \
     src/realtime/fast_forward.c 's/!pipe->spectator \&\& pipe->due_ns < next/pipe->due_ns < next/'
 plant "ahead: plans are not made anew on the way" \
     src/realtime/fast_forward.c 's/\(wanted \|\| orri_realtime_stale\(rt\)\)/wanted/'
 plant "ahead: the clock stays where it was" \
-    src/realtime/fast_forward.c 's/    orri_history_detach_time_scale\(rt\);//'
+    src/realtime/fast_forward.c 's/    orri_realtime_clock_restart\(rt\);//'
 plant "ahead: it begins with another time than its replay" \
-    src/realtime/fast_forward.c 's/rt->schedule->time_ns = orri_history_detach_time\(rt->schedule\);/(void)0;/'
+    src/realtime/fast_forward.c 's/rt->schedule->time_ns = orri_realtime_time_remembered\(rt->schedule\);/(void)0;/'
 plant "ahead: what is left half done does not end the run" \
     src/realtime/fast_forward.c 's/orri_realtime_fail\(rt, result\);/(void)0;/'
 plant "ahead: the end of a run waits for itself" \
     src/realtime/realtime.c 's/if \(rt->running == 0\) \{/if (false) {/'
 plant "ahead: ids that were set aside stay so" \
-    src/realtime/fast_forward.c 's/    orri_realtime_unhold\(rt\);//'
+    src/realtime/fast_forward.c 's/    orri_realtime_release_ids\(rt\);//'
 plant "ahead: spectators are late by what was gone ahead" \
-    src/realtime/fast_forward.c 's/orri_pipeline_anew\(pipe\);/(void)0;/'
+    src/realtime/fast_forward.c 's/orri_pipeline_clock_restart\(pipe\);/(void)0;/'
 plant "ahead: a thread that starts late takes up a tick of the meeting" \
-    src/realtime/thread.c 's/if \(pipe->moment->resumes\) \{/if (pipe->stage != ORRI_STAGE_DONE) {/'
+    src/realtime/thread.c 's/if \(pipe->run->resumes\) \{/if (pipe->stage != ORRI_STAGE_DONE) {/'
 plant "history: a replay has a budget of its own" \
     src/realtime/realtime_log.c '/^bool orri_replay_budget/,/^}/s/if \(rt == NULL \|\| /if (true || rt == NULL || /'
 plant "history: a window that is switched off leaves a tick" \
@@ -828,7 +828,7 @@ plant "desync: who posted a function is not named" \
 plant "desync: the first instance stands for all" \
     src/replay/world_diff.c 's/count = \*a\.counts < \*b\.counts \? \*a\.counts : \*b\.counts;/count = 1;/'
 plant "recording: goes on though memory was refused" \
-    src/realtime/realtime_log.c '/^void orri_realtime_log_lacks/,/^}/s/rt->record->refused = true;/(void)0;/'
+    src/realtime/realtime_log.c '/^void orri_realtime_log_check_memory/,/^}/s/rt->record->refused = true;/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
 

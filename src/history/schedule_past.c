@@ -14,7 +14,7 @@ typedef struct schedule_past_system {
     uint64_t tick_first, since;
     uint32_t state1, exports1; // Offset in `bytes`, plus 1. 0: it had none yet.
     // As in orri_system.
-    bool created, started, removed, self_on, group_on, met_create, met_start;
+    bool created, started, removed, self_on, group_on, create_called, start_called;
 } schedule_past_system;
 
 typedef struct schedule_past_pipe {
@@ -81,8 +81,8 @@ static bool schedule_past_take_system(orri_env* env, orri_schedule_past* past,
                                 .removed = system->removed,
                                 .self_on = system->self_on,
                                 .group_on = system->group_on,
-                                .met_create = system->met_create,
-                                .met_start = system->met_start};
+                                .create_called = system->create_called,
+                                .start_called = system->start_called};
     if (!schedule_past_keep(env, past, &system->state, &was.state1) ||
         !schedule_past_keep(env, past, &system->exports, &was.exports1)) {
         return false;
@@ -109,12 +109,12 @@ static bool schedule_past_take(orr_world* world, orri_schedule_past* past)
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         const orri_pipeline* pipe = schedule->pipelines[i];
         if (!pipe->spectator) {
-            past->pipes[past->pipe_count++] = (schedule_past_pipe){pipe->name_hash, pipe->start_ns,
-                                                                   pipe->ran,       pipe->due_ns,
-                                                                   pipe->tick,      pipe->renewed};
+            past->pipes[past->pipe_count++] =
+                (schedule_past_pipe){pipe->name_hash, pipe->start_ns, pipe->ran,
+                                     pipe->due_ns,    pipe->tick,     pipe->replanned};
         }
     }
-    past->time_ns = orri_history_detach_time(schedule);
+    past->time_ns = orri_realtime_time_remembered(schedule);
     past->passed_ns = schedule->passed_ns;
     past->stale = schedule->stale;
     return true;
@@ -375,15 +375,15 @@ static bool schedule_past_put_system(const orri_schedule_past* past,
     system->created = was->created;
     system->started = was->started;
     system->removed = was->removed;
-    system->met_create = was->met_create;
-    system->met_start = was->met_start;
+    system->create_called = was->create_called;
+    system->start_called = was->start_called;
     __atomic_store_n(&system->self_on, was->self_on, __ATOMIC_RELAXED);
     __atomic_store_n(&system->group_on, was->group_on, __ATOMIC_RELAXED);
     system->wanted = wanted;
     schedule_past_put_keep(past, &system->state, was->state1);
     schedule_past_put_keep(past, &system->exports, was->exports1);
-    if (system->exports_shown != NULL) {
-        memcpy(system->exports_shown, system->exports.data, system->exports.type->info.size);
+    if (system->exports_published != NULL) {
+        memcpy(system->exports_published, system->exports.data, system->exports.type->info.size);
     }
     return differs;
 }
@@ -415,7 +415,7 @@ static void schedule_past_put_pipes(struct orri_schedule* schedule, const orri_s
         uint64_t due = pipe->due_ns;
         if (!pipe->spectator) {
             pipe->tick = was.tick;
-            pipe->renewed = was.renewed;
+            pipe->replanned = was.renewed;
         }
         // A spectator that is due after the restored time would stand still until then: restart it.
         if (!pipe->spectator || due > past->time_ns) {
@@ -440,7 +440,7 @@ static void schedule_past_put_clocks(struct orri_schedule* schedule, const orri_
     schedule->passed_ns = past->passed_ns;
     schedule_past_put_pipes(schedule, past);
     if (rt != NULL) {
-        orri_history_detach_time_scale(rt);
+        orri_realtime_clock_restart(rt);
         orri_realtime_unlock(rt);
     }
 }
@@ -518,8 +518,8 @@ void orri_schedule_restore(orr_world* world, const orri_schedule_past* past)
     schedule->stale |= differs;
     schedule->switched |= differs;
     schedule_past_put_clocks(schedule, past);
-    if (schedule->tape != NULL) { // A recording compares hashes as of the end of a tick.
-        schedule->tape->first_ns = schedule->pipelines[0]->due_ns;
+    if (schedule->lockstep_log != NULL) { // A recording compares hashes as of the end of a tick.
+        schedule->lockstep_log->first_ns = schedule->pipelines[0]->due_ns;
     }
     schedule_past_put_changes(world, past);
 }

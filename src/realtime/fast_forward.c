@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Ticks that run at a meeting of real time: the world goes ahead, on the clock of lockstep. Whoever holds the meeting does for each pipeline what that one's
-// thread would, one after the other, in the order of lockstep: earliest due first. No clock is looked at, so that a replay, which comes to the same call at
-// the same meeting, runs the same ticks: no turns are recorded for them. Spectators stand; they hear of all of it afterwards.
+// Fast-forward: ticks that run at a sync point, on the clock of lockstep. The first pipeline does
+// for each pipeline what that one's thread would do, one after the other, in the order of lockstep:
+// earliest due first. No clock is read, so a replay, which reaches the same call at the same sync
+// point, runs the same ticks; no turns are recorded for them. Spectators stand still, and are
+// notified of all changes afterwards.
 #include "realtime/realtime.h"
 
+// The pipeline that ticks next; never a spectator.
 static orri_pipeline* fast_forward_next(const struct orri_schedule* schedule)
 {
     orri_pipeline* next = schedule->pipelines[0];
@@ -14,39 +17,40 @@ static orri_pipeline* fast_forward_next(const struct orri_schedule* schedule)
     return next;
 }
 
-// From a call at a meeting to where ticks run, with the floor free; and back.
+// From a call at a sync point to where ticks run, with the turn free; and back.
 static void fast_forward_leave(orri_realtime* rt)
 {
     orri_schema_freeze(&rt->world->schema);
     rt->schedule->inside = true;
-    rt->ahead = true;
+    rt->fast_forwards = true;
     orri_turn_leave(rt->schedule->pipelines[0]);
 }
 
 static void fast_forward_return(orri_realtime* rt)
 {
     orri_turn_enter_between(rt->schedule->pipelines[0]);
-    rt->ahead = false;
+    rt->fast_forwards = false;
     orri_this_thread.at_sync_point = true;
     rt->schedule->inside = false;
-    orri_realtime_unhold(rt);
-    orri_command_buffers_use(rt->world, rt->schedule->pipelines[0]->moment->command_buffers);
+    orri_realtime_release_ids(rt);
+    orri_command_buffers_use(rt->world, rt->schedule->pipelines[0]->run->command_buffers);
     orri_schema_thaw(&rt->world->schema);
 }
 
+// Runs one tick in a turn of its pipeline.
 static orr_result fast_forward_tick(orri_realtime* rt, orri_pipeline* pipe)
 {
     uint64_t before = pipe->tick;
     orri_turn_enter_between(pipe);
     orr_result result = orri_tick(pipe, pipe->interval);
-    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->driven.copied;
+    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->run->driven.copied;
     orri_turn_release(pipe);
-    if (open) { // As in any tick: it goes on when there is memory, in the next run.
-        orri_realtime_log_refused(rt, pipe);
+    if (open) { // As any half-done tick: it continues in the next run.
+        orri_realtime_log_stop(rt, pipe);
         orri_realtime_fail(rt, result);
     } else if (pipe->tick != before) {
         orri_realtime_lock(rt);
-        pipe->moment->stats.ticks++;
+        pipe->run->stats.ticks++;
         orri_pipeline_ticked(pipe);
         rt->ended_ns = rt->schedule->time_ns;
         orri_realtime_unlock(rt);
@@ -55,14 +59,15 @@ static orr_result fast_forward_tick(orri_realtime* rt, orri_pipeline* pipe)
     return result;
 }
 
-// After a tick, where the run would have met: for what is remembered, and for plans that have to be made anew.
-static orr_result fast_forward_meet(orri_realtime* rt, bool wanted)
+// After a tick, where the run would have had a sync point: for history, and for plans that must be
+// made again.
+static orr_result fast_forward_sync(orri_realtime* rt, bool wanted)
 {
     fast_forward_return(rt);
     if (wanted) {
         rt->world->tick_hooks.synced(rt->world);
     }
-    orr_result result = orri_realtime_stale(rt) ? orri_realtime_ready(rt) : ORR_OK;
+    orr_result result = orri_realtime_stale(rt) ? orri_realtime_refresh(rt) : ORR_OK;
     fast_forward_leave(rt);
     return result;
 }
@@ -70,7 +75,7 @@ static orr_result fast_forward_meet(orri_realtime* rt, bool wanted)
 static orr_result fast_forward_run(orri_realtime* rt, uint64_t tick)
 {
     orr_world* world = rt->world;
-    orr_result result = orri_realtime_ready(rt); // What calls changed.
+    orr_result result = orri_realtime_refresh(rt); // For what calls changed.
     fast_forward_leave(rt);
     while (result == ORR_OK && world->tick < tick) {
         orri_pipeline* pipe = fast_forward_next(rt->schedule);
@@ -78,22 +83,22 @@ static orr_result fast_forward_run(orri_realtime* rt, uint64_t tick)
         bool wanted = pipe->index == 0 && world->tick_hooks.sync_wanted != NULL &&
                       world->tick_hooks.sync_wanted(world);
         if (result == ORR_OK && (wanted || orri_realtime_stale(rt))) {
-            result = fast_forward_meet(rt, wanted);
+            result = fast_forward_sync(rt, wanted);
         }
     }
     fast_forward_return(rt);
     return result;
 }
 
-// Spectators with a rate would be late by all that was gone ahead.
+// Clocks after a fast-forward. Spectators with a rate would be late by all of it.
 static void fast_forward_clocks(orri_realtime* rt)
 {
     orri_realtime_lock(rt);
-    orri_history_detach_time_scale(rt);
+    orri_realtime_clock_restart(rt);
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         orri_pipeline* pipe = rt->schedule->pipelines[i];
         if (pipe->spectator && pipe->due_ns < rt->schedule->time_ns) {
-            orri_pipeline_anew(pipe);
+            orri_pipeline_clock_restart(pipe);
         }
     }
     orri_realtime_unlock(rt);
@@ -103,17 +108,18 @@ orr_result orri_realtime_fast_forward(orr_world* world, uint64_t tick)
 {
     orri_realtime* rt = world->schedule->realtime;
     orri_pipeline* first = rt->schedule->pipelines[0];
-    bool over = !world->realtime; // It is a call that was left when the run ended.
+    bool over = !world->realtime; // A call that was left when the run ended.
     if (over) {
         orri_realtime_open(rt, false);
         orri_turn_enter_between(first);
     }
-    rt->schedule->time_ns = orri_history_detach_time(rt->schedule); // In a replay the same.
+    // The same in a replay.
+    rt->schedule->time_ns = orri_realtime_time_remembered(rt->schedule);
     orr_result result = fast_forward_run(rt, tick);
     fast_forward_clocks(rt);
     if (over) {
-        orri_schedule_leave(
-            world); // What was shown is gone again, and what is new to whom is as in lockstep.
+        // Frees what was published; `since` is as in lockstep again.
+        orri_schedule_leave(world);
         orri_turn_leave(first);
         orri_realtime_open(rt, true);
         orri_command_buffers_use(world, NULL);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What is remembered of a world while it runs in real time. Blocks that memories share with the world are counted on the floor, and systems write without
-// it: so what a group may write is parted from memories before it runs. And before the world goes back, what others were shown of the future that it leaves goes.
+// Snapshots of history while a world runs in real time. Blocks shared between the world and
+// snapshots are counted in turns, and systems write outside turns: so blocks that a group may write
+// are detached from snapshots before it runs. And before the world travels back, everything
+// published of the abandoned timeline is freed.
 #include "realtime/realtime.h"
 #include "store/cow/share.h"
 #include "store/pool/pool.h"
 
-// ---- before systems write ------------------------------------------------------------------------------------------------
+// ---- before systems write -----------------------------------------------------------------------
 
-// True when systems of the group may write values of the type there; NULL: they are pinned, and lie together.
+// True when systems of the group may write values of the type in the cluster; NULL: pinned values,
+// which lie together.
 static bool history_detach_writes(const orri_pipeline* pipe, uint32_t first, uint32_t point,
                                   uint32_t index, const orri_cluster* cluster)
 {
@@ -19,7 +22,7 @@ static bool history_detach_writes(const orri_pipeline* pipe, uint32_t first, uin
         if (touch == ORRI_TOUCH_NONE || touch == ORRI_TOUCH_READS) {
             continue;
         }
-        if (any || cluster == NULL || !system->by_rows || system->kept ||
+        if (any || cluster == NULL || !system->by_rows || system->ordered ||
             orri_entries_find(system->query, cluster) != UINT32_MAX) {
             return true;
         }
@@ -27,16 +30,17 @@ static bool history_detach_writes(const orri_pipeline* pipe, uint32_t first, uin
     return false;
 }
 
-static bool history_detach_held(const orri_chunk* chunk, uint32_t column)
+// True when a snapshot of history shares the block.
+static bool history_detach_shared(const orri_chunk* chunk, uint32_t column)
 {
     const orri_share* share = chunk->share_count > 0 ? chunk->columns[column].share : NULL;
     return share != NULL && share->kind == ORRI_SHARE_HISTORY;
 }
 
-static bool history_detach_any_held(const orri_cluster* cluster, uint32_t column)
+static bool history_detach_any_shared(const orri_cluster* cluster, uint32_t column)
 {
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
-        if (history_detach_held(cluster->chunks[i], column)) {
+        if (history_detach_shared(cluster->chunks[i], column)) {
             return true;
         }
     }
@@ -53,11 +57,11 @@ void orri_history_detach_group(const orri_pipeline* pipe, uint32_t first, uint32
          cluster = cluster->next) {
         for (uint32_t c = 0; c < cluster->type_count; c++) {
             uint32_t index = orri_type_index(world, cluster->types[c]);
-            bool parts = history_detach_any_held(cluster, c) &&
+            bool parts = history_detach_any_shared(cluster, c) &&
                          history_detach_writes(pipe, first, point, index, cluster);
             for (uint32_t i = 0; parts && i < cluster->chunk_count; i++) {
-                if (history_detach_held(cluster->chunks[i],
-                                        c)) { // A memory that gets no copy is lost.
+                // A snapshot that gets no copy is lost.
+                if (history_detach_shared(cluster->chunks[i], c)) {
                     (void)orri_share_detach_column(world, cluster->chunks[i], c);
                 }
             }
@@ -75,12 +79,12 @@ void orri_history_detach_group(const orri_pipeline* pipe, uint32_t first, uint32
     }
 }
 
-// ---- what a system has not seen ------------------------------------------------------------------------------------------
+// ---- changes that a system has not seen ---------------------------------------------------------
 
 uint64_t orri_history_detach_since(const orri_system* system)
 {
-    const orri_moment* moment = system->pipe->moment;
-    const orri_view* view = moment != NULL ? moment->driven.view : NULL;
+    const orri_pipeline_run* run = system->pipe->run;
+    const orri_view* view = run != NULL ? run->driven.view : NULL;
     const orr_query* query = system->query;
     uint64_t since = system->since;
     if (view == NULL || query == NULL || !query->has_changed || since == 0) {
@@ -102,8 +106,10 @@ static void history_detach_sinces(const orri_realtime* rt)
     }
 }
 
-// ---- before the world goes back --------------------------------------------------------------------------------------------
+// ---- travelling back ----------------------------------------------------------------------------
 
+// Frees views and publications of the timeline that is left; makes `since` of each system as
+// lockstep needs it. The next orri_realtime_refresh() publishes again.
 void orri_schedule_leave(orr_world* world)
 {
     orri_realtime* rt = world->schedule != NULL ? world->schedule->realtime : NULL;
@@ -112,31 +118,31 @@ void orri_schedule_leave(orr_world* world)
     }
     history_detach_sinces(rt);
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
-        orri_moment* moment = rt->schedule->pipelines[i]->moment;
-        if (moment->driven.view != NULL) {
-            orri_view_destroy(moment->driven.view);
-            moment->driven.view = NULL;
+        orri_pipeline_run* run = rt->schedule->pipelines[i]->run;
+        if (run->driven.view != NULL) {
+            orri_view_destroy(run->driven.view);
+            run->driven.view = NULL;
         }
     }
     orri_publisher_destroy(rt->publisher);
     rt->publisher = NULL;
 }
 
-uint64_t orri_history_detach_time(const struct orri_schedule* schedule)
+uint64_t orri_realtime_time_remembered(const struct orri_schedule* schedule)
 {
     const orri_realtime* rt = schedule->realtime;
     return rt != NULL && rt->replay == NULL ? rt->ended_ns : schedule->time_ns;
 }
 
-// Steps that a paused world was told to do are those that come now.
-void orri_history_detach_time_scale(orri_realtime* rt)
+// Single steps that a paused world has left are the ticks that come now.
+void orri_realtime_clock_restart(orri_realtime* rt)
 {
     const struct orri_schedule* schedule = rt->schedule;
-    orri_pipeline_thread_look(rt);
-    rt->pace.time_ns = rt->ended_ns = schedule->time_ns;
+    orri_realtime_clock_advance(rt);
+    rt->clock.time_ns = rt->ended_ns = schedule->time_ns;
     rt->step_ns = rt->steps > 0 ? orri_pipeline_due(schedule->pipelines[0], rt->steps - 1) : 0;
     rt->travels++;
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
-        schedule->pipelines[i]->moment->began_ns = schedule->time_ns;
+        schedule->pipelines[i]->run->began_ns = schedule->time_ns;
     }
 }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Which locks a group of systems takes in real time: structure, and the values of locked types, by cluster.
+// Which locks a group of systems or a commit takes in real time: on structure, on rows by cluster,
+// on the values of locked types by cluster, and on things outside the world.
 #include "realtime/realtime.h"
 #include <stdlib.h>
 
-#define LOCK_SETS_PLANNED \
-    0x80000000u // Of a plan's grants in the trace: with the type's index. No resource of the table.
-#define LOCK_SETS_NONE     UINT32_MAX
-#define LOCK_SETS_CLUSTERS 64u // Up to which clusters are locked one by one.
+// In the lock trace: a grant of the plan, with the type's index. Not a resource of the lock table.
+#define LOCK_SETS_PLANNED 0x80000000u
+#define LOCK_SETS_NONE    UINT32_MAX // No lock.
+// A group of own-row systems locks up to so many clusters one by one.
+#define LOCK_SETS_CLUSTERS 64u
 
-// ---- what a system wants ------------------------------------------------------------------------------------------------
+// ---- what a system needs ------------------------------------------------------------------------
 
-// Direct systems read, or write with nobody else; indirect ones only change, when they have run.
+// The lock mode of a system on the values of a type. Direct systems read, or write exclusively.
+// Indirect systems only change values when they have run: inclusive until then.
 static uint32_t lock_sets_mode(const orr_world* world, const orri_system* system,
                                uint32_t type_index, bool* any)
 {
@@ -26,7 +29,7 @@ static uint32_t lock_sets_mode(const orr_world* world, const orri_system* system
     return touch == ORRI_TOUCH_READS ? ORRI_LOCK_READ : LOCK_SETS_NONE;
 }
 
-// True when it changes who refers to whom.
+// True when the system sends changes of types with indexed fields: the reference index changes.
 static bool lock_sets_links(const orr_world* world, const orri_system* system)
 {
     for (uint32_t i = 0; system->sends_changes && i < world->schema.type_count; i++) {
@@ -38,21 +41,23 @@ static bool lock_sets_links(const orr_world* world, const orri_system* system)
     return false;
 }
 
-// What makes strings, brings an order up to date or changes who refers to whom is done with nobody beside it.
-static bool lock_sets_alone(const orr_world* world, const orri_system* system)
+// Systems that make strings, update an order or change references hold structure exclusively.
+static bool lock_sets_exclusive(const orr_world* world, const orri_system* system)
 {
     return system->guard.owns || system->desc.alone ||
            (system->query != NULL && system->query->order != NULL) ||
            lock_sets_links(world, system);
 }
 
-static uint32_t lock_sets_more(uint32_t mode, uint32_t other)
+// The stronger of two modes.
+static uint32_t lock_sets_stronger(uint32_t mode, uint32_t other)
 {
     return mode == LOCK_SETS_NONE || (other != LOCK_SETS_NONE && other > mode) ? other : mode;
 }
 
-// ---- resources ------------------------------------------------------------------------------------------------------------
+// ---- resources ----------------------------------------------------------------------------------
 
+// The resource of a number plus 1; made if there is none. LOCK_SETS_NONE: memory is refused.
 static uint32_t lock_sets_resource(orri_realtime* rt, uint32_t* number1)
 {
     uint32_t first;
@@ -65,20 +70,22 @@ static uint32_t lock_sets_resource(orri_realtime* rt, uint32_t* number1)
     return *number1 - 1;
 }
 
-static bool lock_sets_push(orri_moment* moment, uint32_t resource, uint32_t mode)
+// Adds a lock to the set. LOCK_SETS_NONE as resource reports refused memory.
+static bool lock_sets_push(orri_pipeline_run* run, uint32_t resource, uint32_t mode)
 {
-    orri_env* env = &moment->rt->world->env;
-    if (resource == LOCK_SETS_NONE || !ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &moment->set,
-                                                    &moment->set_capacity, moment->set_count + 1)) {
+    orri_env* env = &run->rt->world->env;
+    if (resource == LOCK_SETS_NONE ||
+        !ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &run->set, &run->set_capacity, run->set_count + 1)) {
         (void)orri_refuse_memory(env, "taking locks");
         return false;
     }
-    moment->set[moment->set_count++] = (orri_lock){resource, mode};
+    run->set[run->set_count++] = (orri_lock){resource, mode};
     return true;
 }
 
-// ---- sets -------------------------------------------------------------------------------------------------------------------
+// ---- sets ---------------------------------------------------------------------------------------
 
+// The mode that the systems of a group need on a type in a cluster; cluster NULL: pinned values.
 static uint32_t lock_sets_of_cluster(const orri_pipeline* pipe, uint32_t first, uint32_t point,
                                      uint32_t type_index, const orri_cluster* cluster)
 {
@@ -86,47 +93,48 @@ static uint32_t lock_sets_of_cluster(const orri_pipeline* pipe, uint32_t first, 
     for (uint32_t i = first; i < point; i++) {
         const orri_system* system = pipe->steps[i].system;
         bool any;
-        uint32_t more = lock_sets_mode(pipe->world, system, type_index, &any);
-        if (more != LOCK_SETS_NONE &&
+        uint32_t other = lock_sets_mode(pipe->world, system, type_index, &any);
+        if (other != LOCK_SETS_NONE &&
             (cluster == NULL || any || orri_entries_find(system->query, cluster) != UINT32_MAX)) {
-            mode = lock_sets_more(mode, more);
+            mode = lock_sets_stronger(mode, other);
         }
     }
     return mode;
 }
 
+// Adds the locks of a locked type: one for pinned values, else one for each cluster that a system
+// may touch.
 static bool lock_sets_type(orri_pipeline* pipe, uint32_t first, uint32_t point, uint32_t type_index)
 {
-    orri_moment* moment = pipe->moment;
-    orri_realtime* rt = moment->rt;
+    orri_pipeline_run* run = pipe->run;
+    orri_realtime* rt = run->rt;
     orr_world* world = pipe->world;
-    orri_live* live = &rt->lives[type_index];
+    orri_type_locks* locks = &rt->type_locks[type_index];
     if (orri_type_pinned(world->schema.types[type_index])) {
         uint32_t mode = lock_sets_of_cluster(pipe, first, point, type_index, NULL);
         return mode == LOCK_SETS_NONE ||
-               lock_sets_push(moment, lock_sets_resource(rt, &live->whole1), mode);
+               lock_sets_push(run, lock_sets_resource(rt, &locks->whole1), mode);
     }
     if (type_index >= world->tables.capacity) {
         return true;
     }
     const orri_table* table = (const orri_table*)(const void*)world->tables.list[type_index];
     if (table == &orri_table_none) {
-        return true; // Nobody has it.
+        return true; // No entity has the type.
     }
-    uint32_t before = live->cluster_capacity;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &live->clusters1, &live->cluster_capacity,
+    uint32_t before = locks->cluster_capacity;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &locks->clusters1, &locks->cluster_capacity,
                       world->clusters.slot_count)) {
-        return lock_sets_push(moment, LOCK_SETS_NONE, 0);
+        return lock_sets_push(run, LOCK_SETS_NONE, 0);
     }
-    for (uint32_t c = before; c < live->cluster_capacity; c++) {
-        live->clusters1[c] = 0;
+    for (uint32_t c = before; c < locks->cluster_capacity; c++) {
+        locks->clusters1[c] = 0;
     }
     for (uint32_t c = 0; c < table->cluster_count; c++) {
         const orri_cluster* cluster = table->clusters[c].cluster;
         uint32_t mode = lock_sets_of_cluster(pipe, first, point, type_index, cluster);
         if (mode != LOCK_SETS_NONE &&
-            !lock_sets_push(moment, lock_sets_resource(rt, &live->clusters1[cluster->index]),
-                            mode)) {
+            !lock_sets_push(run, lock_sets_resource(rt, &locks->clusters1[cluster->index]), mode)) {
             return false;
         }
     }
@@ -139,91 +147,93 @@ static int lock_sets_compare(const void* a, const void* b)
     return (x->resource > y->resource) - (x->resource < y->resource);
 }
 
-// By number: mostly they are made, and so come, in that order.
-static void lock_sets_sort(orri_moment* moment)
+// Sorts the set by resource. Mostly resources are made, and so come, in that order.
+static void lock_sets_sort(orri_pipeline_run* run)
 {
     bool sorted = true;
-    for (uint32_t i = 1; sorted && i < moment->set_count; i++) {
-        sorted = moment->set[i - 1].resource < moment->set[i].resource;
+    for (uint32_t i = 1; sorted && i < run->set_count; i++) {
+        sorted = run->set[i - 1].resource < run->set[i].resource;
     }
     if (!sorted) {
-        qsort(moment->set, moment->set_count, sizeof *moment->set, lock_sets_compare);
+        qsort(run->set, run->set_count, sizeof *run->set, lock_sets_compare);
     }
 }
 
-static bool lock_sets_has(const orri_moment* moment, uint32_t resource)
+static bool lock_sets_has(const orri_pipeline_run* run, uint32_t resource)
 {
     uint32_t i = 0;
-    while (i < moment->set_count && moment->set[i].resource != resource) {
+    while (i < run->set_count && run->set[i].resource != resource) {
         i++;
     }
-    return i < moment->set_count;
+    return i < run->set_count;
 }
 
-// What is outside of the world, and others reach too. Nothing of the kind is in the set yet.
+// Adds the locks on things outside the world that systems of other pipelines use, too: `user`
+// pointers, and everything impure. The set has none of them yet.
 static bool lock_sets_outside(orri_pipeline* pipe, const orri_system* system)
 {
-    orri_moment* moment = pipe->moment;
-    uint32_t numbers1[2] = {system->user1, system->desc.impure ? moment->rt->impure1 : 0};
+    orri_pipeline_run* run = pipe->run;
+    uint32_t numbers1[2] = {system->user_lock1, system->desc.impure ? run->rt->impure_lock1 : 0};
     bool done = true;
     for (uint32_t i = 0; done && i < 2; i++) {
-        done = numbers1[i] == 0 || lock_sets_has(moment, numbers1[i] - 1) ||
-               lock_sets_push(moment, numbers1[i] - 1, ORRI_LOCK_EXCLUSIVE);
+        done = numbers1[i] == 0 || lock_sets_has(run, numbers1[i] - 1) ||
+               lock_sets_push(run, numbers1[i] - 1, ORRI_LOCK_EXCLUSIVE);
     }
     return done;
 }
 
 void orri_lock_set_one(orri_pipeline* pipe, uint32_t resource, orri_lock_mode mode)
 {
-    pipe->moment->set[0] = (orri_lock){resource, mode};
-    pipe->moment->set_count = 1;
+    pipe->run->set[0] = (orri_lock){resource, mode};
+    pipe->run->set_count = 1;
 }
 
 void orri_lock_set_structure(orri_pipeline* pipe, orri_lock_mode mode)
 {
-    orri_lock_set_one(pipe, pipe->moment->rt->registry, mode);
-    pipe->moment->set[pipe->moment->set_count++] = (orri_lock){pipe->moment->rt->index, mode};
+    orri_lock_set_one(pipe, pipe->run->rt->registry, mode);
+    pipe->run->set[pipe->run->set_count++] = (orri_lock){pipe->run->rt->index, mode};
 }
 
-// ---- rows, by cluster ------------------------------------------------------------------------------------------------------
+// ---- rows, by cluster ---------------------------------------------------------------------------
 
+// Adds the lock on the rows of a cluster, unless the set has it.
 static bool lock_sets_cluster(orri_pipeline* pipe, uint32_t index, uint32_t mode)
 {
-    orri_realtime* rt = pipe->moment->rt;
+    orri_realtime* rt = pipe->run->rt;
     uint32_t before = rt->cluster_capacity, first;
     if (!ORRI_RESERVE(&rt->world->env, ORR_MEMORY_SYSTEM, &rt->clusters1, &rt->cluster_capacity,
                       rt->world->clusters.slot_count)) {
-        return lock_sets_push(pipe->moment, LOCK_SETS_NONE, 0);
+        return lock_sets_push(pipe->run, LOCK_SETS_NONE, 0);
     }
     for (uint32_t c = before; c < rt->cluster_capacity; c++) {
         rt->clusters1[c] = 0;
     }
     if (rt->clusters1[index] == 0) {
         if (orri_locks_add(rt->locks, 1, ORRI_LOCK_PLAIN, &first) != ORR_OK) {
-            return lock_sets_push(pipe->moment, LOCK_SETS_NONE, 0);
+            return lock_sets_push(pipe->run, LOCK_SETS_NONE, 0);
         }
         rt->clusters1[index] = first + 1;
     }
-    return lock_sets_has(pipe->moment, rt->clusters1[index] - 1) ||
-           lock_sets_push(pipe->moment, rt->clusters1[index] - 1, mode);
+    return lock_sets_has(pipe->run, rt->clusters1[index] - 1) ||
+           lock_sets_push(pipe->run, rt->clusters1[index] - 1, mode);
 }
 
-bool orri_lock_set_commit_scope(orri_pipeline* pipe, const orri_commit_scope* reach)
+bool orri_lock_set_commit_scope(orri_pipeline* pipe, const orri_commit_scope* scope)
 {
     orri_lock_set_structure(pipe, ORRI_LOCK_EXCLUSIVE);
-    pipe->moment->set[0].mode = ORRI_LOCK_WRITE_WITHIN;
+    pipe->run->set[0].mode = ORRI_LOCK_WRITE_WITHIN;
     bool done = true;
-    for (uint32_t c = 0; done && c < reach->words * 64 && c < pipe->world->clusters.slot_count;
+    for (uint32_t c = 0; done && c < scope->words * 64 && c < pipe->world->clusters.slot_count;
          c++) {
-        done = !orri_commit_scope_has(reach, c) || lock_sets_cluster(pipe, c, ORRI_LOCK_EXCLUSIVE);
+        done = !orri_commit_scope_has(scope, c) || lock_sets_cluster(pipe, c, ORRI_LOCK_EXCLUSIVE);
     }
-    lock_sets_sort(pipe->moment);
+    lock_sets_sort(pipe->run);
     return done;
 }
 
 bool orri_lock_set_own_rows(const orri_system* system)
 {
-    bool own = system->desc.own_rows && system->by_rows && !system->kept && !system->may_send;
+    bool own = system->desc.own_rows && system->by_rows && !system->ordered && !system->may_send;
     for (uint32_t f = 0; own && f < system->query->field_count; f++) {
         const orri_type* type =
             orri_type_at(&system->pipe->world->schema, system->query->fields[f].type);
@@ -233,7 +243,8 @@ bool orri_lock_set_own_rows(const orri_system* system)
     return own;
 }
 
-// All of them keep to the rows of some clusters: these instead of the registry, and nothing of the index. Whoever matches many takes the short way.
+// If all systems of a group touch only own rows: locks these clusters instead of the registry, and
+// nothing of the index. False: not so, or there are too many clusters.
 static bool lock_sets_rows(orri_pipeline* pipe, uint32_t first, uint32_t point, bool* done)
 {
     uint32_t count = 0;
@@ -244,7 +255,7 @@ static bool lock_sets_rows(orri_pipeline* pipe, uint32_t first, uint32_t point, 
             return false;
         }
     }
-    orri_lock_set_one(pipe, pipe->moment->rt->registry, ORRI_LOCK_READ_WITHIN);
+    orri_lock_set_one(pipe, pipe->run->rt->registry, ORRI_LOCK_READ_WITHIN);
     for (uint32_t i = first; *done && i < point; i++) {
         const orr_query* query = pipe->steps[i].system->query;
         for (uint32_t e = 0; *done && e < query->entry_count; e++) {
@@ -258,40 +269,42 @@ static bool lock_sets_rows(orri_pipeline* pipe, uint32_t first, uint32_t point, 
 
 bool orri_lock_set_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
-    const orri_realtime* rt = pipe->moment->rt;
+    const orri_realtime* rt = pipe->run->rt;
     bool alone = false, done = true;
     for (uint32_t i = first; i < point; i++) {
-        alone |= lock_sets_alone(pipe->world, pipe->steps[i].system);
+        alone |= lock_sets_exclusive(pipe->world, pipe->steps[i].system);
     }
     if (alone || !lock_sets_rows(pipe, first, point, &done)) {
         orri_lock_set_structure(pipe, alone ? ORRI_LOCK_EXCLUSIVE : ORRI_LOCK_READ);
     }
-    for (uint32_t i = first; done && (rt->user_count | rt->impure1) != 0 && i < point; i++) {
+    for (uint32_t i = first; done && (rt->user_lock_count | rt->impure_lock1) != 0 && i < point;
+         i++) {
         done = lock_sets_outside(pipe, pipe->steps[i].system);
     }
     for (uint32_t l = 0; done && l < rt->locked_count; l++) {
         done = lock_sets_type(pipe, first, point, rt->locked[l]);
     }
-    lock_sets_sort(pipe->moment);
+    lock_sets_sort(pipe->run);
     return done;
 }
 
 void orri_lock_sets_free(orri_realtime* rt)
 {
     orri_env* env = &rt->world->env;
-    for (uint32_t i = 0; i < rt->live_capacity; i++) {
-        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->lives[i].clusters1, rt->lives[i].cluster_capacity);
+    for (uint32_t i = 0; i < rt->type_lock_capacity; i++) {
+        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->type_locks[i].clusters1,
+                     rt->type_locks[i].cluster_capacity);
     }
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->lives, rt->live_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->type_locks, rt->type_lock_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->clusters1, rt->cluster_capacity);
 }
 
-// ---- the trace ------------------------------------------------------------------------------------------------------------------
+// ---- the lock trace -----------------------------------------------------------------------------
 
 void orri_lock_set_note(orri_pipeline* pipe, uint32_t first, uint32_t point, orri_lock_event event)
 {
     const orr_world* world = pipe->world;
-    if (ORR_LIKELY(pipe->moment->rt->desc.lock_trace == 0)) {
+    if (ORR_LIKELY(pipe->run->rt->desc.lock_trace == 0)) {
         return;
     }
     for (uint32_t i = first; i < point; i++) {
@@ -300,7 +313,7 @@ void orri_lock_set_note(orri_pipeline* pipe, uint32_t first, uint32_t point, orr
             bool any;
             orri_lock lock = {LOCK_SETS_PLANNED | t, lock_sets_mode(world, system, t, &any)};
             if (lock.mode != LOCK_SETS_NONE) {
-                orri_lock_note(pipe->moment->holder, system->handle.id, &lock, 1, event);
+                orri_lock_note(pipe->run->holder, system->handle.id, &lock, 1, event);
             }
         }
     }
@@ -310,13 +323,13 @@ static void lock_sets_name_holder(void* user, uint32_t number, orri_text* out)
 {
     const orri_realtime* rt = user;
     uint32_t i = 0;
-    while (rt->schedule->pipelines[i]->moment->number != number) {
+    while (rt->schedule->pipelines[i]->run->number != number) {
         i++;
     }
     orri_text_add(out, "%s", rt->schedule->pipelines[i]->name);
 }
 
-static void lock_sets_name_who(void* user, uint32_t number, orri_text* out)
+static void lock_sets_name_system(void* user, uint32_t number, orri_text* out)
 {
     const orri_realtime* rt = user;
     const orri_system* system = number > 0 ? rt->schedule->slots[number - 1] : NULL;
@@ -338,25 +351,25 @@ static void lock_sets_name_resource(void* user, uint32_t number, orri_text* out)
         }
     }
     for (const orri_system* s = rt->schedule->first; s != NULL; s = s->next) {
-        if (s->user1 == number + 1) {
+        if (s->user_lock1 == number + 1) {
             orri_text_add(out, ".user of %s", s->desc.name);
             return;
         }
     }
-    if (rt->impure1 == number + 1) {
+    if (rt->impure_lock1 == number + 1) {
         orri_text_add(out, "what is impure");
         return;
     }
-    for (uint32_t t = 0; t < world->schema.type_count && t < rt->live_capacity; t++) {
-        const orri_live* live = &rt->lives[t];
+    for (uint32_t t = 0; t < world->schema.type_count && t < rt->type_lock_capacity; t++) {
+        const orri_type_locks* locks = &rt->type_locks[t];
         bool found = (number & LOCK_SETS_PLANNED) != 0 ? (number & ~LOCK_SETS_PLANNED) == t
-                                                       : live->whole1 == number + 1;
+                                                       : locks->whole1 == number + 1;
         if (found) {
             orri_text_add(out, "%s", world->schema.types[t]->info.name);
             return;
         }
-        for (uint32_t c = 0; c < live->cluster_capacity; c++) {
-            if (live->clusters1[c] == number + 1) {
+        for (uint32_t c = 0; c < locks->cluster_capacity; c++) {
+            if (locks->clusters1[c] == number + 1) {
                 orri_text_add(out, "%s of cluster %u", world->schema.types[t]->info.name, c);
                 return;
             }
@@ -365,11 +378,11 @@ static void lock_sets_name_resource(void* user, uint32_t number, orri_text* out)
     orri_text_add(out, "?");
 }
 
-void orri_lock_set_keep_trace(orri_realtime* rt)
+void orri_lock_set_save_trace(orri_realtime* rt)
 {
     struct orri_schedule* schedule = rt->schedule;
     orri_env* env = &rt->world->env;
-    const orri_lock_names names = {rt, lock_sets_name_holder, lock_sets_name_who,
+    const orri_lock_names names = {rt, lock_sets_name_holder, lock_sets_name_system,
                                    lock_sets_name_resource};
     if (schedule->lock_text != NULL) {
         ORRI_FREE(env, ORR_MEMORY_SYSTEM, char, schedule->lock_text, schedule->lock_text_size);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Pipelines in real time, from beginning to end: what is made and given back around a run, and what is for the caller's thread. See realtime.h; when
-// each pipeline ticks is in thread.c, what comes from outside in posted_calls.c.
+// A run in real time, from begin to end: what is made and freed around it, wake-ups, and the work
+// of the calling thread. When a pipeline ticks: thread.c. Calls from other threads: posted_calls.c.
+// See README.md.
 #include "realtime/realtime.h"
 #include "base/float.h"
 
-// ---- the bell --------------------------------------------------------------------------------------------------------------
+// ---- mutex and wake-ups -------------------------------------------------------------------------
 
 uint64_t orri_realtime_clock(const orri_realtime* rt)
 {
@@ -21,28 +22,29 @@ void orri_realtime_unlock(orri_realtime* rt)
     orri_mutex_unlock(rt->platform, &rt->mutex);
 }
 
-void orri_realtime_ring(orri_realtime* rt)
+void orri_realtime_wake_all(orri_realtime* rt)
 {
-    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->bell);
-    atomic_fetch_add(&rt->bell, 1);
-    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_LOAD, &rt->listeners);
-    if (atomic_load(&rt->listeners) > 0) {
-        ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAKE, &rt->bell);
-        rt->platform->thread_wake(rt->platform->user, &rt->bell, UINT32_MAX);
+    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->wake_word);
+    atomic_fetch_add(&rt->wake_word, 1);
+    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_LOAD, &rt->wake_waiters);
+    if (atomic_load(&rt->wake_waiters) > 0) {
+        ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAKE, &rt->wake_word);
+        rt->platform->thread_wake(rt->platform->user, &rt->wake_word, UINT32_MAX);
     }
 }
 
-// Until the bell rings, at most so long. The caller has the mutex, and has it again afterwards.
+// Sleeps until the next wake-up, at most `timeout_ns`. The caller has the mutex, and has it again
+// afterwards.
 void orri_realtime_wait(orri_realtime* rt, uint64_t timeout_ns)
 {
-    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_LOAD, &rt->bell);
-    uint32_t heard = atomic_load(&rt->bell);
-    atomic_fetch_add(&rt->listeners, 1); // Before the bell is looked at for the last time.
+    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_LOAD, &rt->wake_word);
+    uint32_t heard = atomic_load(&rt->wake_word);
+    atomic_fetch_add(&rt->wake_waiters, 1); // Before the last look at the word.
     orri_realtime_unlock(rt);
-    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAIT, &rt->bell);
-    rt->platform->thread_wait(rt->platform->user, &rt->bell, heard, timeout_ns);
-    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->listeners);
-    atomic_fetch_sub(&rt->listeners, 1);
+    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAIT, &rt->wake_word);
+    rt->platform->thread_wait(rt->platform->user, &rt->wake_word, heard, timeout_ns);
+    ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->wake_waiters);
+    atomic_fetch_sub(&rt->wake_waiters, 1);
     orri_realtime_lock(rt);
 }
 
@@ -51,12 +53,13 @@ void orri_realtime_fail(orri_realtime* rt, orr_result result)
     orri_realtime_lock(rt);
     rt->result = rt->result == ORR_OK ? result : rt->result;
     rt->stop = true;
-    orri_realtime_ring(rt);
+    orri_realtime_wake_all(rt);
     orri_realtime_unlock(rt);
 }
 
-// ---- the caller's thread ----------------------------------------------------------------------------------------------------
+// ---- the calling thread -------------------------------------------------------------------------
 
+// Runs a system, or (NULL) the pipeline's `wait`, on this thread.
 static void realtime_on_main(orri_realtime* rt, const orri_pipeline* pipe, orri_system* system)
 {
     if (system == NULL) {
@@ -71,9 +74,9 @@ static void realtime_on_main(orri_realtime* rt, const orri_pipeline* pipe, orri_
 
 void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system)
 {
-    orri_realtime* rt = pipe->moment->rt;
+    orri_realtime* rt = pipe->run->rt;
     orri_realtime_lock(rt);
-    if (rt->running == 0) { // The run has ended: this is that thread.
+    if (rt->running == 0) { // The threads have ended: this is the calling thread.
         orri_realtime_unlock(rt);
         realtime_on_main(rt, pipe, system);
         return;
@@ -83,13 +86,14 @@ void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system)
     }
     rt->main_pipe = pipe;
     rt->main_system = system;
-    orri_realtime_ring(rt);
+    orri_realtime_wake_all(rt);
     while (rt->main_pipe == pipe) {
         orri_realtime_wait(rt, UINT64_MAX);
     }
     orri_realtime_unlock(rt);
 }
 
+// Does the request of a pipeline. With the mutex.
 static void realtime_main_run(orri_realtime* rt)
 {
     const orri_pipeline* pipe = rt->main_pipe;
@@ -98,10 +102,11 @@ static void realtime_main_run(orri_realtime* rt)
     realtime_on_main(rt, pipe, system);
     orri_realtime_lock(rt);
     rt->main_pipe = NULL;
-    orri_realtime_ring(rt);
+    orri_realtime_wake_all(rt);
 }
 
-// Until all threads of pipelines have ended.
+// The calling thread during the run: does requests of pipelines, ends the run after `.for_ns`.
+// Returns when all threads of pipelines have ended.
 static void realtime_main(orri_realtime* rt)
 {
     uint64_t last = rt->begun_ns, passed = 0;
@@ -114,12 +119,13 @@ static void realtime_main(orri_realtime* rt)
         }
         if (rt->desc.for_ns > 0 && !rt->stop) {
             uint64_t now = orri_realtime_clock(rt);
-            passed += now > last ? now - last : 0; // A clock that goes back stands.
+            // A clock that goes back counts as standing still.
+            passed += now > last ? now - last : 0;
             last = now;
             left = passed < rt->desc.for_ns ? rt->desc.for_ns - passed : 0;
             if (left == 0) {
                 rt->stop = true;
-                orri_realtime_ring(rt);
+                orri_realtime_wake_all(rt);
                 continue;
             }
         }
@@ -128,114 +134,119 @@ static void realtime_main(orri_realtime* rt)
     orri_realtime_unlock(rt);
 }
 
-// ---- beginning and end -----------------------------------------------------------------------------------------------------------
+// ---- begin and end ------------------------------------------------------------------------------
 
-// A recording is to be the same without the spectators, or with others: neither turns nor grants are numbered by them.
+// Numbers the pipeline and makes its lock holder. Pipelines of the simulation are numbered first,
+// so that turns and grants in a recording are the same with any spectators.
 static bool realtime_holder(orri_realtime* rt, orri_pipeline* pipe)
 {
-    orri_moment* moment = pipe->moment;
-    moment->number = 0;
+    orri_pipeline_run* run = pipe->run;
+    run->number = 0;
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         const orri_pipeline* other = rt->schedule->pipelines[i];
         bool before = other->spectator == pipe->spectator ? i < pipe->index : pipe->spectator;
-        moment->number += before;
+        run->number += before;
     }
     bool replays = rt->replay != NULL;
-    moment->driven.recorded = rt->record != NULL ? &rt->record->inputs[moment->number] : NULL;
-    moment->driven.replayed = replays ? &rt->replay->inputs[moment->number] : NULL;
-    moment->driven.replays = replays;
-    moment->driven.diverged = &rt->astray;
-    if (orri_lock_holder_create(rt->locks, moment->number, &moment->holder) != ORR_OK) {
+    run->driven.recorded = rt->record != NULL ? &rt->record->inputs[run->number] : NULL;
+    run->driven.replayed = replays ? &rt->replay->inputs[run->number] : NULL;
+    run->driven.replays = replays;
+    run->driven.diverged = &rt->diverged;
+    if (orri_lock_holder_create(rt->locks, run->number, &run->holder) != ORR_OK) {
         return false;
     }
     if (pipe->spectator) {
-        orri_lock_holder_aside(moment->holder);
+        orri_lock_holder_aside(run->holder);
     }
     return true;
 }
 
-static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
+// Makes the state of a pipeline for this run. False when refused (reported).
+static bool realtime_pipeline_begin(orri_realtime* rt, orri_pipeline* pipe)
 {
     orri_env* env = &rt->world->env;
-    if (pipe->moment == NULL) {
-        pipe->moment = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SYSTEM, orri_moment, 1);
-        if (pipe->moment == NULL) {
+    if (pipe->run == NULL) {
+        pipe->run = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SYSTEM, orri_pipeline_run, 1);
+        if (pipe->run == NULL) {
             (void)orri_refuse_memory(env, "beginning real time");
             return false;
         }
-        pipe->driven = &pipe->moment->driven;
+        pipe->driven = &pipe->run->driven;
     }
-    orri_moment* moment = pipe->moment;
-    moment->rt = rt;
-    moment->stats = (orr_wait_stats){0};
-    moment->met = 0;
-    moment->own = (orri_time_scale_own){.interval_ns = pipe->interval_ns};
-    moment->began_ns = rt->schedule->time_ns;
-    moment->began_real_ns = 0;
-    moment->driven.era += moment->driven.era == 0;
-    moment->ticking = false;
-    moment->resumes = pipe->stage != ORRI_STAGE_DONE;
-    moment->waits = ORRI_WAITS_NOT;
-    moment->driven.replay_at = 0;
-    if (moment->command_buffers == NULL) {
-        moment->command_buffers = orri_command_buffers_make(rt->world);
-        if (moment->command_buffers != NULL && pipe->spectator) {
-            orri_command_buffers_aside(moment->command_buffers);
+    orri_pipeline_run* run = pipe->run;
+    run->rt = rt;
+    run->stats = (orr_wait_stats){0};
+    run->sync_seen = 0;
+    run->load = (orri_time_scale_load){.interval_ns = pipe->interval_ns};
+    run->began_ns = rt->schedule->time_ns;
+    run->began_real_ns = 0;
+    run->driven.era += run->driven.era == 0;
+    run->ticking = false;
+    run->resumes = pipe->stage != ORRI_STAGE_DONE;
+    run->waits = ORRI_WAITS_NOT;
+    run->driven.replay_at = 0;
+    if (run->command_buffers == NULL) {
+        run->command_buffers = orri_command_buffers_make(rt->world);
+        if (run->command_buffers != NULL && pipe->spectator) {
+            orri_command_buffers_aside(run->command_buffers);
         }
     }
-    return moment->command_buffers != NULL && realtime_holder(rt, pipe);
+    return run->command_buffers != NULL && realtime_holder(rt, pipe);
 }
 
-// A pipeline without an open tick has nothing of real time left.
-static void realtime_moment_end(orr_world* world, orri_pipeline* pipe)
+// Ends the state of a pipeline. The state of a half-done tick stays, so that lockstep or the next
+// run can continue it.
+static void realtime_pipeline_end(orr_world* world, orri_pipeline* pipe)
 {
-    orri_moment* moment = pipe->moment;
-    if (moment == NULL) {
+    orri_pipeline_run* run = pipe->run;
+    if (run == NULL) {
         return;
     }
-    moment->rt = NULL;
-    moment->driven.recorded = NULL;
-    moment->driven.replayed = NULL;
-    moment->driven.replays = false;
-    moment->driven.diverged = NULL;
-    moment->holder = NULL;       // It went with the locks.
-    if (moment->driven.copied) { // All of its tick was done, and there is nobody to see it.
-        moment->driven.copied = false;
+    run->rt = NULL;
+    run->driven.recorded = NULL;
+    run->driven.replayed = NULL;
+    run->driven.replays = false;
+    run->driven.diverged = NULL;
+    run->holder = NULL; // Freed with the locks.
+    // The tick was done and is not published; there is no reader any more, so it has ended.
+    if (run->driven.copied) {
+        run->driven.copied = false;
         orri_pipeline_ticked(pipe);
     }
-    if (moment->command_buffers != NULL && pipe->stage == ORRI_STAGE_DONE) {
-        orri_command_buffers_use(world, moment->command_buffers);
+    if (run->command_buffers != NULL && pipe->stage == ORRI_STAGE_DONE) {
+        orri_command_buffers_use(world, run->command_buffers);
         orri_command_buffers_unhold(world);
         orri_command_buffers_use(world, NULL);
-        orri_command_buffers_destroy(world, moment->command_buffers);
-        moment->command_buffers = NULL;
+        orri_command_buffers_destroy(world, run->command_buffers);
+        run->command_buffers = NULL;
     }
 }
 
-void orri_moment_free(orr_world* world, orri_pipeline* pipe)
+void orri_pipeline_run_free(orr_world* world, orri_pipeline* pipe)
 {
-    if (pipe->moment != NULL) {
-        realtime_moment_end(world, pipe);
-        ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_moment, pipe->moment, 1);
-        pipe->moment = NULL;
+    if (pipe->run != NULL) {
+        realtime_pipeline_end(world, pipe);
+        ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_pipeline_run, pipe->run, 1);
+        pipe->run = NULL;
         pipe->driven = NULL;
     }
 }
 
-void orri_moment_resume(orri_pipeline* pipe, bool ended)
+void orri_pipeline_run_resume(orri_pipeline* pipe, bool ended)
 {
     orr_world* world = pipe->world;
-    if (pipe->moment->command_buffers == NULL) {
+    if (pipe->run->command_buffers == NULL) {
         return;
     }
     if (ended) {
-        realtime_moment_end(world, pipe);
+        realtime_pipeline_end(world, pipe);
     } else {
-        pipe->moment->driven.copied = false;
-        orri_command_buffers_use(world, pipe->moment->command_buffers);
+        pipe->run->driven.copied = false;
+        orri_command_buffers_use(world, pipe->run->command_buffers);
     }
 }
 
+// Makes everything that a run needs. On refusal (reported) realtime_close() frees it.
 static orr_result realtime_prepare(orri_realtime* rt)
 {
     orri_env* env = &rt->world->env;
@@ -249,7 +260,7 @@ static orr_result realtime_prepare(orri_realtime* rt)
                                  : orri_env_result(env);
     }
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
-        if (!realtime_moment(rt, rt->schedule->pipelines[i])) {
+        if (!realtime_pipeline_begin(rt, rt->schedule->pipelines[i])) {
             return orri_env_result(env);
         }
     }
@@ -263,6 +274,7 @@ static orr_result realtime_prepare(orri_realtime* rt)
                                                   : result;
 }
 
+// Names the rows of the pipelines in the Chrome trace.
 static void realtime_name_rows(const orri_realtime* rt)
 {
     for (uint32_t i = 0; rt->schedule->trace != NULL && i < rt->schedule->pipeline_count; i++) {
@@ -273,6 +285,7 @@ static void realtime_name_rows(const orri_realtime* rt)
     }
 }
 
+// Starts the clock and the threads. A thread that cannot be created ends the run.
 static void realtime_start(orri_realtime* rt)
 {
     realtime_name_rows(rt);
@@ -280,36 +293,38 @@ static void realtime_start(orri_realtime* rt)
     orri_realtime_lock(rt);
     rt->begun_ns = orri_realtime_clock(rt);
     rt->ended_ns = rt->schedule->time_ns;
-    orri_time_scale_begin(&rt->pace, rt->begun_ns, rt->schedule->time_ns);
-    rt->pace.wish = rt->schedule->wish > 0 || rt->schedule->wished ? rt->schedule->wish : 1;
+    orri_time_scale_begin(&rt->clock, rt->begun_ns, rt->schedule->time_ns);
+    rt->clock.requested =
+        rt->schedule->time_scale > 0 || rt->schedule->time_scale_set ? rt->schedule->time_scale : 1;
     const orri_pipeline* missing = NULL;
     int error = 0;
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         orri_pipeline* pipe = rt->schedule->pipelines[i];
         if (pipe->rate_hz > 0) {
-            orri_time_scale_allow(&rt->pace, pipe->interval_ns);
+            orri_time_scale_add_interval(&rt->clock, pipe->interval_ns);
         }
         int code = rt->stop ? 0
                             : platform->thread_create(platform->user, pipe->name,
                                                       orri_pipeline_thread_main, pipe,
-                                                      &pipe->moment->thread);
-        pipe->moment->threaded = !rt->stop && code == 0;
-        rt->running += pipe->moment->threaded;
-        rt->following += pipe->moment->threaded && orri_follows(pipe);
-        rt->standing += pipe->moment->threaded && !orri_pipeline_thread_free(pipe);
+                                                      &pipe->run->thread);
+        pipe->run->threaded = !rt->stop && code == 0;
+        rt->running += pipe->run->threaded;
+        rt->replaying += pipe->run->threaded && orri_pipeline_replays(pipe);
+        rt->pausable += pipe->run->threaded && !orri_pipeline_ignores_pause(pipe);
         if (code != 0) {
             rt->stop = true;
-            rt->result = ORR_ERR_STATE; // Before those that have one say that they wait in vain.
+            // Before threads that run report that they wait in vain.
+            rt->result = ORR_ERR_STATE;
             missing = pipe;
             error = code;
         }
     }
     orri_realtime_unlock(rt);
-    if (missing != NULL) { // Not under the mutex: who is told may call.
+    if (missing != NULL) { // Not under the mutex: an error handler may call the library.
         orr_result result =
             orri_refuse(&rt->world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                        "orr_realtime: no thread for pipeline '%s' (error %d of the system); use "
-                        "orr_update(), which needs none",
+                        "orr_realtime: no thread for pipeline '%s' (error %d of the operating "
+                        "system); use orr_update(), which needs no threads",
                         missing->name, error);
         orri_realtime_fail(rt, result);
     }
@@ -318,63 +333,63 @@ static void realtime_start(orri_realtime* rt)
 static void realtime_join(orri_realtime* rt)
 {
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
-        orri_moment* moment = rt->schedule->pipelines[i]->moment;
-        if (moment->threaded) {
-            rt->platform->thread_join(rt->platform->user, moment->thread);
-            moment->threaded = false;
+        orri_pipeline_run* run = rt->schedule->pipelines[i]->run;
+        if (run->threaded) {
+            rt->platform->thread_join(rt->platform->user, run->thread);
+            run->threaded = false;
         }
     }
 }
 
-// Statistics stay, also of locks.
-static void realtime_note(orri_realtime* rt)
+// Keeps the lock statistics, which outlive the locks.
+static void realtime_stats_save(orri_realtime* rt)
 {
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
-        orri_moment* moment = rt->schedule->pipelines[i]->moment;
-        if (moment != NULL && moment->holder != NULL) {
+        orri_pipeline_run* run = rt->schedule->pipelines[i]->run;
+        if (run != NULL && run->holder != NULL) {
             orri_lock_stats locks;
-            orri_lock_stats_get(moment->holder, &locks);
-            moment->stats.lock_waits = locks.waits;
-            moment->stats.lock_waited_ns = locks.waited_ns;
-            moment->stats.lock_longest_ns = locks.longest_ns;
+            orri_lock_stats_get(run->holder, &locks);
+            run->stats.lock_waits = locks.waits;
+            run->stats.lock_waited_ns = locks.waited_ns;
+            run->stats.lock_longest_ns = locks.longest_ns;
         }
     }
 }
 
-// The tick with which the run ends is remembered as at a meeting.
-static void realtime_met(const orri_realtime* rt)
+// History stores the last tick of the run, as at a sync point.
+static void realtime_remember(const orri_realtime* rt)
 {
     if (rt->world->tick_hooks.synced != NULL && !orri_half_done(rt->schedule)) {
         rt->world->tick_hooks.synced(rt->world);
     }
 }
 
-// What was posted and not done yet, with the world as it is between ticks.
-static void realtime_rest(orri_realtime* rt)
+// Runs the posted calls that are left, with the world as between ticks.
+static void realtime_calls_left(orri_realtime* rt)
 {
     orri_mutex_lock(rt->platform, &rt->schedule->posting);
-    rt->over = true; // What these post is refused: they might go on for ever.
+    rt->posts_closed = true; // Posts of these calls are refused: they might go on for ever.
     orri_mutex_unlock(rt->platform, &rt->schedule->posting);
     orri_call* calls = orri_calls_take(rt, true);
     if (calls != NULL) {
         orri_realtime_log_turn(rt, rt->schedule->pipelines[0], ORRI_TURN_CALLS);
         orri_realtime_log_calls(rt, calls, true);
-        orri_calls_do(rt->world, calls);
+        orri_calls_run(rt->world, calls);
     }
 }
 
-// Threads are gone.
+// After the threads ended: takes the world back to lockstep and frees what the run made.
 static void realtime_close(orri_realtime* rt)
 {
     orr_world* world = rt->world;
     struct orri_schedule* schedule = rt->schedule;
-    realtime_note(rt);
+    realtime_stats_save(rt);
     orri_mutex_lock(rt->platform, &schedule->posting);
-    __atomic_store_n(&schedule->realtime, NULL,
-                     __ATOMIC_RELAXED); // From here on calls are refused.
+    // From here on calls of the run are refused.
+    __atomic_store_n(&schedule->realtime, NULL, __ATOMIC_RELAXED);
     orri_mutex_unlock(rt->platform, &schedule->posting);
     if (rt->locks != NULL) {
-        orri_lock_set_keep_trace(rt);
+        orri_lock_set_save_trace(rt);
     }
     orri_visibility_free(rt);
     orri_publisher_destroy(rt->publisher);
@@ -385,12 +400,11 @@ static void realtime_close(orri_realtime* rt)
     world->context->run_tick = 0;
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         orri_pipeline* pipe = schedule->pipelines[i];
-        realtime_moment_end(world, pipe);
+        realtime_pipeline_end(world, pipe);
         if (pipe->stage != ORRI_STAGE_DONE && schedule->now == NULL) {
             schedule->now = pipe;
-            world->context->busy =
-                "a tick is half done, it was refused to go on; call orr_realtime() or "
-                "orr_step() again when there is memory";
+            world->context->busy = "a tick is half done; call orr_realtime() or orr_step() again "
+                                   "to continue it when there is memory";
             world->loops.iterating = 1;
         }
     }
@@ -407,9 +421,9 @@ void orri_realtime_open(orri_realtime* rt, bool open)
         orri_world_settle(world);
         orri_schema_freeze(&world->schema);
         orri_access_parallel(world, true, NULL);
-        world->loops.era++; // Loops of before have ended.
+        world->loops.era++; // Loops that were open before have ended.
         world->realtime = true;
-        world->loops.iterating = 1; // Closed to all but who has the floor.
+        world->loops.iterating = 1; // Closed to all threads but the one that has the turn.
     } else {
         world->realtime = false;
         world->own_context = *world->context; // As the last turn left it.
@@ -420,6 +434,7 @@ void orri_realtime_open(orri_realtime* rt, bool open)
     }
 }
 
+// The run itself, between realtime_prepare() and realtime_close().
 static orr_result realtime_run(orri_realtime* rt)
 {
     orri_lock_log log = {0};
@@ -435,7 +450,7 @@ static orr_result realtime_run(orri_realtime* rt)
     orri_realtime_open(rt, false);
     orri_mutex_lock(rt->platform, &schedule->posting);
     __atomic_store_n(&schedule->realtime, rt, __ATOMIC_RELAXED);
-    if (rt->replay == NULL) { // What waits for a tick is done before the first one here.
+    if (rt->replay == NULL) { // Calls posted before the run are done before its first tick.
         rt->call_first = schedule->post_first;
         rt->call_last = schedule->post_last;
         schedule->post_first = schedule->post_last = NULL;
@@ -449,26 +464,27 @@ static orr_result realtime_run(orri_realtime* rt)
     if (rt->replay != NULL) {
         orri_locks_follow_leave(rt->locks);
     }
-    orri_realtime_lock(rt); // Others may still wish, and pause.
+    orri_realtime_lock(rt); // Other threads may still set the time scale, and pause.
     if (rt->replay == NULL) {
-        orri_pipeline_thread_look(rt); // Up to here time went on.
-        schedule->time_ns = rt->pace.time_ns > schedule->time_ns ? rt->pace.time_ns
-                                                                 : schedule->time_ns;
+        orri_realtime_clock_advance(rt); // Time ran up to here.
+        schedule->time_ns = rt->clock.time_ns > schedule->time_ns ? rt->clock.time_ns
+                                                                  : schedule->time_ns;
     }
     orri_realtime_unlock(rt);
     orri_realtime_open(rt, true);
-    schedule->inside = false; // Calls that were posted may still not step or destroy it.
-    orri_realtime_unhold(rt);
+    schedule->inside = false; // Calls that are left still may not step or destroy the world.
+    orri_realtime_release_ids(rt);
     orri_command_buffers_use(rt->world, NULL);
     orri_schedule_leave(rt->world);
-    realtime_met(rt);
-    realtime_rest(rt);
-    realtime_met(rt);           // They may have gone ahead.
-    orri_realtime_log_time(rt); // They may have gone back.
+    realtime_remember(rt);
+    realtime_calls_left(rt);
+    realtime_remember(rt);      // The calls may have fast-forwarded,
+    orri_realtime_log_time(rt); // and travelled back.
     orri_realtime_log_grants(rt, &log);
     return rt->result != ORR_OK ? rt->result : rt->refused;
 }
 
+// Checks the desc. Reports.
 static orr_result realtime_check(orr_world* world, const orr_realtime_desc* desc)
 {
     const char* wrong = NULL;
@@ -476,13 +492,14 @@ static orr_result realtime_check(orr_world* world, const orr_realtime_desc* desc
         return orri_check_open(world, "orr_realtime");
     }
     if (desc->record != NULL && desc->replay != NULL) {
-        wrong = "a replay is not recorded: it has a recording";
+        wrong = "a replay cannot be recorded; set .record or .replay, not both";
     } else if (desc->replay != NULL && desc->replay->lockstep) {
-        wrong = "the recording is of lockstep; use orr_replay()";
-    } else if (world->schedule->tape != NULL) {
-        wrong = "the world is recorded in lockstep, or replays a tick; end that before";
-    } else if (desc->record != NULL && desc->record->taking) {
-        wrong = "another world is recorded to that recording";
+        wrong = "the recording is of lockstep; replay it with orr_replay()";
+    } else if (world->schedule->lockstep_log != NULL) {
+        wrong =
+            "the world is recorded in lockstep, or a replayed tick is half done; end that first";
+    } else if (desc->record != NULL && desc->record->in_use) {
+        wrong = "another world is recorded to that recording; use another recording";
     }
     if (wrong != NULL) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
@@ -491,8 +508,9 @@ static orr_result realtime_check(orr_world* world, const orr_realtime_desc* desc
     return desc->replay != NULL ? orri_recording_fits(world, desc->replay, "orr_realtime") : ORR_OK;
 }
 
-// A tick that is open goes on where it began: one of lockstep has its messages there; and plans cannot change meanwhile. A recording begins, and is
-// replayed, between ticks.
+// Finishes half-done ticks in lockstep where the run cannot continue them: ticks that began in
+// lockstep have their messages there; plans cannot change within a tick; recordings and replays
+// begin between ticks.
 static orr_result realtime_finish(orr_world* world, const orr_realtime_desc* desc)
 {
     struct orri_schedule* schedule = world->schedule;
@@ -500,7 +518,7 @@ static orr_result realtime_finish(orr_world* world, const orr_realtime_desc* des
                  desc->record != NULL || desc->replay != NULL;
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         orri_pipeline* pipe = schedule->pipelines[i];
-        bool here = pipe->moment == NULL || pipe->moment->command_buffers == NULL;
+        bool here = pipe->run == NULL || pipe->run->command_buffers == NULL;
         if (pipe->stage == ORRI_STAGE_DONE || (!stale && !here)) {
             continue;
         }
@@ -515,29 +533,30 @@ static orr_result realtime_finish(orr_world* world, const orr_realtime_desc* des
 
 static bool realtime_wants_exclusive(const orri_pipeline* pipe)
 {
-    return pipe->moment->rt->broken || orri_turn_far_transactions(pipe);
+    return pipe->run->rt->remap_failed || orri_turn_wants_exclusive(pipe);
 }
 
 static void realtime_diverge(const orri_pipeline* pipe)
 {
-    orri_turn_astray(pipe->moment->rt, pipe);
+    orri_replay_diverge(pipe->run->rt, pipe);
 }
 
+// The driver table: see orri_driver in schedule.h.
 static const orri_driver realtime_driver = {
-    .tick_begin = orri_turn_pin,
-    .tick_end = orri_turn_show,
+    .tick_begin = orri_turn_view_pin,
+    .tick_end = orri_turn_publish,
     .group = orri_turn_group,
     .exclusive = orri_turn_exclusive,
-    .narrow = orri_turn_narrow,
+    .exclusive_scope = orri_turn_exclusive_scope,
     .commit_scope = orri_turn_commit_scope,
-    .remap = orri_turn_follow,
+    .remap = orri_turn_remap,
     .release = orri_turn_release,
     .wants_exclusive = realtime_wants_exclusive,
     .end_loops = orri_turn_end_loops,
     .diverge = realtime_diverge,
-    .resume = orri_moment_resume,
+    .resume = orri_pipeline_run_resume,
     .pause = orri_realtime_pause,
-    .pipeline_free = orri_moment_free,
+    .pipeline_free = orri_pipeline_run_free,
 };
 
 orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc)

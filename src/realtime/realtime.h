@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Pipelines of one world at the same time: a thread for each. What a tick does besides running systems is done on the *floor*: by one
-// thread at a time, first come, first served, with the world as it is in lockstep, as if that pipeline were the only one. Systems run without
-// it, under locks (lock.h): on structure, and on types that are read in place by others ("locked" types). Invariants R1 to R8 in README.md.
+// A run in real time: pipelines of one world at the same time, a thread for each. The serial part
+// of a tick is done in the pipeline's *turn*: by one thread at a time, first come, first served,
+// with the world as in lockstep. Systems run outside the turn, under locks (lock.h): on structure,
+// and on types that other pipelines read in place ("locked" types). README.md has a picture and the
+// invariants R1 to R9.
 //
-//   floor    ▐prepare▌        ▐ends▌▐commit▌          ▐prepare▌ …      one pipeline
-//   systems            ══════                                 ═════
-//   floor               ▐prepare▌      ▐ends▌                         another, meanwhile
-//   systems                      ══════
-//
-// Who has the floor never waits for a lock; who has locks may wait for the floor. So nobody waits for ever.
+// A pipeline in its turn never waits for a lock; a pipeline that holds locks may wait for its turn.
+// So no pipeline waits for ever.
 #ifndef ORRI_REALTIME_REALTIME_H
 #define ORRI_REALTIME_REALTIME_H
 
@@ -17,288 +15,344 @@
 #include "store/publish/publish.h"
 #include "store/world/commit_scope.h"
 
-// Turns of the floor, in order: whose, and for what.
+// The purpose of a turn. Recorded in order, with the number of the pipeline.
 typedef enum orri_turn {
-    ORRI_TURN_STEP,  // Within a tick, one of its parts.
-    ORRI_TURN_BEGIN, // A tick begins; `dts` has the next dt.
-    ORRI_TURN_CALLS, // Calls from outside; `call_counts` has how many. Of the first pipeline only.
-    ORRI_TURN_NONE,  // There is none left.
+    ORRI_TURN_STEP,  // A part of a tick that has begun.
+    ORRI_TURN_BEGIN, // A tick begins; `dts` has its dt.
+    ORRI_TURN_CALLS, // Posted calls; `call_counts` has their number. First pipeline only.
+    ORRI_TURN_NONE,  // The recording has no turn left.
 } orri_turn;
 
-// Locks on the values of a type, by cluster; pinned values lie together, and are one. Numbers are resources plus 1, made when first needed.
-typedef struct orri_live {
-    uint32_t whole1;
+// The locks on the values of one type, by cluster; the pinned values of a type lie together and
+// have one lock. Numbers are resources plus 1, made when first needed; 0: none yet.
+typedef struct orri_type_locks {
+    uint32_t whole1;     // Of pinned values.
     uint32_t* clusters1; // By cluster index.
     uint32_t cluster_capacity;
-} orri_live;
+} orri_type_locks;
 
 // What a pipeline waits for in a replay.
 typedef enum orri_waits {
-    ORRI_WAITS_NOT,
-    ORRI_WAITS_TURN,
-    ORRI_WAITS_LOCK,
+    ORRI_WAITS_NOT,  // For nothing.
+    ORRI_WAITS_TURN, // For its turn.
+    ORRI_WAITS_LOCK, // For a lock.
 } orri_waits;
 
-// What a pipeline has in real time.
-typedef struct orri_moment {
-    struct orri_realtime* rt; // NULL: not now.
-    orri_driven driven;       // What its ticks read and write (pipe->driven points here).
-    uint32_t number;          // Among pipelines that are no spectators; theirs come behind.
-    struct orri_command_buffers* command_buffers; // Its own.
-    orri_tick_context tick; // What calls see of its tick while it has the turn.
-    orri_lock_holder* holder;
-    orri_lock* set; // What it holds, or waits for.
+// The state of a pipeline in real time. Made by its first run, and kept until the pipeline is
+// freed.
+typedef struct orri_pipeline_run {
+    struct orri_realtime* rt; // NULL: no run now.
+    orri_driven driven;       // Read and written by its ticks (pipe->driven points here).
+    // Its number in recordings and locks: pipelines of the simulation first, then spectators.
+    uint32_t number;
+    struct orri_command_buffers* command_buffers; // Its own command buffers.
+    orri_tick_context tick;                       // What calls see of its tick during its turn.
+    orri_lock_holder* holder;                     // Holds and waits for locks.
+    orri_lock* set; // The lock set that it holds, waits for, or fills.
     uint32_t set_count, set_capacity;
-    bool narrow;              // `driven.exclusive` is of some clusters only: systems of others run.
-    bool beside;              // Some system of another pipeline keeps to its rows.
-    orri_commit_scope* reach; // By step of the plan: clusters that its commits touched so far.
-    uint32_t reach_count;
-    orr_type* shown;                                   // Types of it that others see.
-    uint32_t shown_count, shown_plain, shown_capacity; // Plain ones first.
-    orri_thread_context outside; // Of the thread, before it came onto the floor.
-    orri_time_scale_own own;
-    bool ticking;
-    bool resumes;           // A tick of it was open when the run began.
-    uint64_t met;           // Meetings held when its last tick was about to begin.
-    uint64_t travels;       // Likewise: how often the world had gone back.
-    uint64_t began_ns;      // By the world's time, of its last tick,
-    uint64_t began_real_ns; // and by the real time that counts.
-    orri_waits waits;       // Under the run's `mutex`.
-    _Atomic uint32_t nudge; // In a replay: changed when its turn comes.
+    // `driven.exclusive` covers only the clusters of a commit scope: systems on other clusters run.
+    bool scoped;
+    // Commits learn and use scopes: some system of another pipeline touches only its own rows.
+    bool uses_scopes;
+    // By step of the plan: the clusters that its commits touched so far.
+    orri_commit_scope* scopes;
+    uint32_t scope_count;
+    orr_type* published; // Its types that other pipelines read as published.
+    // Types of plain values come first.
+    uint32_t published_count, published_plain, published_capacity;
+    orri_thread_context scope_before; // Thread scope before the turn, restored after it.
+    orri_time_scale_load load;        // How long its ticks take, for the time scale.
+    bool ticking;                     // Within a tick. Under `mutex`.
+    bool resumes;                     // A tick was half done when the run began.
+    uint64_t sync_seen;               // `sync_count` when it last decided to tick,
+    uint64_t travels;                 // and `travels` when it last decided anything.
+    uint64_t began_ns;                // World time when its last tick began,
+    uint64_t began_real_ns;           // and counted real time (clock.real_ns).
+    orri_waits waits;                 // Under `mutex`.
+    _Atomic uint32_t turn_signal;     // In a replay: incremented to wake it for its turn.
     orr_thread thread;
-    bool threaded;
-    orr_wait_stats stats;
-} orri_moment;
+    bool threaded;        // `thread` was created and not joined yet.
+    orr_wait_stats stats; // Ticks, dropped ticks, time waited.
+} orri_pipeline_run;
 
+// A run in real time: exists while orr_realtime() runs.
 typedef struct orri_realtime {
     orr_world* world;
     struct orri_schedule* schedule;
     const orr_platform* platform;
     orr_realtime_desc desc;
 
-    // The floor: tickets, so that nobody who runs freely keeps others out. In a replay it belongs to who has turn `turn_at`.
+    // Turns. `ticket` and `serving` order them, so that a busy pipeline cannot keep others out. In
+    // a replay turn number `turn_at` of the recording is next. `sleepers` counts threads that sleep
+    // for a turn.
     _Atomic uint32_t ticket, serving, turn_at, sleepers;
 
     orri_locks* locks;
-    // Resources: which clusters there are, standing for the rows of all of them; where entities are; and the rows of each, plus 1, made when first
-    // needed.
+    // Lock resources of structure: `registry` stands for the set of clusters and the rows of all of
+    // them; `index` for where entities are; `clusters1` for the rows of one cluster, plus 1, made
+    // when first needed.
     uint32_t registry, index;
-    uint32_t* clusters1; // By cluster index.
+    uint32_t* clusters1; // By cluster index; 0: none yet.
     uint32_t cluster_capacity;
-    uint32_t* locked; // Types that are read in place by others: indexes.
+    uint32_t* locked; // Indexes of the types that other pipelines read in place.
     uint32_t locked_count, locked_capacity;
-    orri_live* lives; // By type index: resources of their values.
-    uint32_t live_capacity;
-    // Things outside of the world that systems of several pipelines reach, one at a time: resources of `user` pointers, plus 1, used again when plans
-    // change; and of everything impure, 0: one pipeline at most is.
-    uint32_t* users1;
-    uint32_t user_count, user_capacity, impure1;
-    uint64_t* free; // By type index: a pipeline writes it, and nobody reads it in place.
-    uint32_t free_words;
-    uint64_t* watched; // Likewise: others see it, so it is shown when its owner's ticks end.
-    uint32_t watched_words;
+    orri_type_locks* type_locks; // By type index: locks on the values.
+    uint32_t type_lock_capacity;
+    // Locks on things outside the world that systems of several pipelines use: on equal `user`
+    // pointers, plus 1, reused when plans change; and on everything impure, plus 1; 0: at most one
+    // pipeline is impure.
+    uint32_t* user_locks1;
+    uint32_t user_lock_count, user_lock_capacity, impure_lock1;
+    uint64_t* unlocked; // By type: it has an owner and is not locked.
+    uint32_t unlocked_words;
+    // By type: other pipelines read it, so its owner's ticks publish it.
+    uint64_t* published;
+    uint32_t published_words;
     orri_publisher* publisher;
-    bool
-        broken; // What is published could not follow the rows: no system may run. On the floor, with structure alone.
+    // Published values could not follow their rows: no system may run. Written in a turn, with
+    // structure held exclusively.
+    bool remap_failed;
 
-    // Everything that follows under `mutex`. Who waits for something waits for the bell, which is rung at every change.
+    // Everything below is under `mutex`, unless a comment says otherwise. A thread that waits for a
+    // change sleeps on `wake_word`, which orri_realtime_wake_all() increments after every change.
     orri_mutex mutex;
-    _Atomic uint32_t bell, listeners;
-    orri_time_scale pace;
-    uint32_t running;   // Threads of pipelines,
-    uint32_t following; // those of them that follow a recording,
-    uint32_t met;       // those of them that came to the meeting,
-    uint32_t aside;     // that wait in a place of their own,
-    uint32_t standing;  // that stand while it is paused,
-    uint32_t idle;      // and of these, that wait until they are due.
-    uint64_t meetings;  // Held so far.
-    uint64_t travels;   // Back or ahead. Changed on the floor.
-    uint64_t ended_ns;  // The world's time when the last tick of the simulation ended. Likewise.
-    bool gather, meets; // One is wanted; is held, and all stand.
-    bool ahead;         // Who holds the meeting runs ticks. On the floor.
-    bool called;        // Calls were done since the first pipeline's last tick. Of its thread.
-    bool stop;
-    orr_result result;
-    orr_result refused; // What was refused within ticks that ended: the world lacks something.
-    uint64_t begun_ns, first_ticks; // Of the first pipeline in this run.
-    // A paused world that is to go on for so many ticks of the first pipeline that have not begun, and what is due up to then; 0: nothing.
+    _Atomic uint32_t wake_word, wake_waiters;
+    orri_time_scale clock; // Wall clock to world time; pause and requested scale.
+    uint32_t running;      // Threads of pipelines that have not ended;
+    uint32_t replaying;    // of these: follow a recording,
+    uint32_t sync_arrived; // have arrived at the sync point,
+    uint32_t in_wait;      // are inside their pipeline's `.wait`,
+    uint32_t pausable;     // must stand still while the world is paused,
+    uint32_t idle;         // and of the last: wait until they are due.
+    uint64_t sync_count;   // Sync points held so far.
+    uint64_t travels;      // Travels back or ahead. Written in a turn.
+    // World time when the last tick of the simulation ended. Written in a turn.
+    uint64_t ended_ns;
+    // A sync point is wanted; is held, and all pipelines stand between ticks.
+    bool sync_wanted, sync_held;
+    bool fast_forwards; // Ticks run at the sync point. Written in a turn.
+    // Posted calls ran since the first pipeline's last tick. Used by its thread only.
+    bool calls_done;
+    bool stop;         // The run ends.
+    orr_result result; // The first error; it ends the run.
+    // A memory refusal within a tick that ended: the world lacks a change. The result of the run,
+    // if `result` is ORR_OK.
+    orr_result refused;
+    // Wall clock when the run began; ticks of the first pipeline in this run.
+    uint64_t begun_ns, first_ticks;
+    // orr_realtime_step() on a paused world: ticks of the first pipeline that have not begun yet,
+    // and the world time up to which pipelines may tick. 0: none.
     uint64_t steps, step_ns;
-    orri_call *call_first, *call_last;
-    bool over; // No more are taken. Under `posting`.
-    bool crew_taken;
-    // For the caller's thread: one at a time. A system, or its pipeline's `wait`.
+    orri_call *call_first, *call_last; // Posted calls that wait.
+    bool posts_closed;                 // The run ends: no post is accepted. Under `posting`.
+    bool workers_taken;                // A pipeline uses the workers.
+    // A request to the thread that called orr_realtime(), one at a time: run `main_system`, or
+    // (NULL) the `wait` of `main_pipe`. main_pipe NULL: no request.
     orri_pipeline* main_pipe;
     orri_system* main_system;
 
-    struct orr_recording* record;
-    uint64_t refusals; // Of memory, before it.
-    const struct orr_recording* replay;
-    uint32_t turn_end; // Turns of the replay that are followed.
-    // Of the replay; on the floor.
+    struct orr_recording* record;       // NULL: not recorded.
+    uint64_t refusals;                  // Memory refusals of the world before the run.
+    const struct orr_recording* replay; // NULL: not a replay.
+    uint32_t turn_end;                  // Number of recorded turns to follow.
+    // Positions in the recording's lists. Used in a turn.
     uint32_t dt_at, count_at, call_at, hash_at, ended_at, budget_at;
-    _Atomic bool astray; // It did something else than was recorded.
+    _Atomic bool diverged; // The replay did something that was not recorded.
 } orri_realtime;
 
-// ---- turn.c ------------------------------------------------------------------------------------------------------------
+// ---- turn.c: turns, and groups of systems under locks -------------------------------------------
 
-// True for who has turns in the recording that is replayed. Spectators go on beside it, as they like.
-static inline bool orri_follows(const orri_pipeline* pipe)
+// True for a pipeline whose turns come from a recording. Spectators run freely beside a replay.
+static inline bool orri_pipeline_replays(const orri_pipeline* pipe)
 {
-    return pipe->moment->rt->replay != NULL && !pipe->spectator;
+    return pipe->run->rt->replay != NULL && !pipe->spectator;
 }
 
-// The floor is this pipeline's until it leaves. Within a tick, which is recorded.
+// Waits for the pipeline's turn, which lasts until orri_turn_leave(). Within a tick: recorded as
+// ORRI_TURN_STEP.
 void orri_turn_enter(orri_pipeline* pipe);
-// The same between ticks; what it is for is recorded by who knows.
+// The same between ticks; the caller records the purpose.
 void orri_turn_enter_between(orri_pipeline* pipe);
-// In a replay: what this pipeline does next. Waits for its turn; ORRI_TURN_NONE: there is none left.
-orri_turn orri_turn_note(const orri_pipeline* pipe);
+// In a replay: waits until the pipeline has the next recorded turn and returns its purpose.
+// ORRI_TURN_NONE: there is no turn left.
+orri_turn orri_turn_await(const orri_pipeline* pipe);
+// Ends the turn. Checks whether memory was refused during it, which ends a recording.
 void orri_turn_leave(orri_pipeline* pipe);
-// A replay cannot be followed any more: who is within a tick finishes it, and nobody waits for a turn. False: it was so before.
-bool orri_turn_lost(orri_realtime* rt);
-// The same, said.
-void orri_turn_astray(orri_realtime* rt, const orri_pipeline* pipe);
-// In a replay, with the mutex: all pipelines that are left wait for something that one of them would have to do.
-bool orri_turn_stuck(const orri_realtime* rt);
-// Around the work of a whole group; the caller has the floor, and has it again afterwards. Locks are held until orri_turn_release().
+// Gives up following a recording: open ticks are finished, and no pipeline waits for a recorded
+// turn any more. False: that was done before.
+bool orri_replay_abandon(orri_realtime* rt);
+// The same, reported as ORR_ERR_CONFLICT unless the recording itself ends mid-tick.
+void orri_replay_diverge(orri_realtime* rt, const orri_pipeline* pipe);
+// In a replay, with the mutex: all remaining pipelines wait for something that one of them would
+// have to do.
+bool orri_replay_stuck(const orri_realtime* rt);
+// Runs a group: takes its locks, prepares and runs the systems. Called and returns within a turn.
+// The locks are held until orri_turn_release().
 orr_result orri_turn_group(orri_pipeline* pipe, uint32_t first, uint32_t point);
-// Structure is this pipeline's alone: no system of any runs. The caller has the floor, and holds nothing.
+// Takes all structure exclusively: no system of any pipeline runs. Within a turn, with no lock
+// held.
 void orri_turn_exclusive(orri_pipeline* pipe);
-// Some clusters are: those that commits at this step touched so far. False: it does not pay, or cannot be; nothing is held.
-bool orri_turn_narrow(orri_pipeline* pipe);
-// What a commit is to keep to, or to note; NULL: nothing.
+// The same for the clusters of the commit scope of this step. False: not worth it, or not possible;
+// nothing is held.
+bool orri_turn_exclusive_scope(orri_pipeline* pipe);
+// The scope that a commit must stay within, or must fill (`learns`); NULL: scopes are not used.
 orri_commit_scope* orri_turn_commit_scope(const orri_pipeline* pipe);
-// What is published follows the rows. Within orri_turn_exclusive() or orri_turn_narrow().
-orr_result orri_turn_follow(orri_pipeline* pipe);
+// Moves published values to where their rows are. Within orri_turn_exclusive() or
+// orri_turn_exclusive_scope().
+orr_result orri_turn_remap(orri_pipeline* pipe);
+// Releases the locks that are held, if any.
 void orri_turn_release(orri_pipeline* pipe);
-// Loops that this pipeline's systems left open have ended. On the floor, with their locks.
+// Ends loops that this pipeline's systems left open. Within a turn, with their locks.
 void orri_turn_end_loops(orri_pipeline* pipe);
-// A tick begins: it sees what others published last. On refusal (reported) it does not.
-orr_result orri_turn_pin(orri_pipeline* pipe);
-// It ends: what it wrote is published.
-orr_result orri_turn_show(orri_pipeline* pipe);
-// True when transactions wait for this pipeline that it can only do with structure alone.
-bool orri_turn_far_transactions(const orri_pipeline* pipe);
+// A tick begins: pins the view, so that it shows what others published last. On refusal (reported)
+// the tick does not begin.
+orr_result orri_turn_view_pin(orri_pipeline* pipe);
+// A tick ends: publishes what it wrote. On refusal (reported) the next call continues.
+orr_result orri_turn_publish(orri_pipeline* pipe);
+// True when transactions wait for this pipeline that need structure exclusively.
+bool orri_turn_wants_exclusive(const orri_pipeline* pipe);
 
-// ---- lock_sets.c: which locks ---------------------------------------------------------------------------------------------------
+// ---- lock_sets.c: which locks -------------------------------------------------------------------
 
-// Fills the pipeline's set with what the systems of steps [first, point) need. On the floor. False when refused (reported).
+// Fills the pipeline's lock set with what the systems of steps [first, point) need. Within a turn.
+// False when refused (reported).
 bool orri_lock_set_group(orri_pipeline* pipe, uint32_t first, uint32_t point);
-// All of structure: registry and index. There is always room.
+// Sets the lock set to all of structure: registry and index. There is always room.
 void orri_lock_set_structure(orri_pipeline* pipe, orri_lock_mode mode);
-// Only one of them.
+// Sets the lock set to one resource.
 void orri_lock_set_one(orri_pipeline* pipe, uint32_t resource, orri_lock_mode mode);
-// The index, and the rows of these clusters, exclusively. False when refused (reported).
-bool orri_lock_set_commit_scope(orri_pipeline* pipe, const orri_commit_scope* reach);
-// True when it is given rows of plain values and touches nothing else: then its clusters are all it needs to have.
+// Sets the lock set to the index and the rows of the clusters of a scope, exclusively. False when
+// refused (reported).
+bool orri_lock_set_commit_scope(orri_pipeline* pipe, const orri_commit_scope* scope);
+// True when a system is given rows of plain values and touches nothing else: it needs locks on its
+// clusters only.
 bool orri_lock_set_own_rows(const orri_system* system);
-// For the trace: what the plan grants to each of them, by type; and when that ends.
+// For the lock trace: the types that the plan grants to each system, and when that ends.
 void orri_lock_set_note(orri_pipeline* pipe, uint32_t first, uint32_t point, orri_lock_event event);
 void orri_lock_sets_free(orri_realtime* rt);
-// The trace as text, kept for orr_lock_trace_print().
-void orri_lock_set_keep_trace(orri_realtime* rt);
+// Keeps the lock trace as text for orr_lock_trace_print().
+void orri_lock_set_save_trace(orri_realtime* rt);
 
-// ---- visibility.c: who sees what of whom, when plans changed ----------------------------------------------------------------------
+// ---- visibility.c: what pipelines see of each other ---------------------------------------------
 
-// Fills locks, publications and views from the plans. Nobody runs. On refusal (reported) the run cannot go on.
+// Makes plans, locks, publications and views. No system runs. On refusal (reported) the run cannot
+// continue.
 orr_result orri_visibility_make(orri_realtime* rt);
 void orri_visibility_free(orri_realtime* rt);
 
-// ---- history_detach.c: what is remembered ------------------------------------------------------------------------------------------
+// ---- history_detach.c: snapshots while systems write --------------------------------------------
 
-// Before a group runs: memories get what its systems may write for their own, or are lost. On the floor, with its locks.
+// Before a group runs: gives snapshots their own copy of blocks that the group may write; without
+// memory the snapshot is lost. Within a turn, with the group's locks.
 void orri_history_detach_group(const orri_pipeline* pipe, uint32_t first, uint32_t point);
-// In lockstep `changed` terms look at the values themselves: what a system has not seen of others yet must be new to it. Its `since` there. Nobody runs.
+// The `since` of a system as lockstep needs it: in lockstep `changed` terms read the values
+// themselves, so changes of other pipelines that the system has not seen must count as new. No
+// system runs.
 uint64_t orri_history_detach_since(const orri_system* system);
-// Called before the store is restored, and when a run in real time ends: frees the published
-// values. They are rebuilt after the sync point; if that is refused, the run ends. No effect in
-// lockstep.
-void orri_schedule_leave(orr_world* world);
-// The time that is remembered: of the last tick's end, which is the same in a replay.
-uint64_t orri_history_detach_time(const struct orri_schedule* schedule);
-// The world's time was changed at a meeting: the clock goes on from there. The caller has the mutex.
-void orri_history_detach_time_scale(orri_realtime* rt);
+// The world time that history stores: that of the last tick's end, which a replay has too.
+uint64_t orri_realtime_time_remembered(const struct orri_schedule* schedule);
+// The world's time was changed at a sync point: restarts the clock from there. With the mutex.
+void orri_realtime_clock_restart(orri_realtime* rt);
 
-// ---- fast_forward.c: ticks at a meeting -------------------------------------------------------------------------------------------
+// ---- fast_forward.c: ticks at a sync point ------------------------------------------------------
 
-// Runs ticks until the world's is this one, in a call at a meeting, or one that was left when the run ended. As orr_step(); where a tick is left half done,
-// the run ends with the error.
+// Runs ticks until the world's tick is `tick`, in a call at a sync point, or in a call that is left
+// when the run ended. As orr_step(); if a tick is left half done, the run ends with the error.
 orr_result orri_realtime_fast_forward(orr_world* world, uint64_t tick);
 
-// ---- realtime.c -----------------------------------------------------------------------------------------------------------
+// ---- realtime.c: begin and end of a run ---------------------------------------------------------
 
+// The wall clock.
 uint64_t orri_realtime_clock(const orri_realtime* rt);
+// Locks and unlocks `mutex`.
 void orri_realtime_lock(orri_realtime* rt);
 void orri_realtime_unlock(orri_realtime* rt);
-// Until the bell rings, at most so long. The caller has the mutex, and has it again afterwards.
+// Sleeps until the next wake-up, at most `timeout_ns`. The caller has the mutex, and has it again
+// afterwards.
 void orri_realtime_wait(orri_realtime* rt, uint64_t timeout_ns);
-void orri_realtime_ring(orri_realtime* rt);
-// Ends the run, with this for its result if there is none yet.
+// Wakes all threads that wait. After every change of what a thread may wait for.
+void orri_realtime_wake_all(orri_realtime* rt);
+// Ends the run; `result` is its result unless there is one.
 void orri_realtime_fail(orri_realtime* rt, orr_result result);
-// Runs a system, or with NULL the pipeline's `wait`, on the thread that called orr_realtime(). Without the floor.
+// Runs a system, or (NULL) the pipeline's `wait`, on the thread that called orr_realtime(), and
+// waits for it. Outside a turn.
 void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system);
-// Around a run: the world is closed to all but who has the floor; and `open`, as it is in lockstep again.
+// `open` false: closes the world to all threads but the one that has the turn; true: opens it as in
+// lockstep.
 void orri_realtime_open(orri_realtime* rt, bool open);
 
-// As orri_driver.pause.
+// orri_driver.pause.
 void orri_realtime_pause(orr_world* world, bool on);
-// A tick that was refused in real time goes on in lockstep, with its lanes; or has ended there.
-void orri_moment_resume(orri_pipeline* pipe, bool ended);
-void orri_moment_free(orr_world* world, orri_pipeline* pipe);
+// orri_driver.resume: a tick that was refused in real time continues in lockstep with its command
+// buffers; or has ended there.
+void orri_pipeline_run_resume(orri_pipeline* pipe, bool ended);
+// orri_driver.pipeline_free.
+void orri_pipeline_run_free(orr_world* world, orri_pipeline* pipe);
 
-// ---- thread.c: when a pipeline ticks ---------------------------------------------------------------------------------------------
+// ---- thread.c: when a pipeline ticks ------------------------------------------------------------
 
-// The thread of one (an orri_pipeline).
+// The function of a pipeline's thread; `data` is the orri_pipeline.
 void orri_pipeline_thread_main(void* data);
-// Time goes on to this moment. The caller has the mutex.
-void orri_pipeline_thread_look(orri_realtime* rt);
-// Plans have to be made anew, at a meeting. On the floor.
+// Advances the world's time to now. With the mutex.
+void orri_realtime_clock_advance(orri_realtime* rt);
+// Plans must be made again, at a sync point. Within a turn.
 bool orri_realtime_stale(const orri_realtime* rt);
-// It goes on while the world is paused: a spectator without a rate.
-bool orri_pipeline_thread_free(const orri_pipeline* pipe);
+// True for a continuous spectator: it ticks while the world is paused.
+bool orri_pipeline_ignores_pause(const orri_pipeline* pipe);
 
-// ---- posted_calls.c: calls from outside -----------------------------------------------------------------------------------------------
+// ---- posted_calls.c: calls from any thread ------------------------------------------------------
 
-// Those that can be done now, off the list: all of them at a meeting, otherwise up to the first that needs one.
-orri_call* orri_calls_take(orri_realtime* rt, bool meeting);
-// What is next in a replay; and whether all others stand then.
+// Takes the calls that can run now: at a sync point all of them, otherwise up to the first that
+// needs a sync point.
+orri_call* orri_calls_take(orri_realtime* rt, bool sync);
+// In a replay: the next recorded calls; and whether they ran at a sync point.
 orri_call* orri_calls_replay(orri_realtime* rt);
-bool orri_calls_meet(const orri_realtime* rt);
-// By the first pipeline, which has the floor, between its ticks; `meeting`: all others stand.
-void orri_calls(orri_realtime* rt, orri_pipeline* pipe, orri_call* calls, bool meeting);
-// At a meeting, when calls are done: plans, and what pipelines see of each other, are as the world is now. On refusal (reported) no tick can run.
-orr_result orri_realtime_ready(orri_realtime* rt);
-// Gives back the ids that pipelines hold.
-void orri_realtime_unhold(orri_realtime* rt);
+bool orri_calls_replay_sync(const orri_realtime* rt);
+// Runs calls. By the first pipeline, in its turn, between its ticks; `sync`: at a sync point.
+void orri_realtime_calls(orri_realtime* rt, orri_pipeline* pipe, orri_call* calls, bool sync);
+// At a sync point, after calls: makes plans and visibility for the world as it is now. On refusal
+// (reported) no tick can run.
+orr_result orri_realtime_refresh(orri_realtime* rt);
+// Returns the reserved entity ids of all pipelines that are between ticks.
+void orri_realtime_release_ids(orri_realtime* rt);
 
-// ---- realtime_log.c ------------------------------------------------------------------------------------------------------------
+// ---- realtime_log.c: recording and replaying a run ----------------------------------------------
 
+// Records a turn and its purpose.
 void orri_realtime_log_turn(orri_realtime* rt, const orri_pipeline* pipe, orri_turn turn);
+// Records the dt of the tick that begins.
 void orri_realtime_log_dt(orri_realtime* rt, const orri_pipeline* pipe, float dt);
-// The calls of a list; on refusal the turn that was for them is not recorded either.
-void orri_realtime_log_calls(orri_realtime* rt, const orri_call* calls, bool meeting);
-// After a tick: its pipeline's clock.
-void orri_realtime_log_ended(orri_realtime* rt, const orri_pipeline* pipe);
-// In a replay it is put where it was. False: that is not known.
+// Records a list of calls. Without memory the turn for them is removed from the recording, too.
+void orri_realtime_log_calls(orri_realtime* rt, const orri_call* calls, bool sync);
+// After a tick: records its pipeline's clock.
+void orri_realtime_log_tick_end(orri_realtime* rt, const orri_pipeline* pipe);
+// In a replay: sets the clock to the recorded one. False: the recording has none.
 bool orri_replay_clock(orri_realtime* rt, orri_pipeline* pipe);
-// Something was refused that a replay may have: the recording ends. On the floor.
-void orri_realtime_log_refused(orri_realtime* rt, const orri_pipeline* pipe);
-// The same if memory was, to anybody, since the run began. What came of that is not known: a call from outside may have gone on without.
-void orri_realtime_log_lacks(orri_realtime* rt, const orri_pipeline* pipe);
-// What a budget decided at a meeting is taken down, if there is a recording; and what it decided then. False: nothing is followed.
+// Something was refused that a replay may be granted: the recording ends. Within a turn.
+void orri_realtime_log_stop(orri_realtime* rt, const orri_pipeline* pipe);
+// The same if memory was refused to anybody since the run began. Its effects are not known: a call
+// may have continued without it.
+void orri_realtime_log_check_memory(orri_realtime* rt, const orri_pipeline* pipe);
+// Records the decision of a memory budget at a sync point; and returns the recorded one. False: no
+// replay, or none left.
 void orri_realtime_log_budget(const orr_world* world, uint32_t choice);
 bool orri_replay_budget(const orr_world* world, uint32_t* choice);
-// When the run has ended: the world's time; in a replay that came to its end it is put there.
+// At the end of a run: records the world's time; a replay that reached its end sets it.
 void orri_realtime_log_time(orri_realtime* rt);
-// Begins with an empty recording, or looks at what there is to replay. Reports.
+// Empties the recording, or checks the begin hash of the replay. Reports.
 orr_result orri_realtime_log_begin(orri_realtime* rt);
-// True when what is followed ends in the midst of ticks.
-bool orri_replay_open(const orri_realtime* rt);
-// True while what this pipeline does is taken down. On the floor.
-bool orri_realtime_log_goes_on(const orri_realtime* rt, const orri_pipeline* pipe);
-// Keeps the order of grants.
+// True when the recording, as far as it is followed, ends within ticks.
+bool orri_replay_ends_mid_tick(const orri_realtime* rt);
+// True while this pipeline is recorded. Within a turn.
+bool orri_realtime_log_active(const orri_realtime* rt, const orri_pipeline* pipe);
+// Stores the order of lock grants in the recording, and frees `log`.
 void orri_realtime_log_grants(orri_realtime* rt, orri_lock_log* log);
-// After a tick: what its pipeline owns is hashed and recorded, or compared, if that is wanted.
+// After a tick: hashes what the pipeline owns and records or compares the hash, if that is wanted.
 void orri_realtime_log_hash(orri_realtime* rt, orri_pipeline* pipe);
+
+// Called before the store is restored, and when a run in real time ends: frees the published
+// values. They are rebuilt after the sync point; if that is refused, the run ends. No effect in
+// lockstep. (history_detach.c)
+void orri_schedule_leave(orr_world* world);
 
 #endif

@@ -1,39 +1,40 @@
 // SPDX-License-Identifier: MIT
-// What a run in real time depends on, kept in memory: whose turn it was on the floor, in which order locks were granted, how much time ticks were
-// given, what was called from outside. A replay takes it from there. Recording never stands in the way: without memory it ends.
+// The recording of a run in real time, in memory: order of turns, order of lock grants, dts of
+// ticks, posted calls, clocks, hashes. A replay reads it. Recording never stops a run: without
+// memory the recording ends.
 #include "realtime/realtime.h"
 #include "store/pool/pool.h"
 
-// ---- taking it down ---------------------------------------------------------------------------------------------------------
+// ---- recording ----------------------------------------------------------------------------------
 
-bool orri_realtime_log_goes_on(const orri_realtime* rt, const orri_pipeline* pipe)
+bool orri_realtime_log_active(const orri_realtime* rt, const orri_pipeline* pipe)
 {
     return rt->record != NULL && !rt->record->full && !rt->record->refused && !pipe->spectator;
 }
 
-static void realtime_log_full(orri_realtime* rt)
+// Memory for the recording is refused: it ends here. Reported once.
+static void realtime_log_stop_full(orri_realtime* rt)
 {
     if (!rt->record->full) {
         rt->record->full = true;
-        orri_log(
-            &rt->world->env, ORR_LOG_ID_RECORDING_FULL,
-            "orr_realtime: no memory for the recording after %llu ticks: what there is stays, and "
-            "can be replayed; the run goes on",
-            (unsigned long long)rt->record->ticks);
+        orri_log(&rt->world->env, ORR_LOG_ID_RECORDING_FULL,
+                 "orr_realtime: no memory for the recording after %llu ticks; the recorded part "
+                 "can be replayed, and the run continues without recording",
+                 (unsigned long long)rt->record->ticks);
     }
 }
 
-void orri_realtime_log_refused(orri_realtime* rt, const orri_pipeline* pipe)
+void orri_realtime_log_stop(orri_realtime* rt, const orri_pipeline* pipe)
 {
-    if (orri_realtime_log_goes_on(rt, pipe)) {
+    if (orri_realtime_log_active(rt, pipe)) {
         rt->record->refused = true;
     }
 }
 
-void orri_realtime_log_lacks(orri_realtime* rt, const orri_pipeline* pipe)
+void orri_realtime_log_check_memory(orri_realtime* rt, const orri_pipeline* pipe)
 {
     const orri_env* env = &rt->world->env;
-    if (orri_realtime_log_goes_on(rt, pipe) &&
+    if (orri_realtime_log_active(rt, pipe) &&
         atomic_load_explicit(&env->refusals, memory_order_relaxed) != rt->refusals) {
         rt->record->refused = true;
     }
@@ -42,40 +43,41 @@ void orri_realtime_log_lacks(orri_realtime* rt, const orri_pipeline* pipe)
 void orri_realtime_log_turn(orri_realtime* rt, const orri_pipeline* pipe, orri_turn turn)
 {
     struct orr_recording* record = rt->record;
-    if (!orri_realtime_log_goes_on(rt, pipe)) {
+    if (!orri_realtime_log_active(rt, pipe)) {
         return;
     }
-    // What was done since its last turn could not be kept: then this one cannot be come to either.
-    if (record->inputs[pipe->moment->number].bytes.failed ||
+    // The inputs of its impure systems since its last turn could not be stored: a replay could not
+    // reach this turn.
+    if (record->inputs[pipe->run->number].bytes.failed ||
         !ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->turns, &record->turn_capacity,
                       record->turn_count + 1)) {
-        realtime_log_full(rt);
+        realtime_log_stop_full(rt);
         return;
     }
-    record->turns[record->turn_count++] = pipe->moment->number << 2 | (uint32_t)turn;
+    record->turns[record->turn_count++] = pipe->run->number << 2 | (uint32_t)turn;
     record->ticks += turn == ORRI_TURN_BEGIN;
 }
 
 void orri_realtime_log_dt(orri_realtime* rt, const orri_pipeline* pipe, float dt)
 {
     struct orr_recording* record = rt->record;
-    if (orri_realtime_log_goes_on(rt, pipe)) {
+    if (orri_realtime_log_active(rt, pipe)) {
         if (ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->dts, &record->dt_capacity,
                          record->dt_count + 1)) {
             record->dts[record->dt_count++] = dt;
         } else {
-            record->turn_count--; // Its tick is not recorded.
+            record->turn_count--; // The tick is not recorded.
             record->ticks--;
-            realtime_log_full(rt);
+            realtime_log_stop_full(rt);
         }
     }
 }
 
-void orri_realtime_log_calls(orri_realtime* rt, const orri_call* calls, bool meeting)
+void orri_realtime_log_calls(orri_realtime* rt, const orri_call* calls, bool sync)
 {
     struct orr_recording* record = rt->record;
     uint32_t count = 0;
-    if (!orri_realtime_log_goes_on(rt, rt->schedule->pipelines[0])) {
+    if (!orri_realtime_log_active(rt, rt->schedule->pipelines[0])) {
         return;
     }
     for (const orri_call* call = calls; call != NULL; call = call->next) {
@@ -88,7 +90,7 @@ void orri_realtime_log_calls(orri_realtime* rt, const orri_call* calls, bool mee
     uint32_t kept = 0;
     for (const orri_call* call = calls; room && call != NULL; call = call->next) {
         orri_call* copy =
-            orri_call_make(&record->env, call->call, call->data, call->size, call->meeting);
+            orri_call_make(&record->env, call->call, call->data, call->size, call->sync);
         room = copy != NULL;
         record->calls[record->call_count + kept] = copy;
         kept += room;
@@ -98,55 +100,55 @@ void orri_realtime_log_calls(orri_realtime* rt, const orri_call* calls, bool mee
             orri_call_free(&record->env, record->calls[record->call_count + i]);
         }
         record->turn_count--;
-        realtime_log_full(rt);
+        realtime_log_stop_full(rt);
         return;
     }
-    record->call_counts[record->count_count++] = count << 1 | meeting;
+    record->call_counts[record->count_count++] = count << 1 | sync;
     record->call_count += count;
 }
 
-// ---- clocks ---------------------------------------------------------------------------------------------------------------
+// ---- clocks -------------------------------------------------------------------------------------
 
-void orri_realtime_log_ended(orri_realtime* rt, const orri_pipeline* pipe)
+void orri_realtime_log_tick_end(orri_realtime* rt, const orri_pipeline* pipe)
 {
     struct orr_recording* record = rt->record;
-    if (!orri_realtime_log_goes_on(rt, pipe)) {
+    if (!orri_realtime_log_active(rt, pipe)) {
         return;
     }
     if (!ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->ended, &record->ended_capacity,
                       record->ended_count + 1)) {
-        realtime_log_full(rt);
+        realtime_log_stop_full(rt);
         return;
     }
     record->ended[record->ended_count++] =
         (orri_realtime_log_clock){.start_ns = pipe->start_ns,
                                   .ran = pipe->ran,
                                   .due_ns = pipe->due_ns,
-                                  .dropped = pipe->moment->stats.dropped,
-                                  .time_ns = rt->pace.time_ns};
+                                  .dropped = pipe->run->stats.dropped,
+                                  .time_ns = rt->clock.time_ns};
 }
 
 bool orri_replay_clock(orri_realtime* rt, orri_pipeline* pipe)
 {
-    if (atomic_load(&rt->astray) || rt->ended_at >= rt->replay->ended_count) {
+    if (atomic_load(&rt->diverged) || rt->ended_at >= rt->replay->ended_count) {
         return false;
     }
     const orri_realtime_log_clock* clock = &rt->replay->ended[rt->ended_at++];
     pipe->start_ns = clock->start_ns;
     pipe->ran = clock->ran;
     pipe->due_ns = clock->due_ns;
-    pipe->moment->stats.dropped = clock->dropped;
+    pipe->run->stats.dropped = clock->dropped;
     rt->schedule->time_ns = clock->time_ns;
     return true;
 }
 
-// Spectators went by a clock of their own: from here on they are due as if they came anew.
+// Spectators ran by the wall clock beside the replay: their clocks restart.
 static void realtime_log_spectators(const orri_realtime* rt)
 {
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         orri_pipeline* pipe = rt->schedule->pipelines[i];
         if (pipe->spectator) {
-            orri_pipeline_anew(pipe);
+            orri_pipeline_clock_restart(pipe);
         }
     }
 }
@@ -155,7 +157,7 @@ void orri_realtime_log_time(orri_realtime* rt)
 {
     struct orri_schedule* schedule = rt->schedule;
     if (rt->replay != NULL) {
-        bool ended = !orri_replay_open(rt) && !atomic_load(&rt->astray);
+        bool ended = !orri_replay_ends_mid_tick(rt) && !atomic_load(&rt->diverged);
         schedule->time_ns = ended ? rt->replay->time_ns : schedule->time_ns;
         realtime_log_spectators(rt);
         return;
@@ -165,18 +167,18 @@ void orri_realtime_log_time(orri_realtime* rt)
     }
 }
 
-// ---- what is remembered --------------------------------------------------------------------------------------------------------
+// ---- history's memory budget --------------------------------------------------------------------
 
 void orri_realtime_log_budget(const orr_world* world, uint32_t choice)
 {
     orri_realtime* rt = world->schedule != NULL ? world->schedule->realtime : NULL;
     struct orr_recording* record = rt != NULL ? rt->record : NULL;
-    if (record == NULL || !orri_realtime_log_goes_on(rt, rt->schedule->pipelines[0])) {
+    if (record == NULL || !orri_realtime_log_active(rt, rt->schedule->pipelines[0])) {
         return;
     }
     if (!ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->budgets, &record->budget_capacity,
                       record->budget_count + 1)) {
-        realtime_log_full(rt);
+        realtime_log_stop_full(rt);
         return;
     }
     record->budgets[record->budget_count++] = choice;
@@ -192,9 +194,9 @@ bool orri_replay_budget(const orr_world* world, uint32_t* choice)
     return true;
 }
 
-// ---- hashes ---------------------------------------------------------------------------------------------------------------
+// ---- hashes -------------------------------------------------------------------------------------
 
-// What a pipeline owns: values by cluster and row, of the entities there are.
+// Hashes the values of a cluster that the pipeline owns, with the entities of the rows.
 static uint64_t realtime_log_hash_cluster(const orri_pipeline* pipe, const orri_cluster* cluster,
                                           uint64_t hash)
 {
@@ -216,9 +218,9 @@ static uint64_t realtime_log_hash_cluster(const orri_pipeline* pipe, const orri_
 
 void orri_realtime_log_hash(orri_realtime* rt, orri_pipeline* pipe)
 {
-    orri_realtime_log_lacks(rt, pipe);
-    bool records = orri_realtime_log_goes_on(rt, pipe) && rt->record->hashed;
-    bool compares = rt->replay != NULL && rt->replay->hashed && !atomic_load(&rt->astray) &&
+    orri_realtime_log_check_memory(rt, pipe);
+    bool records = orri_realtime_log_active(rt, pipe) && rt->record->hashed;
+    bool compares = rt->replay != NULL && rt->replay->hashed && !atomic_load(&rt->diverged) &&
                     rt->hash_at < rt->replay->hash_count;
     if (pipe->spectator || (!records && !compares)) {
         return;
@@ -236,10 +238,10 @@ void orri_realtime_log_hash(orri_realtime* rt, orri_pipeline* pipe)
         }
     }
     for (const orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
-        const orri_system_state* keeps[2] = {&system->state, &system->exports};
+        const orri_system_state* states[2] = {&system->state, &system->exports};
         for (uint32_t i = 0; system->pipe == pipe && i < 2; i++) {
-            if (keeps[i]->data != NULL) {
-                hash = orri_rows_hash(keeps[i]->type, keeps[i]->data, 1, hash);
+            if (states[i]->data != NULL) {
+                hash = orri_rows_hash(states[i]->type, states[i]->data, 1, hash);
             }
         }
     }
@@ -248,31 +250,32 @@ void orri_realtime_log_hash(orri_realtime* rt, orri_pipeline* pipe)
                                 &record->hash_capacity, record->hash_count + 1)) {
         record->hashes[record->hash_count++] = hash;
     } else if (records) {
-        realtime_log_full(rt);
+        realtime_log_stop_full(rt);
     }
     if (compares && rt->replay->hashes[rt->hash_at++] != hash) {
-        (void)orri_turn_lost(rt);
-        (void)orri_refuse(&rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-                          "orr_realtime: the replay differs from what was recorded: pipeline '%s' "
-                          "after its tick %llu has other values; its systems depend on something "
-                          "that is not recorded%s",
-                          pipe->name, (unsigned long long)pipe->tick,
-                          rt->world->timeline != 0 || rt->world->history != NULL
-                              ? ", or what is remembered is not the same: orr_history_set()"
-                              : "");
+        (void)orri_replay_abandon(rt);
+        (void)orri_refuse(
+            &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+            "orr_realtime: the replay differs from the recording: pipeline '%s' has other values "
+            "after its tick %llu; a system depends on something that is not recorded%s",
+            pipe->name, (unsigned long long)pipe->tick,
+            rt->world->timeline != 0 || rt->world->history != NULL
+                ? ", or the history settings differ (orr_history_set())"
+                : "");
         orri_realtime_fail(rt, ORR_ERR_CONFLICT);
     }
 }
 
-// ---- beginning and end -------------------------------------------------------------------------------------------------------
+// ---- begin and end ------------------------------------------------------------------------------
 
-// Turns up to where the first pipeline would begin a tick too many. What others do before that belongs to it: so a replay of the same number of
-// ticks comes to the same.
+// The number of turns to follow for `.ticks`: up to where the first pipeline would begin a tick too
+// many. Turns of other pipelines before that belong to the run, so a replay of the same number of
+// ticks ends in the same state.
 static uint32_t realtime_log_end(const orri_realtime* rt)
 {
     uint64_t ticks = 0;
     for (uint32_t i = 0; i < rt->replay->turn_count; i++) {
-        ticks += rt->replay->turns[i] == ORRI_TURN_BEGIN; // Number 0.
+        ticks += rt->replay->turns[i] == ORRI_TURN_BEGIN; // The first pipeline is number 0.
         if (rt->desc.ticks > 0 && ticks > rt->desc.ticks) {
             return i;
         }
@@ -280,7 +283,7 @@ static uint32_t realtime_log_end(const orri_realtime* rt)
     return rt->replay->turn_count;
 }
 
-bool orri_replay_open(const orri_realtime* rt)
+bool orri_replay_ends_mid_tick(const orri_realtime* rt)
 {
     return rt->replay->full || rt->replay->refused || rt->turn_end < rt->replay->turn_count;
 }
@@ -302,10 +305,9 @@ orr_result orri_realtime_log_begin(orri_realtime* rt)
     if (!rt->replay->hashed || orr_world_hash(rt->world) == rt->replay->begin_hash) {
         return ORR_OK;
     }
-    return orri_refuse(
-        &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-        "orr_realtime: the world is not as the recorded one was when it began; build "
-        "it in the same way, with the same seed");
+    return orri_refuse(&rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+                       "orr_realtime: the world differs from the one the recording began with; "
+                       "build it in the same way, with the same seed");
 }
 
 void orri_realtime_log_grants(orri_realtime* rt, orri_lock_log* log)
@@ -315,7 +317,7 @@ void orri_realtime_log_grants(orri_realtime* rt, orri_lock_log* log)
         if (orri_locks_record_end(rt->locks) != ORR_OK ||
             !ORRI_RESERVE(&record->env, ORR_MEMORY_SYSTEM, &record->grants.grants,
                           &record->grants.capacity, log->count)) {
-            orri_recording_clear(record); // Without all grants turns mean nothing.
+            orri_recording_clear(record); // Without all grants the turns are useless.
             record->full = true;
         } else if (log->count > 0) {
             memcpy(record->grants.grants, log->grants, log->count * sizeof *log->grants);

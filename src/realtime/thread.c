@@ -1,267 +1,277 @@
 // SPDX-License-Identifier: MIT
-// When a pipeline ticks in real time: its thread, which waits until it is due, meets the others, or follows a recording.
+// The thread of a pipeline in real time: waits until a tick is due, takes part in sync points, or
+// follows a recording.
 #include "realtime/realtime.h"
 
-#define THREAD_IDLE_NS \
-    UINT64_C(1000000) // Between ticks of a continuous pipeline that has nothing to do.
+// Pause between ticks of a continuous pipeline without systems.
+#define THREAD_IDLE_NS UINT64_C(1000000)
 
-// ---- when a pipeline ticks ---------------------------------------------------------------------------------------------------------
+// ---- when a pipeline ticks ----------------------------------------------------------------------
 
-// Time goes on. The caller has the mutex.
-void orri_pipeline_thread_look(orri_realtime* rt)
+// Advances the world's time to now, and takes over a pause that a system requested. With the mutex.
+void orri_realtime_clock_advance(orri_realtime* rt)
 {
     uint64_t now = orri_realtime_clock(rt);
-    // A replay does not know who ended a pause: none of them takes time.
+    // A replay by the clock does not know when a pause ended: pauses take no time there.
     bool paused = rt->schedule->paused && !(rt->replay != NULL && rt->desc.paced);
-    if (paused != rt->pace.paused) {
-        orri_time_scale_pause(&rt->pace, now, paused);
+    if (paused != rt->clock.paused) {
+        orri_time_scale_pause(&rt->clock, now, paused);
         rt->steps = rt->step_ns = 0;
-        orri_realtime_ring(rt); // A system did it: nobody was told yet.
+        orri_realtime_wake_all(rt); // A system set it: no thread was woken yet.
     } else {
-        orri_time_scale_look(&rt->pace, now);
+        orri_time_scale_advance(&rt->clock, now);
     }
 }
 
-// Who draws what stands goes on while it is paused.
-bool orri_pipeline_thread_free(const orri_pipeline* pipe)
+// A continuous spectator, which draws the world, ticks on while the world is paused.
+bool orri_pipeline_ignores_pause(const orri_pipeline* pipe)
 {
     return pipe->rate_hz <= 0 && pipe->spectator;
 }
 
-// While paused nobody else begins a tick but in the steps that were asked for.
+// Whether the pipeline may begin a tick now. While paused only within the steps that
+// orr_realtime_step() asked for.
 static bool thread_due(const orri_realtime* rt, const orri_pipeline* pipe)
 {
-    if (orri_pipeline_thread_free(pipe) || (pipe->rate_hz <= 0 && !rt->pace.paused)) {
+    if (orri_pipeline_ignores_pause(pipe) || (pipe->rate_hz <= 0 && !rt->clock.paused)) {
         return true;
     }
-    return pipe->due_ns <= rt->pace.time_ns && (!rt->pace.paused || pipe->due_ns <= rt->step_ns);
+    return pipe->due_ns <= rt->clock.time_ns && (!rt->clock.paused || pipe->due_ns <= rt->step_ns);
 }
 
-// A paused world that was told to go on for some ticks: its clock jumps to where the next one is due, when all others wait.
-static bool thread_skip(orri_realtime* rt)
+// A paused world that makes single steps: when all threads wait, its clock jumps to the next due
+// time. True: it jumped.
+static bool thread_jump(orri_realtime* rt)
 {
-    if (!rt->pace.paused || rt->idle < rt->standing) {
+    if (!rt->clock.paused || rt->idle < rt->pausable) {
         return false;
     }
     uint64_t next = UINT64_MAX;
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         const orri_pipeline* pipe = rt->schedule->pipelines[i];
-        bool comes = !orri_pipeline_thread_free(pipe) && pipe->due_ns <= rt->step_ns;
+        bool comes = !orri_pipeline_ignores_pause(pipe) && pipe->due_ns <= rt->step_ns;
         next = comes && pipe->due_ns < next ? pipe->due_ns : next;
     }
-    if (next == UINT64_MAX || next <= rt->pace.time_ns) {
-        return false; // There is none; or it was told to, and has not come to it yet.
+    if (next == UINT64_MAX || next <= rt->clock.time_ns) {
+        // No tick is due within the steps; or its pipeline was woken and has not begun it yet.
+        return false;
     }
-    rt->pace.time_ns = next;
-    orri_realtime_ring(rt);
+    rt->clock.time_ns = next;
+    orri_realtime_wake_all(rt);
     return true;
 }
 
-typedef enum thread_what {
-    THREAD_WAIT,
-    THREAD_TICK,
-    THREAD_CALLS,
-    THREAD_MEET,
-    THREAD_END,
-} thread_what;
+// What a thread does next.
+typedef enum thread_action {
+    THREAD_WAIT,  // Sleep until a wake-up or the due time.
+    THREAD_TICK,  // Begin a tick.
+    THREAD_CALLS, // Run posted calls that need no sync point. First pipeline only.
+    THREAD_SYNC,  // Arrive at the sync point; the first pipeline holds it.
+    THREAD_END,   // The run ends.
+} thread_action;
 
-// What a pipeline does now. The caller has the mutex; `left` is how long it may wait otherwise.
-static thread_what thread_decide(orri_realtime* rt, const orri_pipeline* pipe, uint64_t* left)
+// Decides what a pipeline does now. With the mutex. `left`: how long it may wait otherwise.
+static thread_action thread_decide(orri_realtime* rt, const orri_pipeline* pipe, uint64_t* left)
 {
     bool first = pipe->index == 0;
     *left = UINT64_MAX;
     if (rt->stop) {
         return THREAD_END;
     }
-    // Calls that call again let a tick that is due go first.
+    // After calls, a due tick comes first: calls that post calls cannot starve the first pipeline.
     bool waits = false;
-    if (first && rt->called) {
-        orri_pipeline_thread_look(rt);
+    if (first && rt->calls_done) {
+        orri_realtime_clock_advance(rt);
         waits = thread_due(rt, pipe);
     }
     if (first && rt->call_first != NULL && !waits) {
-        if (!rt->call_first->meeting) {
+        if (!rt->call_first->sync) {
             return THREAD_CALLS;
         }
-        rt->gather = true;
-        orri_realtime_ring(rt);
+        rt->sync_wanted = true;
+        orri_realtime_wake_all(rt);
     }
-    orri_pipeline_thread_look(rt);
+    orri_realtime_clock_advance(rt);
     bool due = thread_due(rt, pipe);
-    // Meetings that call for the next one let everybody have a tick between them. While one is held nobody begins any: who comes from a place of its own to
-    // wait was counted as standing.
-    if (rt->gather && (rt->meets || !(due && pipe->moment->met < rt->meetings))) {
-        return THREAD_MEET;
+    // Between two sync points every due pipeline runs one tick, so that sync points that request
+    // the next one cannot starve pipelines. While a sync point is held no pipeline begins a tick: a
+    // pipeline that returns from its `.wait` was counted as arrived.
+    if (rt->sync_wanted && (rt->sync_held || !(due && pipe->run->sync_seen < rt->sync_count))) {
+        return THREAD_SYNC;
     }
     if (due) {
         return THREAD_TICK;
     }
-    // Of a longer wait than that only a part would count.
-    uint64_t until = rt->pace.paused ? UINT64_MAX : orri_time_scale_until(&rt->pace, pipe->due_ns);
-    uint64_t most = rt->pace.most_ns / 2;
-    *left = until == UINT64_MAX || until < most ? until : most;
+    // A longer wait would be cut by jump_max_ns and count only in part.
+    uint64_t until = rt->clock.paused ? UINT64_MAX
+                                      : orri_time_scale_until(&rt->clock, pipe->due_ns);
+    uint64_t max = rt->clock.jump_max_ns / 2;
+    *left = until == UINT64_MAX || until < max ? until : max;
     return THREAD_WAIT;
 }
 
-// Until there is something to do.
-static thread_what thread_next(orri_realtime* rt, const orri_pipeline* pipe)
+// Waits until there is something to do.
+static thread_action thread_next(orri_realtime* rt, const orri_pipeline* pipe)
 {
     uint64_t left;
     orri_realtime_lock(rt);
-    thread_what what = thread_decide(rt, pipe, &left);
-    bool stands = !orri_pipeline_thread_free(pipe);
-    while (what == THREAD_WAIT) {
-        rt->idle += stands;
-        if (!thread_skip(rt)) {
+    thread_action action = thread_decide(rt, pipe, &left);
+    bool pausable = !orri_pipeline_ignores_pause(pipe);
+    while (action == THREAD_WAIT) {
+        rt->idle += pausable;
+        if (!thread_jump(rt)) {
             orri_realtime_wait(rt, left);
         }
-        rt->idle -= stands;
-        what = thread_decide(rt, pipe, &left);
+        rt->idle -= pausable;
+        action = thread_decide(rt, pipe, &left);
     }
-    pipe->moment->met = what == THREAD_TICK ? rt->meetings : pipe->moment->met;
-    pipe->moment->travels = rt->travels;
+    pipe->run->sync_seen = action == THREAD_TICK ? rt->sync_count : pipe->run->sync_seen;
+    pipe->run->travels = rt->travels;
     orri_realtime_unlock(rt);
-    return what;
+    return action;
 }
 
-// A tick begins. The world's time since the last one. (A clock that stands is a tick of no time.)
+// A tick begins: returns the dt, which is the world's time since the last begin for a continuous
+// pipeline. (A clock that stands gives 0.)
 static float thread_dt(orri_realtime* rt, orri_pipeline* pipe)
 {
-    orri_moment* moment = pipe->moment;
+    orri_pipeline_run* run = pipe->run;
     orri_realtime_lock(rt);
-    uint64_t passed = rt->pace.time_ns - moment->began_ns;
-    moment->began_ns = rt->pace.time_ns;
-    moment->began_real_ns = rt->pace.real_ns;
-    moment->ticking = true;
+    uint64_t passed = rt->clock.time_ns - run->began_ns;
+    run->began_ns = rt->clock.time_ns;
+    run->began_real_ns = rt->clock.real_ns;
+    run->ticking = true;
     rt->steps -= pipe->index == 0 && rt->steps > 0;
     orri_realtime_unlock(rt);
     return pipe->rate_hz > 0 ? pipe->interval : (float)((double)passed * 1e-9);
 }
 
-// Whoever is behind by more than one tick gives up those before.
+// A pipeline that is late by more than one tick drops the ticks before.
 static void thread_drop(orri_realtime* rt, orri_pipeline* pipe)
 {
-    uint64_t next =
-        orri_time_scale_next(rt->pace.time_ns, pipe->due_ns - pipe->interval_ns, pipe->interval_ns);
+    uint64_t next = orri_time_scale_next(rt->clock.time_ns, pipe->due_ns - pipe->interval_ns,
+                                         pipe->interval_ns);
     while (pipe->due_ns + pipe->interval_ns / 2 < next) {
-        pipe->moment->stats.dropped++;
+        pipe->run->stats.dropped++;
         orri_pipeline_ticked(pipe);
     }
 }
 
-// A tick of a pipeline with a rate took so long: all go slower, or faster again.
-static void thread_pace(orri_realtime* rt, orri_pipeline* pipe)
+// A tick of a pipeline with a rate ended: updates the time scale of the run.
+static void thread_scale_update(orri_realtime* rt, orri_pipeline* pipe)
 {
-    const orri_time_scale_own* owns[ORR_PIPELINES_MAX];
+    const orri_time_scale_load* loads[ORR_PIPELINES_MAX];
     uint32_t count = 0;
     uint64_t now = orri_realtime_clock(rt);
-    double before = rt->pace.scale;
-    orri_time_scale_look(&rt->pace, now);
-    orri_time_scale_note(&pipe->moment->own, rt->pace.real_ns - pipe->moment->began_real_ns);
+    double before = rt->clock.scale;
+    orri_time_scale_advance(&rt->clock, now);
+    orri_time_scale_measure(&pipe->run->load, rt->clock.real_ns - pipe->run->began_real_ns);
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         const orri_pipeline* other = rt->schedule->pipelines[i];
         if (other->rate_hz > 0 && !other->spectator) {
-            owns[count++] = &other->moment->own;
+            loads[count++] = &other->run->load;
         }
     }
-    orri_time_scale_now(&rt->pace, now, owns, count);
+    orri_time_scale_update(&rt->clock, now, loads, count);
     thread_drop(rt, pipe);
-    if (rt->pace.scale > before) {
-        orri_realtime_ring(rt); // Who waits is due earlier.
+    if (rt->clock.scale > before) {
+        orri_realtime_wake_all(rt); // Time runs faster: waiting pipelines are due earlier.
     }
 }
 
-// When the next one is due. In a replay no clock is asked.
+// Computes when the next tick is due. A replay takes the recorded clock and reads no other.
 static void thread_clock(orri_realtime* rt, orri_pipeline* pipe)
 {
-    bool follows = orri_follows(pipe);
+    bool follows = orri_pipeline_replays(pipe);
     if (follows && orri_replay_clock(rt, pipe)) {
         return;
     }
     if (pipe->rate_hz <= 0) {
-        pipe->due_ns = follows ? rt->schedule->time_ns : rt->pace.time_ns;
+        pipe->due_ns = follows ? rt->schedule->time_ns : rt->clock.time_ns;
     }
     orri_pipeline_ticked(pipe);
     if (pipe->rate_hz > 0 && !follows) {
-        thread_pace(rt, pipe);
+        thread_scale_update(rt, pipe);
     }
-    rt->ended_ns = pipe->spectator ? rt->ended_ns : rt->pace.time_ns;
-    orri_realtime_log_ended(rt, pipe);
+    rt->ended_ns = pipe->spectator ? rt->ended_ns : rt->clock.time_ns;
+    orri_realtime_log_tick_end(rt, pipe);
 }
 
+// A tick ended: counts it, and asks for a sync point or the end of the run where they are due.
 static void thread_ticked(orri_realtime* rt, orri_pipeline* pipe)
 {
     orri_realtime_lock(rt);
-    pipe->moment->ticking = false;
-    pipe->moment->stats.ticks++;
+    pipe->run->ticking = false;
+    pipe->run->stats.ticks++;
     thread_clock(rt, pipe);
     if (pipe->index == 0 && rt->steps > 0) {
         rt->step_ns = orri_pipeline_due(pipe, rt->steps - 1);
     }
-    // A replay meets where its run did.
+    // History wants a sync point. A replay has sync points where its run had them.
     if (pipe->index == 0 && rt->replay == NULL && rt->world->tick_hooks.sync_wanted != NULL &&
         rt->world->tick_hooks.sync_wanted(rt->world)) {
-        rt->gather = true;
-        orri_realtime_ring(rt);
+        rt->sync_wanted = true;
+        orri_realtime_wake_all(rt);
     }
     if (pipe->index == 0 && rt->replay == NULL && ++rt->first_ticks >= rt->desc.ticks &&
         rt->desc.ticks > 0) {
         rt->stop = true;
-        orri_realtime_ring(rt);
+        orri_realtime_wake_all(rt);
     }
     orri_realtime_unlock(rt);
 }
 
-// ---- the thread of a pipeline ---------------------------------------------------------------------------------------------------
+// ---- the thread of a pipeline -------------------------------------------------------------------
 
 bool orri_realtime_stale(const orri_realtime* rt)
 {
     return rt->schedule->stale || rt->schedule->step_types != rt->world->schema.type_count;
 }
 
-// One tick; the caller has the floor, and leaves it.
+// Runs one tick, or continues it. Called in a turn; leaves it. False: refused, the run ends.
 static bool thread_tick(orri_realtime* rt, orri_pipeline* pipe, float dt)
 {
     uint64_t before = pipe->tick;
-    bool resumed = pipe->stage != ORRI_STAGE_DONE || pipe->moment->driven.copied;
+    bool resumed = pipe->stage != ORRI_STAGE_DONE || pipe->run->driven.copied;
     orr_result result = orri_tick(pipe, dt);
-    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->driven.copied;
-    // What was refused within a tick that ended was said; the next one tries again.
+    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->run->driven.copied;
+    // A refusal within a tick that ended was reported; the next tick tries again.
     bool failed = open || (pipe->tick == before && !resumed);
     orri_turn_release(pipe);
     if (!failed) {
         rt->refused = result == ORR_ERR_MEMORY ? result : rt->refused;
-        thread_ticked(rt, pipe); // On the floor: clocks are part of what a meeting looks at.
+        thread_ticked(rt, pipe); // In the turn: clocks are part of what a sync point sees.
     } else {
-        orri_realtime_log_refused(rt, pipe);
+        orri_realtime_log_stop(rt, pipe);
     }
     orri_turn_leave(pipe);
     if (failed) {
-        if (orri_follows(pipe)) {
-            (void)orri_turn_lost(rt);
+        if (orri_pipeline_replays(pipe)) {
+            (void)orri_replay_abandon(rt);
         }
         orri_realtime_fail(rt, result);
     }
     return !failed;
 }
 
-// False: not after all.
+// Begins and runs a tick. False: it was not begun after all.
 static bool thread_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
 {
     if (pipe->index == 0) {
-        rt->called = false;
+        rt->calls_done = false;
     }
     orri_turn_enter_between(pipe);
-    if (ORR_UNLIKELY(rt->travels != pipe->moment->travels)) {
-        orri_turn_leave(pipe); // The world went back meanwhile: it was due in another time.
+    if (ORR_UNLIKELY(rt->travels != pipe->run->travels)) {
+        // The world travelled meanwhile: the tick was due on another timeline.
+        orri_turn_leave(pipe);
         return false;
     }
-    // Plans are made where all stand between ticks. (Who looks on in a replay stands until that has a meeting.)
+    // Plans are made at sync points. (Beside a replay a spectator waits until the replay has one.)
     if (ORR_UNLIKELY(orri_realtime_stale(rt))) {
         orri_turn_leave(pipe);
         orri_realtime_lock(rt);
-        rt->gather = true;
-        orri_realtime_ring(rt);
+        rt->sync_wanted = true;
+        orri_realtime_wake_all(rt);
         orri_realtime_unlock(rt);
         return false;
     }
@@ -275,14 +285,14 @@ static bool thread_begin_tick(orri_realtime* rt, orri_pipeline* pipe)
     return true;
 }
 
-// A place of the program's own to wait, with nothing held. For a meeting the pipeline stands meanwhile: it does not begin a tick before it has come here
-// again.
+// Calls the `.wait` of a continuous pipeline, with nothing held. For a sync point the pipeline
+// counts as arrived meanwhile: it begins no tick before it has decided again.
 static void thread_wait(orri_realtime* rt, orri_pipeline* pipe)
 {
     orri_realtime_lock(rt);
-    rt->aside++;
-    if (rt->gather) {
-        orri_realtime_ring(rt);
+    rt->in_wait++;
+    if (rt->sync_wanted) {
+        orri_realtime_wake_all(rt);
     }
     orri_realtime_unlock(rt);
     if (pipe->wait_main) {
@@ -291,116 +301,124 @@ static void thread_wait(orri_realtime* rt, orri_pipeline* pipe)
         pipe->wait(pipe->wait_user);
     }
     orri_realtime_lock(rt);
-    rt->aside--;
+    rt->in_wait--;
     orri_realtime_unlock(rt);
 }
 
-static void thread_begin_calls(orri_realtime* rt, orri_pipeline* pipe, bool meeting)
+// Takes, records and runs posted calls, in a turn.
+static void thread_begin_calls(orri_realtime* rt, orri_pipeline* pipe, bool sync)
 {
     orri_turn_enter_between(pipe);
-    orri_call* calls = orri_calls_take(rt, meeting);
+    orri_call* calls = orri_calls_take(rt, sync);
     orri_realtime_log_turn(rt, pipe, ORRI_TURN_CALLS);
-    orri_realtime_log_calls(rt, calls, meeting);
-    orri_calls(rt, pipe, calls, meeting);
-    rt->called = true;
+    orri_realtime_log_calls(rt, calls, sync);
+    orri_realtime_calls(rt, pipe, calls, sync);
+    rt->calls_done = true;
     orri_turn_leave(pipe);
 }
 
-static bool thread_all_stand(const orri_realtime* rt)
+// True when all threads but the first pipeline's, or those of a replay, have arrived.
+static bool thread_all_arrived(const orri_realtime* rt)
 {
-    uint32_t here = rt->following > 0 ? rt->following : 1;
-    return rt->met + rt->aside + here >= rt->running;
+    uint32_t here = rt->replaying > 0 ? rt->replaying : 1;
+    return rt->sync_arrived + rt->in_wait + here >= rt->running;
 }
 
-// The first pipeline, until all others have come. Those that follow a recording stand where that has a meeting. False: it ends.
-static bool thread_gather(orri_realtime* rt)
+// Holds a sync point: the first pipeline waits until all others have arrived. Pipelines that follow
+// a recording stand where the recording has the sync point. False: the run ends.
+static bool thread_sync_begin(orri_realtime* rt)
 {
     orri_realtime_lock(rt);
-    rt->gather = true;
-    orri_realtime_ring(rt);
-    while (!thread_all_stand(rt) && !rt->stop) {
+    rt->sync_wanted = true;
+    orri_realtime_wake_all(rt);
+    while (!thread_all_arrived(rt) && !rt->stop) {
         orri_realtime_wait(rt, UINT64_MAX);
     }
     bool stop = rt->stop;
-    rt->meets = !stop;
+    rt->sync_held = !stop;
     orri_realtime_unlock(rt);
     return !stop;
 }
 
-static void thread_disperse(orri_realtime* rt)
+// Ends the sync point.
+static void thread_sync_end(orri_realtime* rt)
 {
     orri_realtime_lock(rt);
-    rt->gather = rt->meets = false;
-    // They are free to go, whenever they wake: the next one waits until they have come again.
-    rt->met = 0;
-    rt->meetings++;
-    orri_realtime_ring(rt);
+    rt->sync_wanted = rt->sync_held = false;
+    // All may continue, whenever they wake: the next sync point waits until they arrive again.
+    rt->sync_arrived = 0;
+    rt->sync_count++;
+    orri_realtime_wake_all(rt);
     orri_realtime_unlock(rt);
 }
 
-// All pipelines come and stand; the first one does what is to be done, and lets them go.
-static void thread_meet(orri_realtime* rt, orri_pipeline* pipe)
+// Takes part in a sync point: the first pipeline does the work, the others wait until it has ended.
+static void thread_sync(orri_realtime* rt, orri_pipeline* pipe)
 {
     if (pipe->index == 0) {
-        if (thread_gather(rt)) {
+        if (thread_sync_begin(rt)) {
             thread_begin_calls(rt, pipe, true);
         }
-        thread_disperse(rt);
+        thread_sync_end(rt);
         return;
     }
     orri_realtime_lock(rt);
-    uint64_t held = rt->meetings;
-    rt->met++;
-    orri_realtime_ring(rt);
-    while (rt->meetings == held && rt->gather && !rt->stop) {
+    uint64_t held = rt->sync_count;
+    rt->sync_arrived++;
+    orri_realtime_wake_all(rt);
+    while (rt->sync_count == held && rt->sync_wanted && !rt->stop) {
         orri_realtime_wait(rt, UINT64_MAX);
     }
-    rt->met -= rt->meetings == held; // None was held: the run ends.
+    rt->sync_arrived -= rt->sync_count == held; // No sync point was held: the run ends.
     orri_realtime_unlock(rt);
 }
 
+// Runs the next recorded calls, at a sync point if they ran at one.
 static bool thread_replay_calls(orri_realtime* rt, orri_pipeline* pipe)
 {
-    bool meeting = orri_calls_meet(rt);
-    bool goes = !meeting || thread_gather(rt);
+    bool sync = orri_calls_replay_sync(rt);
+    bool goes = !sync || thread_sync_begin(rt);
     if (goes) {
         orri_turn_enter_between(pipe);
-        orri_calls(rt, pipe, orri_calls_replay(rt), meeting);
+        orri_realtime_calls(rt, pipe, orri_calls_replay(rt), sync);
         orri_turn_leave(pipe);
     }
-    if (meeting) {
-        thread_disperse(rt);
+    if (sync) {
+        thread_sync_end(rt);
     }
     return goes;
 }
 
-// By the clock: until the tick that is next begins, by the world's time. Its turn has come, so that the others wait, too.
+// A replay by the clock (`.paced`): waits until world time reaches the begin of the next tick. The
+// pipeline has its turn, so the others wait, too.
 static void thread_replay_wait(orri_realtime* rt, const orri_pipeline* pipe)
 {
-    orri_moment* moment = pipe->moment;
+    orri_pipeline_run* run = pipe->run;
     double dt_ns = (double)rt->replay->dts[rt->dt_at] * 1e9;
     orri_realtime_lock(rt);
-    uint64_t due = pipe->rate_hz > 0 ? pipe->due_ns : moment->began_ns + (uint64_t)dt_ns;
-    for (orri_pipeline_thread_look(rt); rt->pace.time_ns < due && !rt->stop;
-         orri_pipeline_thread_look(rt)) {
-        uint64_t until = orri_time_scale_until(&rt->pace, due), most = rt->pace.most_ns / 2;
-        orri_realtime_wait(rt, until == UINT64_MAX || until < most ? until : most);
+    uint64_t due = pipe->rate_hz > 0 ? pipe->due_ns : run->began_ns + (uint64_t)dt_ns;
+    for (orri_realtime_clock_advance(rt); rt->clock.time_ns < due && !rt->stop;
+         orri_realtime_clock_advance(rt)) {
+        uint64_t until = orri_time_scale_until(&rt->clock, due), max = rt->clock.jump_max_ns / 2;
+        orri_realtime_wait(rt, until == UINT64_MAX || until < max ? until : max);
     }
-    moment->began_ns = due;
+    run->began_ns = due;
     orri_realtime_unlock(rt);
 }
 
+// Does what the recording says next. False: the thread ends.
 static bool thread_replay_step(orri_realtime* rt, orri_pipeline* pipe)
 {
-    switch (orri_turn_note(pipe)) {
+    switch (orri_turn_await(pipe)) {
     case ORRI_TURN_BEGIN:
         if (rt->desc.paced) {
             thread_replay_wait(rt, pipe);
         }
         orri_turn_enter_between(pipe);
-        // A system of the simulation was switched, and the recording has no meeting for it. (Spectators may switch theirs.)
+        // A system of the simulation was enabled or disabled, and the recording has no sync point
+        // for it. (Spectators may do so.)
         if (ORR_UNLIKELY(rt->schedule->stale && rt->schedule->switched)) {
-            orri_turn_astray(rt, pipe);
+            orri_replay_diverge(rt, pipe);
             orri_turn_leave(pipe);
             return false;
         }
@@ -408,22 +426,24 @@ static bool thread_replay_step(orri_realtime* rt, orri_pipeline* pipe)
     case ORRI_TURN_CALLS:
         return thread_replay_calls(rt, pipe);
     case ORRI_TURN_STEP:
-        orri_turn_astray(rt, pipe);
+        orri_replay_diverge(rt, pipe);
         return false;
     default:
         return false;
     }
 }
 
-static void thread_live(orri_realtime* rt, orri_pipeline* pipe)
+// Runs by the clock until the run ends.
+static void thread_run_live(orri_realtime* rt, orri_pipeline* pipe)
 {
-    bool waited = false; // Since its last tick.
+    bool waited = false; // Its `.wait` was called since its last tick.
     for (;;) {
         switch (thread_next(rt, pipe)) {
         case THREAD_TICK:
             if (pipe->wait != NULL && !waited) {
                 thread_wait(rt, pipe);
-                waited = true; // What was due may be so no more.
+                // Decide again: the tick may not be due any more.
+                waited = true;
             } else if (thread_begin_tick(rt, pipe)) {
                 waited = false;
             }
@@ -431,8 +451,8 @@ static void thread_live(orri_realtime* rt, orri_pipeline* pipe)
         case THREAD_CALLS:
             thread_begin_calls(rt, pipe, false);
             break;
-        case THREAD_MEET:
-            thread_meet(rt, pipe);
+        case THREAD_SYNC:
+            thread_sync(rt, pipe);
             break;
         default:
             return;
@@ -440,14 +460,15 @@ static void thread_live(orri_realtime* rt, orri_pipeline* pipe)
     }
 }
 
-static void thread_follow(orri_realtime* rt, orri_pipeline* pipe)
+// Follows the recording until it or the run ends.
+static void thread_run_replay(orri_realtime* rt, orri_pipeline* pipe)
 {
     while (thread_replay_step(rt, pipe)) {
         orri_realtime_lock(rt);
         bool stop = rt->stop;
         orri_realtime_unlock(rt);
         if (stop) {
-            (void)orri_turn_lost(rt); // The others finish their ticks, too.
+            (void)orri_replay_abandon(rt); // The others finish their ticks, too.
         }
     }
 }
@@ -455,28 +476,30 @@ static void thread_follow(orri_realtime* rt, orri_pipeline* pipe)
 void orri_pipeline_thread_main(void* data)
 {
     orri_pipeline* pipe = data;
-    orri_realtime* rt = pipe->moment->rt;
-    bool follows = orri_follows(pipe);
-    // It was refused in a run before, and goes on. (Its stage may be another thread's by now: that of a meeting at which ticks run.)
-    if (pipe->moment->resumes) {
+    orri_realtime* rt = pipe->run->rt;
+    bool follows = orri_pipeline_replays(pipe);
+    // A tick of an earlier run is half done: continue it. (`resumes`, not `stage`: a fast-forward
+    // at a sync point may change the stage from another thread.)
+    if (pipe->run->resumes) {
         orri_turn_enter_between(pipe);
         (void)thread_tick(rt, pipe, pipe->dt);
     }
     if (follows) {
-        thread_follow(rt, pipe);
+        thread_run_replay(rt, pipe);
     } else {
-        thread_live(rt, pipe);
+        thread_run_live(rt, pipe);
     }
     orri_realtime_lock(rt);
     rt->running--;
-    rt->standing -= !orri_pipeline_thread_free(pipe);
-    rt->following -= follows;
-    rt->stop = rt->stop || (follows && rt->following == 0); // Who looks on has nothing to look at.
-    bool stuck = follows && orri_turn_stuck(rt);
-    orri_realtime_ring(rt);
+    rt->pausable -= !orri_pipeline_ignores_pause(pipe);
+    rt->replaying -= follows;
+    // The replay ended: spectators have nothing left to look at.
+    rt->stop = rt->stop || (follows && rt->replaying == 0);
+    bool stuck = follows && orri_replay_stuck(rt);
+    orri_realtime_wake_all(rt);
     orri_realtime_unlock(rt);
-    if (stuck) { // The others wait for what this one had to do.
-        orri_turn_astray(rt, pipe);
+    if (stuck) { // The others wait for what this pipeline had to do.
+        orri_replay_diverge(rt, pipe);
     }
 }
 

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: MIT
-// The floor: everything of a tick but the systems themselves, one pipeline at a time; and systems, which run without it. See realtime.h.
+// Turns: a pipeline does the serial part of its ticks in its turn, one pipeline at a time. And
+// groups of systems, which run outside the turn, under locks. See realtime.h and README.md.
 #include "realtime/realtime.h"
 
-#define TURN_SPINS   200u
-#define TURN_CHECKED 10000u // Entities up to which builds with checks look at all of it.
-#define TURN_CLUSTERS \
-    64u // Up to so many clusters a commit takes one by one; beyond, it waits for all systems.
+#define TURN_SPINS 200u // Looks at the ticket before a thread sleeps.
+// Up to so many entities, builds with checks validate everything that is published.
+#define TURN_CHECKED 10000u
+// A commit locks up to so many clusters one by one; with more it takes structure exclusively.
+#define TURN_CLUSTERS 64u
 
-// ---- whose turn it is --------------------------------------------------------------------------------------------------
+// ---- taking and giving turns --------------------------------------------------------------------
 
-static void turn_waited(orri_moment* moment, uint64_t since_ns, uint64_t now_ns)
+// Adds a wait to the statistics, which other threads read at any time.
+static void turn_waited(orri_pipeline_run* run, uint64_t since_ns, uint64_t now_ns)
 {
     uint64_t waited = now_ns > since_ns ? now_ns - since_ns : 0;
-    // Others look at them meanwhile.
-    __atomic_fetch_add(&moment->stats.turn_waited_ns, waited, __ATOMIC_RELAXED);
-    if (waited > moment->stats.turn_longest_ns) {
-        __atomic_store_n(&moment->stats.turn_longest_ns, waited, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&run->stats.turn_waited_ns, waited, __ATOMIC_RELAXED);
+    if (waited > run->stats.turn_longest_ns) {
+        __atomic_store_n(&run->stats.turn_longest_ns, waited, __ATOMIC_RELAXED);
     }
 }
 
-// Who sleeps says so before it looks at the word for the last time; who changes the word looks afterwards whether somebody sleeps.
+// Sleeps until `*word` differs from `seen`. The sleeper counts itself before the last look at the
+// word; turn_wake() changes the word before it looks at the count. So no wake-up is lost.
 static void turn_sleep(orri_realtime* rt, _Atomic uint32_t* word, uint32_t seen)
 {
     const orr_platform* platform = rt->platform;
@@ -31,6 +34,7 @@ static void turn_sleep(orri_realtime* rt, _Atomic uint32_t* word, uint32_t seen)
     atomic_fetch_sub(&rt->sleepers, 1);
 }
 
+// Changes the word and wakes the threads that sleep on it.
 static void turn_wake(orri_realtime* rt, _Atomic uint32_t* word)
 {
     const orr_platform* platform = rt->platform;
@@ -43,8 +47,9 @@ static void turn_wake(orri_realtime* rt, _Atomic uint32_t* word)
     }
 }
 
-// First come, first served.
-static void turn_take(orri_realtime* rt, orri_moment* moment)
+// Takes a ticket and waits until it is served: first come, first served. Spins a little, then
+// sleeps.
+static void turn_take(orri_realtime* rt, orri_pipeline_run* run)
 {
     const orr_platform* platform = rt->platform;
     ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &rt->ticket);
@@ -62,295 +67,308 @@ static void turn_take(orri_realtime* rt, orri_moment* moment)
         ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->serving);
         now = atomic_load(&rt->serving);
     }
-    turn_waited(moment, since, platform->clock_ns(platform->user));
+    turn_waited(run, since, platform->clock_ns(platform->user));
 }
 
-// In a replay: who is next is told; all of them if nobody is.
-static void turn_nudge(orri_realtime* rt)
+// In a replay: wakes the pipeline that has the next recorded turn; all pipelines if there is none.
+static void turn_wake_next(orri_realtime* rt)
 {
     uint32_t at = atomic_load(&rt->turn_at);
-    bool all = at >= rt->turn_end || atomic_load(&rt->astray);
+    bool all = at >= rt->turn_end || atomic_load(&rt->diverged);
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
-        orri_moment* moment = rt->schedule->pipelines[i]->moment;
-        if (all || rt->replay->turns[at] >> 2 == moment->number) {
-            turn_wake(rt, &moment->nudge);
+        orri_pipeline_run* run = rt->schedule->pipelines[i]->run;
+        if (all || rt->replay->turns[at] >> 2 == run->number) {
+            turn_wake(rt, &run->turn_signal);
         }
     }
 }
 
+// Serves the next ticket; in a replay the next recorded turn comes, too.
 static void turn_give(orri_realtime* rt, const orri_pipeline* pipe)
 {
     turn_wake(rt, &rt->serving);
-    if (orri_follows(pipe) && !rt->ahead) {
+    if (orri_pipeline_replays(pipe) && !rt->fast_forwards) {
         ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->turn_at);
         atomic_fetch_add(&rt->turn_at, 1);
-        turn_nudge(rt);
+        turn_wake_next(rt);
     }
 }
 
-// ---- replays ---------------------------------------------------------------------------------------------------------
+// ---- replays ------------------------------------------------------------------------------------
 
-bool orri_turn_lost(orri_realtime* rt)
+bool orri_replay_abandon(orri_realtime* rt)
 {
-    if (atomic_exchange(&rt->astray, true)) {
+    if (atomic_exchange(&rt->diverged, true)) {
         return false;
     }
     orri_locks_follow_leave(rt->locks);
-    turn_nudge(rt); // Nobody has a turn to wait for.
+    turn_wake_next(rt); // No pipeline waits for a recorded turn any more.
     return true;
 }
 
-void orri_turn_astray(orri_realtime* rt, const orri_pipeline* pipe)
+void orri_replay_diverge(orri_realtime* rt, const orri_pipeline* pipe)
 {
     uint32_t turns = atomic_load(&rt->turn_at);
-    if (orri_turn_lost(rt)) {
-        if (turns >= rt->turn_end && orri_replay_open(rt)) {
-            return; // It ends in the midst of ticks, which are finished.
+    if (orri_replay_abandon(rt)) {
+        if (turns >= rt->turn_end && orri_replay_ends_mid_tick(rt)) {
+            // The recording ends within ticks, which are finished without it: no divergence.
+            return;
         }
         (void)orri_refuse(
             &rt->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-            "orr_realtime: the replay does something else than was recorded: pipeline "
-            "'%s', tick %llu, after %u turns; is the program the same?",
+            "orr_realtime: the replay does something that was not recorded: pipeline '%s', tick "
+            "%llu, after %u turns; replay with the same program and the same systems",
             pipe->name, (unsigned long long)pipe->tick, (unsigned)turns);
         orri_realtime_fail(rt, ORR_ERR_CONFLICT);
     }
 }
 
-static bool turn_stands(const orri_realtime* rt, const orri_pipeline* pipe)
+// True when the pipeline waits for a recorded turn of another one, or for a lock that is not
+// granted.
+static bool turn_blocked(const orri_realtime* rt, const orri_pipeline* pipe)
 {
-    const orri_moment* moment = pipe->moment;
+    const orri_pipeline_run* run = pipe->run;
     uint32_t at = atomic_load(&rt->turn_at);
-    bool others = at < rt->turn_end && rt->replay->turns[at] >> 2 != moment->number;
-    return moment->waits == ORRI_WAITS_TURN
+    bool others = at < rt->turn_end && rt->replay->turns[at] >> 2 != run->number;
+    return run->waits == ORRI_WAITS_TURN
                ? others
-               : moment->waits == ORRI_WAITS_LOCK && !orri_lock_ready(moment->holder);
+               : run->waits == ORRI_WAITS_LOCK && !orri_lock_ready(run->holder);
 }
 
-bool orri_turn_stuck(const orri_realtime* rt)
+bool orri_replay_stuck(const orri_realtime* rt)
 {
-    // Who waits for a lock that a spectator has goes on when that gives it back, and then this is asked again. Asked first: whoever was let in by one
-    // that has nothing any more was told.
-    if (atomic_load(&rt->astray) || orri_locks_beside(rt->locks)) {
+    // A lock that a spectator holds will be released, and then this is checked again. Asked first:
+    // a pipeline that got its lock from a spectator, which holds nothing any more, was notified.
+    if (atomic_load(&rt->diverged) || orri_locks_beside(rt->locks)) {
         return false;
     }
     uint32_t standing = 0;
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         const orri_pipeline* pipe = rt->schedule->pipelines[i];
-        standing += !pipe->spectator && turn_stands(rt, pipe);
+        standing += !pipe->spectator && turn_blocked(rt, pipe);
     }
-    return rt->following > 0 && standing == rt->following;
+    return rt->replaying > 0 && standing == rt->replaying;
 }
 
-static void turn_look(orri_realtime* rt, const orri_pipeline* pipe)
+// Reports a divergence if all replaying pipelines wait for each other.
+static void turn_check_stuck(orri_realtime* rt, const orri_pipeline* pipe)
 {
     orri_realtime_lock(rt);
-    bool stuck = orri_turn_stuck(rt);
+    bool stuck = orri_replay_stuck(rt);
     orri_realtime_unlock(rt);
     if (stuck) {
-        orri_turn_astray(rt, pipe);
+        orri_replay_diverge(rt, pipe);
     }
 }
 
-// Turns and locks come in the order that was recorded: if all wait, one of them did something else before.
-static void turn_waits(const orri_pipeline* pipe, orri_waits waits)
+// Notes what the pipeline waits for. Turns and locks are granted in the recorded order: if all
+// pipelines wait, one of them did something else than was recorded.
+static void turn_note_wait(const orri_pipeline* pipe, orri_waits waits)
 {
-    orri_moment* moment = pipe->moment;
-    orri_realtime* rt = moment->rt;
+    orri_pipeline_run* run = pipe->run;
+    orri_realtime* rt = run->rt;
     orri_realtime_lock(rt);
-    moment->waits = waits;
-    bool stuck = waits != ORRI_WAITS_NOT && orri_turn_stuck(rt);
+    run->waits = waits;
+    bool stuck = waits != ORRI_WAITS_NOT && orri_replay_stuck(rt);
     orri_realtime_unlock(rt);
     if (stuck) {
-        orri_turn_astray(rt, pipe);
+        orri_replay_diverge(rt, pipe);
     }
 }
 
-orri_turn orri_turn_note(const orri_pipeline* pipe)
+orri_turn orri_turn_await(const orri_pipeline* pipe)
 {
-    orri_realtime* rt = pipe->moment->rt;
+    orri_realtime* rt = pipe->run->rt;
     const orr_platform* platform = rt->platform;
     for (;;) {
-        ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &pipe->moment->nudge);
-        uint32_t nudged = atomic_load(&pipe->moment->nudge);
+        ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &pipe->run->turn_signal);
+        uint32_t nudged = atomic_load(&pipe->run->turn_signal);
         ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->turn_at);
         uint32_t at = atomic_load(&rt->turn_at);
-        if (at >= rt->turn_end || atomic_load(&rt->astray)) {
+        if (at >= rt->turn_end || atomic_load(&rt->diverged)) {
             return ORRI_TURN_NONE;
         }
         uint32_t turn = rt->replay->turns[at];
-        if (turn >> 2 == pipe->moment->number) {
+        if (turn >> 2 == pipe->run->number) {
             return (orri_turn)(turn & 3);
         }
-        turn_waits(pipe, ORRI_WAITS_TURN);
-        turn_sleep(rt, &pipe->moment->nudge, nudged);
-        turn_waits(pipe, ORRI_WAITS_NOT);
+        turn_note_wait(pipe, ORRI_WAITS_TURN);
+        turn_sleep(rt, &pipe->run->turn_signal, nudged);
+        turn_note_wait(pipe, ORRI_WAITS_NOT);
     }
 }
 
-// ---- coming and going -----------------------------------------------------------------------------------------------------
+// ---- entering and leaving a turn ----------------------------------------------------------------
 
-// The world as this pipeline left it.
-static void turn_on(orri_pipeline* pipe)
+// Makes the world's context that of this pipeline: its open tick, its command buffers.
+static void turn_begin(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
     struct orri_schedule* schedule = world->schedule;
-    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->driven.copied;
-    pipe->moment->outside = orri_this_thread_enter(world, NULL, NULL, NULL);
+    bool open = pipe->stage != ORRI_STAGE_DONE || pipe->run->driven.copied;
+    pipe->run->scope_before = orri_this_thread_enter(world, NULL, NULL, NULL);
     schedule->now = open ? pipe : NULL;
-    pipe->moment->tick = (orri_tick_context){.busy = open ? "a tick is under way" : NULL,
-                                             .dt = open ? pipe->dt : 0,
-                                             .run_tick = open ? pipe->tick : 0,
-                                             .commands = pipe->moment->command_buffers};
-    world->context = &pipe->moment->tick;
-    pipe->moment->driven.records = orri_realtime_log_goes_on(pipe->moment->rt, pipe);
+    pipe->run->tick = (orri_tick_context){.busy = open ? "a tick is under way" : NULL,
+                                          .dt = open ? pipe->dt : 0,
+                                          .run_tick = open ? pipe->tick : 0,
+                                          .commands = pipe->run->command_buffers};
+    world->context = &pipe->run->tick;
+    pipe->run->driven.records = orri_realtime_log_active(pipe->run->rt, pipe);
 }
 
 void orri_turn_enter(orri_pipeline* pipe)
 {
-    orri_realtime* rt = pipe->moment->rt;
-    // Who went astray finishes its tick all the same. A tick at a meeting is all of it within one turn.
-    if (orri_follows(pipe) && !rt->ahead && !atomic_load(&rt->astray) &&
-        orri_turn_note(pipe) != ORRI_TURN_STEP) {
-        orri_turn_astray(rt, pipe);
+    orri_realtime* rt = pipe->run->rt;
+    // After a divergence the tick is finished all the same. A tick of a fast-forward is within one
+    // turn of the recording.
+    if (orri_pipeline_replays(pipe) && !rt->fast_forwards && !atomic_load(&rt->diverged) &&
+        orri_turn_await(pipe) != ORRI_TURN_STEP) {
+        orri_replay_diverge(rt, pipe);
     }
-    turn_take(rt, pipe->moment);
-    if (!rt->ahead) {
+    turn_take(rt, pipe->run);
+    if (!rt->fast_forwards) {
         orri_realtime_log_turn(rt, pipe, ORRI_TURN_STEP);
     }
-    turn_on(pipe);
+    turn_begin(pipe);
 }
 
 void orri_turn_enter_between(orri_pipeline* pipe)
 {
-    turn_take(pipe->moment->rt, pipe->moment);
-    turn_on(pipe);
+    turn_take(pipe->run->rt, pipe->run);
+    turn_begin(pipe);
 }
 
 void orri_turn_leave(orri_pipeline* pipe)
 {
-    orri_realtime* rt = pipe->moment->rt;
-    orri_realtime_log_lacks(rt, pipe);
-    orri_this_thread_leave(pipe->moment->outside);
+    orri_realtime* rt = pipe->run->rt;
+    orri_realtime_log_check_memory(rt, pipe);
+    orri_this_thread_leave(pipe->run->scope_before);
     turn_give(rt, pipe);
 }
 
-// ---- locks ----------------------------------------------------------------------------------------------------------------
+// ---- locks --------------------------------------------------------------------------------------
 
+// Waits for the lock set that was asked for, unless it was granted at once. Outside a turn.
 static void turn_wait_lock(orri_pipeline* pipe, bool granted)
 {
-    orri_moment* moment = pipe->moment;
+    orri_pipeline_run* run = pipe->run;
     if (granted) {
         return;
     }
-    bool replays = orri_follows(pipe);
+    bool replays = orri_pipeline_replays(pipe);
     if (replays) {
-        turn_waits(pipe, ORRI_WAITS_LOCK);
+        turn_note_wait(pipe, ORRI_WAITS_LOCK);
     }
-    orri_lock_wait(moment->holder);
+    orri_lock_wait(run->holder);
     if (replays) {
-        turn_waits(pipe, ORRI_WAITS_NOT);
+        turn_note_wait(pipe, ORRI_WAITS_NOT);
     }
 }
 
-// From the floor to the floor; nobody waits for a lock on it.
+// Takes the lock set. Leaves the turn for it and takes a new one: no pipeline waits for a lock in
+// its turn.
 static void turn_lock(orri_pipeline* pipe, uint32_t who)
 {
-    orri_moment* moment = pipe->moment;
-    ORR_ASSERT(!moment->driven.holding);
+    orri_pipeline_run* run = pipe->run;
+    ORR_ASSERT(!run->driven.holding);
     orri_turn_leave(pipe);
-    turn_wait_lock(pipe, orri_lock_ask(moment->holder, who, moment->set, moment->set_count));
-    moment->driven.holding = true;
+    turn_wait_lock(pipe, orri_lock_ask(run->holder, who, run->set, run->set_count));
+    run->driven.holding = true;
     orri_turn_enter(pipe);
 }
 
 void orri_turn_release(orri_pipeline* pipe)
 {
-    orri_moment* moment = pipe->moment;
-    if (moment->driven.holding) {
-        // Whoever had structure alone leaves what is published as the rows are, or says that it is not.
-        ORR_VALIDATE(!moment->driven.exclusive || moment->narrow || moment->rt->broken ||
+    orri_pipeline_run* run = pipe->run;
+    if (run->driven.holding) {
+        // A pipeline that held structure exclusively leaves everything published where the rows
+        // are, or remap_failed is set.
+        ORR_VALIDATE(!run->driven.exclusive || run->scoped || run->rt->remap_failed ||
                      pipe->world->index.live_count > TURN_CHECKED ||
-                     (orri_publish_remapped(moment->rt->publisher) &&
-                      orri_publisher_validate(moment->rt->publisher) == ORR_OK));
-        orri_lock_release(moment->holder);
-        moment->driven.holding = moment->driven.exclusive = moment->narrow = false;
-        if (pipe->spectator && moment->rt->replay != NULL) {
-            turn_look(moment->rt, pipe); // Others may have waited for that alone.
+                     (orri_publish_remapped(run->rt->publisher) &&
+                      orri_publisher_validate(run->rt->publisher) == ORR_OK));
+        orri_lock_release(run->holder);
+        run->driven.holding = run->driven.exclusive = run->scoped = false;
+        if (pipe->spectator && run->rt->replay != NULL) {
+            // Pipelines of the replay may have waited for this lock alone.
+            turn_check_stuck(run->rt, pipe);
         }
     }
 }
 
 void orri_turn_exclusive(orri_pipeline* pipe)
 {
-    orri_moment* moment = pipe->moment;
+    orri_pipeline_run* run = pipe->run;
     orri_lock_set_structure(pipe, ORRI_LOCK_EXCLUSIVE);
     turn_lock(pipe, 0);
-    moment->driven.exclusive = true;
+    run->driven.exclusive = true;
 }
 
-orr_result orri_turn_follow(orri_pipeline* pipe)
+orr_result orri_turn_remap(orri_pipeline* pipe)
 {
-    orri_realtime* rt = pipe->moment->rt;
+    orri_realtime* rt = pipe->run->rt;
     orr_result result = orri_publish_remap(rt->publisher);
-    rt->broken = result != ORR_OK;
-    if (!pipe->moment->narrow) { // Nobody reads what is given back.
+    rt->remap_failed = result != ORR_OK;
+    if (!pipe->run->scoped) { // All structure is held: no system reads what is freed here.
         orri_blobs_collect(&rt->world->schema);
         orri_retired_free(rt->world);
     }
     return result;
 }
 
-// ---- commits beside systems that keep to other clusters ---------------------------------------------------------------------
+// ---- commits that lock only some clusters -------------------------------------------------------
 
 orri_commit_scope* orri_turn_commit_scope(const orri_pipeline* pipe)
 {
-    orri_moment* moment = pipe->moment;
-    bool counts = moment->beside && pipe->stage == ORRI_STAGE_STEPS &&
-                  pipe->at < moment->reach_count;
+    orri_pipeline_run* run = pipe->run;
+    bool counts = run->uses_scopes && pipe->stage == ORRI_STAGE_STEPS &&
+                  pipe->at < run->scope_count;
     if (!counts) {
         return NULL;
     }
-    orri_commit_scope* reach = &moment->reach[pipe->at];
-    reach->recording = !moment->narrow;
-    return reach;
+    orri_commit_scope* scope = &run->scopes[pipe->at];
+    scope->recording = !run->scoped;
+    return scope;
 }
 
-// What of a commit goes beyond the clusters it is about: who dies with others, what is held of the index, and what only somebody who has everything
-// may look at.
-static bool turn_apart(const orri_pipeline* pipe)
+// False when a commit may concern more than the clusters of its scope: cascades by references,
+// shared pages of the index, readers that have seen nothing yet, transactions on locked types.
+static bool turn_scope_allowed(const orri_pipeline* pipe)
 {
     const orr_world* world = pipe->world;
     return world->relations.count == 0 && world->index.share_count == 0 &&
-           !pipe->moment->rt->broken && !orri_readers_fresh(world) &&
-           !orri_turn_far_transactions(pipe);
+           !pipe->run->rt->remap_failed && !orri_readers_fresh(world) &&
+           !orri_turn_wants_exclusive(pipe);
 }
 
-bool orri_turn_narrow(orri_pipeline* pipe)
+bool orri_turn_exclusive_scope(orri_pipeline* pipe)
 {
-    orri_moment* moment = pipe->moment;
-    const orri_commit_scope* reach = orri_turn_commit_scope(pipe);
-    if (reach == NULL || reach->incomplete || reach->count == 0 || reach->count > TURN_CLUSTERS ||
-        !turn_apart(pipe) || !orri_lock_set_commit_scope(pipe, reach)) {
+    orri_pipeline_run* run = pipe->run;
+    const orri_commit_scope* scope = orri_turn_commit_scope(pipe);
+    if (scope == NULL || scope->incomplete || scope->count == 0 || scope->count > TURN_CLUSTERS ||
+        !turn_scope_allowed(pipe) || !orri_lock_set_commit_scope(pipe, scope)) {
         return false;
     }
     turn_lock(pipe, 0);
-    moment->driven.exclusive = moment->narrow = true;
-    if (!turn_apart(pipe)) { // While it waited.
+    run->driven.exclusive = run->scoped = true;
+    // Things may have changed while the pipeline waited for the locks.
+    if (!turn_scope_allowed(pipe)) {
         orri_turn_release(pipe);
         return false;
     }
     return true;
 }
 
-bool orri_turn_far_transactions(const orri_pipeline* pipe)
+bool orri_turn_wants_exclusive(const orri_pipeline* pipe)
 {
-    const orri_realtime* rt = pipe->moment->rt;
+    const orri_realtime* rt = pipe->run->rt;
     return orri_transaction_pending_for(pipe->world, &pipe->foreign) &&
-           orri_transaction_pending_unowned(pipe->world, rt->free, rt->free_words);
+           orri_transaction_pending_unowned(pipe->world, rt->unlocked, rt->unlocked_words);
 }
 
-// ---- a group of systems ---------------------------------------------------------------------------------------------------
+// ---- a group of systems -------------------------------------------------------------------------
 
+// How many entities the due systems of the group may create.
 static uint64_t turn_creates(const orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     uint64_t count = 0;
@@ -361,8 +379,9 @@ static uint64_t turn_creates(const orri_pipeline* pipe, uint32_t first, uint32_t
     return count;
 }
 
-// What waits for its systems is handed to them: others may send more meanwhile.
-static orr_result turn_hand(orr_world* world, orri_system* system)
+// Gives a system the messages, events and imports that wait for it now. Other pipelines may send
+// more while it runs; those wait for its next tick.
+static orr_result turn_deliver(orr_world* world, orri_system* system)
 {
     if (system->inbox != NULL && !orri_event_cursors_take(world, system->inbox)) {
         return orri_env_result(&world->env);
@@ -372,24 +391,26 @@ static orr_result turn_hand(orr_world* world, orri_system* system)
     }
     for (uint32_t i = 0; i < system->import_count; i++) {
         const orri_system* from = system->imports[i];
-        if (system->imports_seen[i] != NULL && from->exports_shown != NULL) {
-            memcpy(system->imports_seen[i], from->exports_shown, from->exports.type->info.size);
+        if (system->imports_seen[i] != NULL && from->exports_published != NULL) {
+            memcpy(system->imports_seen[i], from->exports_published, from->exports.type->info.size);
         }
     }
     return ORR_OK;
 }
 
-// Ids for what they may create are taken where no system looks for entities.
+// Reserves entity ids for what the systems may create, with the index held exclusively: no system
+// looks up entities meanwhile.
 static orr_result turn_ids(orri_pipeline* pipe, uint64_t count)
 {
     orri_turn_release(pipe);
-    orri_lock_set_one(pipe, pipe->moment->rt->index, ORRI_LOCK_EXCLUSIVE);
+    orri_lock_set_one(pipe, pipe->run->rt->index, ORRI_LOCK_EXCLUSIVE);
     turn_lock(pipe, 0);
     bool held = count <= UINT32_MAX && orri_command_buffers_hold(pipe->world, (uint32_t)count);
     orri_turn_release(pipe);
     return held ? ORR_OK : orri_env_result(&pipe->world->env);
 }
 
+// Takes the locks of the group and prepares its systems, until locks and reserved ids suffice.
 static orr_result turn_prepare(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orr_world* world = pipe->world;
@@ -400,12 +421,12 @@ static orr_result turn_prepare(orri_pipeline* pipe, uint32_t first, uint32_t poi
         uint64_t clusters = world->clusters.sequence;
         turn_lock(pipe, pipe->steps[first].system->handle.id);
         if (ORR_UNLIKELY(clusters != world->clusters.sequence)) {
-            orri_turn_release(
-                pipe); // While it waited clusters came, whose values are not in its set.
+            // Clusters were added while it waited; their values are not in its lock set.
+            orri_turn_release(pipe);
             continue;
         }
-        if (pipe->moment->rt->broken) {
-            return ORR_ERR_MEMORY; // It was said.
+        if (pipe->run->rt->remap_failed) {
+            return ORR_ERR_MEMORY; // Reported before.
         }
         orr_result result = orri_group_prepare(pipe, first, point);
         uint64_t creates = result == ORR_OK ? turn_creates(pipe, first, point) : 0;
@@ -419,8 +440,8 @@ static orr_result turn_prepare(orri_pipeline* pipe, uint32_t first, uint32_t poi
     }
 }
 
-// They did not run: it waits on.
-static void turn_unhand(orri_pipeline* pipe, uint32_t first, uint32_t point)
+// The group did not run: messages and events stay in their queues.
+static void turn_undeliver(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     for (uint32_t i = first; i < point; i++) {
         const orri_system* system = pipe->steps[i].system;
@@ -433,28 +454,29 @@ static void turn_unhand(orri_pipeline* pipe, uint32_t first, uint32_t point)
     }
 }
 
-// What the systems of a group do to values of one type.
-typedef struct turn_deeds {
+// The systems of a group, and one type: what do they do to its values?
+typedef struct turn_touches {
     const orri_pipeline* pipe;
     uint32_t first, point;
     orr_type type;
-} turn_deeds;
+} turn_touches;
 
-// In their order: who looks at values before they are overwritten needs them.
-static orri_reclaim_how turn_deed(void* user, const orri_cluster* cluster)
+// How a published block of the type must be reclaimed before the group writes it, in the order of
+// the systems: a system that reads values before they are overwritten needs a copy of them.
+static orri_reclaim_how turn_reclaim_how(void* user, const orri_cluster* cluster)
 {
-    const turn_deeds* deeds = user;
-    const orr_world* world = deeds->pipe->world;
-    uint32_t index = orri_type_index(world, deeds->type);
+    const turn_touches* touches = user;
+    const orr_world* world = touches->pipe->world;
+    uint32_t index = orri_type_index(world, touches->type);
     bool looked = false;
-    for (uint32_t i = deeds->first; i < deeds->point; i++) {
-        const orri_system* system = deeds->pipe->steps[i].system;
+    for (uint32_t i = touches->first; i < touches->point; i++) {
+        const orri_system* system = touches->pipe->steps[i].system;
         bool any, counts = system->due && system->desc.kind == ORR_DIRECT;
         orri_touch touch = counts ? orri_touches(world, system, index, &any) : ORRI_TOUCH_NONE;
         if (touch == ORRI_TOUCH_NONE) {
             continue;
         }
-        any |= !system->by_rows || system->kept;
+        any |= !system->by_rows || system->ordered;
         uint32_t entry = any ? UINT32_MAX : orri_entries_find(system->query, cluster);
         if (!any && entry == UINT32_MAX) {
             continue;
@@ -470,29 +492,32 @@ static orri_reclaim_how turn_deed(void* user, const orri_cluster* cluster)
     return ORRI_RECLAIM_NONE;
 }
 
-// Blocks that others see, and these systems write.
+// Reclaims blocks that are published without a copy (lent) and that these systems write.
 static orr_result turn_reclaim(const orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
-    const orri_moment* moment = pipe->moment;
-    turn_deeds deeds = {.pipe = pipe, .first = first, .point = point};
+    const orri_pipeline_run* run = pipe->run;
+    turn_touches touches = {.pipe = pipe, .first = first, .point = point};
     orr_result result = ORR_OK;
-    for (uint32_t i = 0; result == ORR_OK && i < moment->shown_plain; i++) {
-        deeds.type = moment->shown[i];
-        if (orri_publish_lending(moment->rt->publisher, deeds.type)) {
-            result = orri_reclaim(moment->rt->publisher, deeds.type, turn_deed, &deeds);
+    for (uint32_t i = 0; result == ORR_OK && i < run->published_plain; i++) {
+        touches.type = run->published[i];
+        if (orri_publish_lending(run->rt->publisher, touches.type)) {
+            result = orri_reclaim(run->rt->publisher, touches.type, turn_reclaim_how, &touches);
         }
     }
     return result;
 }
 
+// Everything before the systems run: locks, deliveries, snapshots, published blocks, command
+// buffers, clock.
 static orr_result turn_ready(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orr_world* world = pipe->world;
     orr_result result = turn_prepare(pipe, first, point);
     for (uint32_t i = first; result == ORR_OK && i < point; i++) {
-        result = pipe->steps[i].system->due ? turn_hand(world, pipe->steps[i].system) : ORR_OK;
+        result = pipe->steps[i].system->due ? turn_deliver(world, pipe->steps[i].system) : ORR_OK;
     }
-    if (result == ORR_OK) { // Memories first: they do without, what is lent may not.
+    // Snapshots first: they may be lost without memory, lent blocks may not.
+    if (result == ORR_OK) {
         orri_history_detach_group(pipe, first, point);
         result = turn_reclaim(pipe, first, point);
     }
@@ -500,17 +525,19 @@ static orr_result turn_ready(orri_pipeline* pipe, uint32_t first, uint32_t point
         result = orri_refuse_memory(&world->env, "beginning systems");
     }
     if (ORR_UNLIKELY(result != ORR_OK)) {
-        turn_unhand(pipe, first, point);
+        turn_undeliver(pipe, first, point);
     }
-    // From here on nothing is refused: who was said to overwrite does. Before the clock is taken, since what has its stamp is written
-    // without a look.
-    orri_reclaim_end(pipe->moment->rt->publisher, result == ORR_OK);
-    pipe->moment->driven.clock[0] = world->tick;
-    pipe->moment->driven.clock[1] =
-        orri_epoch_end(world); // Two groups beside each other write different ones.
+    // From here on nothing is refused: a system that declares .overwrites does overwrite. Before
+    // the clock is taken, because a block with the clock's stamp is written without a further
+    // check.
+    orri_reclaim_end(pipe->run->rt->publisher, result == ORR_OK);
+    pipe->run->driven.clock[0] = world->tick;
+    // Groups that run at the same time have different epochs.
+    pipe->run->driven.clock[1] = orri_epoch_end(world);
     return result;
 }
 
+// Calls a system, or replays it. Outside a turn.
 static void turn_call(orri_pipeline* pipe, orri_system* system)
 {
     if (ORR_UNLIKELY(orri_impure_replays(system))) {
@@ -528,6 +555,7 @@ static void turn_call(orri_pipeline* pipe, orri_system* system)
     }
 }
 
+// Runs the due systems one after the other.
 static void turn_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     for (uint32_t i = first; i < point; i++) {
@@ -537,11 +565,11 @@ static void turn_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
     }
 }
 
-// Helpers of the pool, if no other pipeline has them. They cannot run what is for the caller's thread; and what an impure system did is looked at before
-// the next one runs.
-static bool turn_crew(orri_pipeline* pipe, uint32_t first, uint32_t point)
+// Takes the workers, if no other pipeline uses them. Workers cannot run systems for the calling
+// thread; and what an impure system did must be recorded before the next system runs.
+static bool turn_workers_take(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
-    orri_realtime* rt = pipe->moment->rt;
+    orri_realtime* rt = pipe->run->rt;
     for (uint32_t i = first; i < point; i++) {
         const orri_system* system = pipe->steps[i].system;
         if (system->desc.main_thread || orri_impure_replays(system) ||
@@ -550,34 +578,35 @@ static bool turn_crew(orri_pipeline* pipe, uint32_t first, uint32_t point)
         }
     }
     orri_realtime_lock(rt);
-    bool got = !rt->crew_taken;
-    rt->crew_taken = true;
+    bool got = !rt->workers_taken;
+    rt->workers_taken = true;
     orri_realtime_unlock(rt);
     return got;
 }
 
-static void turn_crew_back(orri_realtime* rt)
+static void turn_workers_return(orri_realtime* rt)
 {
     orri_realtime_lock(rt);
-    rt->crew_taken = false;
+    rt->workers_taken = false;
     orri_realtime_unlock(rt);
 }
 
-// Systems run without the floor; but those that have structure alone keep it: what is counted (strings, arrays, who refers to whom) others change
-// on the floor only.
-static void turn_aside(orri_pipeline* pipe, bool alone)
+// Leaves the turn while systems run. A group that holds structure exclusively keeps its turn:
+// reference counts of strings and arrays and the reference index change only in a turn.
+static void turn_systems_begin(orri_pipeline* pipe, bool alone)
 {
     if (alone) {
-        orri_this_thread_leave(pipe->moment->outside);
+        orri_this_thread_leave(pipe->run->scope_before);
     } else {
         orri_turn_leave(pipe);
     }
 }
 
-static void turn_back(orri_pipeline* pipe, bool alone)
+// Takes the turn again, if it was left.
+static void turn_systems_end(orri_pipeline* pipe, bool alone)
 {
     if (alone) {
-        turn_on(pipe);
+        turn_begin(pipe);
     } else {
         orri_turn_enter(pipe);
     }
@@ -585,27 +614,28 @@ static void turn_back(orri_pipeline* pipe, bool alone)
 
 void orri_turn_end_loops(orri_pipeline* pipe)
 {
-    orri_moment* moment = pipe->moment;
-    if (ORR_UNLIKELY(moment->driven.loop_left)) {
-        moment->driven.loop_left = false;
-        moment->driven.era++;
-        pipe->world->loops.era += moment->set[0].mode == ORRI_LOCK_EXCLUSIVE; // Of kept orders.
+    orri_pipeline_run* run = pipe->run;
+    if (ORR_UNLIKELY(run->driven.loop_left)) {
+        run->driven.loop_left = false;
+        run->driven.era++;
+        // Loops over maintained orders.
+        pipe->world->loops.era += run->set[0].mode == ORRI_LOCK_EXCLUSIVE;
     }
 }
 
 orr_result orri_turn_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
-    orri_moment* moment = pipe->moment;
+    orri_pipeline_run* run = pipe->run;
     orr_world* world = pipe->world;
     orr_result result = turn_ready(pipe, first, point);
     if (ORR_UNLIKELY(result != ORR_OK)) {
         orri_turn_release(pipe);
         return result;
     }
-    bool several = pipe->parallel != NULL && turn_crew(pipe, first, point);
+    bool several = pipe->parallel != NULL && turn_workers_take(pipe, first, point);
     bool cut = several && orri_parallel_cut(pipe, first, point);
-    bool alone = moment->set[0].mode == ORRI_LOCK_EXCLUSIVE; // Of structure.
-    turn_aside(pipe, alone);
+    bool alone = run->set[0].mode == ORRI_LOCK_EXCLUSIVE; // Structure is held exclusively.
+    turn_systems_begin(pipe, alone);
     orri_lock_set_note(pipe, first, point, ORRI_LOCK_PLANNED);
     if (cut) {
         orri_parallel_go(pipe);
@@ -613,12 +643,12 @@ orr_result orri_turn_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
         turn_run(pipe, first, point);
     }
     if (several) {
-        turn_crew_back(moment->rt);
+        turn_workers_return(run->rt);
     }
     orri_lock_set_note(pipe, first, point, ORRI_LOCK_RELEASED);
-    orri_lock_reads_end(moment->holder);
-    turn_wait_lock(pipe, orri_lock_upgrade_ask(moment->holder));
-    turn_back(pipe, alone);
+    orri_lock_reads_end(run->holder);
+    turn_wait_lock(pipe, orri_lock_upgrade_ask(run->holder));
+    turn_systems_end(pipe, alone);
     orri_turn_end_loops(pipe);
     for (uint32_t i = first; i < point; i++) {
         orri_system* system = pipe->steps[i].system;
@@ -630,59 +660,64 @@ orr_result orri_turn_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
     return ORR_OK;
 }
 
-// ---- what others see ---------------------------------------------------------------------------------------------------------
+// ---- publishing ---------------------------------------------------------------------------------
 
-orr_result orri_turn_pin(orri_pipeline* pipe)
+orr_result orri_turn_view_pin(orri_pipeline* pipe)
 {
-    const orri_moment* moment = pipe->moment;
-    return moment->driven.view != NULL ? orri_view_pin(moment->driven.view) : ORR_OK;
+    const orri_pipeline_run* run = pipe->run;
+    return run->driven.view != NULL ? orri_view_pin(run->driven.view) : ORR_OK;
 }
 
-static void turn_show_exports(const orri_pipeline* pipe)
+static void turn_publish_exports(const orri_pipeline* pipe)
 {
     for (orri_system* system = pipe->world->schedule->first; system != NULL;
          system = system->next) {
-        if (system->pipe == pipe && system->exports_shown != NULL) {
-            memcpy(system->exports_shown, system->exports.data, system->exports.type->info.size);
+        if (system->pipe == pipe && system->exports_published != NULL) {
+            memcpy(system->exports_published, system->exports.data,
+                   system->exports.type->info.size);
         }
     }
 }
 
-// Plain values are copied beside the systems of others; values that are counted on the floor, where nobody else counts.
-orr_result orri_turn_show(orri_pipeline* pipe)
+// Plain values are copied outside the turn, while systems of other pipelines run. Values with
+// reference counts are copied in the turn, where no other pipeline changes counts.
+orr_result orri_turn_publish(orri_pipeline* pipe)
 {
-    orri_moment* moment = pipe->moment;
-    orri_realtime* rt = moment->rt;
+    orri_pipeline_run* run = pipe->run;
+    orri_realtime* rt = run->rt;
     orr_world* world = pipe->world;
     orr_result result = ORR_OK;
-    // In a recording that is a turn whoever reads: it has to be one without its spectators, too.
+    // A recorded run takes this turn whether or not another pipeline reads the types: spectators
+    // must not decide how many turns there are.
     bool turns = !pipe->spectator && (rt->record != NULL || rt->replay != NULL);
-    if (moment->shown_count > 0 || turns) {
-        moment->driven.copied = true; // The tick is open until all of it is shown.
+    if (run->published_count > 0 || turns) {
+        run->driven.copied = true; // The tick stays open until everything is published.
         orri_lock_set_one(pipe, rt->registry, ORRI_LOCK_READ);
         orri_turn_leave(pipe);
-        turn_wait_lock(pipe, orri_lock_ask(moment->holder, 0, moment->set, 1));
-        moment->driven.holding = true;
-        // What does not follow the rows cannot be copied either. (Who says so has structure alone.)
-        result = rt->broken ? ORR_ERR_MEMORY
-                            : orri_publish_copy(rt->publisher, moment->shown, moment->shown_plain);
+        turn_wait_lock(pipe, orri_lock_ask(run->holder, 0, run->set, 1));
+        run->driven.holding = true;
+        // Values that do not follow their rows cannot be copied. (remap_failed is written with
+        // structure held exclusively, so it is stable here.)
+        result = rt->remap_failed
+                     ? ORR_ERR_MEMORY
+                     : orri_publish_copy(rt->publisher, run->published, run->published_plain);
         orri_turn_enter(pipe);
         if (result == ORR_OK) {
-            result = orri_publish_copy(rt->publisher, moment->shown + moment->shown_plain,
-                                       moment->shown_count - moment->shown_plain);
+            result = orri_publish_copy(rt->publisher, run->published + run->published_plain,
+                                       run->published_count - run->published_plain);
         }
         if (result == ORR_OK) {
-            result = orri_publish_lend(rt->publisher, moment->shown, moment->shown_plain);
+            result = orri_publish_lend(rt->publisher, run->published, run->published_plain);
         }
         if (result == ORR_OK) {
-            orri_publish_show(rt->publisher, moment->shown, moment->shown_count,
+            orri_publish_show(rt->publisher, run->published, run->published_count,
                               orri_epoch_end(world), pipe->tick);
         }
         orri_turn_release(pipe);
     }
     if (result == ORR_OK) {
-        turn_show_exports(pipe);
-        moment->driven.copied = false;
+        turn_publish_exports(pipe);
+        run->driven.copied = false;
         orri_realtime_log_hash(rt, pipe);
     }
     return result;

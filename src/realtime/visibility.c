@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Who sees what of whom in real time, by declarations alone: made when pipelines begin, and anew when plans change. Nobody runs.
+// What pipelines see of each other in real time, by declarations alone. Made when a run begins, and
+// again when plans change; no system runs meanwhile.
 //
-//   a type that one pipeline writes and another reads ──> published and in the other's view; or, if it is `live`, locked: read in place
+// A type that one pipeline writes and another reads is published by the owner and read through the
+// reader's view. A `live` type is locked instead, and read in place.
 #include "realtime/realtime.h"
 #include <stdlib.h>
 
-// ---- what a pipeline reads ---------------------------------------------------------------------------------------------
+// ---- what a pipeline reads ----------------------------------------------------------------------
 
+// True when a direct system of the pipeline touches the type.
 static bool visibility_reads(const orri_pipeline* pipe, uint32_t type_index)
 {
     for (const orri_system* system = pipe->world->schedule->first; system != NULL;
@@ -20,6 +23,7 @@ static bool visibility_reads(const orri_pipeline* pipe, uint32_t type_index)
     return false;
 }
 
+// True when another pipeline than the owner does.
 static bool visibility_read_elsewhere(const orri_realtime* rt, const orri_pipeline* owner,
                                       uint32_t type_index)
 {
@@ -32,41 +36,45 @@ static bool visibility_read_elsewhere(const orri_realtime* rt, const orri_pipeli
     return false;
 }
 
-// ---- types ---------------------------------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------------------
 
+// Reserves the lists by type, and empties them.
 static bool visibility_room(orri_realtime* rt)
 {
     orri_env* env = &rt->world->env;
     uint32_t types = rt->world->schema.type_count, words = types / 64 + 1;
-    uint32_t before = rt->live_capacity;
-    bool room = ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->locked, &rt->locked_capacity, types) &&
-                ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->lives, &rt->live_capacity, types) &&
-                ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->free, &rt->free_words, words);
-    uint32_t watched = rt->watched_words;
-    room = room && ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->watched, &rt->watched_words, words);
-    for (uint32_t w = watched; w < rt->watched_words; w++) {
-        rt->watched[w] = 0;
+    uint32_t before = rt->type_lock_capacity;
+    bool room =
+        ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->locked, &rt->locked_capacity, types) &&
+        ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->type_locks, &rt->type_lock_capacity, types) &&
+        ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->unlocked, &rt->unlocked_words, words);
+    uint32_t watched = rt->published_words;
+    room = room &&
+           ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &rt->published, &rt->published_words, words);
+    for (uint32_t w = watched; w < rt->published_words; w++) {
+        rt->published[w] = 0;
     }
-    for (uint32_t i = before; i < rt->live_capacity; i++) {
-        rt->lives[i] = (orri_live){0};
+    for (uint32_t i = before; i < rt->type_lock_capacity; i++) {
+        rt->type_locks[i] = (orri_type_locks){0};
     }
     for (uint32_t i = 0; room && i < rt->schedule->pipeline_count; i++) {
-        orri_moment* moment = rt->schedule->pipelines[i]->moment;
-        room =
-            ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &moment->shown, &moment->shown_capacity, types) &&
-            ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &moment->set, &moment->set_capacity, types + 2);
-        moment->shown_count = moment->shown_plain = 0;
+        orri_pipeline_run* run = rt->schedule->pipelines[i]->run;
+        room = ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &run->published, &run->published_capacity,
+                            types) &&
+               ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &run->set, &run->set_capacity, types + 2);
+        run->published_count = run->published_plain = 0;
     }
     if (!room) {
         (void)orri_refuse_memory(env, "beginning real time");
         return false;
     }
     rt->locked_count = 0;
-    memset(rt->free, 0, rt->free_words * sizeof *rt->free);
+    memset(rt->unlocked, 0, rt->unlocked_words * sizeof *rt->unlocked);
     return true;
 }
 
-// Some system of its owner writes all of it without a look.
+// True when a system of the owner overwrites the type without reading it: its blocks are lent to
+// readers instead of copied.
 static bool visibility_overwritten(const orri_pipeline* owner, const orri_type* type,
                                    uint32_t type_index)
 {
@@ -80,18 +88,20 @@ static bool visibility_overwritten(const orri_pipeline* owner, const orri_type* 
     return false;
 }
 
-static void visibility_show(orri_moment* moment, const orri_type* type)
+// Adds a type to what the owner publishes.
+static void visibility_publish(orri_pipeline_run* run, const orri_type* type)
 {
     orr_type handle = {type->id};
-    if (type->plain) { // Plain ones come first.
-        moment->shown[moment->shown_count++] = moment->shown[moment->shown_plain];
-        moment->shown[moment->shown_plain++] = handle;
+    if (type->plain) { // Plain types come first.
+        run->published[run->published_count++] = run->published[run->published_plain];
+        run->published[run->published_plain++] = handle;
     } else {
-        moment->shown[moment->shown_count++] = handle;
+        run->published[run->published_count++] = handle;
     }
 }
 
-// A type that others see again, after nobody did for a while: what there is of it is old.
+// A type is read again after a time without readers: its published values are old, and are copied
+// now.
 static orr_result visibility_refresh(orri_realtime* rt, const orri_pipeline* owner, orr_type type)
 {
     orr_result result = orri_publish_copy(rt->publisher, &type, 1);
@@ -101,6 +111,7 @@ static orr_result visibility_refresh(orri_realtime* rt, const orri_pipeline* own
     return result;
 }
 
+// Decides for each type: locked, published or private.
 static orr_result visibility_types(orri_realtime* rt)
 {
     const orr_world* world = rt->world;
@@ -109,18 +120,19 @@ static orr_result visibility_types(orri_realtime* rt)
         const orri_type* type = world->schema.types[i];
         const orri_pipeline* owner = orri_type_owner_of(world, (orr_type){type->id});
         bool read = owner != NULL && visibility_read_elsewhere(rt, owner, i);
-        // Of a recording: whoever reads. Otherwise its spectators would decide which upgrades there are, and who does transactions.
+        // In a recorded run live types are locked even without a reader. Otherwise spectators would
+        // decide which upgrades and transactions there are.
         bool locked = read || (owner != NULL && (rt->record != NULL || rt->replay != NULL));
         if (locked && type->info.live) {
             rt->locked[rt->locked_count++] = i;
             continue;
         }
-        orri_bit_set(rt->free, i, owner != NULL);
+        orri_bit_set(rt->unlocked, i, owner != NULL);
         bool again = read && orri_published(rt->publisher, (orr_type){type->id}) &&
-                     !orri_bit_get(rt->watched, i);
-        orri_bit_set(rt->watched, i, read);
+                     !orri_bit_get(rt->published, i);
+        orri_bit_set(rt->published, i, read);
         if (read) {
-            visibility_show(owner->moment, type);
+            visibility_publish(owner->run, type);
             result = again ? visibility_refresh(rt, owner, (orr_type){type->id})
                            : orri_publish_add(rt->publisher, (orr_type){type->id});
         }
@@ -132,12 +144,13 @@ static orr_result visibility_types(orri_realtime* rt)
     return result;
 }
 
-// ---- views ---------------------------------------------------------------------------------------------------------------
+// ---- views --------------------------------------------------------------------------------------
 
+// Makes the view of a pipeline; takes over from the old one what the pipeline has seen.
 static orr_result visibility_view(orri_realtime* rt, orri_pipeline* pipe)
 {
     const orr_world* world = rt->world;
-    orri_view* before = pipe->moment->driven.view;
+    orri_view* before = pipe->run->driven.view;
     uint32_t count = 0, most = world->schema.type_count;
     orr_type* types = ORRI_ALLOC(&rt->world->env, ORR_MEMORY_TEMP, orr_type, most);
     if (types == NULL) {
@@ -162,12 +175,13 @@ static orr_result visibility_view(orri_realtime* rt, orri_pipeline* pipe)
     if (before != NULL) {
         orri_view_destroy(before);
     }
-    pipe->moment->driven.view = view;
+    pipe->run->driven.view = view;
     return result;
 }
 
-// ---- exports ----------------------------------------------------------------------------------------------------------------
+// ---- exports ------------------------------------------------------------------------------------
 
+// True when a system of another pipeline imports from `from`.
 static bool visibility_imported_elsewhere(const orri_system* from)
 {
     for (const orri_system* system = from->pipe->world->schedule->first; system != NULL;
@@ -181,23 +195,24 @@ static bool visibility_imported_elsewhere(const orri_system* from)
     return false;
 }
 
-static uint8_t* visibility_copy(orr_world* world, const orri_system_state* keep)
+static uint8_t* visibility_copy(orr_world* world, const orri_system_state* state)
 {
-    size_t size = keep->type->info.size;
+    size_t size = state->type->info.size;
     uint8_t* copy = orri_alloc(&world->env, ORR_MEMORY_SYSTEM, size, ORRI_BLOCK_ALIGN);
     if (copy != NULL) {
-        memcpy(copy, keep->data, size);
+        memcpy(copy, state->data, size);
     }
     return copy;
 }
 
+// Makes the copies of exports that other pipelines import, and of imports.
 static orr_result visibility_exports(orri_realtime* rt)
 {
     orr_world* world = rt->world;
     for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
         if (system->exports.data != NULL && visibility_imported_elsewhere(system)) {
-            system->exports_shown = visibility_copy(world, &system->exports);
-            if (system->exports_shown == NULL) {
+            system->exports_published = visibility_copy(world, &system->exports);
+            if (system->exports_published == NULL) {
                 return orri_refuse_memory(&world->env, "beginning real time");
             }
         }
@@ -222,23 +237,25 @@ static orr_result visibility_exports(orri_realtime* rt)
     return ORR_OK;
 }
 
-static void visibility_unkeep(orri_realtime* rt)
+// Frees these copies; tables for reading by id are made again, with or without the view.
+static void visibility_exports_free(orri_realtime* rt)
 {
     for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
         orri_exports_release(rt->world, system);
         system->table_changes = rt->world->tables.changes -
-                                1; // Made anew, with the view or without.
+                                // Different from the world's: made again before the next call.
+                                1;
     }
 }
 
-// ---- what is outside of the world ----------------------------------------------------------------------------------------------
+// ---- things outside the world -------------------------------------------------------------------
 
 static bool visibility_counts(const orri_system* system)
 {
     return !system->removed && system->resolved;
 }
 
-// A system with a `user`, and at the first of those that have the same the lock on it.
+// A system with a `user`; at the first system of those with the same pointer: the lock on it.
 typedef struct visibility_share {
     orri_system* system;
     uint32_t number1;
@@ -251,7 +268,8 @@ static int visibility_compare(const void* a, const void* b)
     return (x > y) - (x < y);
 }
 
-// Those whose pointer is also one of another pipeline get the place of the first of them, plus 1.
+// Systems whose pointer is used in several pipelines get the index of the first of them, plus 1, in
+// user_lock1.
 static void visibility_mark(visibility_share* shares, uint32_t count)
 {
     qsort(shares, count, sizeof *shares, visibility_compare);
@@ -262,11 +280,12 @@ static void visibility_mark(visibility_share* shares, uint32_t count)
             several |= shares[end].system->pipe != one->pipe;
         }
         for (uint32_t i = first; several && i < end; i++) {
-            shares[i].system->user1 = first + 1;
+            shares[i].system->user_lock1 = first + 1;
         }
     }
 }
 
+// Makes the lock of a number plus 1, if there is none.
 static bool visibility_number(orri_realtime* rt, uint32_t* number1)
 {
     uint32_t number;
@@ -279,32 +298,35 @@ static bool visibility_number(orri_realtime* rt, uint32_t* number1)
     return true;
 }
 
-// By registration: what a trace shows does not depend on addresses.
+// Replaces these indexes by locks, in order of registration: the lock trace must not depend on
+// addresses.
 static bool visibility_users(orri_realtime* rt, visibility_share* shares, uint32_t count)
 {
-    uint32_t before = rt->user_capacity;
-    if (!ORRI_RESERVE(&rt->world->env, ORR_MEMORY_SYSTEM, &rt->users1, &rt->user_capacity, count)) {
+    uint32_t before = rt->user_lock_capacity;
+    if (!ORRI_RESERVE(&rt->world->env, ORR_MEMORY_SYSTEM, &rt->user_locks1, &rt->user_lock_capacity,
+                      count)) {
         return false;
     }
-    for (uint32_t i = before; i < rt->user_capacity; i++) {
-        rt->users1[i] = 0;
+    for (uint32_t i = before; i < rt->user_lock_capacity; i++) {
+        rt->user_locks1[i] = 0;
     }
     visibility_mark(shares, count);
     for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
-        visibility_share* first = system->user1 != 0 ? &shares[system->user1 - 1] : NULL;
+        visibility_share* first = system->user_lock1 != 0 ? &shares[system->user_lock1 - 1] : NULL;
         if (first != NULL && first->number1 == 0) {
-            if (!visibility_number(rt, &rt->users1[rt->user_count])) {
+            if (!visibility_number(rt, &rt->user_locks1[rt->user_lock_count])) {
                 return false;
             }
-            first->number1 = rt->users1[rt->user_count++];
+            first->number1 = rt->user_locks1[rt->user_lock_count++];
         }
-        system->user1 = first != NULL ? first->number1 : 0;
+        system->user_lock1 = first != NULL ? first->number1 : 0;
     }
     return true;
 }
 
-// Systems that reach the same thing outside of the world do not overlap: as in one pipeline, where the plan sees to it.
-static orr_result visibility_outside(orri_realtime* rt)
+// Systems that use the same thing outside the world must not overlap. Within a pipeline the plan
+// takes care of that.
+static orr_result visibility_external(orri_realtime* rt)
 {
     orri_env* env = &rt->world->env;
     uint32_t most = rt->schedule->system_count + 1, count = 0;
@@ -314,9 +336,9 @@ static orr_result visibility_outside(orri_realtime* rt)
     if (shares == NULL) {
         return orri_refuse_memory(env, "beginning real time");
     }
-    rt->user_count = 0;
+    rt->user_lock_count = 0;
     for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
-        system->user1 = 0;
+        system->user_lock1 = 0;
         if (visibility_counts(system) && system->desc.user != NULL) {
             shares[count++].system = system;
         }
@@ -326,51 +348,51 @@ static orr_result visibility_outside(orri_realtime* rt)
         }
     }
     bool done = visibility_users(rt, shares, count) &&
-                (!several || visibility_number(rt, &rt->impure1));
+                (!several || visibility_number(rt, &rt->impure_lock1));
     ORRI_FREE(env, ORR_MEMORY_TEMP, visibility_share, shares, most);
     return done ? ORR_OK : orri_refuse_memory(env, "beginning real time");
 }
 
-// ---- commits beside systems of others ----------------------------------------------------------------------------------------
+// ---- commit scopes ------------------------------------------------------------------------------
 
-static void visibility_unreach(orr_world* world, orri_moment* moment)
+static void visibility_scopes_free(orr_world* world, orri_pipeline_run* run)
 {
-    for (uint32_t i = 0; i < moment->reach_count; i++) {
-        orri_commit_scope_free(world, &moment->reach[i]);
+    for (uint32_t i = 0; i < run->scope_count; i++) {
+        orri_commit_scope_free(world, &run->scopes[i]);
     }
-    ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_commit_scope, moment->reach,
-              moment->reach_count);
-    moment->reach = NULL;
-    moment->reach_count = 0;
+    ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_commit_scope, run->scopes, run->scope_count);
+    run->scopes = NULL;
+    run->scope_count = 0;
 }
 
-// Steps get new numbers: what their commits touch is learned anew. In a recording commits wait for all systems: what there is room for, and whether
-// readers of spectators must be told anew, decides who waits for whom, and none of that is recorded.
-static orr_result visibility_reach(orri_realtime* rt, const orri_pipeline* pipe)
+// Makes empty scopes: steps have new numbers, so the clusters that their commits touch are learned
+// again. A recorded run uses no scopes: whether a scoped commit is possible depends on memory and
+// on readers of spectators, and is not recorded.
+static orr_result visibility_scopes(orri_realtime* rt, const orri_pipeline* pipe)
 {
-    orri_moment* moment = pipe->moment;
-    visibility_unreach(rt->world, moment);
-    moment->beside = false;
+    orri_pipeline_run* run = pipe->run;
+    visibility_scopes_free(rt->world, run);
+    run->uses_scopes = false;
     for (const orri_system* s = rt->schedule->first; s != NULL && !pipe->spectator; s = s->next) {
-        moment->beside |= s->pipe != pipe && visibility_counts(s) && orri_lock_set_own_rows(s);
+        run->uses_scopes |= s->pipe != pipe && visibility_counts(s) && orri_lock_set_own_rows(s);
     }
-    moment->beside = moment->beside && rt->record == NULL && rt->replay == NULL;
-    if (moment->beside && pipe->step_count > 0) {
-        moment->reach = ORRI_ALLOC_ZERO(&rt->world->env, ORR_MEMORY_SYSTEM, orri_commit_scope,
-                                        pipe->step_count);
-        if (moment->reach == NULL) {
+    run->uses_scopes = run->uses_scopes && rt->record == NULL && rt->replay == NULL;
+    if (run->uses_scopes && pipe->step_count > 0) {
+        run->scopes = ORRI_ALLOC_ZERO(&rt->world->env, ORR_MEMORY_SYSTEM, orri_commit_scope,
+                                      pipe->step_count);
+        if (run->scopes == NULL) {
             return orri_refuse_memory(&rt->world->env, "beginning real time");
         }
-        moment->reach_count = pipe->step_count;
+        run->scope_count = pipe->step_count;
     }
     return ORR_OK;
 }
 
-// ---- all of it -----------------------------------------------------------------------------------------------------------------
+// ---- making and freeing -------------------------------------------------------------------------
 
 orr_result orri_visibility_make(orri_realtime* rt)
 {
-    visibility_unkeep(rt); // Before imports are looked up anew.
+    visibility_exports_free(rt); // Before imports are looked up again.
     orr_result result = orri_plan_make(rt->world);
     if (result == ORR_OK && !visibility_room(rt)) {
         result = orri_env_result(&rt->world->env);
@@ -378,10 +400,10 @@ orr_result orri_visibility_make(orri_realtime* rt)
     result = result == ORR_OK ? orri_publish_remap(rt->publisher) : result;
     result = result == ORR_OK ? visibility_types(rt) : result;
     result = result == ORR_OK ? visibility_exports(rt) : result;
-    result = result == ORR_OK ? visibility_outside(rt) : result;
+    result = result == ORR_OK ? visibility_external(rt) : result;
     for (uint32_t i = 0; result == ORR_OK && i < rt->schedule->pipeline_count; i++) {
         result = visibility_view(rt, rt->schedule->pipelines[i]);
-        result = result == ORR_OK ? visibility_reach(rt, rt->schedule->pipelines[i]) : result;
+        result = result == ORR_OK ? visibility_scopes(rt, rt->schedule->pipelines[i]) : result;
     }
     return result;
 }
@@ -389,27 +411,27 @@ orr_result orri_visibility_make(orri_realtime* rt)
 void orri_visibility_free(orri_realtime* rt)
 {
     orri_env* env = &rt->world->env;
-    visibility_unkeep(rt);
+    visibility_exports_free(rt);
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
-        orri_moment* moment = rt->schedule->pipelines[i]->moment;
-        if (moment == NULL) {
+        orri_pipeline_run* run = rt->schedule->pipelines[i]->run;
+        if (run == NULL) {
             continue;
         }
-        if (moment->driven.view != NULL) {
-            orri_view_destroy(moment->driven.view);
-            moment->driven.view = NULL;
+        if (run->driven.view != NULL) {
+            orri_view_destroy(run->driven.view);
+            run->driven.view = NULL;
         }
-        visibility_unreach(rt->world, moment);
-        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, moment->shown, moment->shown_capacity);
-        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, moment->set, moment->set_capacity);
-        moment->shown = NULL;
-        moment->set = NULL;
-        moment->shown_capacity = moment->set_capacity = moment->shown_count = 0;
+        visibility_scopes_free(rt->world, run);
+        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, run->published, run->published_capacity);
+        ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, run->set, run->set_capacity);
+        run->published = NULL;
+        run->set = NULL;
+        run->published_capacity = run->set_capacity = run->published_count = 0;
     }
     orri_retired_free(rt->world);
     orri_lock_sets_free(rt);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->locked, rt->locked_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->free, rt->free_words);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->watched, rt->watched_words);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->users1, rt->user_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->unlocked, rt->unlocked_words);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->published, rt->published_words);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, rt->user_locks1, rt->user_lock_capacity);
 }

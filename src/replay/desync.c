@@ -297,9 +297,9 @@ static orr_result desync_check(orr_world* world, const orr_recording* recording)
 {
     orr_result result = orri_step_check(world, "orr_desync_find");
     const char* wrong = NULL;
-    if (!recording->lockstep || recording->taking) {
+    if (!recording->lockstep || recording->in_use) {
         wrong = "both recordings must be finished recordings of lockstep";
-    } else if (world->schedule->tape != NULL || world->schedule->now != NULL) {
+    } else if (world->schedule->lockstep_log != NULL || world->schedule->now != NULL) {
         wrong = "a world is recorded, or in the middle of a tick; end the recording with "
                 "orr_record_end(), or finish the tick with orr_step()";
     }

@@ -15,10 +15,10 @@ bool orr_recording_tick(const orr_recording* recording, uint64_t tick, orr_recor
 {
     ORR_ASSERT(recording != NULL && out != NULL);
     uint64_t index = tick - recording->begin_tick - 1;
-    if (!recording->lockstep || tick <= recording->begin_tick || index >= recording->taped_count) {
+    if (!recording->lockstep || tick <= recording->begin_tick || index >= recording->entry_count) {
         return false;
     }
-    const orri_lockstep_entry* taped = &recording->taped[index];
+    const orri_lockstep_entry* taped = &recording->entries[index];
     const orri_lockstep_log_mark* mark = orri_lockstep_log_mark_at(recording, tick);
     *out = (orr_recorded_tick){.tick = tick,
                                .pipeline = file_inspect_pipeline(recording, taped->number),
@@ -49,7 +49,7 @@ static bool file_inspect_same_call(const orri_call* a, const orri_call* b)
 {
     bool named = a->name != NULL && b->name != NULL;
     return (named ? strcmp(a->name, b->name) == 0 : a->call == b->call) && a->size == b->size &&
-           a->meeting == b->meeting && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
+           a->sync == b->sync && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
 static bool file_inspect_same_calls(orri_call* const* a, orri_call* const* b, uint32_t count)
@@ -65,8 +65,8 @@ static bool file_inspect_same_calls(orri_call* const* a, orri_call* const* b, ui
 // Compares the inputs of one tick. Returns what differs; NULL if nothing does.
 static const char* file_inspect_tick(const orr_recording* a, const orr_recording* b, uint32_t index)
 {
-    const orri_lockstep_entry* x = &a->taped[index];
-    const orri_lockstep_entry* y = &b->taped[index];
+    const orri_lockstep_entry* x = &a->entries[index];
+    const orri_lockstep_entry* y = &b->entries[index];
     const uint8_t* xs = a->inputs[0].bytes.data;
     const uint8_t* ys = b->inputs[0].bytes.data;
     if (x->number != y->number) {
@@ -115,7 +115,7 @@ orr_result orr_recording_compare(const orr_recording* a, const orr_recording* b,
             "the tick they begin with", 0, 0};
         return ORR_OK;
     }
-    uint32_t count = a->taped_count < b->taped_count ? a->taped_count : b->taped_count;
+    uint32_t count = a->entry_count < b->entry_count ? a->entry_count : b->entry_count;
     if (file_inspect_hashes(a, b, a->begin_tick, out)) {
         return ORR_OK;
     }
@@ -209,7 +209,7 @@ size_t orr_recording_print(const orr_recording* recording, char* out, size_t out
     orri_text_add(&text, "%-10s %" PRIu64, "ticks", recording->ticks);
     if (recording->lockstep) {
         orri_text_add(&text, ", from %" PRIu64 " to %" PRIu64 " of the world\n",
-                      recording->begin_tick, recording->begin_tick + recording->taped_count);
+                      recording->begin_tick, recording->begin_tick + recording->entry_count);
     } else {
         orri_text_add(&text, ", in %u turns\n", recording->turn_count);
     }

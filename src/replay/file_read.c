@@ -207,7 +207,7 @@ static orr_result file_read_tick(file_in* in, orri_lockstep_entry* last)
     }
     *last = taped;
     return !(flags & ORRI_FILE_HASHED) ||
-                   file_in_mark(recording, recording->begin_tick + recording->taped_count, hash)
+                   file_in_mark(recording, recording->begin_tick + recording->entry_count, hash)
                ? ORR_OK
                : file_lacks_memory(in);
 }
@@ -215,7 +215,7 @@ static orr_result file_read_tick(file_in* in, orri_lockstep_entry* last)
 static orr_result file_read_ticks(file_in* in)
 {
     orri_lockstep_entry last = {0};
-    if (file_get_v(&in->from) != in->recording->taped_count || in->from.failed) {
+    if (file_get_v(&in->from) != in->recording->entry_count || in->from.failed) {
         return file_corrupt(in, "ticks are missing, or occur twice");
     }
     orr_result result = ORR_OK;
@@ -406,7 +406,7 @@ static orr_result file_read_done(file_in* in)
     recording->changed_tick1 = file_get(&in->from, 8);
     recording->full = flags & ORRI_FILE_FULL;
     recording->refused = flags & ORRI_FILE_REFUSED;
-    bool same = (!recording->lockstep || in->done_ticks == recording->taped_count) &&
+    bool same = (!recording->lockstep || in->done_ticks == recording->entry_count) &&
                 in->done_calls == recording->call_count;
     if (in->from.failed || !same || flags > (ORRI_FILE_FULL | ORRI_FILE_REFUSED)) {
         return file_corrupt(in, "the end was expected, with the numbers of ticks and calls read");
@@ -542,9 +542,9 @@ static orr_result file_read_begin(file_in* in)
 static void file_read_cut(const file_in* in)
 {
     orr_recording* recording = in->recording;
-    uint32_t count = recording->taped_count;
+    uint32_t count = recording->entry_count;
     recording->cut = true;
-    recording->time_ns = count > 0 ? recording->taped[count - 1].due_ns : 0;
+    recording->time_ns = count > 0 ? recording->entries[count - 1].due_ns : 0;
     orri_log(&in->world->env, ORR_LOG_ID_RECORDING_CUT,
              "orr_recording_load: '%.200s' was cut off at byte %" PRIu64
              ": the recording ends after tick %" PRIu64 " of the world, with %u ticks",
@@ -583,7 +583,7 @@ orr_result orr_recording_load(orr_world* world, orr_recording* recording, const 
 {
     ORR_ASSERT(world != NULL && recording != NULL);
     orr_result result = orri_step_check(world, "orr_recording_load");
-    if (result != ORR_OK || path == NULL || recording->taking) {
+    if (result != ORR_OK || path == NULL || recording->in_use) {
         return result != ORR_OK
                    ? result
                    : orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,

@@ -253,7 +253,7 @@ static orr_result file_find_names(file_out* out)
 static void file_put_call(file_out* out, const orri_call* call)
 {
     file_put_v(out, file_call_number(out, file_call_name(out, call)));
-    file_put(out, call->meeting, 1);
+    file_put(out, call->sync, 1);
     file_put_v(out, call->size);
     orri_bytes_put(&out->bytes, call->data, call->size);
 }
@@ -262,7 +262,7 @@ static void file_put_call(file_out* out, const orri_call* call)
 static void file_put_tick(file_out* out, uint32_t index, const orri_lockstep_entry* last)
 {
     const orr_recording* recording = out->recording;
-    const orri_lockstep_entry* taped = &recording->taped[index];
+    const orri_lockstep_entry* taped = &recording->entries[index];
     const orri_lockstep_log_mark* mark =
         orri_lockstep_log_mark_at(recording, recording->begin_tick + index + 1);
     bool same_dt = file_float_bits(taped->dt) == file_float_bits(last->dt);
@@ -290,15 +290,15 @@ static void file_write_ticks(file_out* out)
 {
     const orr_recording* recording = out->recording;
     const orri_lockstep_entry none = {0};
-    for (uint32_t index = 0; index < recording->taped_count;) {
+    for (uint32_t index = 0; index < recording->entry_count;) {
         file_begin_block(out, ORRI_BLOCK_TICK);
         file_put_v(out, index);
         const orri_lockstep_entry* last = &none;
-        for (uint32_t n = 0; n < ORRI_FILE_TICKS && index < recording->taped_count &&
+        for (uint32_t n = 0; n < ORRI_FILE_TICKS && index < recording->entry_count &&
                              out->bytes.count < ORRI_FILE_PIECE && !out->bytes.failed;
              n++) {
             file_put_tick(out, index, last);
-            last = &recording->taped[index++];
+            last = &recording->entries[index++];
         }
         file_end_block(out);
         if (out->bytes.failed || out->error != 0) {

@@ -15,13 +15,13 @@ static orr_result record_check(orr_world* world, const orr_recording* recording,
 {
     const struct orri_schedule* schedule = world->schedule;
     const char* wrong = NULL;
-    if (schedule->tape != NULL) {
-        wrong = schedule->tape->record != NULL
+    if (schedule->lockstep_log != NULL) {
+        wrong = schedule->lockstep_log->record != NULL
                     ? "the world is already recorded; end that recording with orr_record_end()"
                     : "a tick of a replay is half done; finish it with orr_replay()";
     } else if (schedule->now != NULL) {
         wrong = "a tick is half done; finish it with orr_step()";
-    } else if (recording->taking) {
+    } else if (recording->in_use) {
         wrong = "another world is recorded to this recording; end that with orr_record_end()";
     } else if (append && recording->turn_count > 0) {
         wrong = "the recording is of a run in real time, which cannot be appended to; use another "
@@ -36,7 +36,7 @@ static orr_result record_check(orr_world* world, const orr_recording* recording,
 // Checks that the recording ends at the world's current tick and hash.
 static orr_result record_check_append(orr_world* world, const orr_recording* recording)
 {
-    uint64_t end = recording->begin_tick + recording->taped_count;
+    uint64_t end = recording->begin_tick + recording->entry_count;
     const orri_lockstep_log_mark* mark = orri_lockstep_log_mark_at(recording, end);
     if (recording->mark_count == 0) {
         return ORR_OK; // An empty recording.
@@ -87,7 +87,7 @@ orr_result orr_record(orr_world* world, orr_recording* recording, const orr_reco
         return orri_refuse_memory(&world->env, "beginning a recording");
     }
     recording->hash_every = desc->hash_every;
-    recording->taking = true;
+    recording->in_use = true;
     tape->record = recording;
     tape->first_ns = world->schedule->pipelines[0]->due_ns;
     orri_lockstep_log_set(world, tape);
@@ -98,7 +98,7 @@ orr_result orr_record_end(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
     orr_result result = orri_step_check(world, "orr_record_end");
-    orri_lockstep_log* tape = result == ORR_OK ? world->schedule->tape : NULL;
+    orri_lockstep_log* tape = result == ORR_OK ? world->schedule->lockstep_log : NULL;
     if (result != ORR_OK) {
         return result;
     }
@@ -108,14 +108,14 @@ orr_result orr_record_end(orr_world* world)
                                  ? "the world is not recorded; begin with orr_record()"
                                  : "a tick is half done; finish it with orr_step()");
     }
-    orri_lockstep_log_look(world, tape);
+    orri_lockstep_log_check(world, tape);
     if (orri_lockstep_log_records(tape)) {
         struct orr_recording* record = tape->record;
         record->time_ns = world->schedule->time_ns;
         // Drops calls of a tick that did not begin.
-        orri_lockstep_log_cut(record, record->taped_count);
+        orri_lockstep_log_cut(record, record->entry_count);
         if (!orri_lockstep_log_mark_now(world, record)) {
-            orri_lockstep_log_lacks(world, tape);
+            orri_lockstep_log_stop_full(world, tape);
         }
     }
     orri_lockstep_log_set(world, NULL);
@@ -125,15 +125,15 @@ orr_result orr_record_end(orr_world* world)
 orr_result orr_recording_cut(orr_recording* recording, uint64_t tick)
 {
     ORR_ASSERT(recording != NULL);
-    if (!recording->lockstep || recording->taking) {
+    if (!recording->lockstep || recording->in_use) {
         return orri_refuse(
             &recording->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED, "orr_recording_cut: %s",
-            recording->taking ? "a world is recorded to it; call orr_record_end() first"
+            recording->in_use ? "a world is recorded to it; call orr_record_end() first"
             : recording->turn_count == 0
                 ? "it is empty; record to it, or load it"
                 : "it is of a run in real time, whose ticks overlap; only lockstep can be cut");
     }
-    uint64_t last = recording->begin_tick + recording->taped_count;
+    uint64_t last = recording->begin_tick + recording->entry_count;
     if (tick < recording->begin_tick || tick > last) {
         return orri_refuse(&recording->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
                            "orr_recording_cut: the recording does not have tick %llu; it has %llu "

@@ -25,7 +25,7 @@ static orr_result replay_refuse(orr_world* world, orr_result result, const char*
 
 static orr_result replay_check(orr_world* world, const orr_recording* recording)
 {
-    const orri_lockstep_log* tape = world->schedule->tape;
+    const orri_lockstep_log* tape = world->schedule->lockstep_log;
     const char* wrong = NULL;
     if (!recording->lockstep) {
         wrong = recording->turn_count > 0
@@ -38,7 +38,7 @@ static orr_result replay_check(orr_world* world, const orr_recording* recording)
             "a tick of another replay is half done; finish it with orr_replay() of that recording";
     } else if (tape == NULL && world->schedule->now != NULL) {
         wrong = "a tick is half done; finish it with orr_step()";
-    } else if (recording->taking) {
+    } else if (recording->in_use) {
         wrong = "a world is recorded to this recording; end that with orr_record_end()";
     }
     if (wrong != NULL) {
@@ -140,7 +140,7 @@ static void replay_pace(const replay_run* run, uint64_t time_ns)
 // Memory was refused when a recorded input was applied, so the world differs from the recorded one.
 static orr_result replay_refuse_memory(const replay_run* run)
 {
-    run->tape->lacks = false;
+    run->tape->memory_refused = false;
     return orri_refuse(&run->world->env, ORR_ERR_MEMORY, ORR_LOG_ID_CALL_REFUSED,
                        "orr_replay: in tick %llu memory was refused to a posted call or to the "
                        "results of an impure system, which are missing now; replay from the "
@@ -169,7 +169,7 @@ static orr_result replay_tick(replay_run* run)
 {
     orr_world* world = run->world;
     orri_lockstep_log* tape = run->tape;
-    const orri_lockstep_entry* taped = &run->recording->taped[tape->at];
+    const orri_lockstep_entry* taped = &run->recording->entries[tape->at];
     orri_pipeline* pipe = orri_lockstep_log_pipeline(world, taped->number);
     if (pipe == NULL) {
         return replay_refuse(world, ORR_ERR_CONFLICT,
@@ -198,10 +198,10 @@ static orr_result replay_tick(replay_run* run)
     size_t used = tape->impure_at - tape->input_begin;
     tape->input_begin = tape->impure_at;
     tape->at++;
-    if (tape->lacks) {
+    if (tape->memory_refused) {
         return replay_refuse_memory(run);
     }
-    if (tape->astray || used != taped->input_size) {
+    if (tape->diverged || used != taped->input_size) {
         return replay_refuse_diverged(run);
     }
     // ORR_ERR_CAPACITY: events were dropped at a limit, as in the recorded run.
@@ -215,7 +215,7 @@ static orr_result replay_begin(replay_run* run)
 {
     orr_world* world = run->world;
     const orr_recording* recording = run->recording;
-    uint64_t last = recording->begin_tick + recording->taped_count;
+    uint64_t last = recording->begin_tick + recording->entry_count;
     if (world->tick < recording->begin_tick || world->tick > last) {
         return orri_refuse(
             &world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
@@ -245,7 +245,7 @@ static bool replay_continues(const replay_run* run)
 {
     const orr_replay_desc* desc = &run->desc;
     return run->world->schedule->now != NULL ||
-           (run->tape->at < run->recording->taped_count &&
+           (run->tape->at < run->recording->entry_count &&
             (desc->until_tick == 0 || run->world->tick < desc->until_tick));
 }
 
@@ -255,9 +255,9 @@ static bool replay_show(const replay_run* run)
     struct orri_schedule* schedule = run->world->schedule;
     const orr_world* before = orri_tick_here;
     orri_tick_here = run->world;
-    schedule->calling = run->tape->showing = true;
+    schedule->calling = run->tape->in_on_tick = true;
     bool on = run->desc.on_tick(run->desc.user, run->world);
-    schedule->calling = run->tape->showing = false;
+    schedule->calling = run->tape->in_on_tick = false;
     orri_tick_here = before;
     return on;
 }
@@ -275,7 +275,7 @@ static orr_result replay_all(replay_run* run)
             break;
         }
     }
-    if (result == ORR_OK && run->tape->at == run->recording->taped_count) {
+    if (result == ORR_OK && run->tape->at == run->recording->entry_count) {
         world->schedule->time_ns = run->recording->time_ns;
     }
     return result;
@@ -293,12 +293,12 @@ orr_result orr_replay(orr_world* world, const orr_recording* recording, const or
     if (result != ORR_OK) {
         return result;
     }
-    run.tape = world->schedule->tape; // Set if a tick of this replay is half done.
+    run.tape = world->schedule->lockstep_log; // Set if a tick of this replay is half done.
     result = run.tape == NULL ? replay_begin(&run) : ORR_OK;
     if (result == ORR_OK) {
-        run.tape->loose = false;
+        run.tape->ends_with_tick = false;
         result = replay_all(&run);
-        run.tape->loose = true;
+        run.tape->ends_with_tick = true;
         if (world->schedule->now == NULL && run.tape->begun) {
             orri_lockstep_log_set(world, NULL);
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Systems, the plan of a tick, and how it runs. README.md states the invariants.
+// Systems, pipelines, plans and ticks: the types and functions that the files of this module share.
+// README.md has the sequence of a tick and the invariants (P1, T1 to T14).
 #ifndef ORRI_SCHEDULE_H
 #define ORRI_SCHEDULE_H
 
@@ -9,42 +10,47 @@
 #include "store/world/access.h"
 #include <orrery/schedule.h>
 
-// ---- trace.c: a Chrome trace ---------------------------------------------------------------------------------------
+// ---- report/trace.c: a Chrome trace -------------------------------------------------------------
 
 typedef struct orri_trace orri_trace;
 
-// Creates the file and writes its beginning. NULL when refused (reported: path and what the system said).
+// Creates the file and writes its head. NULL when refused (reported, with the path and the error of
+// the operating system).
 orri_trace* orri_trace_open(orr_world* world, const char* path);
-// One span of work on a row of the picture (`lane` 0: the driving thread). `args` (may be NULL) is the inside of a JSON
-// object: "\"rows\": 7". Names are escaped. Never fails: when the file cannot be written that is said once, and it ends.
-void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t commands,
+// Writes one span of work on row `row` (0: the driving thread; workers have their number). `args`
+// (may be NULL) is the inside of a JSON object: "\"rows\": 7". Names are escaped. Never fails: if
+// the file cannot be written, that is reported once and the trace ends.
+void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t row,
                      uint64_t start_ns, uint64_t end_ns, const char* args);
-// Rows of pipelines in real time, from this number on; they are named when it begins.
+// Pipelines in real time have the rows from this number on. They are named when a run begins.
 #define ORRI_TRACE_PIPELINES 4096u
-void orri_trace_name(orri_trace* trace, uint32_t commands, const char* name);
-// Writes the end, closes the file, frees it. The file is whole JSON then.
+// Names a row.
+void orri_trace_name(orri_trace* trace, uint32_t row, const char* name);
+// Writes the end, closes the file and frees the trace. The file is complete JSON then.
 void orri_trace_close(orr_world* world, orri_trace* trace);
-// The path for one more world of this process, from the environment's ORR_TRACE: the path itself for the first that asks,
-// "path.2" for the next. NULL: none is wanted, or it is too long (reported).
+// The path of the trace of one more world of this process, from the environment variable ORR_TRACE:
+// the path itself for the first world, "path.2" for the second. NULL: no trace is wanted, or the
+// path is too long (reported).
 const char* orri_trace_env(orr_world* world, char* out, size_t out_size);
-// ORR_OK unless a tick is under way (reported).
+// ORR_OK unless a tick is open (reported).
 orr_result orri_check_between_ticks(const orr_world* world, const char* call);
 
-// ---- journal.c: who changed what ---------------------------------------------------------------------------------------
+// ---- report/journal.c: which system changed what ------------------------------------------------
 
 typedef struct orri_journal orri_journal;
 
-// Takes what its reader was told into the ring. Called after every tell while there is a journal.
+// Moves the messages of the journal's reader into the ring. Called after every diff while there is
+// a journal.
 void orri_journal_drain(orr_world* world, orri_journal* journal);
-// The same if there is one; hands `result` on.
+// Calls orri_journal_drain() if there is a journal. Returns `result` unchanged.
 orr_result orri_journal_received(orr_world* world, orr_result result);
-// One message of these.
+// Adds the entries of one message to the ring.
 void orri_journal_take(orri_journal* journal, const orr_message* message);
 void orri_journal_destroy(orr_world* world, orri_journal* journal);
 
-// ---- systems ---------------------------------------------------------------------------------------------------------
+// ---- systems ------------------------------------------------------------------------------------
 
-// The texts of a desc, copied with it.
+// The texts of an orr_system_desc: copied when a system is added, freed with it.
 #define ORRI_SYSTEM_TEXTS(X) \
     X(name)                  \
     X(query)                 \
@@ -60,563 +66,637 @@ void orri_journal_destroy(orr_world* world, orri_journal* journal);
     X(switches)              \
     X(tags) X(sends) X(receives) X(pipeline) X(before) X(after) X(group) X(imports)
 
-// What a system wants of the world's pause.
+// The last orr_pause() of a running system since its last point (orri_system.pause); 0: none.
 enum {
     ORRI_PAUSE_ON = 1,
     ORRI_PAUSE_OFF,
 };
 
-// A value of a schema's type that belongs to a system and is part of the world's state (state.c).
+// A value of a schema type that belongs to a system and is part of the world's state (state.c).
 typedef struct orri_system_state {
-    const orri_type* type; // NULL: none.
-    uint8_t* data;
+    const orri_type* type; // NULL: the system has none.
+    uint8_t* data;         // One value of `type`.
 } orri_system_state;
 
-// creates, adds, removes, changes, switches, sends, receives, any to read, any to write, transacts, atomics, overwrites.
+// Bit sets by type of a system, in this order: creates, adds, removes, changes, switches, sends,
+// receives, read by id, written by id, transacts, atomics, overwrites.
 #define ORRI_BIT_SETS 12
 
-// Begins on a cache line; the first two hold what a tick reads of a system that has little to do.
+// A system. Allocated on a cache line; the first two lines hold what a tick reads of a system that
+// has little to do.
 typedef struct orri_system {
-    void (*run)(orr_run* run); // Of the desc, as `every`, `creates_max` and what follows.
-    orr_query* query;          // NULL: none.
-    orr_command_buffer**
-        command_buffers; // Opened since the last point, in order of calls and units.
-    uint64_t tick_first; // In which it ran first; UINT64_MAX: it never did.
+    void (*run)(orr_run* run); // From the desc, as `every` and `creates_max`.
+    orr_query* query;          // NULL until the system is resolved.
+    // Command buffers opened since the last point, in order of calls and units.
+    orr_command_buffer** command_buffers;
+    uint64_t tick_first; // Tick in which it first ran; UINT64_MAX: it never ran.
     uint32_t every, creates_max;
     uint32_t lane_count, lane_capacity;
-    uint32_t wish_count;
-    bool started; // Its `start` was called, and no `stop` since;
-    bool met_create,
-        met_start;   // which is so for what is outside, too, unless a replay did without.
-    bool by_rows;    // It is called for every run of rows.
-    bool may_send;   // It declares something to send.
-    bool everywhere; // It may write what its query does not select: by id.
-    bool atomic;     // The same by atomic sections.
-    bool reduces;    // Its exports are combined of partial values (reduce.c).
-    bool reads;      // It has a queue of messages (rights.reader).
-    bool kept;       // Its rows come in an order that the query keeps.
-    bool by_id;      // It may reach types of any entity.
-    uint8_t pause;   // What it asked for since the last point; 0: nothing.
-    bool holds;      // It is parallel and has state, which it may only read.
-    // Of the tick under way (group.c).
+    uint32_t request_count; // Requests of this tick: see `requests`.
+    bool started;           // `start` was called, and no `stop` since (in a replay: as recorded).
+    // The callbacks really ran. False for an impure system that a replay began without calling it.
+    bool create_called, start_called;
+    bool by_rows;      // Called for every run of rows; else once per tick.
+    bool may_send;     // It declares something to send.
+    bool writes_by_id; // It may write values that its query does not select (.by_id).
+    bool atomic;       // It may do so in atomic sections (.atomics).
+    bool reduces;      // Its export is combined from partial values (reduce.c).
+    bool reads;        // It has a message queue (rights.reader).
+    // Rows come in an order that the query maintains, or are pinned: they cannot be split into
+    // units.
+    bool ordered;
+    bool by_id;        // It may read types of any entity (.by_id).
+    uint8_t pause;     // ORRI_PAUSE_ON, ORRI_PAUSE_OFF, or 0: no request.
+    bool guards_state; // It is parallel and has state, which it may only read.
+    // Of the current tick (group.c).
     bool due;      // It runs in this tick.
-    bool in_units; // Its runs are shared out by chunk.
-    bool ahead;    // Lanes were opened ahead, from lane_ahead on.
-    bool
-        whole; // They are not shared out, whatever it says: what it changes is counted by the world.
-    uint64_t since; // Epoch when it last ran, for `changed` terms.
-    orri_event_cursors* inbox;
-    uint32_t cost_ns; // What it takes, lately; 0: it was never timed.
+    bool in_units; // Its rows are processed by unit (chunk).
+    bool ahead;    // Buffers were opened before the calls, from lane_ahead on.
+    // Never split over workers: it changes owned strings, arrays or values with hooks, whose counts
+    // are the world's.
+    bool unsplit;
+    uint64_t since;            // Epoch when it last ran, for `changed` terms.
+    orri_event_cursors* inbox; // Events it has not read yet; NULL: it receives none.
+    uint32_t cost_ns;          // Average time of a tick; 0: it was never timed.
     uint32_t lane_ahead;
-    orr_system_stats stats; // What is not in rights.counts.
-    orri_access guard;
-    orr_hot_table** tables; // What reading by id may see.
+    orr_system_stats stats; // Statistics that are not in rights.counts.
+    orri_access guard;      // What it may touch while it runs.
+    // What reads by id may see, by type; made again when `table_changes` differs from the world's.
+    orr_hot_table** tables;
     uint32_t table_count, table_changes;
-    orri_rights rights;
+    orri_rights rights; // What it may send.
 
     orr_system handle;
-    struct orri_pipeline* pipe;
+    struct orri_pipeline* pipe;      // Its pipeline.
     orr_system_desc desc;            // Texts and terms are copies.
     struct orri_system *prev, *next; // In order of registration.
-    uint64_t name_hash;
+    uint64_t name_hash;              // Of its name: used in hashes, recordings and random numbers.
 
-    // Life. Changed at the beginning of a tick only, towards what is wanted.
-    bool resolved; // Names were looked up.
-    bool created;  // Its `create` was called.
-    bool wanted;   // Switched on: by itself, and with its group.
-    bool self_on, group_on;
-    bool removed; // It goes.
+    // Life. `created` and `started` change at the begin of a tick only, towards `wanted` and
+    // `removed`.
+    bool resolved;          // Its names were looked up (resolve.c).
+    bool created;           // Its `create` was called.
+    bool wanted;            // self_on and group_on: it is to run.
+    bool self_on, group_on; // Enabled by itself; enabled with its group.
+    bool removed;           // To be freed by the next tick.
 
     // What its names mean (resolve.c).
-    orr_query* destroys; // Targets.
-    uint64_t* bits;      // All bitsets, ORRI_BIT_SETS of rights.type_words words each.
-    const uint64_t*
-        overwrites; // By type index: it writes all rows of its query, without a look. NULL: none.
-    orr_tag* tags;
-    orr_tag* by_id_tags;          // [guard.by_id_tag_count]
-    orr_type sent[ORR_TERMS_MAX]; // Types with indexed fields that it changes by sending.
+    orr_query* destroys; // Entities it may destroy; NULL: none, or all.
+    uint64_t* bits;      // ORRI_BIT_SETS bit sets of rights.type_words words each.
+    // By type: it writes all rows of its query without reading them (.overwrites). NULL: none.
+    const uint64_t* overwrites;
+    orr_tag* tags;       // Tags it may change: [rights.tag_count].
+    orr_tag* by_id_tags; // Tags its own queries may name: [guard.by_id_tag_count].
+    // Types with indexed fields among its write terms: changed by sending only.
+    orr_type sent[ORR_TERMS_MAX];
     uint32_t sent_count;
     orri_system_state state, exports;
-    orri_system_state state_before; // Of a parallel system: what its state has to be when it ends.
-    struct orri_system** imports;   // In order of the text.
+    // Copy of the state of a parallel system, taken before it runs and compared afterwards.
+    orri_system_state state_before;
+    struct orri_system** imports; // In order of the text.
     uint32_t import_count;
-    // In real time: exports as they were when its tick ended, for other pipelines; and what it imports from others, as of its last call.
-    uint8_t* exports_shown;
-    uint8_t** imports_seen; // [import_count]; NULL: of its own pipeline.
+    // In real time: the exports as of the end of its last tick, for other pipelines; and a copy of
+    // each imported value of another pipeline, taken before each call.
+    uint8_t* exports_published;
+    uint8_t** imports_seen; // [import_count]; NULL entry: same pipeline.
     bool no_required;       // Its query has no required term.
     bool structural;        // It declares something that waits for a commit point.
-    bool sends_changes;
-    bool transacts;
-    const char* alone; // Why it is the only one of its group; NULL: it need not be.
-    uint32_t
-        user1; // In real time: the lock on its `user`, if systems of other pipelines have the same; plus 1.
+    bool sends_changes;     // It may send changes of values.
+    bool transacts;         // It may send transactions.
+    const char* alone;      // Why it must be the only system of its group; NULL: it need not be.
+    // In real time: the lock on its `user`, if systems of other pipelines have the same pointer;
+    // plus 1. 0: none.
+    uint32_t user_lock1;
 
-    // The tick under way (group.c).
-    uint32_t order;    // In its group.
-    uint64_t spent_ns; // In this tick, by all workers.
-    uint8_t* partials; // By unit (reduce.c).
+    // The current tick (group.c).
+    uint32_t order;    // Its position in its group.
+    uint64_t spent_ns; // Time in this tick, summed over workers.
+    uint8_t* partials; // Partial values by unit (reduce.c).
     uint32_t partial_capacity;
-    _Atomic uint32_t partials_left; // Units that are not through.
-    // Systems it switches; done when its lanes are handed in.
-    struct orri_system_request* wishes; // [wish_count]
-    uint32_t wish_capacity;
+    _Atomic uint32_t partials_left; // Units that have not ended.
+    // Requests to enable or disable systems; applied when its command buffers are handed in.
+    struct orri_system_request* requests; // [request_count]
+    uint32_t request_capacity;
 } orri_system;
 
+// A request of a running system to enable or disable another one.
 typedef struct orri_system_request {
     struct orri_system* target;
-    bool group, on; // Switched by its group, or by itself.
+    // `group`: sets the flag of the target's group; else its own. `on`: the new value.
+    bool group, on;
 } orri_system_request;
 
-// ---- the plan: what a tick does, in order (order.c, plan.c) -----------------------------------------------------
+// ---- the plan: what a tick does, in order (plan/order.c, plan/plan.c) ---------------------------
 
-// Why a commit point stands where it stands.
+// Why a point stands where it stands; printed by orr_plan_print().
 typedef struct orri_reason {
     const orri_system* sender; // NULL: the tick ends.
-    const orri_system* reader;
-    const char* what; // "may add", …
-    const char* rest; // Behind the name of the reader, where it is not about one type.
-    orr_type type;    // Null: not one type.
+    const orri_system* reader; // NULL: not because of a reader.
+    const char* what;          // "may add", "sends events", ...
+    const char* rest;          // Text after the reader's name, if it is not about one type.
+    orr_type type;             // Null: not about one type.
 } orri_reason;
 
-// A system, or a point: where what the systems since the last point (a *group*) sent and wrote is done and told, in their order, on
-// the driving thread. Between points nothing but columns, pinned values, states and lanes is written, so that systems of a
-// group that do not conflict may run side by side.
+// A step of the plan: a system, or a point. At a point everything that the systems since the last
+// point (a *group*) sent and wrote is applied and readers are notified, in the order of the
+// systems, on the driving thread. Between points only columns, pinned values, states and command
+// buffers are written, so systems of a group that do not conflict may run at the same time.
 typedef struct orri_step {
     orri_system* system; // NULL: a point.
-    bool commit;         // Of a point: structure is changed, too.
-    uint32_t
-        first; // Of a point: the first step of its group. Of the first step of a group: its point.
+    bool commit;         // Of a point: structural changes are applied, too.
+    // Of a point: the first step of its group. Of the first step of a group: its point.
+    uint32_t first;
     orri_reason reason; // Of a point.
 } orri_step;
 
+// Where a tick is. See README.md.
 typedef enum orri_stage {
     ORRI_STAGE_LIFE,    // Systems begin and end.
-    ORRI_STAGE_OUTSIDE, // What they sent by that, and what was changed between ticks.
-    ORRI_STAGE_STEPS,
-    ORRI_STAGE_DONE,
+    ORRI_STAGE_OUTSIDE, // Effects of their callbacks, and of changes made between ticks.
+    ORRI_STAGE_STEPS,   // The steps of the plan.
+    ORRI_STAGE_DONE,    // No tick is open.
 } orri_stage;
 
-// What the ticks of a pipeline read and write of its state under a driver (orri_driver). The driver owns it.
+// The part of a pipeline's state under a driver (orri_driver) that ticks read and write. The driver
+// owns it.
 typedef struct orri_driven {
-    orri_view* view;     // Types of other pipelines, as last published; NULL: it reads none.
-    uint64_t clock[2];   // Tick and epoch of the group of systems that runs.
-    uint32_t era;        // Of loops: a loop of an earlier era has ended.
-    bool loop_left;      // A system of the group returned from a loop without ending it.
-    bool holding;        // It holds the locks of a group.
-    bool exclusive;      // It holds all structure exclusively: no system of any pipeline runs.
-    bool copied;         // The tick is done; what it wrote was copied, but is not published yet.
-    bool records;        // What its impure systems do is recorded now.
-    bool replays;        // Its impure systems are not called: a recording has what they did.
-    orri_kept* recorded; // Where that goes.
-    const orri_kept* replayed;    // Where that comes from,
-    size_t replay_at;             // and the next byte of it.
-    const _Atomic bool* diverged; // The replay did something else than was recorded.
+    orri_view* view;           // Types of other pipelines, as last published; NULL: it reads none.
+    uint64_t clock[2];         // Tick and epoch of the running group.
+    uint32_t era;              // Loops of an earlier era have ended.
+    bool loop_left;            // A system of the group returned without ending a loop.
+    bool holding;              // It holds the locks of a group.
+    bool exclusive;            // It holds structure exclusively: no other system runs.
+    bool copied;               // The tick is done; its values are not all published yet.
+    bool records;              // Its impure systems are recorded now.
+    bool replays;              // Its impure systems are not called but replayed.
+    orri_kept* recorded;       // Where recorded inputs go.
+    const orri_kept* replayed; // Where replayed inputs come from,
+    size_t replay_at;          // and the next byte of them.
+    const _Atomic bool* diverged; // True: the replay did something that was not recorded.
 } orri_driven;
 
 struct orri_commit_scope;
 struct orri_pipeline;
 
-// What a tick asks of the module that drives pipelines beside each other. The module realtime fills it when a world first runs in real time; in
-// lockstep nothing of it is called.
+// What a tick asks of the module that runs pipelines at the same time. The module realtime fills
+// the table when a world first runs in real time. In lockstep only `resume` and `pipeline_free` are
+// called.
 typedef struct orri_driver {
-    // The tick begins: it sees what other pipelines published last. On refusal (reported) it does not begin.
+    // The tick begins: its view shows what other pipelines published last. On refusal (reported)
+    // the tick does not begin.
     orr_result (*tick_begin)(struct orri_pipeline* pipe);
-    // The tick is done: what it wrote is published. On refusal (reported) calling again goes on.
+    // The tick is done: its values are published. On refusal (reported) the next call continues.
     orr_result (*tick_end)(struct orri_pipeline* pipe);
     // Runs the systems of steps [first, point). Their locks are held until `release`.
     orr_result (*group)(struct orri_pipeline* pipe, uint32_t first, uint32_t point);
-    // Waits until no system of any pipeline runs, and keeps it so until `release`.
+    // Waits until no system of any pipeline runs. No system runs until `release`.
     void (*exclusive)(struct orri_pipeline* pipe);
-    // The same for the clusters that commits at this step touched so far. False: not worth it, or not possible; nothing is held.
-    bool (*narrow)(struct orri_pipeline* pipe);
-    // The clusters that a commit must keep to, or is to note; NULL: all.
+    // The same, only for the clusters that commits at this step touched so far (the commit scope).
+    // False: not worth it, or not possible; nothing is held.
+    bool (*exclusive_scope)(struct orri_pipeline* pipe);
+    // The clusters that a commit must stay within, or must note; NULL: all clusters are held.
     struct orri_commit_scope* (*commit_scope)(const struct orri_pipeline* pipe);
-    // Published values follow their rows. With structure held by `exclusive` or `narrow`.
+    // Moves published values to where their rows are now. With structure held by `exclusive` or
+    // `exclusive_scope`.
     orr_result (*remap)(struct orri_pipeline* pipe);
+    // Releases the locks that are held, if any.
     void (*release)(struct orri_pipeline* pipe);
     // True when something waits that needs `exclusive`.
     bool (*wants_exclusive)(const struct orri_pipeline* pipe);
-    // Loops that the pipeline's systems left open have ended.
+    // Ends loops that the pipeline's systems left open.
     void (*end_loops)(struct orri_pipeline* pipe);
     // An impure system cannot be replayed as recorded. Reports.
     void (*diverge)(const struct orri_pipeline* pipe);
-    // A tick that was refused under the driver goes on in lockstep; `ended`: it has ended there.
+    // A tick that was refused under the driver continues in lockstep; `ended`: it has ended there.
     void (*resume)(struct orri_pipeline* pipe, bool ended);
-    // Pauses a world that runs, or lets it go on. With `posting` held.
+    // Pauses a running world, or resumes it. With `posting` held.
     void (*pause)(orr_world* world, bool on);
+    // Frees the driver's state of a pipeline.
     void (*pipeline_free)(orr_world* world, struct orri_pipeline* pipe);
 } orri_driver;
 
-// Systems with a clock of their own (pipeline.c). In lockstep at most one of them is within a tick.
+// A pipeline: systems with a clock of their own (pipeline.c). In lockstep at most one pipeline is
+// within a tick.
 typedef struct orri_pipeline {
     orr_world* world;
     uint32_t index; // In order of registration.
     char* name;
     uint64_t name_hash;
-    bool spectator; // No part of the simulation: its ticks are not the world's (spectator.c).
+    bool spectator; // Not part of the simulation (spectator.c).
 
-    // Time: that of the world, which moves by ticks (step.c).
+    // Time of the world, which in lockstep moves by ticks (step.c).
     double rate_hz;       // 0: continuous.
-    uint64_t interval_ns; // Of a tick; of a continuous one its step in lockstep.
-    float interval;       // The same in seconds.
-    uint64_t start_ns;    // When it began,
-    uint64_t ran;         // how many ticks ended since,
-    uint64_t due_ns;      // and when the next is due.
+    uint64_t interval_ns; // Of a tick; of a continuous pipeline its step in lockstep.
+    float interval;       // interval_ns in seconds.
+    uint64_t start_ns;    // When its clock began,
+    uint64_t ran;         // the number of ticks that ended since,
+    uint64_t due_ns;      // and when the next tick is due.
     uint64_t tick;        // Ticks that began.
 
-    orri_foreign foreign; // Types that others write, as the plan knows.
-    orri_step* steps;     // The plan; the last one is a commit point.
+    orri_foreign foreign; // Types that other pipelines own, as of the last plan.
+    orri_step* steps;     // The plan; the last step is a commit point.
     uint32_t step_count, step_capacity;
-    uint32_t step_last; // Steps of the plan before,
-    bool same;    // and whether this one has the same systems and points, as far as it is made.
-    bool renewed; // It was made anew for this tick: systems begin and end.
-    struct orri_parallel* parallel; // Its systems on workers (parallel.c); NULL: they are on none.
+    uint32_t step_count_before; // Steps of the previous plan,
+    // and whether the new plan has the same systems and points, as far as it is made.
+    bool steps_same;
+    bool replanned; // The plan is new for this tick: stage LIFE has to run.
+    // Its groups as graphs for workers (parallel.c); NULL: no workers.
+    struct orri_parallel* parallel;
 
-    // The tick under way.
+    // The current tick: where it is, and how far that is done.
     orri_stage stage;
-    uint32_t at; // Step, and how far it is done.
+    uint32_t at; // Step.
+    // Progress within a stage, point or system (enums of tick.c and group.c).
     uint8_t phase;
-    uint32_t ended; // Systems of the group whose ends are done.
-    bool timed;
+    uint32_t ended; // Systems of the group that are done at the point.
+    bool timed;     // Times are measured in this tick.
     float dt;
-    uint64_t clock_ns;    // When what runs began, if timed.
-    uint64_t tick_ns;     // When the tick began, likewise.
-    uint64_t rows_before; // Of the system that runs.
+    uint64_t clock_ns;    // When the current span began, if timed.
+    uint64_t tick_ns;     // When the tick began, if timed.
+    uint64_t rows_before; // Row count of the running system before its call.
 
-    orri_driven* driven;        // State under a driver; NULL: it never ran under one.
-    struct orri_moment* moment; // The driver's own state of it, which contains `driven`.
-    void (*wait)(void* user);   // Of the desc.
+    orri_driven* driven;           // State under a driver; NULL: it never ran under one.
+    struct orri_pipeline_run* run; // The driver's own state, which contains `driven`.
+    void (*wait)(void* user);      // From the desc: wait, wait_user, wait_main.
     void* wait_user;
     bool wait_main;
 } orri_pipeline;
 
-// A type that a pipeline writes (type_owner.c).
+// The owner of a type: the pipeline that writes it (type_owner.c).
 typedef struct orri_type_owner {
-    uint64_t type_hash; // Of its name: it may not be registered yet.
+    uint64_t type_hash; // Of its name: the type may not be registered yet.
     orri_pipeline* pipe;
-    char* system; // That was the first to.
+    char* system; // Name of the system that made it the owner, for messages.
 } orri_type_owner;
 
+// The schedule of a world (world->schedule).
 struct orri_schedule {
     orri_system *first, *last; // In order of registration.
-    orri_system** slots;       // By index.
-    uint32_t* generations;     // By index, of the system there or of the next one.
+    orri_system** slots;       // By handle id - 1; NULL: free.
+    uint32_t* generations;     // By slot: of the system there, or of the next one.
     uint32_t slot_count, slot_capacity, generation_capacity;
     uint32_t system_count;
-    orri_pipeline** pipelines; // In order of registration; the first one is always there.
+    orri_pipeline** pipelines; // In order of registration; the first always exists.
     uint32_t pipeline_count, pipeline_capacity;
-    orri_type_owner* claims;
-    uint32_t claim_count, claim_capacity;
-    uint64_t time_ns;   // The clock that pipelines share in lockstep.
-    uint64_t passed_ns; // Told by orr_update(), and not run by a continuous first pipeline yet.
+    orri_type_owner* type_owners;
+    uint32_t type_owner_count, type_owner_capacity;
+    uint64_t time_ns; // The clock that pipelines share in lockstep.
+    // Time given to orr_update() that a continuous first pipeline has not run yet.
+    uint64_t passed_ns;
 
-    uint32_t step_types; // Types there were when the plans were made.
-    bool stale;          // Systems came, went or were switched: plans are made anew.
-    bool switched;       // Since then, one that is no spectator's.
-    // Types that readers are told of, as the plans know: bits by type index; `told_all`: all of them.
-    uint64_t* told;
-    uint32_t told_words;
-    bool told_any, told_all;
-    uint64_t plans,
-        compared; // For tests: plans made, pairs of systems asked whether they conflict.
+    uint32_t step_types; // Number of types when the plans were made.
+    // Plans must be made again: systems were added, removed, enabled or disabled.
+    bool stale;
+    bool switched; // One of these is not a spectator's.
+    // Types of which readers are notified, as of the last plan: bits by type index. `notified_all`:
+    // all types; `notified_any`: at least one reader.
+    uint64_t* notified;
+    uint32_t notified_words;
+    bool notified_any, notified_all;
+    // For tests: plans made; pairs of systems compared for conflicts.
+    uint64_t plans, compared;
 
-    orri_pipeline* now;   // Within a tick, perhaps stopped; NULL: none.
-    bool inside;          // And it runs.
-    orri_system* running; // Whose function runs; NULL: none.
-    orr_worker_stats
-        alone; // What the driving thread did with nobody beside it, since the beginning.
+    orri_pipeline* now;   // The pipeline within a tick, also half done; NULL: none.
+    bool inside;          // A tick runs now on this world (not: is half done).
+    orri_system* running; // The system whose function runs; NULL: none.
+    // What the driving thread did outside parallel groups, since the world began.
+    orr_worker_stats serial_stats;
 
-    _Atomic bool paused; // Also by systems.
-    bool time_all;
-    uint64_t shuffle; // Seed of orders by chance (shuffle.c); 0: none.
-    orr_access_check audit;
-    uint64_t look_ns; // What a look at the clock takes, where that matters: with workers.
-    orri_trace* trace;
-    orri_journal* journal;
-    orri_jobs* jobs; // Workers, of all pipelines; NULL: none.
-    // Systems of the largest group that workers could not be had for, for want of memory, since that was said; 0: none.
-    uint32_t lacks;
-    bool
-        watched; // Another thread sees when a system is stuck; otherwise it is named when it returns, if timed.
+    _Atomic bool paused;    // Also set by systems.
+    bool time_all;          // Time every tick (orr_stats_time_all), else every 16th.
+    uint64_t shuffle;       // Seed of shuffled orders (shuffle.c); 0: plan order.
+    orr_access_check audit; // orr_access_check_set().
+    // Cost of reading the clock, subtracted from times; measured with workers only.
+    uint64_t clock_cost_ns;
+    orri_trace* trace;     // NULL: none.
+    orri_journal* journal; // NULL: none.
+    orri_jobs* jobs;       // Workers of all pipelines; NULL: none.
+    // Systems of the largest group for which workers were refused for want of memory, since that
+    // was reported; 0: none.
+    uint32_t workers_refused;
+    // Another thread reports a stuck system; otherwise it is reported when it returns, if timed.
+    bool watched;
     // The run in real time; NULL: none. Changed with `posting` held, so that other threads can ask.
     struct orri_realtime* realtime;
     const orri_driver* driver; // NULL: the world never ran in real time.
-    orri_mutex posting;
-    // In lockstep, under `posting`: calls that wait for the first pipeline's next tick, and what ticks are recorded to, or follow (recording.h).
+    orri_mutex posting;        // Protects posts, and begin and end of a run in real time.
+    // In lockstep, under `posting`: calls that wait for the first pipeline's next tick, and the log
+    // that ticks are recorded to or replayed from (recording.h).
     struct orri_call *post_first, *post_last;
-    _Atomic bool posted;            // There are some.
-    struct orri_lockstep_log* tape; // NULL: neither.
-    struct orri_probe* probe;       // NULL: nobody looks.
-    bool calling;                   // Such a call runs.
-    struct orri_named* named;       // Functions that files name (call_registry.c).
+    _Atomic bool posted;                    // post_first is not NULL.
+    struct orri_lockstep_log* lockstep_log; // NULL: neither recorded nor replayed.
+    struct orri_probe* probe;               // Looks at a tick as it goes (recording.h); NULL: none.
+    bool calling;                           // A posted call, or on_tick of a replay, runs.
+    struct orri_named* named;               // Functions that files name (call_registry.c).
     uint32_t named_count, named_capacity;
-    char* lock_text; // The trace of the last run there; NULL: none.
+    char* lock_text; // Lock trace of the last run in real time; NULL: none.
     size_t lock_text_size;
-    double wish; // How fast time is to go there, if that was said.
-    bool wished;
+    double time_scale; // Requested by orr_time_scale_set(), if time_scale_set.
+    bool time_scale_set;
 };
 
-// pipeline.c. The first one; false when refused (reported).
+// system/pipeline.c. Makes the first pipeline; false when refused (reported).
 bool orri_pipelines_begin(orr_world* world);
-// Their part of the world's hash.
+// The pipelines' part of the world's hash.
 uint64_t orri_pipelines_digest(const orr_world* world, uint64_t hash);
-// Adds one; NULL when refused (reported). Texts are copied.
+// Adds a pipeline; NULL when refused (reported). Texts are copied.
 orri_pipeline* orri_pipeline_make(orr_world* world, const orr_pipeline_desc* desc);
-// NULL: there is none of this name.
+// NULL: there is no pipeline of this name.
 orri_pipeline* orri_pipeline_named(const orr_world* world, const char* name);
-// When its next tick is due, or one so many after that.
+// When the next tick is due (`after` 0), or the tick `after` ticks later.
 uint64_t orri_pipeline_due(const orri_pipeline* pipe, uint64_t after);
-// From now on it is due as if it came anew.
-void orri_pipeline_anew(orri_pipeline* pipe);
-// Its tick ended: when the next is due.
+// Restarts the pipeline's clock at the world's time: the next tick is due one interval from now.
+void orri_pipeline_clock_restart(orri_pipeline* pipe);
+// A tick ended: advances the clock and computes when the next tick is due.
 void orri_pipeline_ticked(orri_pipeline* pipe);
-// Frees all of them. Their systems are gone.
+// Frees all pipelines. Their systems are freed before.
 void orri_pipelines_free(orr_world* world);
 
-// type_owner.c: claims what a system writes for its pipeline. False when another pipeline has it, or memory is refused (reported):
-// what was entered before memory ended stays, and is the same pipeline's.
+// system/type_owner.c. Makes the pipeline of a system the owner of all types that the system
+// writes. False when another pipeline owns one, or memory is refused (reported); owners that were
+// entered before memory was refused stay, for the same pipeline.
 bool orri_type_owners_take(orr_world* world, const orri_system* system);
-// Which pipeline writes a type; NULL: none does.
+// The pipeline that writes a type; NULL: none.
 const orri_pipeline* orri_type_owner_of(const orr_world* world, orr_type type);
-// Fills what is foreign to each pipeline. False when refused (reported).
+// Fills `foreign` of each pipeline. False when refused (reported).
 bool orri_type_owners_sort(orr_world* world);
 void orri_type_owners_free(orr_world* world);
 
-// spectator.c: a spectator changes only what is transient, others do not know of it. ORR_OK when a system whose names were looked up keeps to that; reports.
+// system/spectator.c. A spectator changes only transient types and entities; the simulation never
+// depends on a spectator. ORR_OK when a resolved system keeps to that; reports.
 orr_result orri_spectator_check(orr_world* world, const orri_system* system);
-// Of an import: what one of them exports, the others do not read.
+// The same for an import: the simulation does not import from a spectator.
 orr_result orri_spectator_import(orr_world* world, const orri_system* system,
                                  const orri_system* from);
-// A running spectator wants something of the simulation (`what` it would do, to whom): refused, and counted. False: it is allowed.
+// True (reported, and counted as a violation) when a running spectator would do `what` to the
+// simulation. `target` may be NULL: the world.
 bool orri_spectator_refuses(orr_world* world, orri_system* by, const char* what,
                             const orri_system* target);
-// True when the running system must not know of that one.
+// True when the running system is of the simulation and `system` is of a spectator.
 bool orri_spectator_hidden(const orr_world* world, const orri_system* system);
 
-// step.c: ORR_OK where ticks may be run: between them, outside of systems and handlers. Reports.
+// tick/step.c. ORR_OK where ticks may be run: between ticks, outside of systems and handlers.
+// Reports.
 orr_result orri_step_check(orr_world* world, const char* call);
 
-// ORR_OK where the world as a whole is had: between ticks, outside of systems and handlers, with nothing open; in real time at a meeting. Reports.
+// ORR_OK where the whole world may be accessed: between ticks, outside of systems and handlers,
+// with no tick half done; in real time at a sync point. Reports.
 orr_result orri_step_between(orr_world* world, const char* call);
 
-// Runs what is due until the world's tick is `tick`, paused or not. Reports.
+// Runs due ticks until the world's tick is `tick`, paused or not. Reports.
 orr_result orri_step_to(orr_world* world, uint64_t tick);
-// True when the tick of some pipeline is half done, perhaps since it was refused in real time.
+// True when the tick of any pipeline is half done, in lockstep or since a run in real time.
 bool orri_half_done(const struct orri_schedule* schedule);
 
-// state.c: a system goes, or its imports are looked up anew: copies of exports that real time made are freed.
+// system/state.c. Frees the copies of exports and imports that real time made: when a system is
+// freed, or its imports are looked up again.
 void orri_exports_release(orr_world* world, orri_system* system);
 
-// step.c: true while the world runs in real time. From any thread, also while a sync point is held.
+// tick/step.c. True while the world runs in real time. From any thread, also while a sync point is
+// held.
 bool orri_realtime_runs(const orr_world* world);
 
-// The world whose tick this thread drives in lockstep; NULL: none. So who posts from another thread is told from a system that does.
+// The world whose tick this thread drives in lockstep; NULL: none. Distinguishes a post by a
+// running system from a post by another thread.
 extern _Thread_local const orr_world* orri_tick_here;
 
-// tick.c: runs a tick, or goes on with the one that is under way. On refusal (reported) it stays open; calling again goes on.
+// tick/tick.c. Runs a tick, or continues the open one. On refusal (reported) the tick stays open;
+// the next call continues.
 orr_result orri_tick(orri_pipeline* pipe, float dt);
 
-// Made at first use, with the tenant's functions; NULL when refused (reported).
+// system/system.c. The schedule, made at first use and entered into the world's extensions. NULL
+// when refused (reported).
 struct orri_schedule* orri_schedule_of(orr_world* world);
 // NULL for a stale or null handle.
 orri_system* orri_system_at(const orr_world* world, orr_system handle);
+// NULL: there is no system of this name.
 orri_system* orri_system_named(const orr_world* world, const char* name, size_t size);
 // Frees a system that is in no list any more.
 void orri_system_free(orr_world* world, orri_system* system);
-// Who only listens, and keeps its own book, is no part of the state, nor is what waits for it: a server without a window has the hash of
-// a client.
+// True for an indirect system with a `user` that sends nothing and has no state: it and its queue
+// are not part of the world's state. So a server without a window has the hash of a client.
 bool orri_system_outside(const orri_system* system);
-// Takes a system out of the lists and frees it.
+// Removes a system from the lists and frees it.
 void orri_system_drop(orr_world* world, orri_system* system);
-// The system of a run; NULL (reported) if it is none's.
+// The system of a run; NULL (reported) if the run is not of a system.
 orri_system* orri_run_self(const orr_run* run, const char* call);
 
-// A text of names with commas between. `*at` goes on behind the item; false at the end. Blanks around it are left out.
+// system/resolve.c. The next item of a comma-separated text, without blanks around it. Advances
+// `*at`; false at the end.
 bool orri_list_next(const char** at, const char** item, size_t* size);
 
-// Looks up all names of a system's desc. ORR_OK if that was done before. On refusal (reported) nothing is kept.
+// Looks up all names of a system's desc. ORR_OK if that was done before. On refusal (reported)
+// nothing is kept.
 orr_result orri_system_resolve(orr_world* world, orri_system* system);
-// Gives back all of that. Of a system that was never resolved nothing.
+// Frees what orri_system_resolve() made; nothing for a system that was never resolved.
 void orri_system_unresolve(orr_world* world, orri_system* system);
-// True when all types and tags its texts name are known: then it can be resolved at once.
+// True when all types and tags that its texts name are known, so that it can be resolved now.
 bool orri_system_known(orr_world* world, const orri_system* system);
 
-// Sorts the systems: by before and after, else by registration. `strict`: unknown names are refused; otherwise they do not
-// count. `out` has room for all systems that are not removed. A cycle is refused and printed.
+// plan/order.c. Sorts the systems by before and after, else by registration. `strict`: unknown
+// names are refused; otherwise they are ignored. `out` has room for all systems that are not
+// removed. A cycle is refused and printed.
 orr_result orri_system_order(orr_world* world, bool strict, orri_system** out, uint32_t* count);
-// Makes the plan if it is stale. On refusal (reported) there is none.
+// plan/plan.c. Makes the plans if they are stale. On refusal (reported) there are none.
 orr_result orri_plan_make(orr_world* world);
-// What a sender may do to whom a reader may see, by declarations alone. False: nothing.
+// True when a structural change that `sender` may send can concern what `reader` selects or names,
+// by declarations alone.
 bool orri_affects(const orr_world* world, const orri_system* sender, const orri_system* reader,
                   orri_reason* out);
 
-// delivery_deps.c: why systems cannot be of one group. What is told as the plan knows; false when refused (reported).
-bool orri_readers_of_find(orr_world* world);
-// True when what `first` does at its end must be done before `second` runs.
+// plan/delivery_deps.c. Finds the types of which readers are notified (schedule->notified). False
+// when refused (reported).
+bool orri_notified_types_find(orr_world* world);
+// True when the effects of `first` at its end must be applied before `second` runs: they cannot be
+// in one group.
 bool orri_delivery_deps_before(const orr_world* world, const orri_system* first,
                                const orri_system* second, orri_reason* out);
 
-// conflict.c: what a system does with the values of a type.
+// plan/conflict.c. What a system does with the values of a type. Ordered: a larger value excludes
+// more.
 typedef enum orri_touch {
     ORRI_TOUCH_NONE,
     ORRI_TOUCH_READS,
-    ORRI_TOUCH_ATOMIC, // By atomic sections alone: these may overlap, with each other only.
+    ORRI_TOUCH_ATOMIC, // In atomic sections only: these may overlap with each other.
     ORRI_TOUCH_WRITES,
 } orri_touch;
-// `*any` (may be NULL): also of entities its query does not select.
+// `*any` (may be NULL): also for entities that its query does not select.
 orri_touch orri_touches(const orr_world* world, const orri_system* system, uint32_t type_index,
                         bool* any);
-// True when a list of `before`, `after` or `imports` names a system or its group.
+// True when a list of `before`, `after` or `imports` names the system or its group.
 bool orri_system_lists(const char* text, const orri_system* system);
 // True when two systems of a group, in this order, must not run at the same time.
 bool orri_conflict(const orr_world* world, const orri_system* first, const orri_system* second);
 
-// state.c: a value with its preset. False when refused (reported).
-bool orri_system_state_make(orr_world* world, orri_system_state* keep, const orri_type* type);
-// The state of a parallel system before it runs; and after: what was written is undone, and said.
+// system/state.c. Makes a value with its presets. False when refused (reported).
+bool orri_system_state_make(orr_world* world, orri_system_state* state, const orri_type* type);
+// Copies the state of a parallel system before it runs; and checks it afterwards: a changed state
+// is restored and reported.
 void orri_system_state_hold(orri_system* system);
 void orri_system_state_check(orr_world* world, orri_system* system);
-void orri_system_state_free(orr_world* world, orri_system_state* keep);
+void orri_system_state_free(orr_world* world, orri_system_state* state);
 
-// timing.c: when the tick is timed. What follows begins; it ends, and the next begins. `system` (may be NULL) gets the time.
+// tick/timing.c; all of it only when the tick is timed. Begins a span; ends a span and begins the
+// next. `system` (may be NULL) is credited with the time.
 void orri_timing_begin(orri_pipeline* pipe);
 void orri_timing_end(orri_pipeline* pipe, orri_system* system, const char* name,
                      const char* category);
-// So long may a system take before it is named.
+// A system that takes longer is reported as stuck.
 uint64_t orri_timing_stuck_ns(const orr_world* world);
-// Finds out what a look at the clock takes.
-void orri_timing_look(orr_world* world);
-// On workers: 0 if the tick is not timed.
+// Measures the cost of reading the clock.
+void orri_timing_calibrate(orr_world* world);
+// On workers. 0 if the tick is not timed.
 uint64_t orri_timing_now(const orri_pipeline* pipe);
-// A call of a system by a worker ended. From any worker.
+// Chunks that a call processed.
 typedef struct orri_timing_units {
-    uint32_t first, count; // Chunks; count 0: it is not told in some.
+    uint32_t first, count; // count 0: not split into chunks.
 } orri_timing_units;
+// A call of a system on a worker ended. From any worker.
 void orri_timing_worked(orri_system* system, uint32_t worker, uint64_t begun, uint64_t rows,
                         orri_timing_units units);
-// A worker looked for work from `begin_ns` and slept from `sleep_ns` on (0: it did not). From any worker; for the trace.
+// For the trace: a worker looked for work from `begin_ns` and slept from `sleep_ns` on (0: it did
+// not sleep). From any worker.
 void orri_timing_waited(const orr_world* world, uint32_t worker, uint64_t begin_ns,
                         uint64_t sleep_ns, uint64_t end_ns);
-// What was done at a point ended; it began at `begun`. What follows begins.
+// The work of a point ended; it began at `begun`. Begins the next span.
 void orri_timing_point(orri_pipeline* pipe, uint64_t begun);
-// The group is through: what workers spent goes to the stats; what follows begins.
+// The group ended: adds what workers spent to the statistics. Begins the next span.
 void orri_timing_add(orri_system* system);
 
-// group.c: the systems of steps [first, point).
-// Who is due, and what their calls need. On refusal (reported) nothing was called; calling again tries again.
+// tick/group.c: the systems of steps [first, point). Determines which systems are due and prepares
+// their calls. On refusal (reported) nothing was called; the next call tries again.
 orr_result orri_group_prepare(orri_pipeline* pipe, uint32_t first, uint32_t point);
+// Runs the due systems: on workers, in shuffled order, or one after the other.
 void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point);
-// One of it, on the driving thread, as orri_system_call().
+// Runs one of them on the driving thread. `units` as in orri_system_call().
 void orri_group_run_one(orr_world* world, orri_system* system, const uint32_t* units);
-// Opens all lanes that its systems will need, in order. False when refused (silent): then none is open.
+// Opens all command buffers that the systems will need, in order. False when refused (silent): then
+// none is open.
 bool orri_group_open_ahead(orri_pipeline* pipe, uint32_t first, uint32_t point);
-// What a system of it sent and wrote is done and told. Its pipeline's phase says how far that is; on refusal (reported) calling again goes on.
+// The end of a system at its point: its sends are applied, readers are notified. The pipeline's
+// `phase` says how far that is; on refusal (reported) the next call continues.
 orr_result orri_system_end(orr_world* world, orri_system* system);
 
-// parallel.c: workers. True when the systems of steps [first, point) were run by several; the driving thread does it otherwise. Never fails:
-// what cannot be had for it is done without.
+// tick/parallel.c. True when the systems of steps [first, point) were run by workers; otherwise the
+// driving thread must run them. Never fails: without memory it returns false.
 bool orri_parallel_run(orri_pipeline* pipe, uint32_t first, uint32_t point);
-// Around systems that the driving thread runs alone: other workers or a watcher, if there are some, see if one of them is stuck. True: it
-// wants to be told which it is.
+// Around systems that the driving thread runs alone: lets other workers or the watchdog see whether
+// a system is stuck. True: orri_parallel_note_running() must be called.
 bool orri_parallel_watch(const orri_pipeline* pipe, bool on);
-void orri_parallel_says(const orri_pipeline* pipe, uint32_t step); // Which it is, while watched.
-// Whether several workers are worth it for these steps, by what their systems took before. Asked once, before they are prepared; who of them
-// is due is known.
+void orri_parallel_note_running(const orri_pipeline* pipe,
+                                uint32_t step); // Which it is, while watched.
+// Whether workers are worth it for these steps, by the cost of their systems. Called once, before
+// the systems are prepared, when it is known which are due.
 bool orri_parallel_pays(orri_pipeline* pipe, uint32_t first, uint32_t point);
-// Whether this world has workers. Makes them at first use; without memory for them there are none (which is said once).
+// Whether this pipeline has workers. Makes them at first use; without memory there are none
+// (reported once).
 bool orri_parallel_ready(orri_pipeline* pipe);
+// Ends the workers and frees all graphs.
 void orri_parallel_end(orr_world* world);
-// Workers there are now, with the driving thread.
+// Number of workers now, including the driving thread.
 uint32_t orri_parallel_workers(const orr_world* world);
-// Adds what a worker did side by side with others.
+// Adds what a worker did in parallel groups.
 void orri_parallel_stats(const orr_world* world, uint32_t worker, orr_worker_stats* out);
-// The workers, to share out something else between groups. False: there are none to be had now.
+// The workers, to share out other work between groups. False: there are none now.
 bool orri_parallel_hands(orri_pipeline* pipe, orri_hands* out);
-// The plan was made anew: which systems conflict is found anew.
-void orri_parallel_forget(orri_pipeline* pipe);
-// The workers; NULL: none yet.
-orri_jobs* orri_parallel_crew(const orr_world* world);
-// For tests: how the work is shared out. None of it may change a result.
+// The plan was made again: conflicts must be found again.
+void orri_parallel_invalidate(orri_pipeline* pipe);
+// NULL: no workers yet.
+orri_jobs* orri_parallel_jobs(const orr_world* world);
+// For tests: how work is divided. None of it may change a result.
 typedef enum orri_sharing {
-    ORRI_SHARE_AUTO,    // By what systems took.
-    ORRI_SHARE_NOTHING, // Everything is a node of its own, nothing is split.
-    ORRI_SHARE_ALL,     // Everything is split, fused and batched wherever it may be.
+    ORRI_SHARE_AUTO,    // By measured costs.
+    ORRI_SHARE_NOTHING, // Every system is one node.
+    ORRI_SHARE_ALL,     // Everything is split, tiled and batched wherever allowed.
     ORRI_SHARE_RANDOM,  // By a seed.
 } orri_sharing;
 void orri_parallel_share(orr_world* world, orri_sharing sharing, uint64_t seed);
 
-// shuffle.c: the serial run in an order by chance, of those that conflicts allow. False: that is not wanted, or memory for it was
-// refused; then nothing was done.
+// tick/shuffle.c. Runs the group serially in a random order that conflicts allow. False: not
+// wanted, or memory was refused; then nothing was done.
 bool orri_shuffle_run(orri_pipeline* pipe, uint32_t first, uint32_t point);
-// The seed; 0 (the default): the order of the plan. Builds with ORR_VALIDATE_ON take it from the environment's ORR_SHUFFLE.
+// The seed; 0 (the default): the order of the plan. Builds with ORR_VALIDATE_ON take it from the
+// environment variable ORR_SHUFFLE.
 void orri_shuffle_set(orr_world* world, uint64_t seed);
 uint64_t orri_shuffle_env(void);
 
-// How many entities its next calls may create.
+// tick/call.c. How many entities its next calls may create.
 uint64_t orri_system_creates(const orri_system* system);
-// parallel.c in two parts, for real time: what workers need is made ready; then they run it. False: not worth it, or not to be had.
+// tick/parallel.c in two parts, for real time: makes the graph of the group; runs it. False: not
+// worth it, or no memory.
 bool orri_parallel_cut(orri_pipeline* pipe, uint32_t first, uint32_t point);
 void orri_parallel_go(orri_pipeline* pipe);
 
-// call.c: calls a function of a system with everything it may have.
-// Makes ready what a call needs. On refusal (reported) nothing was called.
+// tick/call.c: calling a function of a system. Prepares what a call needs. On refusal (reported)
+// nothing was called.
 orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units);
-// Opens all lanes that it will need, in order, for calls on several threads. False when refused (silent).
+// Opens all command buffers that it will need, in order, for calls on several threads. False when
+// refused (silent).
 bool orri_system_open_ahead(orr_world* world, orri_system* system);
-// Before and after the calls of a group, on the driving thread.
+// Before and after the calls of a group, on the driving thread: makes deferred write stamps; marks
+// messages, events and changes as read.
 void orri_system_settle(orr_world* world, const orri_system* system);
 void orri_system_done(orr_world* world, orri_system* system);
-// Gives back lanes that were opened ahead and not used.
+// Closes command buffers that were opened in advance and not used.
 void orri_system_take_back(orr_world* world, orri_system* system);
-// Systems run on several threads from here to there; `only` (may be NULL) is the only one.
+// Systems run on several threads from enter to leave; `only` (may be NULL) is the only system.
 void orri_group_enter(orr_world* world, const orri_system* only);
 void orri_group_leave(orr_world* world);
-// Calls its function, for units [first, last) if it is split into some, on any thread. Returns how many rows it got.
+// Calls its function, for units [first, last) if it runs by unit. On any thread. Returns the number
+// of rows.
 uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
                           uint32_t worker);
-// What it wished of other systems, in order.
-void orri_system_grant(orr_world* world, orri_system* system);
-// The system this thread runs; NULL: none.
+// Applies its requests to enable or disable systems and to pause, in order.
+void orri_system_apply_requests(orr_world* world, orri_system* system);
+// The system that this thread runs; NULL: none.
 orri_system* orri_system_here(const orr_world* world);
-// Hands in the lanes that were opened, in order.
+// Hands in the command buffers that were opened, in order.
 void orri_system_hand_in(orr_world* world, orri_system* system);
-// The whole of it, on the driving thread, with nobody beside it; its units in this order (NULL: as they stand).
+// Calls the system for all its rows, on the driving thread, while no other system runs; units in
+// this order (NULL: ascending).
 void orri_system_call(orr_world* world, orri_system* system, const uint32_t* units);
-// For one entity alone, by index, as in that tick of its pipeline. Nothing if its query does not select it. The query was refreshed.
+// Calls the system for one entity, by index, with that tick of its pipeline. Does nothing if its
+// query does not select the entity. The query was refreshed.
 void orri_system_call_row(orr_world* world, orri_system* system, uint32_t index, uint64_t tick);
+// The callbacks of a system's life.
 typedef enum orri_life {
     ORRI_LIFE_CREATE,
     ORRI_LIFE_START,
     ORRI_LIFE_STOP,
     ORRI_LIFE_DESTROY,
 } orri_life;
+// Calls one of them, unless the desc has none or, in a replay, the recording has it.
 void orri_system_call_back(orr_world* world, orri_system* system, orri_life life);
-// It was begun in a replay, which called nothing of it: before it runs itself it is told.
-void orri_system_return(orr_world* world, orri_system* system);
+// Calls create and start of an impure system that a replay began without calling it.
+void orri_system_call_back_missed(orr_world* world, orri_system* system);
 
-// single_entity.c: ticks for one entity alone, through systems that touch nothing but their own rows.
+// tick/single_entity.c: ticks for one entity alone, through systems that touch only their own rows.
 typedef struct orri_single_entity {
     orr_world* world;
-    const char* call; // For messages.
+    const char* call; // Name of the public call, for messages.
     orr_entity entity;
-    const char* except; // A system that does not count; NULL: none.
+    const char* except; // Name of a system that is ignored; NULL: none.
 } orri_single_entity;
-// Between ticks. ORR_OK when every system that selects it, or could change it, touches its own rows alone; reports the first that does not.
-orr_result orri_single_entity_check(const orri_single_entity* solo);
-// The tick that is `ahead` ticks after the last one of the first pipeline. Checked before. Memory may be refused (reported); a system that does what it
-// did not declare is refused, too (reported): the entity may have changed then.
-orr_result orri_single_entity_tick(const orri_single_entity* solo, uint64_t ahead);
+// Between ticks. ORR_OK when every system that selects the entity, or could change it, touches only
+// its own rows; reports the first that does not.
+orr_result orri_single_entity_check(const orri_single_entity* single);
+// Runs the tick that is `ahead` ticks after the last one of the first pipeline. Checked before.
+// Memory may be refused (reported). A system that violates its declarations is refused, too
+// (reported): the entity may have changed then.
+orr_result orri_single_entity_tick(const orri_single_entity* single, uint64_t ahead);
 
-// reduce.c: a system with .combine. Room for its partial values; false when refused (reported).
+// tick/reduce.c: systems with .combine. Reserves room for the partial values; false when refused
+// (reported).
 bool orri_reduce_reserve(orr_world* world, orri_system* system);
 void orri_reduce_free(orr_world* world, orri_system* system);
-// A unit begins, on any worker: its value is the type's presets.
+// A unit begins, on any worker: its partial value is set to the type's presets.
 void orri_reduce_begin(const orri_system* system, uint32_t unit);
 void* orri_reduce_partial(const orri_system* system, uint32_t unit);
-// So many units ended, on any worker. The last one of the tick combines them all.
+// `units` units ended, on any worker. The last one of the tick combines all partials.
 void orri_reduce_end(orri_system* system, uint32_t units);
 
-// audit.c: copies of what a system may not write, compared afterwards.
+// system/audit.c: full access checks. Copies what a system may not write; compares it afterwards,
+// restores and reports differences. NULL: no memory, the system runs unchecked.
 typedef struct orri_audit_watch orri_audit_watch;
 orri_audit_watch* orri_audit_begin(orr_world* world, const orri_system* system);
 void orri_audit_end(orr_world* world, orri_system* system, orri_audit_watch* watch);

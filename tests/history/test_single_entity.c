@@ -178,7 +178,7 @@ ORR_TEST(travel_ahead_through_systems_that_do_more_is_refused_by_name) /* N3-41 
     REFUSED(".state", .query = "Position", .state = ORR_TYPE(Count));
     REFUSED(".exports", .query = "Position", .exports = ORR_TYPE(Wind));
     REFUSED(".user", .query = "Position", .user = &kit_line);
-    REFUSED("asks what has changed", .query = "changed Position");
+    REFUSED("has 'changed' terms in its query", .query = "changed Position");
     REFUSED("has not begun", .query = "Position", .start = on_start);
     // Those that do not select it, but may change it by id.
     REFUSED("may change its Velocity by id", .query = "Health", .transacts = "Velocity");

@@ -558,7 +558,7 @@ ORR_TEST(realtime_replays_of_clocks_come_to_the_same)
     // Another world is refused before it begins.
     world = three_begin(&t, 0, 400);
     CHECK(orr_realtime(world, &(orr_realtime_desc){.replay = recording}) == ORR_ERR_CONFLICT);
-    CHECK(strstr(t.k.errors.text, "not as the recorded one") != NULL);
+    CHECK(strstr(t.k.errors.text, "differs from the one the recording began with") != NULL);
     t.k.errors = (kit_errors){0};
     three_end(&t);
     orr_recording_destroy(recording);

@@ -318,7 +318,7 @@ ORR_TEST(loose_journal_is_not_read_by_systems_while_it_is_written)
     CHECK_EQ(loose_found, 0);
     CHECK_EQ(loose_posted, 2);
     CHECK_EQ(loose_wrong, 0);
-    KIT_ERROR(&k, ORR_ERR_STATE, "orr_journal_get: not while pipelines run");
+    KIT_ERROR(&k, ORR_ERR_STATE, "orr_journal_get: not allowed while pipelines run");
     // Each tick created one, and gave it a Dent: nothing of it was lost, whoever ran beside.
     CHECK_EQ(orr_journal_get(world, (orr_entity){0}, NULL, 0), 10);
     loose_go(world, false, 10); // In lockstep it is.

@@ -417,7 +417,7 @@ ORR_TEST(narrow_system_that_sends_or_reaches_by_id_is_refused)
     for (uint32_t i = 0; i < ORRI_COUNT(wrong); i++) {
         k.errors = (kit_errors){0};
         CHECK_EQ(orr_system_add(world, &wrong[i]).id, 0);
-        CHECK_CONTAINS(k.errors.text, "leave .own_rows out");
+        CHECK_CONTAINS(k.errors.text, "remove .own_rows");
     }
     k.errors = (kit_errors){0};
     hard_end(&k);

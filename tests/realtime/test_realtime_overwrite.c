@@ -662,7 +662,7 @@ ORR_TEST(overwrite_of_what_is_not_written_whole_is_refused)
         "Position is also reached by .by_id");
     refused(world, &k,
             (orr_system_desc){.once = true, .query = "write Position", .overwrites = "Position"},
-            "is called per run of rows is given rows to overwrite");
+            "is called per run of rows has rows to overwrite");
     refused(world, &k,
             (orr_system_desc){
                 .kind = ORR_INDIRECT, .query = "write Position", .overwrites = "Position"},

@@ -202,7 +202,8 @@ static orr_world* differ_begin(kit* k, const orr_system_desc* desc)
 // Both the handler and who asks later are told which pipeline it is, and which of its ticks.
 static void differs(const orr_system_desc* desc)
 {
-    static const char words[] = "differs from what was recorded: pipeline 'main' after its tick 1 ";
+    static const char words[] =
+        "differs from the recording: pipeline 'main' has other values after its tick 1;";
     kit k;
     orr_recording* recording = orr_recording_create();
     outside_number = 1;

@@ -322,7 +322,7 @@ ORR_TEST(realtime_system_looks_at_systems_of_another_pipeline)
     CHECK(looks_on > 0 && looks_on < looks);
     CHECK_EQ(looks_answered, 0);
     CHECK_EQ(k.errors.count, 2 * looks);
-    KIT_ERROR(&k, ORR_ERR_STATE, "not while pipelines run; ask in a call that is posted");
+    KIT_ERROR(&k, ORR_ERR_STATE, "not allowed while pipelines run; call it in a posted call");
     CHECK_EQ(look_meetings, 1);
     CHECK(look_entries > 0);
     CHECK(orr_journal_get(world, (orr_entity){0}, NULL, 0) > look_entries);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which systems may run side by side: those that do not conflict. Conflict is decided by cluster and type: two writers of a type
-// on different clusters have nothing in common.
+// Which systems of a group may run at the same time: those that do not conflict. Conflicts are
+// decided by type and cluster: two writers of a type on different clusters do not conflict.
 #include "schedule/schedule.h"
 
 orri_touch orri_touches(const orr_world* world, const orri_system* system, uint32_t type_index,
@@ -26,7 +26,8 @@ orri_touch orri_touches(const orr_world* world, const orri_system* system, uint3
         }
     }
     if (system->atomic && orri_right(system->rights.atomics, &system->rights, type_index)) {
-        // Who also looks at it in the plain way must not be beside others' sections.
+        // A system that also reads or writes the type directly must not overlap atomic sections of
+        // others.
         touch = touch == ORRI_TOUCH_NONE ? ORRI_TOUCH_ATOMIC : ORRI_TOUCH_WRITES;
         if (any != NULL) {
             *any = true;
@@ -35,10 +36,10 @@ orri_touch orri_touches(const orr_world* world, const orri_system* system, uint3
     return touch;
 }
 
-// ---- values ---------------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
-// True when some cluster that both match has the type. Entries ascend by the number of their cluster.
-static bool conflict_meet(const orr_query* a, const orr_query* b, orr_type type)
+// True when a cluster that both match has the type. Entries ascend by the number of their cluster.
+static bool conflict_shared_cluster(const orr_query* a, const orr_query* b, orr_type type)
 {
     uint32_t i = 0, k = 0;
     while (i < a->entry_count && k < b->entry_count) {
@@ -58,6 +59,7 @@ static bool conflict_meet(const orr_query* a, const orr_query* b, orr_type type)
     return false;
 }
 
+// True when the accesses of two systems to a type conflict.
 static bool conflict_of_type(const orr_world* world, const orri_system* first,
                              const orri_system* second, orr_type type)
 {
@@ -69,16 +71,17 @@ static bool conflict_of_type(const orr_world* world, const orri_system* first,
         (a == b && (a == ORRI_TOUCH_READS || a == ORRI_TOUCH_ATOMIC))) {
         return false;
     }
-    // Pinned values lie together, whatever cluster their entities are in.
+    // Pinned values lie together, in whatever cluster their entities are.
     const orri_type* info = orri_type_at(&world->schema, type);
     return any_first || any_second || orri_type_pinned(info) ||
-           conflict_meet(first->query, second->query, type);
+           conflict_shared_cluster(first->query, second->query, type);
 }
 
+// True when they do for any type.
 static bool conflict_of_values(const orr_world* world, const orri_system* first,
                                const orri_system* second)
 {
-    // An indirect system touches nothing itself: it is told, and sends.
+    // An indirect system touches no values: it receives messages, and sends.
     if (first->desc.kind == ORR_INDIRECT || second->desc.kind == ORR_INDIRECT) {
         return false;
     }
@@ -100,7 +103,7 @@ static bool conflict_of_values(const orr_world* world, const orri_system* first,
     return false;
 }
 
-// ---- everything else --------------------------------------------------------------------------------------------------
+// ---- everything else ----------------------------------------------------------------------------
 
 static bool conflict_imports(const orri_system* importer, const orri_system* exporter)
 {
@@ -131,7 +134,7 @@ bool orri_system_lists(const char* text, const orri_system* system)
 bool orri_conflict(const orr_world* world, const orri_system* first, const orri_system* second)
 {
     world->schedule->compared++;
-    // What is outside of the world is not declared: one after the other, where it may be the same.
+    // Things outside the world are not declared: one after the other where they may be the same.
     bool outside = (first->desc.main_thread && second->desc.main_thread) ||
                    (first->desc.impure && second->desc.impure) ||
                    (first->desc.user != NULL && first->desc.user == second->desc.user);

@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: MIT
-// Ends of systems: values that were sent are written, events go to their queues, readers are told. All of that waits for a
-// point, where it is done in the order of systems. Here: which later system cannot wait for it, by declarations alone; so
-// every run has the same points. What lies between two points is a group.
+// Where a group of systems ends. Values and events that systems sent are applied, and readers are
+// notified, at the point after the group, in the order of systems. This file decides which later
+// system cannot wait for that, by declarations alone, so every run has the same points.
 #include "schedule/schedule.h"
 
-// ---- who is told of what ----------------------------------------------------------------------------------------------
+// ---- types of which readers are notified --------------------------------------------------------
 
+// Adds the types of a reader's query.
 static void delivery_deps_track(orr_world* world, const orri_system* reader)
 {
     struct orri_schedule* schedule = world->schedule;
-    schedule->told_any = true;
-    schedule->told_all |= reader->no_required;
+    schedule->notified_any = true;
+    schedule->notified_all |= reader->no_required;
     for (uint32_t f = 0; f < reader->query->field_count; f++) {
-        orri_bit_set(schedule->told, orri_type_index(world, reader->query->fields[f].type), true);
+        orri_bit_set(schedule->notified, orri_type_index(world, reader->query->fields[f].type),
+                     true);
     }
 }
 
-bool orri_readers_of_find(orr_world* world)
+bool orri_notified_types_find(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
     uint32_t words = world->schema.type_count / 64 + 1;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &schedule->told, &schedule->told_words,
-                      words)) {
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &schedule->notified,
+                      &schedule->notified_words, words)) {
         (void)orri_refuse_memory(&world->env, "planning a tick");
         return false;
     }
-    memset(schedule->told, 0, schedule->told_words * sizeof *schedule->told);
-    schedule->told_any = schedule->told_all = schedule->journal != NULL;
-    // Points do not depend on who looks on: a spectator may be told of several writes as one.
+    memset(schedule->notified, 0, schedule->notified_words * sizeof *schedule->notified);
+    schedule->notified_any = schedule->notified_all = schedule->journal != NULL;
+    // Points never depend on spectators: a spectator may receive several writes as one.
     for (const orri_system* system = schedule->first; system != NULL; system = system->next) {
         if (!system->removed && system->wanted && system->rights.reader != NULL &&
             !system->pipe->spectator) {
@@ -40,15 +42,17 @@ bool orri_readers_of_find(orr_world* world)
 static bool delivery_deps_readers(const orr_world* world, uint32_t type_index)
 {
     const struct orri_schedule* schedule = world->schedule;
-    return schedule->told_all || (schedule->told_any && type_index / 64 < schedule->told_words &&
-                                  orri_bit_get(schedule->told, type_index));
+    return schedule->notified_all ||
+           (schedule->notified_any && type_index / 64 < schedule->notified_words &&
+            orri_bit_get(schedule->notified, type_index));
 }
 
-// The first type that it writes, in place, and readers are told of; `both` (may be NULL) writes it, too. Null: none.
-static orr_type delivery_deps_writes_told(const orr_world* world, const orri_system* system,
-                                          const orri_system* both)
+// The first type that `system` writes in place, of which readers are notified, and that `both` (may
+// be NULL) writes, too. Null: none.
+static orr_type delivery_deps_writes_notified(const orr_world* world, const orri_system* system,
+                                              const orri_system* both)
 {
-    for (uint32_t i = 0; world->schedule->told_any && i < world->schema.type_count; i++) {
+    for (uint32_t i = 0; world->schedule->notified_any && i < world->schema.type_count; i++) {
         if (delivery_deps_readers(world, i) &&
             orri_touches(world, system, i, NULL) >= ORRI_TOUCH_ATOMIC &&
             (both == NULL || orri_touches(world, both, i, NULL) >= ORRI_TOUCH_ATOMIC)) {
@@ -58,9 +62,9 @@ static orr_type delivery_deps_writes_told(const orr_world* world, const orri_sys
     return (orr_type){0};
 }
 
-// ---- the rules -----------------------------------------------------------------------------------------------------------
+// ---- the rules ----------------------------------------------------------------------------------
 
-// Values that were sent, and the second looks at or writes.
+// Values that `first` sent, and `second` reads or writes.
 static bool delivery_deps_values(const orr_world* world, const orri_system* first,
                                  const orri_system* second, orri_reason* out)
 {
@@ -75,8 +79,9 @@ static bool delivery_deps_values(const orr_world* world, const orri_system* firs
     return false;
 }
 
-// Transactions are done after the values of all systems of the group: whoever looks at the type, writes it or sends changes of it
-// comes after a point. Others that transact need not: all are done in order.
+// Transactions are applied after the values of all systems of the group: a system that reads the
+// type, writes it or sends changes of it comes after a point. Another system with transactions need
+// not: all are applied in order.
 static bool delivery_deps_transacts(const orr_world* world, const orri_system* first,
                                     const orri_system* second, orri_reason* out)
 {
@@ -92,6 +97,7 @@ static bool delivery_deps_transacts(const orr_world* world, const orri_system* f
     return false;
 }
 
+// Events that `first` sends and `second` receives.
 static bool delivery_deps_events(const orr_world* world, const orri_system* first,
                                  const orri_system* second, orri_reason* out)
 {
@@ -106,10 +112,10 @@ static bool delivery_deps_events(const orr_world* world, const orri_system* firs
     return false;
 }
 
-// True when all that it writes of what readers are told it writes by atomic sections.
+// True when the system writes notified types in atomic sections only.
 static bool delivery_deps_only_atomic(const orr_world* world, const orri_system* system)
 {
-    bool only = system->atomic && !system->everywhere && !system->sends_changes;
+    bool only = system->atomic && !system->writes_by_id && !system->sends_changes;
     for (uint32_t i = 0; only && i < world->schema.type_count; i++) {
         only = !delivery_deps_readers(world, i) ||
                orri_touches(world, system, i, NULL) != ORRI_TOUCH_WRITES;
@@ -117,26 +123,27 @@ static bool delivery_deps_only_atomic(const orr_world* world, const orri_system*
     return only;
 }
 
-// What was written must be told before it is written again, or before somebody listens. After values were sent, or written by id,
-// everything that differs is told: then nobody else may have written in between. But systems with nothing but atomic sections may all
-// be of one group, whatever they write: it is told as nobody's in particular (group.c).
-static bool delivery_deps_telling(const orr_world* world, const orri_system* first,
-                                  const orri_system* second, orri_reason* out)
+// Readers must be notified of a write before the value is written again, or before a reader runs.
+// After values were sent or written by id, everything that differs is reported as this system's: no
+// other system may have written in between. But systems with only atomic sections may all be in one
+// group: their changes are reported without a source (group.c).
+static bool delivery_deps_diff(const orr_world* world, const orri_system* first,
+                               const orri_system* second, orri_reason* out)
 {
-    bool widely = first->sends_changes || first->everywhere || first->atomic;
-    orr_type written = delivery_deps_writes_told(world, first, NULL);
+    bool widely = first->sends_changes || first->writes_by_id || first->atomic;
+    orr_type written = delivery_deps_writes_notified(world, first, NULL);
     if (second->rights.reader != NULL &&
         (written.id != 0 || first->sends_changes || first->transacts)) {
         out->what = "may have changed what";
-        out->rest = "is told of";
+        out->rest = "is notified of";
         return true;
     }
     if (delivery_deps_only_atomic(world, first) && delivery_deps_only_atomic(world, second)) {
         return false;
     }
-    orr_type again = delivery_deps_writes_told(world, second, widely ? NULL : first);
+    orr_type again = delivery_deps_writes_notified(world, second, widely ? NULL : first);
     if (again.id != 0 && (written.id != 0 || widely)) {
-        out->what = "may have changed what readers are told of, as";
+        out->what = "may have changed values of which readers are notified, as";
         out->rest = "may";
         return true;
     }
@@ -155,5 +162,5 @@ bool orri_delivery_deps_before(const orr_world* world, const orri_system* first,
     return delivery_deps_values(world, first, second, out) ||
            delivery_deps_transacts(world, first, second, out) ||
            delivery_deps_events(world, first, second, out) ||
-           delivery_deps_telling(world, first, second, out);
+           delivery_deps_diff(world, first, second, out);
 }

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: MIT
-// The order of systems: what `before` and `after` say; of all that may come next, the one that was registered first.
+// The order of systems: `before` and `after`; of all systems that may come next, the first
+// registered comes next.
 #include "schedule/schedule.h"
 
+// `from` comes before `to`; indexes into `systems`.
 typedef struct system_order_edge {
     uint32_t from, to;
 } system_order_edge;
 
+// The state of one sort.
 typedef struct system_order {
     orr_world* world;
     orri_system** systems; // [count], in order of registration.
     uint32_t count;
     system_order_edge* edges;
     uint32_t edge_count, edge_capacity;
-    uint32_t* waiting; // [count], for how many others; UINT32_MAX: it is placed.
-    bool strict;
+    uint32_t* waiting; // [count]: systems it waits for; UINT32_MAX: it is placed.
+    bool strict;       // Unknown names are refused.
 } system_order;
 
 static bool system_order_equal(const char* own, const char* name, size_t size)
@@ -21,6 +24,7 @@ static bool system_order_equal(const char* own, const char* name, size_t size)
     return own != NULL && strlen(own) == size && memcmp(own, name, size) == 0;
 }
 
+// True when `name` is the system's name or group.
 static bool system_order_is(const orri_system* system, const char* name, size_t size)
 {
     return system_order_equal(system->desc.name, name, size) ||
@@ -54,11 +58,11 @@ ORRI_COLD static orr_result system_order_refuse_far(const system_order* s,
                                                     const orri_system* system, const char* field,
                                                     const orri_system* other)
 {
-    return orri_refuse(
-        &s->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_PLAN_REFUSED,
-        "system '%s' of pipeline '%s', .%s: '%s' is in pipeline '%s'; systems of different "
-        "pipelines have no order, their ticks have (orr_step)",
-        system->desc.name, system->pipe->name, field, other->desc.name, other->pipe->name);
+    return orri_refuse(&s->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_PLAN_REFUSED,
+                       "system '%s' of pipeline '%s', .%s: '%s' is in pipeline '%s'; only systems "
+                       "of one pipeline have an order. Put them into one pipeline",
+                       system->desc.name, system->pipe->name, field, other->desc.name,
+                       other->pipe->name);
 }
 
 static orr_result system_order_edge_add(system_order* s, uint32_t from, uint32_t to)
@@ -72,7 +76,7 @@ static orr_result system_order_edge_add(system_order* s, uint32_t from, uint32_t
     return ORR_OK;
 }
 
-// The systems that one names: they come before it, or after it.
+// Adds the edges of a list: named systems come after (`before`) or before `self`.
 static orr_result system_order_list(system_order* s, uint32_t self, const char* field,
                                     const char* text, bool before)
 {
@@ -80,7 +84,7 @@ static orr_result system_order_list(system_order* s, uint32_t self, const char* 
     const char* item;
     size_t size;
     while (orri_list_next(&at, &item, &size)) {
-        bool found = *item == '?'; // It may be missing.
+        bool found = *item == '?'; // "?name": it may be missing.
         item += found;
         size -= found;
         for (uint32_t i = 0; i < s->count; i++) {
@@ -92,9 +96,10 @@ static orr_result system_order_list(system_order* s, uint32_t self, const char* 
                 if (system_order_equal(s->systems[i]->desc.name, item, size)) {
                     return system_order_refuse_far(s, s->systems[self], field, s->systems[i]);
                 }
-                continue; // Of a group those in the same pipeline are meant.
+                continue; // A group name means its systems in the same pipeline.
             }
-            // A group may name itself through its members: no system waits for itself, unless it says so by name.
+            // A group may name itself through its members: a system does not wait for itself,
+            // unless it names itself.
             if (i == self && !system_order_equal(s->systems[i]->desc.name, item, size)) {
                 continue;
             }
@@ -111,7 +116,7 @@ static orr_result system_order_list(system_order* s, uint32_t self, const char* 
     return ORR_OK;
 }
 
-// Somebody before a system that is not placed either.
+// A system that is not placed and that `system` waits for.
 static uint32_t system_order_blocker(const system_order* s, uint32_t system)
 {
     for (uint32_t e = 0; e < s->edge_count; e++) {
@@ -143,10 +148,11 @@ ORRI_COLD static orr_result system_order_refuse_cycle(const system_order* s)
     orri_text_cut(&text);
     return orri_refuse(
         &s->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_PLAN_REFUSED,
-        "systems wait for each other in a circle: %s; change .before or .after of one of them",
+        "systems wait for each other in a cycle: %s; change .before or .after of one of them",
         words);
 }
 
+// Places systems one by one. Quadratic, but plans are rare.
 static orr_result system_order_sort(system_order* s, orri_system** out, uint32_t* count)
 {
     uint32_t placed = 0;
@@ -165,7 +171,7 @@ static orr_result system_order_sort(system_order* s, orri_system** out, uint32_t
                 s->waiting[s->edges[e].to]--;
             }
         }
-        // Without edges the rest stands in order already.
+        // Without edges the rest is in order already.
         while (s->edge_count == 0 && placed < s->count) {
             out[placed] = s->systems[placed];
             placed++;

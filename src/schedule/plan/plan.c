@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The plan of a tick: systems in order, and commit points between them, placed by declarations alone: before the first later
-// system that names what may have been changed, or could meet an entity that was. So the serial run, and later every parallel
-// one, commits at the same places whatever was sent.
+// The plan of a tick: systems in order, and points between them, placed by declarations alone:
+// before the first later system that names what may have been changed, or may select a changed
+// entity. So every run, serial or parallel, commits at the same places, whatever was sent.
 #include "schedule/schedule.h"
 
-// ---- who is concerned -----------------------------------------------------------------------------------------------
+// ---- which systems does a structural change concern? --------------------------------------------
 
 static const orri_leaf* plan_leaf(const orri_system* system)
 {
     return &system->query->leaves[0];
 }
 
-// True when a system's terms, `any` or `atomics` name a type, or it sees every type.
+// True when the system's terms, .by_id or .atomics name the type.
 static bool plan_names(const orr_world* world, const orri_system* system, uint32_t type_index)
 {
     const orri_access* guard = &system->guard;
@@ -32,7 +32,7 @@ static bool plan_names(const orr_world* world, const orri_system* system, uint32
     return false;
 }
 
-// The first type of some bits that a system names; null if none.
+// The first type of a bit set that the system names; null: none.
 static orr_type plan_named(const orr_world* world, const orri_system* system, const uint64_t* bits,
                            uint32_t words)
 {
@@ -47,12 +47,14 @@ static orr_type plan_named(const orr_world* world, const orri_system* system, co
     return (orr_type){0};
 }
 
+// True when the query excludes every entity that has the type, or the tag, enabled.
 static bool plan_excludes(const orri_leaf* leaf, orr_type type, orr_tag tag)
 {
     for (uint32_t i = 0; i < leaf->term_count; i++) {
         const orr_term* term = &leaf->terms[i];
-        // "!X" leaves those whose X is off, "!disabled X" those whose X is on: only "!either X" leaves none. But X that is
-        // required is on, so that "X" and "!X" never meet.
+        // "!X" leaves entities whose X is disabled, "!disabled X" those whose X is enabled; only
+        // "!either X" leaves none. But a required X is enabled, so "X" and "!X" never select the
+        // same entity.
         if (term->kind == ORR_WITHOUT && term->state != ORR_DISABLED && term->type.id == type.id &&
             (type.id != 0 || term->tag == tag)) {
             return true;
@@ -61,8 +63,8 @@ static bool plan_excludes(const orri_leaf* leaf, orr_type type, orr_tag tag)
     return false;
 }
 
-// True when nothing that one selects can be selected by the other: one requires what the other excludes.
-static bool plan_apart(const orri_leaf* a, const orri_leaf* b)
+// True when no entity can be selected by both: one requires what the other excludes.
+static bool plan_disjoint(const orri_leaf* a, const orri_leaf* b)
 {
     for (uint32_t i = 0; i < a->term_count; i++) {
         const orr_term* term = &a->terms[i];
@@ -74,7 +76,7 @@ static bool plan_apart(const orri_leaf* a, const orri_leaf* b)
     return false;
 }
 
-// True when a sender may change a tag that a reader's terms, or queries of its own, ask for.
+// True when the sender may change a tag that the reader's terms, or its own queries, ask for.
 static bool plan_tagged(const orri_system* sender, const orri_system* reader)
 {
     const orri_leaf* leaf = plan_leaf(reader);
@@ -91,14 +93,16 @@ static bool plan_tagged(const orri_system* sender, const orri_system* reader)
     return false;
 }
 
+// True when the reader names a built-in type, for instance orr_tags.
 static bool plan_tracks(const orr_world* world, const orri_system* reader, const char* name)
 {
     orr_type type = orr_type_find(world, name);
     return type.id != 0 && plan_names(world, reader, orri_type_index(world, type));
 }
 
-// Whoever refers to the destroyed may go too, whatever else it has; or lose the reference.
-static bool plan_goes_along(const orr_world* world, const orri_system* reader)
+// True when a cascade of a destroy may concern the reader: entities with references to the
+// destroyed one may be destroyed, too, whatever else they have; or the reference is cleared.
+static bool plan_cascades(const orr_world* world, const orri_system* reader)
 {
     for (uint32_t t = 0; t < world->schema.type_count; t++) {
         const orri_type* type = world->schema.types[t];
@@ -120,9 +124,9 @@ static bool plan_destroys(const orr_world* world, const orri_system* sender,
         return true;
     }
     return sender->destroys != NULL &&
-           (reader->guard.by_id_read != NULL || reader->atomic || plan_goes_along(world, reader) ||
-            (!plan_apart(&sender->destroys->leaves[0], plan_leaf(reader)) &&
-             !plan_apart(plan_leaf(reader), &sender->destroys->leaves[0])));
+           (reader->guard.by_id_read != NULL || reader->atomic || plan_cascades(world, reader) ||
+            (!plan_disjoint(&sender->destroys->leaves[0], plan_leaf(reader)) &&
+             !plan_disjoint(plan_leaf(reader), &sender->destroys->leaves[0])));
 }
 
 bool orri_affects(const orr_world* world, const orri_system* sender, const orri_system* reader,
@@ -136,7 +140,7 @@ bool orri_affects(const orr_world* world, const orri_system* sender, const orri_
     } sets[] = {{rights->creates, "may create entities with"},
                 {rights->adds, "may add"},
                 {rights->removes, "may remove"},
-                {rights->switches, "may switch"}};
+                {rights->switches, "may enable or disable"}};
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
         out->type = plan_named(world, reader, sets[i].bits, rights->type_words);
         out->what = sets[i].what;
@@ -157,13 +161,13 @@ bool orri_affects(const orr_world* world, const orri_system* sender, const orri_
         return true;
     }
     if (rights->may_switch_entities) {
-        out->what = "may switch entities that";
+        out->what = "may enable or disable entities that";
         out->rest = "selects";
         return true;
     }
     if (sender->desc.switches != NULL && plan_tracks(world, reader, "orr_enabled")) {
-        out->what = "may switch types, and";
-        out->rest = "is told of it";
+        out->what = "may enable or disable components, and";
+        out->rest = "is notified of it";
         return true;
     }
     if (plan_tagged(sender, reader) || ((rights->may_tag_any || rights->tag_count > 0) &&
@@ -180,9 +184,9 @@ bool orri_affects(const orr_world* world, const orri_system* sender, const orri_
     return false;
 }
 
-// Changes of values that were sent may wait for structure of their entity.
-static bool plan_waits(const orr_world* world, const orri_system* sender, const orri_system* reader,
-                       orri_reason* out)
+// Sent values may wait for a structural change of their entity.
+static bool plan_waits_value(const orr_world* world, const orri_system* sender,
+                             const orri_system* reader, orri_reason* out)
 {
     orr_type type = plan_named(world, reader, sender->rights.changes, sender->rights.type_words);
     *out = (orri_reason){
@@ -190,9 +194,9 @@ static bool plan_waits(const orr_world* world, const orri_system* sender, const 
     return type.id != 0;
 }
 
-// So may transactions; and what is sent of the type later must not be merged before them.
-static bool plan_owes(const orr_world* world, const orri_system* sender, const orri_system* reader,
-                      orri_reason* out)
+// So may transactions; and later changes of the type must not be merged before them.
+static bool plan_waits_transaction(const orr_world* world, const orri_system* sender,
+                                   const orri_system* reader, orri_reason* out)
 {
     const orri_rights* rights = &sender->rights;
     orr_type type = plan_named(world, reader, rights->transacts, rights->type_words);
@@ -207,7 +211,7 @@ static bool plan_owes(const orr_world* world, const orri_system* sender, const o
     return type.id != 0;
 }
 
-// ---- placing -----------------------------------------------------------------------------------------------------------
+// ---- placing points -----------------------------------------------------------------------------
 
 static orr_result plan_push(orri_pipeline* pipe, orri_step step)
 {
@@ -217,12 +221,12 @@ static orr_result plan_push(orri_pipeline* pipe, orri_step step)
         return orri_refuse_memory(&world->env, "planning a tick");
     }
     uint32_t at = pipe->step_count++;
-    pipe->same &= at < pipe->step_last && pipe->steps[at].system == step.system;
+    pipe->steps_same &= at < pipe->step_count_before && pipe->steps[at].system == step.system;
     pipe->steps[at] = step;
     return ORR_OK;
 }
 
-// Ends the group that began at step `first`.
+// Ends the group that began at step `first` with a point.
 static orr_result plan_end(orri_pipeline* pipe, uint32_t first, bool commit,
                            const orri_reason* reason)
 {
@@ -234,9 +238,9 @@ static orr_result plan_end(orri_pipeline* pipe, uint32_t first, bool commit,
     return result;
 }
 
-// Whether a system cannot be of the group that began at step `first`.
-static bool plan_apart_from(const orri_pipeline* pipe, uint32_t first, const orri_system* system,
-                            orri_reason* out)
+// True when the system cannot be in the group that began at step `first`.
+static bool plan_splits_group(const orri_pipeline* pipe, uint32_t first, const orri_system* system,
+                              orri_reason* out)
 {
     const orr_world* world = pipe->world;
     for (uint32_t i = first; i < pipe->step_count; i++) {
@@ -247,7 +251,7 @@ static bool plan_apart_from(const orri_pipeline* pipe, uint32_t first, const orr
     return false;
 }
 
-// Whether a commit point is needed between the last one (at step `from`) and a system.
+// True when a commit point is needed between the last one (at step `from`) and the reader.
 static bool plan_needed(const orri_pipeline* pipe, uint32_t from, const orri_system* reader,
                         orri_reason* out)
 {
@@ -260,14 +264,15 @@ static bool plan_needed(const orri_pipeline* pipe, uint32_t from, const orri_sys
         }
         structural |= sender->structural;
         if ((sender->structural && orri_affects(world, sender, reader, out)) ||
-            (structural && plan_waits(world, sender, reader, out))) {
+            (structural && plan_waits_value(world, sender, reader, out))) {
             return true;
         }
     }
-    // They are done at the end of their group: structure of a later system of it counts as well.
+    // Transactions are applied at the end of their group: structural changes of later systems of
+    // the group count, too.
     for (uint32_t i = from; structural && i < pipe->step_count; i++) {
         const orri_system* sender = pipe->steps[i].system;
-        if (sender != NULL && plan_owes(world, sender, reader, out)) {
+        if (sender != NULL && plan_waits_transaction(world, sender, reader, out)) {
             return true;
         }
     }
@@ -276,10 +281,10 @@ static bool plan_needed(const orri_pipeline* pipe, uint32_t from, const orri_sys
 
 static orr_result plan_place(orri_pipeline* pipe, orri_system* const* order, uint32_t count)
 {
-    pipe->step_last = pipe->step_count;
+    pipe->step_count_before = pipe->step_count;
     pipe->step_count = 0;
-    // Otherwise another system may have the address of one that went.
-    pipe->same = !pipe->world->schedule->stale;
+    // If systems changed, another system may have the address of a freed one.
+    pipe->steps_same = !pipe->world->schedule->stale;
     orri_reason reason;
     uint32_t from = 0, group = 0;
     orr_result result = ORR_OK;
@@ -290,7 +295,7 @@ static orr_result plan_place(orri_pipeline* pipe, orri_system* const* order, uin
         if (plan_needed(pipe, from, order[i], &reason)) {
             result = plan_end(pipe, group, true, &reason);
             from = group = pipe->step_count;
-        } else if (plan_apart_from(pipe, group, order[i], &reason)) {
+        } else if (plan_splits_group(pipe, group, order[i], &reason)) {
             result = plan_end(pipe, group, false, &reason);
             group = pipe->step_count;
         }
@@ -303,7 +308,7 @@ static orr_result plan_place(orri_pipeline* pipe, orri_system* const* order, uin
     return result == ORR_OK ? plan_end(pipe, group, true, &reason) : result;
 }
 
-// ---- other systems that are named ----------------------------------------------------------------------------------------
+// ---- imports and events -------------------------------------------------------------------------
 
 ORRI_COLD static orr_result plan_refuse_import(orr_world* world, const orri_system* system,
                                                const char* name, size_t size, const char* what)
@@ -324,6 +329,7 @@ ORRI_COLD static orr_result plan_refuse_import(orr_world* world, const orri_syst
                        what, words);
 }
 
+// Looks up the imports of a system.
 static orr_result plan_import(orr_world* world, orri_system* system)
 {
     orri_exports_release(world, system);
@@ -364,7 +370,7 @@ static orr_result plan_import(orr_world* world, orri_system* system)
     return ORR_OK;
 }
 
-// "?Hit": it need not be received.
+// True when .sends has "?type": it need not be received.
 static bool plan_sends_maybe(const orri_system* sender, const char* type)
 {
     const char *at = sender->desc.sends, *item;
@@ -379,7 +385,7 @@ static bool plan_sends_maybe(const orri_system* sender, const char* type)
     return false;
 }
 
-// An event that nobody reads was meant for somebody.
+// An event type that no system receives is a mistake.
 static orr_result plan_check_events(orr_world* world, const orri_system* sender)
 {
     for (uint32_t i = 0; sender->rights.sends != NULL && i < world->schema.type_count; i++) {
@@ -404,6 +410,7 @@ static orr_result plan_check_events(orr_world* world, const orri_system* sender)
     return ORR_OK;
 }
 
+// Resolves all systems, their imports and events.
 static orr_result plan_look_up(orr_world* world)
 {
     orr_result result = ORR_OK;
@@ -424,7 +431,7 @@ static orr_result plan_look_up(orr_world* world)
 orr_result orri_plan_make(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
-    // A new type may have fields through which others go along with the destroyed.
+    // A new type may have reference fields, through which a destroy cascades.
     if (!schedule->stale && schedule->step_types == world->schema.type_count) {
         return ORR_OK;
     }
@@ -438,7 +445,7 @@ orr_result orri_plan_make(orr_world* world)
         return orri_refuse_memory(&world->env, "planning a tick");
     }
     result = orri_system_order(world, true, order, &count);
-    if (result == ORR_OK && !(orri_readers_of_find(world) && orri_type_owners_sort(world))) {
+    if (result == ORR_OK && !(orri_notified_types_find(world) && orri_type_owners_sort(world))) {
         result = ORR_ERR_MEMORY;
     }
     for (uint32_t i = 0; result == ORR_OK && i < schedule->pipeline_count; i++) {
@@ -451,11 +458,12 @@ orr_result orri_plan_make(orr_world* world)
     schedule->step_types = world->schema.type_count;
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         orri_pipeline* pipe = schedule->pipelines[i];
-        // Types alone came: they have no cluster, and if they moved no point the systems conflict as before.
-        if (result != ORR_OK || !pipe->same || pipe->step_count != pipe->step_last) {
-            orri_parallel_forget(pipe);
+        // If only types were added, they have no cluster yet; if no step changed, conflicts are the
+        // same.
+        if (result != ORR_OK || !pipe->steps_same || pipe->step_count != pipe->step_count_before) {
+            orri_parallel_invalidate(pipe);
         }
-        pipe->renewed |= result == ORR_OK;
+        pipe->replanned |= result == ORR_OK;
     }
     return result;
 }

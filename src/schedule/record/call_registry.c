@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Functions by name: in a file a call from outside, or the function of a transaction, is its name.
+// Functions by name: a file names a posted call, or the function of a transaction, since addresses
+// change from run to run.
 #include "schedule/record/recording.h"
 
+// The entry with this name, call or transaction (those not NULL); NULL: none.
 static const orri_named* call_registry_find(const orr_world* world, const char* name, orr_call call,
                                             orr_transaction transaction)
 {
@@ -54,6 +56,7 @@ void orri_named_free(orr_world* world)
     schedule->named_count = schedule->named_capacity = 0;
 }
 
+// Checks the arguments and the time of a registration. Reports.
 static orr_result call_registry_check(orr_world* world, const char* call, const char* name,
                                       bool function)
 {
@@ -65,11 +68,13 @@ static orr_result call_registry_check(orr_world* world, const char* call, const 
     }
     if (orri_between_sync_points(world) || orri_system_here(world) != NULL) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: '%s' is named while systems run; do it before", call, name);
+                           "%s: '%s' cannot be registered while systems run; register it before",
+                           call, name);
     }
     return ORR_OK;
 }
 
+// Registers a function. The same pair again is allowed.
 static orr_result call_registry_add(orr_world* world, const char* call, const char* name,
                                     orr_call one, orr_transaction other)
 {

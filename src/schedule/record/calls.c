@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Calls that a program posts to a world (orr_post()): one call with a copy of its data, and lists of them. In lockstep they wait here for the
-// first pipeline's next tick; in real time the module realtime keeps them.
+// Calls that a program posts to a world (orr_post()): a function with a copy of its data, and lists
+// of them. In lockstep they wait in the schedule for the first pipeline's next tick; in real time
+// in the run (realtime/posted_calls.c).
 #include "schedule/record/recording.h"
 
 orri_call* orri_call_make(orri_env* env, orr_call function, const void* data, size_t size,
-                          bool meeting)
+                          bool sync)
 {
     orri_call* call = size <= UINT32_MAX - sizeof(orri_call)
                           ? orri_alloc(env, ORR_MEMORY_SYSTEM, sizeof(orri_call) + size, 16)
                           : NULL;
     if (call != NULL) {
-        *call = (orri_call){.call = function, .meeting = meeting, .size = (uint32_t)size};
+        *call = (orri_call){.call = function, .sync = sync, .size = (uint32_t)size};
         if (size > 0) {
             memcpy(call->data, data, size);
         }
@@ -23,7 +24,7 @@ void orri_call_free(orri_env* env, orri_call* call)
     orri_free(env, ORR_MEMORY_SYSTEM, call, sizeof(orri_call) + call->size, 16);
 }
 
-// What a call left open has ended, as it would with the next tick. Nobody else is at rows.
+// Ends loops that a call left open, as the next tick would. No other thread accesses rows.
 static void calls_end_loops(orr_world* world)
 {
     bool left = world->realtime ? orri_this_thread.loops != 0 : world->loops.iterating != 0;
@@ -34,7 +35,7 @@ static void calls_end_loops(orr_world* world)
     }
 }
 
-void orri_calls_do(orr_world* world, orri_call* calls)
+void orri_calls_run(orr_world* world, orri_call* calls)
 {
     for (orri_call *call = calls, *next; call != NULL; call = next) {
         next = call->next;

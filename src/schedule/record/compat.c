@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether a recording that was read from a file can be replayed on a world: what numbers in it mean has to be the same there.
+// Whether a recording that was read from a file can be replayed on a world: numbers in it must mean
+// the same there (types, pipelines, functions).
 #include "schedule/record/recording.h"
 
 const char* orri_recording_function(const struct orr_recording* recording, uint32_t number,
@@ -23,8 +24,8 @@ static orr_result compat_types(orr_world* world, const orr_recording* recording,
             info->layout_hash != types->names[i].word) {
             return orri_refuse(
                 &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-                "%s: type %u of the recording is '%s', here it is '%s'%s; register the "
-                "same types in the same order",
+                "%s: type %u of the recording is '%s', here it is '%s'%s; register the same types "
+                "in the same order",
                 call, i, types->names[i].name, info->name,
                 strcmp(info->name, types->names[i].name) == 0 ? " with another layout" : "");
         }
@@ -40,22 +41,22 @@ static orr_result compat_pipelines(orr_world* world, const orr_recording* record
         const orri_pipeline* pipe = orri_lockstep_log_pipeline(world, i);
         if (pipe == NULL || strcmp(pipe->name, pipes->names[i].name) != 0) {
             return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-                               "%s: pipeline %u of the recording is '%s', here it is '%s'; "
-                               "add the same ones in the same order",
+                               "%s: pipeline %u of the recording is '%s', here it is '%s'; add the "
+                               "same pipelines in the same order",
                                call, i, pipes->names[i].name, pipe != NULL ? pipe->name : "(none)");
         }
     }
     return ORR_OK;
 }
 
-// Everything that is called has a function.
+// Every recorded call and transaction has a registered function.
 static orr_result compat_calls(orr_world* world, const orr_recording* recording, const char* call)
 {
     for (uint32_t i = 0; i < recording->call_count; i++) {
         if (recording->calls[i]->call == NULL) {
             return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_CALL_REFUSED,
-                               "%s: the call '%s' was not registered when the recording "
-                               "was loaded; orr_call_register(), then orr_recording_load() again",
+                               "%s: the call '%s' was not registered when the recording was "
+                               "loaded; call orr_call_register(), then orr_recording_load() again",
                                call, recording->calls[i]->name);
         }
     }
@@ -66,7 +67,7 @@ static orr_result compat_calls(orr_world* world, const orr_recording* recording,
                 return orri_refuse(
                     &world->env, ORR_ERR_ABSENT, ORR_LOG_ID_CALL_REFUSED,
                     "%s: the transaction '%s' was not registered when the recording was loaded; "
-                    "orr_transaction_register(), then orr_recording_load() again",
+                    "call orr_transaction_register(), then orr_recording_load() again",
                     call, orri_recording_function(recording, p, i));
             }
         }

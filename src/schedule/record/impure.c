@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: MIT
-// What impure systems do is an input of a run: taken down after each of their calls, and in a replay put in where they would have been called, without
-// calling them. Of a call there is what its lanes hold, the blocks it wrote, its state and exports, whom it switched, and which messages it took. Each
-// pipeline has bytes of its own, in the order of its calls: its thread alone writes them, without the floor.
+// Inputs of a run: what impure systems do. Recorded after each of their calls; a replay applies it
+// where the system would have been called, without calling it. Of a call: the commands in its
+// buffers, the blocks it wrote, its state and exports, its requests to enable systems or to pause,
+// and which messages it took. Each pipeline has bytes of its own, in the order of its calls: only
+// its thread writes them, outside its turn.
 #include "schedule/record/recording.h"
 #include "store/pool/pool.h"
 
-// ---- which ones ------------------------------------------------------------------------------------------------------------
+// ---- which systems ------------------------------------------------------------------------------
 
-// In lockstep; NULL: neither recorded nor replayed, or it is real time.
-static orri_lockstep_log* impure_tape(const orri_system* system)
+// The lockstep log; NULL: neither recorded nor replayed, or real time.
+static orri_lockstep_log* impure_log(const orri_system* system)
 {
     const orr_world* world = system->pipe->world;
-    return world->realtime ? NULL : world->schedule->tape;
+    return world->realtime ? NULL : world->schedule->lockstep_log;
 }
 
 bool orri_impure_replays(const orri_system* system)
 {
     const orri_pipeline* pipe = system->pipe;
-    const orri_lockstep_log* tape = impure_tape(system);
+    const orri_lockstep_log* log = impure_log(system);
     bool replays = pipe->world->realtime ? pipe->driven->replays
-                                         : tape != NULL && tape->replay != NULL;
+                                         : log != NULL && log->replay != NULL;
     return system->desc.impure && !pipe->spectator && replays;
 }
 
 bool orri_impure_records(const orri_system* system)
 {
     const orri_pipeline* pipe = system->pipe;
-    const orri_lockstep_log* tape = impure_tape(system);
+    const orri_lockstep_log* log = impure_log(system);
     bool records = pipe->world->realtime
                        ? pipe->driven->records
-                       : tape != NULL && !pipe->spectator && orri_lockstep_log_records(tape);
+                       : log != NULL && !pipe->spectator && orri_lockstep_log_records(log);
     return system->desc.impure && records;
 }
 
@@ -44,42 +46,43 @@ bool orri_impure_any(const orri_pipeline* pipe, uint32_t first, uint32_t point)
     return false;
 }
 
-// Where what it does goes; where that comes from, and what is next of it.
+// Where inputs of the system are recorded to; where they are replayed from; and the position there.
 static orri_kept* impure_to(const orri_system* system)
 {
-    const orri_lockstep_log* tape = impure_tape(system);
-    return tape != NULL ? &tape->record->inputs[0] : system->pipe->driven->recorded;
+    const orri_lockstep_log* log = impure_log(system);
+    return log != NULL ? &log->record->inputs[0] : system->pipe->driven->recorded;
 }
 
 static const orri_kept* impure_from(const orri_system* system)
 {
-    const orri_lockstep_log* tape = impure_tape(system);
-    return tape != NULL ? &tape->replay->inputs[0] : system->pipe->driven->replayed;
+    const orri_lockstep_log* log = impure_log(system);
+    return log != NULL ? &log->replay->inputs[0] : system->pipe->driven->replayed;
 }
 
 static size_t* impure_at(const orri_system* system)
 {
-    orri_lockstep_log* tape = impure_tape(system);
-    return tape != NULL ? &tape->impure_at : &system->pipe->driven->replay_at;
+    orri_lockstep_log* log = impure_log(system);
+    return log != NULL ? &log->impure_at : &system->pipe->driven->replay_at;
 }
 
-static bool impure_lost(const orri_system* system)
+static bool impure_diverged(const orri_system* system)
 {
-    const orri_lockstep_log* tape = impure_tape(system);
-    return tape != NULL ? tape->astray : atomic_load(system->pipe->driven->diverged);
+    const orri_lockstep_log* log = impure_log(system);
+    return log != NULL ? log->diverged : atomic_load(system->pipe->driven->diverged);
 }
 
-static void impure_astray(const orri_system* system)
+static void impure_diverge(const orri_system* system)
 {
-    orri_lockstep_log* tape = impure_tape(system);
-    if (tape != NULL) {
-        tape->astray = true;
+    orri_lockstep_log* log = impure_log(system);
+    if (log != NULL) {
+        log->diverged = true;
     } else {
         system->pipe->world->schedule->driver->diverge(system->pipe);
     }
 }
 
-// A type with strings, arrays or hooks: its values are more than their bytes.
+// True when the system may change a type with strings, arrays or hooks: its values are more than
+// their bytes.
 static bool impure_more_than_bytes(const orri_system* system, uint32_t type_index)
 {
     const orr_world* world = system->pipe->world;
@@ -93,7 +96,7 @@ static bool impure_more_than_bytes(const orri_system* system, uint32_t type_inde
     return (sends || writes) && (info->has_owned || info->has_hooks);
 }
 
-// ---- what cannot be kept -------------------------------------------------------------------------------------------------
+// ---- what cannot be recorded --------------------------------------------------------------------
 
 orr_result orri_impure_check(orr_world* world, const char* call)
 {
@@ -105,9 +108,9 @@ orr_result orri_impure_check(orr_world* world, const char* call)
             if (impure_more_than_bytes(system, i)) {
                 return orri_refuse(
                     &world->env, ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
-                    "%s: system '%s' is impure and changes %s, which has strings, arrays "
-                    "or hooks: such values cannot be kept in a recording; let it send what it "
-                    "knows as plain values, for a system that is not impure to make that of them",
+                    "%s: system '%s' is impure and changes %s, which has strings, arrays or hooks: "
+                    "such values cannot be recorded; let it send plain values to a system that is "
+                    "not impure, which changes the type",
                     call, system->desc.name, world->schema.types[i]->info.name);
             }
         }
@@ -115,21 +118,21 @@ orr_result orri_impure_check(orr_world* world, const char* call)
     return ORR_OK;
 }
 
-// ---- state, exports, switches --------------------------------------------------------------------------------------------------
+// ---- state, exports, requests -------------------------------------------------------------------
 
-static void impure_put_keeps(const orri_system* system, orri_bytes* out)
+static void impure_put_states(const orri_system* system, orri_bytes* out)
 {
-    const orri_system_state* keeps[2] = {&system->state, &system->exports};
+    const orri_system_state* states[2] = {&system->state, &system->exports};
     for (uint32_t i = 0; i < 2; i++) {
-        size_t size = keeps[i]->data != NULL ? keeps[i]->type->info.size : 0;
+        size_t size = states[i]->data != NULL ? states[i]->type->info.size : 0;
         orri_bytes_put_word(out, size);
-        orri_bytes_put(out, keeps[i]->data, size);
+        orri_bytes_put(out, states[i]->data, size);
     }
-    orri_bytes_put_word(out, system->wish_count | (uint64_t)system->pause << 32);
-    for (uint32_t i = 0; i < system->wish_count; i++) {
-        const orri_system_request* wish = &system->wishes[i];
-        orri_bytes_put_word(out, wish->target->name_hash);
-        orri_bytes_put_word(out, (uint64_t)wish->group << 1 | wish->on);
+    orri_bytes_put_word(out, system->request_count | (uint64_t)system->pause << 32);
+    for (uint32_t i = 0; i < system->request_count; i++) {
+        const orri_system_request* request = &system->requests[i];
+        orri_bytes_put_word(out, request->target->name_hash);
+        orri_bytes_put_word(out, (uint64_t)request->group << 1 | request->on);
     }
 }
 
@@ -142,18 +145,18 @@ static orri_system* impure_target(const orr_world* world, uint64_t name_hash)
     return system;
 }
 
-static bool impure_get_keeps(orri_system* system, orri_bytes_from* in)
+static bool impure_get_states(orri_system* system, orri_bytes_from* in)
 {
     orr_world* world = system->pipe->world;
-    const orri_system_state* keeps[2] = {&system->state, &system->exports};
+    const orri_system_state* states[2] = {&system->state, &system->exports};
     for (uint32_t i = 0; i < 2; i++) {
         size_t size = orri_bytes_size(in, orri_bytes_word(in));
         const uint8_t* data = orri_bytes_take(in, size);
-        if (data == NULL || size != (keeps[i]->data != NULL ? keeps[i]->type->info.size : 0)) {
+        if (data == NULL || size != (states[i]->data != NULL ? states[i]->type->info.size : 0)) {
             return false;
         }
         if (size > 0) {
-            memcpy(keeps[i]->data, data, size);
+            memcpy(states[i]->data, data, size);
         }
     }
     uint64_t word = orri_bytes_word(in);
@@ -161,25 +164,27 @@ static bool impure_get_keeps(orri_system* system, orri_bytes_from* in)
     for (uint32_t i = 0; !in->failed && i < (uint32_t)word; i++) {
         orri_system* target = impure_target(world, orri_bytes_word(in));
         uint64_t how = orri_bytes_word(in);
-        if (target == NULL || !ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &system->wishes,
-                                            &system->wish_capacity, system->wish_count + 1)) {
+        if (target == NULL || !ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &system->requests,
+                                            &system->request_capacity, system->request_count + 1)) {
             return false;
         }
-        system->wishes[system->wish_count++] = (orri_system_request){target, how >> 1, how & 1};
+        system->requests[system->request_count++] =
+            (orri_system_request){target, how >> 1, how & 1};
     }
     return !in->failed;
 }
 
-// ---- values that it wrote in place ---------------------------------------------------------------------------------------------
+// ---- values written in place --------------------------------------------------------------------
 
-// True for the stamp of what it wrote.
+// True for the stamp of blocks that the system wrote.
 static bool impure_stamped(const orri_system* system, uint64_t version)
 {
-    const orri_lockstep_log* tape = impure_tape(system);
-    return tape != NULL ? version >= tape->epoch : version == system->pipe->driven->clock[1];
+    const orri_lockstep_log* log = impure_log(system);
+    return log != NULL ? version >= log->epoch : version == system->pipe->driven->clock[1];
 }
 
-// Blocks with the stamp of its group: more than it wrote, if others of the group did before, which does no harm.
+// Records blocks with the stamp of its group. If other systems of the group wrote before, that is
+// more than the system wrote, which does no harm.
 static void impure_put_columns(const orri_system* system, uint32_t type_index, orri_bytes* out)
 {
     const orr_world* world = system->pipe->world;
@@ -225,7 +230,7 @@ static void impure_put_values(const orri_system* system, orri_bytes* out)
 {
     const orr_world* world = system->pipe->world;
     uint32_t types = system->desc.kind == ORR_DIRECT ? world->schema.type_count : 0;
-    if (!world->realtime) { // Stamps that were put off are looked at here.
+    if (!world->realtime) { // Deferred stamps are made now, because they are read here.
         if (system->in_units && system->query->units_listed) {
             orri_run_cache_owe(system->query);
         }
@@ -295,16 +300,17 @@ static bool impure_get_values(orr_world* world, orri_bytes_from* in)
     return good && !in->failed;
 }
 
-// ---- a call ----------------------------------------------------------------------------------------------------------------------
+// ---- one call -----------------------------------------------------------------------------------
 
-// As bytes: the hash of the system's name, how many bytes follow, how many lanes there are (0: a callback, which has one), and all of the above.
+// The bytes of a call: hash of the system's name; number of bytes that follow; number of command
+// buffers (0: a callback, which has one); then everything above.
 void orri_impure_record(orri_system* system, const orr_command_buffer* commands)
 {
     orri_kept* kept = impure_to(system);
     orri_bytes* out = &kept->bytes;
-    const orri_lockstep_log* tape = impure_tape(system);
-    if (tape != NULL && orri_impure_check(system->pipe->world, "recording") != ORR_OK) {
-        tape->record->refused = true; // It came after the recording had begun.
+    const orri_lockstep_log* log = impure_log(system);
+    if (log != NULL && orri_impure_check(system->pipe->world, "recording") != ORR_OK) {
+        log->record->refused = true; // The system was added after the recording began.
         return;
     }
     uint32_t begin = out->count;
@@ -312,7 +318,7 @@ void orri_impure_record(orri_system* system, const orr_command_buffer* commands)
     orri_bytes_put_word(out, system->name_hash);
     orri_bytes_put_word(out, 0);
     orri_bytes_put_word(out, command_buffers);
-    impure_put_keeps(system, out);
+    impure_put_states(system, out);
     if (commands != NULL) {
         orri_command_buffer_put(commands, kept);
     } else {
@@ -323,14 +329,15 @@ void orri_impure_record(orri_system* system, const orr_command_buffer* commands)
         impure_put_values(system, out);
     }
     if (out->failed) {
-        out->count = begin; // The recording ends with the next turn.
+        out->count = begin; // No memory: the recording ends with the next turn.
         return;
     }
     uint64_t size = out->count - begin - 2 * sizeof(uint64_t);
     memcpy(out->data + begin + sizeof size, &size, sizeof size);
 }
 
-// What is next for the system; `callback`: of that kind. False: nothing.
+// Reads the head of the next input, if it is the system's and, `callback`, of that kind. False: it
+// is not.
 static bool impure_next(const orri_system* system, bool callback, orri_bytes_from* in,
                         uint32_t* command_buffers)
 {
@@ -338,8 +345,8 @@ static bool impure_next(const orri_system* system, bool callback, orri_bytes_fro
     size_t* at = impure_at(system);
     orri_bytes_from from = {kept->bytes.data, kept->bytes.count, *at, false};
     uint64_t name = orri_bytes_word(&from), size = orri_bytes_word(&from);
-    if (from.failed || impure_lost(system)) {
-        return false; // It is at its end.
+    if (from.failed || impure_diverged(system)) {
+        return false; // The recording is at its end.
     }
     size_t bytes = orri_bytes_size(&from, size);
     *in = (orri_bytes_from){from.data + from.at, bytes, 0, from.failed};
@@ -348,7 +355,7 @@ static bool impure_next(const orri_system* system, bool callback, orri_bytes_fro
     if (own) {
         *at = from.at + bytes;
     } else if (!callback) {
-        impure_astray(system);
+        impure_diverge(system);
     }
     return own;
 }
@@ -367,10 +374,11 @@ void orri_impure_replay_callback(orri_system* system, orr_command_buffer* comman
 {
     orri_bytes_from in;
     uint32_t command_buffers;
-    bool good = impure_next(system, true, &in, &command_buffers) && impure_get_keeps(system, &in) &&
+    bool good = impure_next(system, true, &in, &command_buffers) &&
+                impure_get_states(system, &in) &&
                 orri_command_buffer_get(commands, &in, impure_from(system));
     if (!good) {
-        impure_astray(system);
+        impure_diverge(system);
     }
 }
 
@@ -378,7 +386,7 @@ static bool impure_get(orri_system* system, orri_bytes_from* in, uint32_t comman
 {
     const orri_kept* kept = impure_from(system);
     if (command_buffers != system->lane_count - system->lane_ahead ||
-        !impure_get_keeps(system, in)) {
+        !impure_get_states(system, in)) {
         return false;
     }
     for (uint32_t i = 0; i < command_buffers; i++) {
@@ -390,6 +398,7 @@ static bool impure_get(orri_system* system, orri_bytes_from* in, uint32_t comman
     return impure_get_values(system->pipe->world, in);
 }
 
+// Applies the recorded input of a call.
 static void impure_put_in(orri_system* system)
 {
     orri_bytes_from in;
@@ -398,10 +407,10 @@ static void impure_put_in(orri_system* system)
     uint64_t refusals = env->refusals;
     if (impure_next(system, false, &in, &command_buffers) &&
         !impure_get(system, &in, command_buffers)) {
-        impure_astray(system);
-        orri_lockstep_log* tape = impure_tape(system);
-        if (tape != NULL) {
-            tape->lacks |= env->refusals != refusals;
+        impure_diverge(system);
+        orri_lockstep_log* log = impure_log(system);
+        if (log != NULL) {
+            log->memory_refused |= env->refusals != refusals;
         }
     }
     for (uint32_t i = system->lane_ahead; i < system->lane_count; i++) {
@@ -412,8 +421,8 @@ static void impure_put_in(orri_system* system)
 void orri_impure_replay(orri_system* system)
 {
     orri_driven* driven = system->pipe->driven;
-    if (impure_tape(system) != NULL) {
-        impure_put_in(system); // The caller has entered.
+    if (impure_log(system) != NULL) {
+        impure_put_in(system); // The caller has entered the system.
         return;
     }
     orri_thread_context before =

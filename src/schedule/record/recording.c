@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Recordings: made, emptied and destroyed. The lockstep log (lockstep.c) and the realtime log (realtime/realtime_log.c) fill them.
+// Recordings: created, emptied and destroyed. The lockstep log (lockstep.c) and the realtime log
+// (realtime/realtime_log.c) fill them.
 #include "schedule/record/recording.h"
 
 bool orri_recording_name(struct orr_recording* recording, orri_lockstep_log_kind kind,
@@ -40,7 +41,7 @@ void orri_recording_clear(struct orr_recording* recording)
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->hashes, recording->hash_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->ended, recording->ended_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->budgets, recording->budget_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->taped, recording->taped_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->entries, recording->entry_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, recording->marks, recording->mark_capacity);
     for (uint32_t kind = 0; kind < ORRI_LOCKSTEP_LOG_KINDS; kind++) {
         recording_names_free(env, &recording->names[kind]);
@@ -51,7 +52,7 @@ void orri_recording_clear(struct orr_recording* recording)
         ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, kept->functions, kept->function_capacity);
     }
     orri_lock_log_free(env, &recording->grants);
-    // All but the env, which counts, and comes first.
+    // Everything but the env, which comes first and counts the memory.
     memset((uint8_t*)recording + sizeof recording->env, 0,
            sizeof *recording - sizeof recording->env);
     for (uint32_t i = 0; i < ORR_PIPELINES_MAX; i++) {
@@ -65,7 +66,7 @@ orr_recording* orr_recording_create(void)
     orri_env_init(&env, NULL, &(orr_allocator){0}, 0, NULL);
     orr_recording* recording = ORRI_ALLOC_ZERO(&env, ORR_MEMORY_SYSTEM, orr_recording, 1);
     if (recording != NULL) {
-        memcpy(&recording->env, &env, sizeof env); // It counts itself.
+        memcpy(&recording->env, &env, sizeof env); // The recording's own memory counts, too.
         for (uint32_t i = 0; i < ORR_PIPELINES_MAX; i++) {
             recording->inputs[i].bytes.env = &recording->env;
         }
@@ -76,7 +77,7 @@ orr_recording* orr_recording_create(void)
 void orr_recording_destroy(orr_recording* recording)
 {
     if (recording != NULL) {
-        ORR_ASSERT(!recording->taking); // End that first: orr_record_end().
+        ORR_ASSERT(!recording->in_use); // Call orr_record_end() first.
         orri_recording_clear(recording);
         orri_env env;
         memcpy(&env, &recording->env, sizeof env);
@@ -100,6 +101,6 @@ void orr_recording_stats_get(const orr_recording* recording, orr_recording_stats
         .changed = recording->changed_tick1 != 0,
         .changed_tick = recording->changed_tick1 != 0 ? recording->changed_tick1 - 1 : 0,
         .tick_first = recording->begin_tick,
-        .tick_last = recording->begin_tick + recording->taped_count,
+        .tick_last = recording->begin_tick + recording->entry_count,
         .hashes = recording->lockstep ? recording->mark_count : recording->hash_count};
 }

@@ -1,42 +1,45 @@
 // SPDX-License-Identifier: MIT
-// Recordings: what a run depends on besides the world it begins with. Of a run in real time: turns, grants, clocks (realtime_log.c). In lockstep: its
-// ticks one by one (lockstep.c). In both: calls from outside, and what impure systems did (impure.c).
+// Recordings: everything a run depends on besides the world it begins with. Of a run in real time:
+// turns, lock grants and clocks (realtime/realtime_log.c). In lockstep: its ticks one by one
+// (lockstep.c). In both: posted calls, and what impure systems did (impure.c).
 #ifndef ORRI_SCHEDULE_RECORD_RECORDING_H
 #define ORRI_SCHEDULE_RECORD_RECORDING_H
 
 #include "lock/lock.h"
 #include "schedule/schedule.h"
 
-// A call from outside.
+// A posted call: a function and a copy of its data.
 typedef struct orri_call {
     struct orri_call* next;
-    orr_call call;    // NULL: of a file, and nobody has registered its name.
-    const char* name; // Of a call from a file, in its recording's list; else NULL.
-    bool meeting;     // All pipelines stand between ticks.
-    uint32_t size;
+    orr_call call;    // NULL: from a file, and its name is not registered.
+    const char* name; // In a recording from a file: its name there; else NULL.
+    bool sync;        // Runs at a sync point (orr_post_exclusive).
+    uint32_t size;    // Bytes of `data`.
     uint8_t data[];
 } orri_call;
 
-orri_call* orri_call_make(orri_env* env, orr_call call, const void* data, size_t size,
-                          bool meeting);
+// NULL when memory is refused. Copies `size` bytes of `data`.
+orri_call* orri_call_make(orri_env* env, orr_call call, const void* data, size_t size, bool sync);
 void orri_call_free(orri_env* env, orri_call* call);
 
-// A pipeline's clock when a tick of it ended, ticks it left out so far, and the world's time.
+// The clock of a pipeline when one of its ticks ended, its dropped ticks so far, and the world's
+// time.
 typedef struct orri_realtime_log_clock {
     uint64_t start_ns, ran, due_ns;
     uint64_t dropped, time_ns;
 } orri_realtime_log_clock;
 
-// A tick in lockstep.
+// One tick in lockstep.
 typedef struct orri_lockstep_entry {
-    uint64_t due_ns, time_ns; // Of its pipeline and of the world, when it began;
-    uint64_t
-        first_ns; // and when the first pipeline is due, which orr_update() says if that is continuous.
+    // Due time of its pipeline, and the world's time, when it began.
+    uint64_t due_ns, time_ns;
+    // When the first pipeline is due. orr_update() sets that if the first pipeline is continuous.
+    uint64_t first_ns;
     float dt;
-    uint32_t number;     // Of its pipeline, among those that are no spectators.
-    uint32_t calls;      // Done before it;
+    uint32_t number;     // Of its pipeline, counted without spectators.
+    uint32_t calls;      // Calls that ran before the tick;
     uint32_t call_at;    // the first of them in the list.
-    uint32_t input_size; // Bytes of what impure systems did in it;
+    uint32_t input_size; // Bytes of the inputs of its impure systems;
     size_t impure_at;    // where they begin in `inputs[0]`.
 } orri_lockstep_entry;
 
@@ -45,18 +48,21 @@ typedef struct orri_lockstep_log_mark {
     uint64_t tick, hash;
 } orri_lockstep_log_mark;
 
-// What the numbers in a recording mean, as its file says: types by index, pipelines by number, systems.
+// A name in a recording from a file: says what a number in the recording means (types by index,
+// pipelines by number).
 typedef struct orri_lockstep_log_name {
     char* name;
-    uint64_t word; // The layout of a type; the rate of a pipeline, as bits; 1 for an impure system.
+    uint64_t word; // Layout hash of a type; bits of a pipeline's rate; 1: an impure system.
 } orri_lockstep_log_name;
 
+// The lists of names.
 typedef enum orri_lockstep_log_kind {
     ORRI_LOCKSTEP_LOG_TYPES,
     ORRI_LOCKSTEP_LOG_PIPELINES,
     ORRI_LOCKSTEP_LOG_SYSTEMS,
-    ORRI_LOCKSTEP_LOG_CALLS,     // Names of calls,
-    ORRI_LOCKSTEP_LOG_FUNCTIONS, // and of functions of transactions, by pipeline in turn.
+    ORRI_LOCKSTEP_LOG_CALLS, // Of posted calls.
+    // Of transaction functions, all pipelines one after the other.
+    ORRI_LOCKSTEP_LOG_FUNCTIONS,
     ORRI_LOCKSTEP_LOG_KINDS
 } orri_lockstep_log_kind;
 
@@ -65,174 +71,189 @@ typedef struct orri_lockstep_log_names {
     uint32_t count, capacity;
 } orri_lockstep_log_names;
 
-// Spectators are no part of it: pipelines are numbered without them.
+// A recording. Spectators are not part of it: pipelines are numbered without them.
 struct orr_recording {
-    orri_env env;
-    // It is a true beginning: memory for it ran out; or something of the run was refused, which a replay has no reason to refuse. In real time it
-    // ends in the midst of ticks then, in lockstep with the last whole one.
+    orri_env env; // Counts the recording's memory. Must come first.
+    // Why the recording ends before the run: memory for it ran out; or something of the run was
+    // refused that a replay may be granted. What there is can be replayed. In real time it ends
+    // within ticks then, in lockstep with the last whole tick.
     bool full, refused;
-    bool hashed;
+    bool hashed;         // Real time: ticks are hashed.
     uint64_t begin_hash; // Of the world it began with.
 
-    // In real time.
-    uint32_t* turns; // Number of the pipeline << 2 | orri_turn
+    // Of a run in real time.
+    uint32_t* turns; // Pipeline number << 2 | orri_turn.
     uint32_t turn_count, turn_capacity;
-    float* dts;
+    float* dts; // Of each tick, in order of their begin.
     uint32_t dt_count, dt_capacity;
-    uint32_t* call_counts; // << 1 | at a meeting
+    uint32_t* call_counts; // Number of calls << 1 | at a sync point.
     uint32_t count_count, count_capacity;
     uint64_t* hashes; // In order of the ends of ticks.
     uint32_t hash_count, hash_capacity;
-    orri_lock_log grants;
-    uint32_t*
-        budgets; // What a budget of memory decided for the window: it depends on who looks on.
+    orri_lock_log grants; // Order in which locks were granted.
+    // Decisions of history's memory budget. Recorded, because the memory in use depends on
+    // spectators.
+    uint32_t* budgets;
     uint32_t budget_count, budget_capacity;
     orri_realtime_log_clock* ended; // Clocks after each tick, in order of their ends.
     uint32_t ended_count, ended_capacity;
 
-    // In lockstep.
-    bool lockstep;
-    bool taking; // A world records into it now.
-    bool cut;    // Its file ended before it did.
-    uint32_t hash_every;
-    uint64_t begin_tick;
-    uint64_t
-        changed_tick1; // Behind this tick the world was changed by something that is not here; plus 1. 0: it was not.
-    orri_lockstep_entry* taped; // Number i is tick begin_tick + 1 + i of the world.
-    uint32_t taped_count, taped_capacity;
-    orri_lockstep_log_mark* marks; // By tick; the first one is of the beginning.
+    // Of lockstep.
+    bool lockstep;       // It is a lockstep recording.
+    bool in_use;         // A world records into it now.
+    bool cut;            // Its file was truncated.
+    uint32_t hash_every; // Ticks between two marks; 0: no marks.
+    uint64_t begin_tick; // The world's tick when it began.
+    // The world was changed after this tick by calls that were not posted; plus 1. 0: it was not.
+    uint64_t changed_tick1;
+    orri_lockstep_entry* entries; // Number i is tick begin_tick + 1 + i of the world.
+    uint32_t entry_count, entry_capacity;
+    orri_lockstep_log_mark* marks; // By tick; the first one is of the begin.
     uint32_t mark_count, mark_capacity;
 
-    orri_call** calls;
+    orri_call** calls; // In order of their turns or ticks.
     uint32_t call_count, call_capacity;
-    orri_kept inputs
-        [ORR_PIPELINES_MAX]; // What impure systems did, by pipeline; in lockstep all of it in the first.
-    uint64_t ticks;
-    uint64_t time_ns; // The world's, at the end.
+    // What impure systems did, by pipeline; in lockstep all of it in the first.
+    orri_kept inputs[ORR_PIPELINES_MAX];
+    uint64_t ticks;   // Ticks recorded.
+    uint64_t time_ns; // The world's time at the end.
 
-    orri_lockstep_log_names
-        names[ORRI_LOCKSTEP_LOG_KINDS]; // Of a recording that was read from a file.
+    // Only of a recording that was read from a file.
+    orri_lockstep_log_names names[ORRI_LOCKSTEP_LOG_KINDS];
 };
 
-// Empties it.
+// Empties the recording; keeps its env.
 void orri_recording_clear(struct orr_recording* recording);
-// Adds a name; false: memory is refused. `size` bytes, without a zero.
+// Adds a name of `size` bytes, without a final zero. False: memory is refused.
 bool orri_recording_name(struct orr_recording* recording, orri_lockstep_log_kind kind,
                          const char* name, size_t size, uint64_t word);
 
-// ---- compat.c -----------------------------------------------------------------------------------------------------------
+// ---- compat.c: does a recording match a world? --------------------------------------------------
 
-// ORR_OK if what its file says of types, pipelines and calls is so in this world. Reports.
+// ORR_OK if the types, pipelines and functions that the recording's file names are those of the
+// world. Reports.
 orr_result orri_recording_fits(orr_world* world, const struct orr_recording* recording,
                                const char* call);
-// The name of a function of transactions, of a pipeline's list; NULL: its file did not say.
+// The name of transaction function `index` of pipeline `number`; NULL: the file has none.
 const char* orri_recording_function(const struct orr_recording* recording, uint32_t number,
                                     uint32_t index);
 
-// ---- lockstep.c: lockstep ---------------------------------------------------------------------------------------------------
+// ---- lockstep.c: the lockstep log ---------------------------------------------------------------
 
-// What a world in lockstep is recorded to, or follows.
+// The recording that a world in lockstep writes or replays, and where it is in it.
 typedef struct orri_lockstep_log {
-    struct orr_recording* record;       // NULL: none.
-    const struct orr_recording* replay; // NULL: none.
-    uint64_t tick;                      // Of the world, before the tick that is next or under way.
+    struct orr_recording* record;       // NULL: not recorded.
+    const struct orr_recording* replay; // NULL: not replayed.
+    uint64_t tick;                      // The world's tick before the next or open tick.
     orri_lockstep_entry now;            // That tick, as far as it is known.
-    bool begun;
-    uint64_t refusals; // Of memory, before it.
-    uint64_t first_ns; // When the first pipeline was due after the last tick.
-    uint64_t epoch;    // When the impure system that runs began.
-    // Of the replay: what comes next.
+    bool begun;                         // The last tick that was prepared has begun and ended.
+    uint64_t refusals;                  // Memory refusals of the world before the tick.
+    uint64_t first_ns;                  // When the first pipeline was due after the last tick.
+    uint64_t epoch;                     // Epoch when the running impure system began.
+    // Positions in the replayed recording: next tick, call and input byte.
     uint32_t at, call_at;
-    size_t impure_at, input_begin; // The latter: of the tick.
-    bool astray;                   // It did something else than was recorded.
-    bool lacks;   // Memory was refused to what comes from it: the world lacks something.
-    bool showing; // Between its ticks who watches is called.
-    bool loose;   // The replay was refused within a tick, which is still open: it ends with that.
+    // `input_begin`: where the inputs of the recorded tick begin.
+    size_t impure_at, input_begin;
+    bool diverged; // The replay did something that was not recorded.
+    // Memory was refused to a replayed input: the world lacks a change.
+    bool memory_refused;
+    bool in_on_tick; // The on_tick callback of orr_replay() runs.
+    // The replay was refused within a tick, which is half done: the log ends with that tick.
+    bool ends_with_tick;
 } orri_lockstep_log;
 
-// True while what happens is taken down.
-bool orri_lockstep_log_records(const orri_lockstep_log* tape);
-// Before a tick of a pipeline that is no spectator: calls from outside, if it is the first; what the tick is, is noted. On refusal (reported) nothing was done.
+// True while ticks are recorded.
+bool orri_lockstep_log_records(const orri_lockstep_log* log);
+// Before a tick of a pipeline of the simulation: runs posted calls if it is the first pipeline's,
+// and notes what the tick depends on. On refusal (reported) nothing was done.
 orr_result orri_lockstep_log_before(orri_pipeline* pipe, float dt);
-// What is recorded leads to where the world is, and where there is a hash it has that; otherwise it is said, and noted. Between ticks.
-void orri_lockstep_log_look(orr_world* world, orri_lockstep_log* tape);
-// The recording ends, with the ticks that are whole: no memory for more of it.
-void orri_lockstep_log_lacks(const orr_world* world, orri_lockstep_log* tape);
-// The world's hash is taken down, unless it was. False: memory is refused.
+// Between ticks: cuts a recording whose world travelled back; ends it if the world is elsewhere;
+// and if the world's hash differs from the mark of this tick, reports and notes that.
+void orri_lockstep_log_check(orr_world* world, orri_lockstep_log* log);
+// Memory for the recording is refused: it ends with its last whole tick.
+void orri_lockstep_log_stop_full(const orr_world* world, orri_lockstep_log* log);
+// Records the world's hash, unless this tick has a mark. False: memory is refused.
 bool orri_lockstep_log_mark_now(orr_world* world, struct orr_recording* record);
-// The tick may have ended.
+// After orri_tick(): if the tick ended, records it.
 void orri_lockstep_log_after(orri_pipeline* pipe);
-// A tick more, whose calls and bytes are the next ones. False: memory is refused.
+// Appends a tick; its calls and input bytes were appended before. False: memory is refused.
 bool orri_lockstep_log_append(struct orr_recording* recording, const orri_lockstep_entry* tick);
-// Drops all but `ticks` of its ticks.
+// Keeps the first `ticks` ticks.
 void orri_lockstep_log_cut(struct orr_recording* recording, uint32_t ticks);
-// Calls and bytes of impure systems that its first `ticks` ticks have.
+// Number of calls, and of input bytes, of the first `ticks` ticks.
 void orri_lockstep_log_place(const struct orr_recording* recording, uint32_t ticks, uint32_t* calls,
                              size_t* input_size);
 // The mark of a tick; NULL: it has none.
 const orri_lockstep_log_mark* orri_lockstep_log_mark_at(const struct orr_recording* recording,
                                                         uint64_t tick);
-// Number among pipelines that are no spectators; and the pipeline with a number, NULL: there is none.
+// The number of a pipeline, counted without spectators; and the pipeline of a number (NULL: none).
 uint32_t orri_lockstep_log_number(const orri_pipeline* pipe);
 orri_pipeline* orri_lockstep_log_pipeline(const orr_world* world, uint32_t number);
-// Puts it in its place, or (NULL) takes it away; nobody posts meanwhile.
-void orri_lockstep_log_set(orr_world* world, orri_lockstep_log* tape);
-void orri_lockstep_log_gone(orr_world* world);
+// Sets the world's log, or (NULL) frees it. Holds `posting`, so that no call is posted meanwhile.
+void orri_lockstep_log_set(orr_world* world, orri_lockstep_log* log);
+// The world ends: frees the log, posted calls and named functions.
+void orri_lockstep_log_free(orr_world* world);
 
-// ---- looking at a tick as it goes, in lockstep -----------------------------------------------------------------------------
+// ---- probes: looking at a tick as it goes, in lockstep ------------------------------------------
 
-// What is told of: the world as it is then.
+// Where in a tick a probe is called.
 typedef enum orri_probe_at {
-    ORRI_PROBE_OUTSIDE, // What came from outside is done, no system has run.
-    ORRI_PROBE_RAN,     // A system ran; what it sent waits in its lanes.
-    ORRI_PROBE_ENDED,   // Values and events that it sent are there.
-    ORRI_PROBE_CALLED,  // A function that it transacts with was called.
-    ORRI_PROBE_POINT,   // All that was sent up to here is done.
+    ORRI_PROBE_OUTSIDE, // Stage OUTSIDE is done, no system has run.
+    ORRI_PROBE_RAN,     // A system ran; what it sent is in its command buffers.
+    ORRI_PROBE_ENDED,   // Values and events that it sent are applied.
+    ORRI_PROBE_CALLED,  // A function of one of its transactions was called.
+    ORRI_PROBE_POINT,   // A point is done: all that was sent up to here is applied.
 } orri_probe_at;
-// While a world has one its systems run one after the other, on the driving thread.
+// Called at these places. While a world has a probe its systems run one after the other, on the
+// driving thread.
 typedef struct orri_probe {
     void (*look)(struct orri_probe* probe, orr_world* world, orri_probe_at at,
                  const orri_system* system);
 } orri_probe;
 
-// ---- calls.c ------------------------------------------------------------------------------------------------------------
+// ---- calls.c: posted calls ----------------------------------------------------------------------
 
-// Calls that were posted in lockstep, off the list.
+// Takes the calls that were posted in lockstep.
 orri_call* orri_posts_take(struct orri_schedule* schedule);
-// Does calls and frees them.
-void orri_calls_do(orr_world* world, orri_call* calls);
+// Runs calls in order and frees them.
+void orri_calls_run(orr_world* world, orri_call* calls);
+// Frees calls without running them.
 void orri_calls_free(orr_world* world, orri_call* calls);
 
-// ---- call_registry.c: functions by name -------------------------------------------------------------------------------------------
+// ---- call_registry.c: functions by name ---------------------------------------------------------
 
-// A function that files name: an orr_call, or an orr_transaction.
+// A registered function: an orr_call, or an orr_transaction. Files name functions, since addresses
+// change.
 typedef struct orri_named {
     char* name;
     orr_call call;
     orr_transaction transaction;
 } orri_named;
-// NULL: it has none.
+// NULL: the function has no name, or no function has the name.
 const char* orri_call_name(const orr_world* world, orr_call call);
 const char* orri_transaction_name(const orr_world* world, orr_transaction function);
 orr_call orri_call_named(const orr_world* world, const char* name);
 orr_transaction orri_transaction_named(const orr_world* world, const char* name);
 void orri_named_free(orr_world* world);
 
-// ---- impure.c: impure systems ---------------------------------------------------------------------------------------------------
+// ---- impure.c: inputs of impure systems ---------------------------------------------------------
 
-// True when it is not called: what it did is recorded.
+// True when the system is not called: what it did comes from a recording.
 bool orri_impure_replays(const orri_system* system);
-// True when what it does is taken down.
+// True when what the system does is recorded.
 bool orri_impure_records(const orri_system* system);
-// True when one of these steps' systems is either: then they run one after the other, with lanes that were opened ahead.
+// True for a group with such a system: its systems run one after the other, with command buffers
+// that were opened before.
 bool orri_impure_any(const orri_pipeline* pipe, uint32_t first, uint32_t point);
-// ORR_OK if what all of them may do can be. Reports, with system and type. Plans were made.
+// ORR_OK if everything that impure systems may do can be recorded. Reports system and type. After
+// plans were made.
 orr_result orri_impure_check(orr_world* world, const char* call);
-// After its group's call of it, by its pipeline's thread, with its lanes still open; or after a callback, with the callback's lane.
+// Records a call: after the group's call of the system, on its pipeline's thread, with its command
+// buffers still open (`commands` NULL); or after a callback, with the callback's buffer.
 void orri_impure_record(orri_system* system, const orr_command_buffer* commands);
-// Instead of its group's call of it.
+// Replays a call instead of calling the system.
 void orri_impure_replay(orri_system* system);
-// Whether a callback of it is what comes next; and instead of that.
+// Whether the next recorded input is a callback of the system; and replays it.
 bool orri_impure_waits(orri_system* system);
 void orri_impure_replay_callback(orri_system* system, orr_command_buffer* commands);
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The journal: which system changed what, by tick and entity. A reader that tracks everything is told as any other; what it
-// was told goes into a ring of small entries, and the values are forgotten.
+// The journal: which system changed what, by tick and entity. A reader of everything receives
+// messages as any other; they become small entries in a ring, and the values are dropped.
 #include "schedule/schedule.h"
 
-#define JOURNAL_CAPACITY_MAX (1u << 30) // Positions are counted twice around.
+#define JOURNAL_CAPACITY_MAX (1u << 30) // Positions may be up to twice the capacity.
 
 struct orri_journal {
     orr_query* query;
     orri_reader* reader;
-    orri_counts counts; // Of the reader. Nobody asks for them.
+    orri_counts counts; // Required by the reader; not read.
     orr_journal_entry* ring;
     uint32_t capacity, count;
     uint32_t next; // Where the next entry goes.
 };
 
-// ---- filling --------------------------------------------------------------------------------------------------------
+// ---- filling ------------------------------------------------------------------------------------
 
 static void journal_put(orri_journal* journal, const orr_journal_entry* entry)
 {
@@ -26,7 +26,7 @@ static void journal_put(orri_journal* journal, const orr_journal_entry* entry)
 void orri_journal_take(orri_journal* journal, const orr_message* message)
 {
     if (message->cause == ORR_CAUSE_READER) {
-        return; // What was there when the journal began is no change.
+        return; // What existed when the journal began is not a change.
     }
     orr_journal_entry entry;
     memset(&entry, 0, sizeof entry); // Padding too: entries are compared.
@@ -34,7 +34,7 @@ void orri_journal_take(orri_journal* journal, const orr_message* message)
     entry.system = message->system;
     entry.kind = message->kind;
     entry.type = message->type;
-    // Of more than it holds, only the last ones.
+    // Of more than the ring holds, only the last ones.
     uint32_t first = message->count > journal->capacity ? message->count - journal->capacity : 0;
     for (uint32_t i = first; i < message->count; i++) {
         entry.entity = message->entities[i];
@@ -53,7 +53,8 @@ orr_result orri_journal_received(orr_world* world, orr_result result)
 
 void orri_journal_drain(orr_world* world, orri_journal* journal)
 {
-    if (ORR_UNLIKELY(world->realtime)) { // There readers are handed what they read.
+    // In real time readers see messages only after they were taken.
+    if (ORR_UNLIKELY(world->realtime)) {
         orri_reader_take(journal->reader);
     }
     for (const orr_message* m; (m = orri_reader_next(journal->reader)) != NULL;) {
@@ -62,7 +63,7 @@ void orri_journal_drain(orr_world* world, orri_journal* journal)
     orri_reader_done(journal->reader);
 }
 
-// ---- beginning and end ----------------------------------------------------------------------------------------------
+// ---- begin and end ------------------------------------------------------------------------------
 
 static void journal_ring_free(orr_world* world, orr_journal_entry* ring, uint32_t capacity)
 {
@@ -130,8 +131,9 @@ static orri_journal* journal_create(orr_world* world, uint32_t capacity)
     return journal;
 }
 
-// From now on. What there is already is told first, and is no change; at once, if that concerns nobody else. Otherwise with
-// the next tick, so that a journal does not change what others are told: then what comes before it is taken as known.
+// Begins the journal. The reader first receives what exists, which is no change: at once, if there
+// is no other reader. Otherwise with the next tick, so that a journal does not change the messages
+// of others; then changes before that tick are not reported.
 static bool journal_begin(orr_world* world, orri_journal* journal)
 {
     bool alone = !orri_has_readers(world);
@@ -143,7 +145,7 @@ static bool journal_begin(orr_world* world, orri_journal* journal)
     return true;
 }
 
-// The entry so many before the newest.
+// The entry `back` entries before the newest.
 static const orr_journal_entry* journal_at(const orri_journal* journal, uint32_t back)
 {
     uint32_t last = journal->next + journal->capacity - 1 - back;
@@ -187,7 +189,7 @@ orr_result orr_journal_set(orr_world* world, uint32_t capacity)
     if (capacity == 0) {
         orri_journal_destroy(world, schedule->journal);
         schedule->journal = NULL;
-        schedule->stale = true; // Others are told now.
+        schedule->stale = true; // Other types have readers now: points may move.
         return ORR_OK;
     }
     if (schedule->journal != NULL) {
@@ -201,21 +203,21 @@ orr_result orr_journal_set(orr_world* world, uint32_t capacity)
         journal = NULL;
     }
     schedule->journal = journal;
-    schedule->stale = true; // Others are told now.
+    schedule->stale = true; // Other types have readers now: points may move.
     return journal != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 
-// ---- asking ---------------------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 uint32_t orr_journal_get(const orr_world* world, orr_entity entity, orr_journal_entry* out,
                          uint32_t out_count)
 {
     ORR_ASSERT(world != NULL && (out != NULL || out_count == 0));
-    if (ORR_UNLIKELY(world->realtime) &&
-        orri_access_checked(world)) { // Who has the floor writes it.
+    // The pipeline that has the turn writes it.
+    if (ORR_UNLIKELY(world->realtime) && orri_access_checked(world)) {
         (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                          "orr_journal_get: not while pipelines run; ask in a call that is posted "
-                          "(orr_post, orr_post_exclusive) or between runs");
+                          "orr_journal_get: not allowed while pipelines run; call it in a posted "
+                          "call (orr_post, orr_post_exclusive) or between runs");
         return 0;
     }
     const orri_journal* journal = world->schedule != NULL ? world->schedule->journal : NULL;
@@ -236,7 +238,7 @@ uint32_t orr_journal_get(const orr_world* world, orr_entity entity, orr_journal_
 static void journal_print_who(const orr_world* world, orr_system system, orri_text* text)
 {
     const char* name = system.id != 0 ? orr_system_name(world, system) : "(outside)";
-    orri_text_add(text, "%s", name[0] != '\0' ? name : "(a system that is gone)");
+    orri_text_add(text, "%s", name[0] != '\0' ? name : "(a removed system)");
 }
 
 size_t orr_journal_print(const orr_world* world, const orr_journal_entry* entry, char* out,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What systems did, and what the next tick will do, in words and as a graph.
+// Statistics of systems and workers; and the plan of the next tick as text and as a graph, with
+// reasons.
 #include "schedule/schedule.h"
 #include <stdio.h>
 
@@ -12,9 +13,10 @@ orr_result orr_system_stats_get(const orr_world* world, orr_system handle, orr_s
     }
     const orri_system* system = orri_system_at(world, handle);
     if (system == NULL) {
-        return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
-                           "orr_system_stats_get: %uv%u is no system of this world", handle.id,
-                           handle.generation);
+        return orri_refuse(
+            orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+            "orr_system_stats_get: %uv%u is not a system of this world; it may have been removed",
+            handle.id, handle.generation);
     }
     *out = system->stats;
     out->received = system->rights.counts.received;
@@ -25,7 +27,7 @@ orr_result orr_system_stats_get(const orr_world* world, orr_system handle, orr_s
     return ORR_OK;
 }
 
-// ---- workers ------------------------------------------------------------------------------------------------------------
+// ---- workers ------------------------------------------------------------------------------------
 
 uint32_t orr_worker_count(const orr_world* world)
 {
@@ -42,12 +44,13 @@ orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker, orr_wor
     }
     uint32_t count = orr_worker_count(world);
     if (worker >= count) {
-        return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_worker_stats_get: there is no worker %u, there are %u, from 0 on",
-                           worker, count);
+        return orri_refuse(
+            orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+            "orr_worker_stats_get: there is no worker %u; there are %u, numbered from 0", worker,
+            count);
     }
     if (world->schedule != NULL) {
-        *out = worker == 0 ? world->schedule->alone : *out;
+        *out = worker == 0 ? world->schedule->serial_stats : *out;
         orri_parallel_stats(world, worker, out);
     }
     return ORR_OK;
@@ -100,14 +103,14 @@ size_t orr_stats_print(const orr_world* world, char* out, size_t out_size)
     return text.length;
 }
 
-// ---- the plan ---------------------------------------------------------------------------------------------------------
+// ---- the plan -----------------------------------------------------------------------------------
 
-// One thing that makes a system wait for an earlier one.
+// Called for each reason why a system waits for an earlier one.
 typedef void (*report_edge)(void* user, const orri_system* from, const orri_system* to,
                             const char* why);
 
-// Conflicts over one type: a reader waits for the last writer, a writer for the last writer and all readers since; and likewise those
-// with atomic sections.
+// Conflicts on one type: a reader waits for the last writer, a writer for the last writer and all
+// readers since; the same with atomic sections.
 static void report_type_edges(const orri_pipeline* pipe, uint32_t at, uint32_t index,
                               report_edge edge, void* user)
 {
@@ -120,9 +123,9 @@ static void report_type_edges(const orri_pipeline* pipe, uint32_t at, uint32_t i
         orri_touch theirs = from != NULL ? orri_touches(world, from, index, NULL) : ORRI_TOUCH_NONE;
         char why[160];
         if (theirs != ORRI_TOUCH_NONE && (theirs != mine || theirs == ORRI_TOUCH_WRITES)) {
-            static const char* const deeds[] = {"", "reads", "changes (.atomics)", "writes"};
-            snprintf(why, sizeof why, "%s %s, then this one %s it", deeds[theirs], name,
-                     deeds[mine]);
+            static const char* const touches[] = {"", "reads", "changes (.atomics)", "writes"};
+            snprintf(why, sizeof why, "%s %s, then this one %s it", touches[theirs], name,
+                     touches[mine]);
             edge(user, from, to, why);
         }
         if (theirs == ORRI_TOUCH_WRITES) {
@@ -131,6 +134,7 @@ static void report_type_edges(const orri_pipeline* pipe, uint32_t at, uint32_t i
     }
 }
 
+// Reasons by name: before, after, imports, events.
 static void report_named_edges(const orri_pipeline* pipe, uint32_t at, report_edge edge, void* user)
 {
     const orr_world* world = pipe->world;
@@ -172,7 +176,7 @@ static void report_edges(const orri_pipeline* pipe, uint32_t at, report_edge edg
     }
 }
 
-// "spawn may create entities with Position, which draw names"
+// Prints the reason of a point: "'spawn' may create entities with Position, which 'draw' names".
 static void report_reason(const orr_world* world, const orri_reason* reason, orri_text* out)
 {
     if (reason->sender == NULL) {
@@ -191,12 +195,14 @@ static void report_reason(const orr_world* world, const orri_reason* reason, orr
     }
 }
 
+// A reason as a line of text.
 static void report_line(void* user, const orri_system* from, const orri_system* to, const char* why)
 {
     (void)to;
     orri_text_add(user, "        after %s: %s\n", from->desc.name, why);
 }
 
+// A system with its declarations.
 static void report_system(const orri_system* system, orri_text* out)
 {
     orri_text_add(out, "%s (%s%s%s", system->desc.name,
@@ -226,19 +232,20 @@ static void report_system(const orri_system* system, orri_text* out)
     }
 }
 
-// The plan, or NULL with the words why there is none.
+// The schedule with its plan made; NULL: there is none, and the reason is printed. While a tick is
+// open the plan is taken as it is.
 static const struct orri_schedule* report_plan(orr_world* world, orri_text* out)
 {
     struct orri_schedule* schedule = orri_schedule_of(world);
-    bool stands = schedule != NULL && !orri_between_sync_points(world) && schedule->now == NULL;
-    if (schedule == NULL || (stands && orri_plan_make(world) != ORR_OK)) {
+    bool idle = schedule != NULL && !orri_between_sync_points(world) && schedule->now == NULL;
+    if (schedule == NULL || (idle && orri_plan_make(world) != ORR_OK)) {
         orri_text_add(out, "no plan: %s\n", orr_error_last(world));
         return NULL;
     }
     return schedule;
 }
 
-// "pipeline physics, 120 a second:"; nothing where there is but one.
+// Prints "pipeline physics, 120 a second:"; nothing if there is only one pipeline.
 static void report_pipeline(const orri_pipeline* pipe, orri_text* out)
 {
     if (pipe->world->schedule->pipeline_count > 1) {
@@ -282,6 +289,7 @@ size_t orr_plan_print(orr_world* world, char* out, size_t out_size)
     return text.length;
 }
 
+// A reason as an edge of the graph.
 static void report_arrow(void* user, const orri_system* from, const orri_system* to,
                          const char* why)
 {
@@ -289,7 +297,7 @@ static void report_arrow(void* user, const orri_system* from, const orri_system*
                   why);
 }
 
-// The steps of a pipeline as boxes, commit points as diamonds, numbered on from `points`.
+// Prints steps as boxes and commit points as diamonds, numbered on from `points`.
 static uint32_t report_boxes(const orri_pipeline* pipe, uint32_t points, orri_text* out)
 {
     const orri_system* before = NULL;

@@ -1,39 +1,41 @@
 // SPDX-License-Identifier: MIT
-// A Chrome trace: a file of JSON that draws when each system ran. It is an array of events. The format lets the end be
-// missing, so only whole events are ever written: what a process that died left behind can be looked at.
+// A Chrome trace: a JSON file that shows when each system ran. It is an array of events. The format
+// allows a missing end, so only whole events are ever written: the file of a process that died can
+// be read.
 #include "schedule/schedule.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #define TRACE_BUFFER_SIZE 65536
-#define TRACE_LANES_MAX   1024 // Rows with a name; further ones have a number alone.
+#define TRACE_ROWS_MAX    1024 // Rows with a name; further rows have a number only.
 
 struct orri_trace {
-    orri_mutex busy;
+    orri_mutex busy; // Workers write at the same time.
     orri_env* env;
-    char* path; // With its length + 1.
+    char* path; // A copy.
     orr_file file;
     uint64_t offset;   // Bytes in the file.
-    uint64_t begun_ns; // 0 of the picture.
-    bool ended;        // It could not be written: nothing more is.
-    bool separate;     // Some event was written.
-    uint64_t lanes_named[TRACE_LANES_MAX / 64];
-    size_t used;
+    uint64_t begun_ns; // Time 0 of the trace.
+    bool ended;        // A write failed: nothing more is written.
+    bool separate;     // An event was written: the next begins with a comma.
+    uint64_t rows_named[TRACE_ROWS_MAX / 64];
+    size_t used; // Bytes of whole events in `buffer`.
     char buffer[TRACE_BUFFER_SIZE];
 };
 
-// ---- writing --------------------------------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------
 
 ORRI_COLD static void trace_fail(orri_trace* trace, int error)
 {
     const orr_platform* platform = trace->env->platform;
-    // A half written event goes, if the system lets it: what is left is the beginning of an array.
+    // Cuts off a half-written event, if the operating system allows: what is left is the begin of
+    // an array.
     (void)platform->file_truncate(platform->user, trace->file, trace->offset);
     platform->file_close(platform->user, trace->file);
     trace->ended = true;
     (void)orri_refuse(trace->env, ORR_ERR_IO, ORR_LOG_ID_TRACE_REFUSED,
-                      "the trace %s ends here, it could not be written: %s; free some room, or "
-                      "choose another file with orr_trace_set() or ORR_TRACE",
+                      "the trace %s ends here, because it could not be written: %s; free some disk "
+                      "space, or choose another file with orr_trace_set() or ORR_TRACE",
                       trace->path, strerror(error));
 }
 
@@ -53,9 +55,10 @@ static void trace_flush(orri_trace* trace)
     trace->used = 0;
 }
 
-// ---- JSON -----------------------------------------------------------------------------------------------------------
+// ---- JSON ---------------------------------------------------------------------------------------
 
-// A text in quotes. Names are ASCII; anything else shows as a question mark, which is JSON in any case.
+// A text in quotes. Names are ASCII; anything else becomes a question mark, which is JSON in any
+// case.
 static void trace_quote(orri_text* text, const char* words)
 {
     orri_text_bytes(text, "\"", 1);
@@ -78,7 +81,7 @@ static void trace_time(orri_text* text, const char* key, uint64_t ns)
                   (uint32_t)(ns % 1000));
 }
 
-// An event begins behind what was written before.
+// Begins an event after what is in the buffer.
 static orri_text trace_event(orri_trace* trace)
 {
     orri_text text = {trace->buffer + trace->used, TRACE_BUFFER_SIZE - trace->used, 0};
@@ -86,8 +89,9 @@ static orri_text trace_event(orri_trace* trace)
     return text;
 }
 
-// True when it is in the buffer as a whole; else there is room now, if there ever is.
-static bool trace_keep(orri_trace* trace, const orri_text* text)
+// True when the event fitted into the buffer; otherwise the buffer is flushed, and the caller tries
+// once more.
+static bool trace_accept(orri_trace* trace, const orri_text* text)
 {
     if (text->length >= text->size) {
         trace_flush(trace);
@@ -98,42 +102,43 @@ static bool trace_keep(orri_trace* trace, const orri_text* text)
     return true;
 }
 
-static void trace_say_name(orri_trace* trace, const char* what, uint32_t commands, const char* name)
+static void trace_write_name(orri_trace* trace, const char* what, uint32_t row, const char* name)
 {
     for (uint32_t attempt = 0; attempt < 2 && !trace->ended; attempt++) {
         orri_text text = trace_event(trace);
         orri_text_add(
             &text,
             "{\"name\": \"%s\", \"ph\": \"M\", \"pid\": 1, \"tid\": %u, \"args\": {\"name\": ",
-            what, commands);
+            what, row);
         trace_quote(&text, name);
         orri_text_add(&text, "}}");
-        if (trace_keep(trace, &text)) {
+        if (trace_accept(trace, &text)) {
             return;
         }
     }
 }
 
-static void trace_say_lane(orri_trace* trace, uint32_t commands)
+// Names a row of the driving thread or a worker, once.
+static void trace_name_row(orri_trace* trace, uint32_t row)
 {
-    if (commands >= TRACE_LANES_MAX || orri_bit_get(trace->lanes_named, commands)) {
+    if (row >= TRACE_ROWS_MAX || orri_bit_get(trace->rows_named, row)) {
         return;
     }
-    orri_bit_set(trace->lanes_named, commands, true);
+    orri_bit_set(trace->rows_named, row, true);
     char name[32];
     orri_text text = {name, sizeof name, 0};
-    if (commands == 0) {
+    if (row == 0) {
         orri_text_add(&text, "driving thread");
     } else {
-        orri_text_add(&text, "worker %u", commands);
+        orri_text_add(&text, "worker %u", row);
     }
-    trace_say_name(trace, "thread_name", commands, name);
+    trace_write_name(trace, "thread_name", row, name);
 }
 
-static void trace_span(orri_trace* trace, const char* name, const char* category, uint32_t commands,
+static void trace_span(orri_trace* trace, const char* name, const char* category, uint32_t row,
                        uint64_t start_ns, uint64_t end_ns, const char* args)
 {
-    trace_say_lane(trace, commands);
+    trace_name_row(trace, row);
     uint64_t start = start_ns > trace->begun_ns ? start_ns - trace->begun_ns : 0;
     uint64_t end = end_ns > trace->begun_ns ? end_ns - trace->begun_ns : 0;
     for (uint32_t attempt = 0; attempt < 2 && !trace->ended; attempt++) {
@@ -142,36 +147,36 @@ static void trace_span(orri_trace* trace, const char* name, const char* category
         trace_quote(&text, name);
         orri_text_add(&text, ", \"cat\": ");
         trace_quote(&text, category);
-        orri_text_add(&text, ", \"ph\": \"X\", \"pid\": 1, \"tid\": %u", commands);
+        orri_text_add(&text, ", \"ph\": \"X\", \"pid\": 1, \"tid\": %u", row);
         trace_time(&text, "ts", start);
         trace_time(&text, "dur", end > start ? end - start : 0);
         if (args != NULL) {
             orri_text_add(&text, ", \"args\": {%s}", args);
         }
         orri_text_add(&text, "}");
-        if (trace_keep(trace, &text)) {
-            return; // What is larger than the buffer is left out.
+        if (trace_accept(trace, &text)) {
+            return; // An event larger than the buffer is left out.
         }
     }
 }
 
-// Workers tell of what they did at the same time.
-void orri_trace_name(orri_trace* trace, uint32_t commands, const char* name)
+// Locked: workers write at the same time.
+void orri_trace_name(orri_trace* trace, uint32_t row, const char* name)
 {
     orri_mutex_lock(trace->env->platform, &trace->busy);
-    trace_say_name(trace, "thread_name", commands, name);
+    trace_write_name(trace, "thread_name", row, name);
     orri_mutex_unlock(trace->env->platform, &trace->busy);
 }
 
-void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t commands,
+void orri_trace_span(orri_trace* trace, const char* name, const char* category, uint32_t row,
                      uint64_t start_ns, uint64_t end_ns, const char* args)
 {
     orri_mutex_lock(trace->env->platform, &trace->busy);
-    trace_span(trace, name, category, commands, start_ns, end_ns, args);
+    trace_span(trace, name, category, row, start_ns, end_ns, args);
     orri_mutex_unlock(trace->env->platform, &trace->busy);
 }
 
-// ---- beginning and end ----------------------------------------------------------------------------------------------
+// ---- begin and end ------------------------------------------------------------------------------
 
 static void trace_free(orr_world* world, orri_trace* trace)
 {
@@ -207,13 +212,13 @@ orri_trace* orri_trace_open(orr_world* world, const char* path)
     if (error != 0) {
         trace_free(world, trace);
         (void)orri_refuse(&world->env, ORR_ERR_IO, ORR_LOG_ID_TRACE_REFUSED,
-                          "the trace %s cannot be written: %s; see that its folder exists and may "
-                          "be written to (orr_trace_set(), ORR_TRACE)",
+                          "the trace %s cannot be written: %s; check that its folder exists and is "
+                          "writable (orr_trace_set(), ORR_TRACE)",
                           path, strerror(error));
         return NULL;
     }
     trace->begun_ns = platform->clock_ns(platform->user);
-    trace_say_name(trace, "process_name", 0, "Orrery");
+    trace_write_name(trace, "process_name", 0, "Orrery");
     return trace;
 }
 
@@ -239,7 +244,7 @@ void orri_trace_close(orr_world* world, orri_trace* trace)
 
 const char* orri_trace_env(orr_world* world, char* out, size_t out_size)
 {
-    static _Atomic uint32_t worlds; // Of the process, that asked.
+    static _Atomic uint32_t worlds; // Worlds of this process that asked.
     const char* path = getenv("ORR_TRACE");
     if (path == NULL || path[0] == '\0') {
         return NULL;
@@ -251,9 +256,10 @@ const char* orri_trace_env(orr_world* world, char* out, size_t out_size)
         orri_text_add(&text, ".%u", number);
     }
     if (text.length >= out_size) {
-        (void)orri_refuse(&world->env, ORR_ERR_IO, ORR_LOG_ID_TRACE_REFUSED,
-                          "the path in ORR_TRACE has %zu bytes, %zu are allowed; there is no trace",
-                          text.length, out_size - 1);
+        (void)orri_refuse(
+            &world->env, ORR_ERR_IO, ORR_LOG_ID_TRACE_REFUSED,
+            "the path in ORR_TRACE has %zu bytes; at most %zu are allowed; there is no trace",
+            text.length, out_size - 1);
         return NULL;
     }
     return out;
@@ -278,11 +284,11 @@ orr_result orr_trace_set(orr_world* world, const char* path)
     if (schedule == NULL) {
         return orri_env_result(&world->env);
     }
-    // The old one ends first: the new one may be the same file.
+    // The old trace ends first: the new one may be the same file.
     orri_trace_close(world, schedule->trace);
     schedule->trace = path != NULL ? orri_trace_open(world, path) : NULL;
     return path == NULL || schedule->trace != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 
-#undef TRACE_LANES_MAX
+#undef TRACE_ROWS_MAX
 #undef TRACE_BUFFER_SIZE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The police that sees everything: what a system may not write is copied before it runs and compared afterwards. So writes
-// through pointers to read, or kept from somewhere else, are found, named and undone. For debugging: it copies the world.
+// Full access checks (ORR_ACCESS_CHECK_FULL): what a system may not write is copied before it runs
+// and compared afterwards. So writes through read pointers, or through pointers kept from
+// elsewhere, are found, reported and undone. For debugging: it copies the world.
 #include "schedule/schedule.h"
 
 // Bytes that must be the same afterwards.
@@ -10,21 +11,21 @@ typedef struct audit_piece {
     size_t size;
     uint32_t row_size;
     const orri_chunk* chunk;  // Of a column,
-    const orri_pool* pool;    // of a slot of a pool (`slot`),
-    const orri_system* owner; // or of what a system keeps.
+    const orri_pool* pool;    // of slot `slot` of a pool,
+    const orri_system* owner; // or of a system's state or exports.
     uint32_t slot;
     const orri_type* type;
     uint32_t column; // Of a column.
-    bool writable;   // It may be written, if it is asked for.
+    bool writable;   // It may be written, if the system asks for it in this run.
 } audit_piece;
 
 struct orri_audit_watch {
     audit_piece* pieces;
     uint32_t count, capacity;
-    uint64_t epoch; // That began with it.
+    uint64_t epoch; // The epoch that began with the copies.
 };
 
-// ---- before ---------------------------------------------------------------------------------------------------------
+// ---- copying ------------------------------------------------------------------------------------
 
 static bool audit_add(orr_world* world, orri_audit_watch* watch, audit_piece piece)
 {
@@ -44,7 +45,8 @@ static bool audit_add(orr_world* world, orri_audit_watch* watch, audit_piece pie
     return true;
 }
 
-// True when the system may write the column of a type in a cluster.
+// True when the system may write the column of a type in a cluster (`selected`: its query matches
+// the cluster).
 static bool audit_may_write(const orr_world* world, const orri_system* system, bool selected,
                             const orri_type* type)
 {
@@ -116,21 +118,21 @@ static bool audit_copy_pool(orr_world* world, const orri_system* system, orri_au
     return true;
 }
 
-static bool audit_copy_keeps(orr_world* world, const orri_system* system, orri_audit_watch* watch)
+static bool audit_copy_states(orr_world* world, const orri_system* system, orri_audit_watch* watch)
 {
     bool copied = true;
     for (const orri_system* other = world->schedule->first; copied && other != NULL;
          other = other->next) {
-        const orri_system_state* keeps[2] = {&other->state, &other->exports};
-        // Its own: a parallel system's state is looked after in every tick (state.c).
+        const orri_system_state* states[2] = {&other->state, &other->exports};
+        // Not its own: the state of a parallel system is checked in every tick (state.c).
         for (uint32_t i = 0; copied && other != system && i < 2; i++) {
-            if (keeps[i]->data != NULL) {
+            if (states[i]->data != NULL) {
                 copied = audit_add(world, watch,
-                                   (audit_piece){.data = keeps[i]->data,
-                                                 .size = keeps[i]->type->info.size,
-                                                 .row_size = keeps[i]->type->info.size,
+                                   (audit_piece){.data = states[i]->data,
+                                                 .size = states[i]->type->info.size,
+                                                 .row_size = states[i]->type->info.size,
                                                  .owner = other,
-                                                 .type = keeps[i]->type});
+                                                 .type = states[i]->type});
             }
         }
     }
@@ -155,7 +157,7 @@ orri_audit_watch* orri_audit_begin(orr_world* world, const orri_system* system)
     }
     orri_world_settle(world);
     watch->epoch = orri_epoch_next(world);
-    bool copied = audit_copy_keeps(world, system, watch);
+    bool copied = audit_copy_states(world, system, watch);
     for (const orri_cluster* cluster = world->clusters.first; copied && cluster != NULL;
          cluster = cluster->next) {
         copied = audit_copy_cluster(world, system, watch, cluster);
@@ -163,16 +165,16 @@ orri_audit_watch* orri_audit_begin(orr_world* world, const orri_system* system)
     for (uint32_t i = 0; copied && i < world->pinned.count; i++) {
         copied = audit_copy_pool(world, system, watch, world->pinned.list[i]);
     }
-    if (!copied) { // Without memory it looks away: the system must run all the same.
+    if (!copied) { // Without memory there is no check: the system must run all the same.
         audit_free(world, watch);
         return NULL;
     }
     return watch;
 }
 
-// ---- after ----------------------------------------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------------------
 
-// Where the first value is that differs; SIZE_MAX: none. Bytes between fields may be anything.
+// Offset of the first difference; SIZE_MAX: none. Padding may be anything.
 static size_t audit_difference(const audit_piece* piece)
 {
     bool padded = piece->type->info.has_padding;
@@ -189,6 +191,7 @@ static size_t audit_difference(const audit_piece* piece)
     return SIZE_MAX;
 }
 
+// Reports a violation: which system, value and owner.
 static void audit_report(orr_world* world, orri_system* system, const audit_piece* piece, size_t at)
 {
     uint32_t row = (uint32_t)(at / piece->row_size);
@@ -196,8 +199,7 @@ static void audit_report(orr_world* world, orri_system* system, const audit_piec
     if (piece->owner != NULL) {
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                           "system '%s' wrote %s of system '%s', which is not its own (undone); "
-                          "others' data is read "
-                          "only",
+                          "data of other systems is read-only",
                           system->desc.name, piece->type->info.name, piece->owner->desc.name);
         return;
     }
@@ -216,8 +218,8 @@ static void audit_report(orr_world* world, orri_system* system, const audit_piec
         system->desc.name, piece->type->info.name, who.text, piece->type->info.name);
 }
 
-// True when the block was asked for to be written while the system ran: it was stamped in the epoch that began with it. (One
-// with `changed` terms has ended that already.)
+// True when the system asked for the block to write it: it was stamped in the epoch that began with
+// the copies. (A system with `changed` terms has ended that epoch already.)
 static bool audit_asked(const orri_audit_watch* watch, const audit_piece* piece)
 {
     return piece->writable && piece->chunk->columns[piece->column].version >= watch->epoch;

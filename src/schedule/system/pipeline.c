@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Pipelines: systems with a clock of their own. A world begins with one, "main". Which types a pipeline writes is claimed when
-// its systems are added, and stays so (type_owner.c).
+// Pipelines: systems with a clock of their own. A world begins with one, "main". Which types a
+// pipeline owns is decided when its systems are added (type_owner.c).
 #include "schedule/record/recording.h"
 
-#define PIPELINE_FIRST   "main"
+#define PIPELINE_FIRST "main"
+// Default step of a continuous pipeline in lockstep: 1/60 s.
 #define PIPELINE_STEP_NS UINT64_C(16666667)
-#define PIPELINE_LONG_NS 1e18 // Of a tick: longer than anybody waits, and two of them can be added.
+// Longest interval: longer than anybody waits, and two of them can be added.
+#define PIPELINE_LONG_NS 1e18
 
-// ---- time -------------------------------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
-// Not counted up by rounded intervals: sixty ticks at 60 a second are a second, and 120 a second is due when 60 a second is.
+// Computed from the count, not by adding rounded intervals: sixty ticks at 60 Hz are exactly a
+// second, and 120 Hz is due when 60 Hz is.
 uint64_t orri_pipeline_due(const orri_pipeline* pipe, uint64_t after)
 {
     uint64_t count = pipe->ran + 1 + after;
@@ -17,10 +20,11 @@ uint64_t orri_pipeline_due(const orri_pipeline* pipe, uint64_t after)
         return pipe->start_ns + count * pipe->interval_ns;
     }
     double ns = (double)count * 1e9 / pipe->rate_hz;
-    return ns < PIPELINE_LONG_NS ? pipe->start_ns + (uint64_t)ns : UINT64_MAX; // Never.
+    return ns < PIPELINE_LONG_NS ? pipe->start_ns + (uint64_t)ns : UINT64_MAX; // Never due.
 }
 
-static void pipeline_pace(orri_pipeline* pipe, const orr_pipeline_desc* desc)
+// Sets rate and interval from the desc.
+static void pipeline_rate_set(orri_pipeline* pipe, const orr_pipeline_desc* desc)
 {
     pipe->rate_hz = desc->rate_hz;
     if (desc->rate_hz > 0) {
@@ -36,7 +40,7 @@ static void pipeline_pace(orri_pipeline* pipe, const orr_pipeline_desc* desc)
 void orri_pipeline_ticked(orri_pipeline* pipe)
 {
     struct orri_schedule* schedule = pipe->world->schedule;
-    // The clock goes by the simulation alone: what it reads must not depend on who looks on.
+    // Only the simulation moves the clock: what it reads must not depend on spectators.
     if (!pipe->spectator && pipe->due_ns > schedule->time_ns) {
         schedule->time_ns = pipe->due_ns;
     }
@@ -44,7 +48,7 @@ void orri_pipeline_ticked(orri_pipeline* pipe)
         schedule->passed_ns = 0;
     }
     if (pipe->rate_hz <= 0) {
-        // A continuous one follows its caller: the next is a step after this one.
+        // A continuous pipeline follows its caller: the next tick is a step after this one.
         pipe->start_ns = pipe->due_ns;
         pipe->ran = 0;
     } else {
@@ -53,33 +57,35 @@ void orri_pipeline_ticked(orri_pipeline* pipe)
     pipe->due_ns = orri_pipeline_due(pipe, 0);
 }
 
-void orri_pipeline_anew(orri_pipeline* pipe)
+void orri_pipeline_clock_restart(orri_pipeline* pipe)
 {
     pipe->start_ns = pipe->world->schedule->time_ns;
     pipe->ran = 0;
     pipe->due_ns = orri_pipeline_due(pipe, 0);
 }
 
-// ---- making ------------------------------------------------------------------------------------------------------------
+// ---- adding -------------------------------------------------------------------------------------
 
+// Checks a desc. Reports.
 static orr_result pipeline_check(orr_world* world, const orr_pipeline_desc* desc)
 {
     const char* wrong = NULL;
     if (desc == NULL || desc->name == NULL || !orri_name_valid(desc->name)) {
         wrong = "it needs a name of letters, digits, '_', '.' and ':'";
     } else if (!(desc->rate_hz >= 0 && desc->rate_hz <= 1e6)) {
-        wrong = "rate_hz is negative, above 1,000,000 or no number";
+        wrong = "rate_hz is negative, above 1,000,000 or not a number";
     } else if (desc->rate_hz > 0 && desc->step_ns != 0) {
-        wrong = "step_ns is for a continuous one; this has a rate_hz";
+        wrong = "step_ns is for continuous pipelines; this one has a rate_hz";
     } else if (desc->rate_hz > 0 && desc->wait != NULL) {
-        wrong = "wait is for a continuous one; this has a rate_hz, which says when it ticks";
+        wrong =
+            "wait is for continuous pipelines; this one has a rate_hz, which says when it ticks";
     } else if (desc->step_ns > UINT64_C(1000000000000)) {
         wrong = "step_ns is above 1,000 seconds";
     } else if (orri_realtime_runs(world) || world->schedule->now != NULL) {
-        wrong = orri_realtime_runs(world) ? "the world runs in real time; add it before"
+        wrong = orri_realtime_runs(world) ? "the world runs in real time; add it before the run"
                                           : "a tick is under way; add it between ticks";
     } else if (world->schedule->pipeline_count >= ORR_PIPELINES_MAX) {
-        wrong = "there are ORR_PIPELINES_MAX of them";
+        wrong = "there are ORR_PIPELINES_MAX pipelines already";
     }
     if (wrong != NULL) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
@@ -87,11 +93,10 @@ static orr_result pipeline_check(orr_world* world, const orr_pipeline_desc* desc
                            desc != NULL && desc->name != NULL ? desc->name : "", wrong);
     }
     if (orri_pipeline_named(world, desc->name) != NULL) {
-        return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
-                           "orr_pipeline_add: there is a pipeline '%s' already%s", desc->name,
-                           strcmp(desc->name, PIPELINE_FIRST) == 0
-                               ? "; every world has it from the beginning"
-                               : "");
+        return orri_refuse(
+            &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
+            "orr_pipeline_add: there is a pipeline '%s' already%s", desc->name,
+            strcmp(desc->name, PIPELINE_FIRST) == 0 ? "; every world has it from the begin" : "");
     }
     return ORR_OK;
 }
@@ -136,7 +141,7 @@ orri_pipeline* orri_pipeline_make(orr_world* world, const orr_pipeline_desc* des
     pipe->wait = desc->wait;
     pipe->wait_user = desc->wait_user;
     pipe->wait_main = desc->wait_main;
-    pipeline_pace(pipe, desc);
+    pipeline_rate_set(pipe, desc);
     pipe->start_ns = schedule->time_ns;
     pipe->due_ns = orri_pipeline_due(pipe, 0);
     pipe->index = schedule->pipeline_count;
@@ -172,7 +177,7 @@ orri_pipeline* orri_pipeline_named(const orr_world* world, const char* name)
     return NULL;
 }
 
-// Where the only one is has no say in what a world is: it counts from the second on. Spectators never do.
+// With one pipeline its clock is not part of the state; with several it is. Spectators never are.
 uint64_t orri_pipelines_digest(const orr_world* world, uint64_t hash)
 {
     const struct orri_schedule* schedule = world->schedule;
@@ -192,7 +197,7 @@ uint64_t orri_pipelines_digest(const orr_world* world, uint64_t hash)
     return hash;
 }
 
-// ---- calls --------------------------------------------------------------------------------------------------------------
+// ---- public calls -------------------------------------------------------------------------------
 
 orr_pipeline orr_pipeline_add(orr_world* world, const orr_pipeline_desc* desc)
 {
@@ -228,8 +233,8 @@ orr_result orr_pipeline_stats_get(orr_world* world, orr_pipeline pipeline, orr_p
     if (orri_between_sync_points(world)) {
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-            "orr_pipeline_stats_get: not while pipelines run; ask at a meeting "
-            "(orr_post_exclusive) or between runs. orr_wait_stats_get() may be asked");
+            "orr_pipeline_stats_get: not allowed while pipelines run; call it at a sync point "
+            "(orr_post_exclusive) or between runs. orr_wait_stats_get() may be called at any time");
     }
     if (pipeline.id == 0 || pipeline.id > schedule->pipeline_count) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What the texts of a desc mean: types, tags, terms. Looked up once, when all names can be known: at the latest when the tick
-// begins. The terms of a list are read by the parser of queries, so that a system says things as a query does.
+// Looks up the names in a system's desc: types, tags, terms, rights. Done once, when all names are
+// known; at the latest when a tick begins. Lists are read by the query parser, so a system's desc
+// has the syntax of queries.
 #include "schedule/schedule.h"
 #include "store/table/required_types.h"
 #include <stdio.h>
 
+// The bit sets of a system, in the order of `bits`.
 enum {
     RESOLVE_CREATES,
     RESOLVE_ADDS,
@@ -21,11 +23,11 @@ enum {
 };
 _Static_assert(RESOLVE_OVERWRITES + 1 == ORRI_BIT_SETS, "a set of bits for each");
 
-// Terms of one text.
+// The terms of one text.
 typedef struct resolve_terms {
     orr_term items[ORR_TERMS_MAX];
     uint32_t count;
-    bool star; // There was a '*'.
+    bool star; // The text has a '*'.
 } resolve_terms;
 
 static uint64_t* resolve_bits(const orri_system* system, uint32_t set)
@@ -52,8 +54,9 @@ bool orri_list_next(const char** at, const char** item, size_t* size)
     return length > 0;
 }
 
-// ---- what is known ------------------------------------------------------------------------------------------------
+// ---- which names are known ----------------------------------------------------------------------
 
+// True for a word of the query syntax.
 static bool resolve_word(const char* word, size_t size)
 {
     static const char* const words[] = {"read", "write", "disabled", "either", "changed"};
@@ -65,8 +68,8 @@ static bool resolve_word(const char* word, size_t size)
     return false;
 }
 
-// The next name in a text, whatever it names; `*at` goes on behind it. False at the end. One that is too long for any name is
-// empty.
+// The next name in a text, whatever it names; `*at` advances. False at the end. A name that is too
+// long becomes empty.
 static bool resolve_name_next(const char** at, char name[ORR_NAME_MAX + 1])
 {
     static const char letters[] =
@@ -80,9 +83,9 @@ static bool resolve_name_next(const char** at, char name[ORR_NAME_MAX + 1])
     return size > 0;
 }
 
-#define RESOLVE_TEXTS 14
+#define RESOLVE_TEXTS 14 // Texts that name types and tags.
 
-// Those that name types and tags; none is NULL.
+// The texts that name types and tags; none is NULL.
 static void resolve_texts(const orr_system_desc* d, const char* out[RESOLVE_TEXTS])
 {
     const char* texts[RESOLVE_TEXTS] = {
@@ -116,8 +119,8 @@ bool orri_system_known(orr_world* world, const orri_system* system)
     return true;
 }
 
-// The library's own types are there as soon as somebody names them. All of them now: sets of bits have room for the types
-// there are when they are made.
+// Registers built-in types that the texts name. All of them now: bit sets have room for the types
+// that exist when they are made.
 static orr_result resolve_builtins(orr_world* world, const orri_system* system)
 {
     const char* texts[RESOLVE_TEXTS];
@@ -134,9 +137,9 @@ static orr_result resolve_builtins(orr_world* world, const orri_system* system)
     return ORR_OK;
 }
 
-// ---- texts to terms -------------------------------------------------------------------------------------------------
+// ---- texts to terms -----------------------------------------------------------------------------
 
-// Reads a text; items that are a single '*' are taken out first where they are allowed.
+// Parses a text; items that are a single '*' are taken out first where they are allowed.
 static orr_result resolve_parse(orr_world* world, const orri_system* system, const char* field,
                                 const char* text, bool star, resolve_terms* out)
 {
@@ -167,7 +170,7 @@ static orr_result resolve_parse(orr_world* world, const orri_system* system, con
     return result;
 }
 
-// A text of types alone. `access`: "write" is allowed.
+// Parses a text of types only. `access`: "write" is allowed. `star`: '*' is allowed.
 static orr_result resolve_types(orr_world* world, const orri_system* system, const char* field,
                                 const char* text, bool access, bool star, resolve_terms* out)
 {
@@ -180,7 +183,7 @@ static orr_result resolve_types(orr_world* world, const orri_system* system, con
                      (access || term->access == ORR_READ);
         if (!plain) {
             return orri_refuse(&world->env, ORR_ERR_PARSE, ORR_LOG_ID_SYSTEM_REFUSED,
-                               "system '%s': .%s is a list of types%s: \"%s\" is more than that",
+                               "system '%s': .%s is a list of types%s: \"%s\" has more than that",
                                system->desc.name, field,
                                access ? ", \"write\" before those it writes" : "", text);
         }
@@ -196,6 +199,7 @@ static void resolve_set(const orr_world* world, const orri_system* system, uint3
     }
 }
 
+// Parses a list of types into a bit set; `*right` points to it if the list is not empty.
 static orr_result resolve_list(orr_world* world, orri_system* system, const char* field,
                                const char* text, uint32_t set, const uint64_t** right)
 {
@@ -208,8 +212,8 @@ static orr_result resolve_list(orr_world* world, orri_system* system, const char
     return result;
 }
 
-// Types that come along when others are added.
-static orr_result resolve_needs(orr_world* world, const orri_system* system, uint32_t set)
+// Adds the types that are required by those in the set.
+static orr_result resolve_required(orr_world* world, const orri_system* system, uint32_t set)
 {
     uint64_t* bits = resolve_bits(system, set);
     for (uint32_t i = 0; i < world->schema.type_count; i++) {
@@ -230,8 +234,9 @@ static orr_result resolve_needs(orr_world* world, const orri_system* system, uin
     return ORR_OK;
 }
 
-// ---- the query ------------------------------------------------------------------------------------------------------
+// ---- the query ----------------------------------------------------------------------------------
 
+// Checks that the query fits the kind of the system.
 static orr_result resolve_check_query(orr_world* world, const orri_system* system,
                                       const resolve_terms* terms)
 {
@@ -241,20 +246,21 @@ static orr_result resolve_check_query(orr_world* world, const orri_system* syste
         const orr_term* term = &terms->items[i];
         any |= term->kind != ORR_WITHOUT && term->type.id != 0;
         if (!direct && term->changed) {
-            return resolve_refuse(world, system,
-                                  "an indirect system hears of changes; it has no 'changed' terms");
+            return resolve_refuse(
+                world, system,
+                "an indirect system is notified of changes; it has no 'changed' terms");
         }
     }
     if (direct && !any && !system->desc.once) {
-        return resolve_refuse(
-            world, system,
-            "a direct system without required and optional types has nothing to work on; name in "
-            ".query what it reads or writes");
+        return resolve_refuse(world, system,
+                              "a direct system without required or optional types has no rows; "
+                              "name in .query what it reads or writes");
     }
     return ORR_OK;
 }
 
-// Types with indexed fields are not written in place, but changes of them can be sent: "write" means that alone.
+// Types with indexed fields are not written in place, but changes of them can be sent: "write"
+// means that.
 static void resolve_by_value(const orr_world* world, orri_system* system, resolve_terms* terms)
 {
     system->sent_count = 0;
@@ -268,7 +274,8 @@ static void resolve_by_value(const orr_world* world, orri_system* system, resolv
     }
 }
 
-// What a system with state outside of the world does to the world is an input of it.
+// What a system with state outside the world does to the world is an input, and must be declared
+// .impure.
 static orr_result resolve_pure(orr_world* world, const orri_system* system,
                                const resolve_terms* terms)
 {
@@ -277,9 +284,8 @@ static orr_result resolve_pure(orr_world* world, const orri_system* system,
         if (terms->items[i].access == ORR_WRITE) {
             return resolve_refuse(
                 world, system,
-                "it has state outside of the world (.user) and changes the world "
-                "(\"write\"); keep the state in .state, say .impure, or give what "
-                "never changes as .settings");
+                "it has state outside the world (.user) and changes the world (\"write\"); keep "
+                "the state in .state, declare it .impure, or pass constant data as .settings");
         }
     }
     return ORR_OK;
@@ -322,8 +328,8 @@ static orr_result resolve_query(orr_world* world, orri_system* system)
     return system->query != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 
-// What it may send changes of: what it says so of, and types that are changed in no other way. An indirect system has no other
-// way at all, so that its write terms say it.
+// The types whose changes it may send: its .changes, and types that can be changed in no other way.
+// An indirect system has no other way at all, so its write terms count.
 static orr_result resolve_changes(orr_world* world, orri_system* system)
 {
     bool indirect = system->desc.kind == ORR_INDIRECT;
@@ -342,6 +348,7 @@ static orr_result resolve_changes(orr_world* world, orri_system* system)
                         &system->rights.changes);
 }
 
+// True when its query writes the type.
 static bool resolve_writes(const orri_system* system, orr_type type)
 {
     for (uint32_t f = 0; f < system->query->field_count; f++) {
@@ -352,7 +359,7 @@ static bool resolve_writes(const orri_system* system, orr_type type)
     return false;
 }
 
-// The types of `any`: bits to read and to write.
+// The types of .by_id: bits to read and to write.
 static orr_result resolve_any_types(orr_world* world, orri_system* system,
                                     const resolve_terms* terms)
 {
@@ -364,13 +371,13 @@ static orr_result resolve_any_types(orr_world* world, orri_system* system,
         bool own = resolve_writes(system, terms->items[i].type);
         if (system->desc.parallel && (writes || own)) {
             return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
-                               "system '%s': a parallel system may not reach %s of any entity and "
-                               "write it: another worker could be at the same value",
+                               "system '%s': a parallel system may not write %s and reach it by "
+                               "id: another worker could access the same value",
                                system->desc.name, orri_type_label(world, terms->items[i].type));
         }
         if (writes) {
             system->guard.by_id_write = resolve_bits(system, RESOLVE_ANY_WRITE);
-            // Types that are changed by sending alone: "write" means that.
+            // Types that are changed by sending only: "write" means that.
             const orri_type* type = orri_type_at(&world->schema, terms->items[i].type);
             if (system->desc.kind == ORR_INDIRECT || orri_type_written_by_set(type)) {
                 orri_bit_set(resolve_bits(system, RESOLVE_CHANGES), index, true);
@@ -381,10 +388,10 @@ static orr_result resolve_any_types(orr_world* world, orri_system* system,
     return ORR_OK;
 }
 
-// A section has bytes, which it may make what it likes.
+// Why atomic sections are not possible on a type; NULL: they are. A section writes any bytes.
 static const char* resolve_no_section(const orri_type* type)
 {
-    return strncmp(type->info.name, "orr_", 4) == 0 ? "is the library's own; send a change"
+    return strncmp(type->info.name, "orr_", 4) == 0 ? "is a built-in type; send a change"
            : !type->plain
                ? "has owned strings, arrays, hooks or indexed fields, which a section could "
                  "break; transact on its number fields, or send a change"
@@ -407,12 +414,11 @@ static orr_result resolve_atomics(orr_world* world, orri_system* system)
                                why);
         }
         if (system->desc.parallel && orri_touches(world, system, index, NULL) != ORRI_TOUCH_NONE) {
-            return orri_refuse(
-                &world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
-                "system '%s': a parallel system may not have atomic sections on %s "
-                "and read or write it by .query or .by_id: another worker could be at "
-                "the same value; read it in the section",
-                system->desc.name, type->info.name);
+            return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                               "system '%s': a parallel system may not have atomic sections on %s "
+                               "and read or write it by .query or .by_id: another worker could "
+                               "access the same value; read it in the section",
+                               system->desc.name, type->info.name);
         }
     }
     if (result == ORR_OK && terms.count > 0) {
@@ -422,7 +428,8 @@ static orr_result resolve_atomics(orr_world* world, orri_system* system)
     return result;
 }
 
-// Blocks of it can be replaced only if all there is to a value is its bytes.
+// Why .overwrites is not possible; NULL: it is. Blocks can be replaced only if a value is nothing
+// but its bytes.
 static const char* resolve_no_overwrite(const orr_world* world, const orri_system* system,
                                         orr_type handle)
 {
@@ -433,14 +440,12 @@ static const char* resolve_no_overwrite(const orr_world* world, const orri_syste
            : type->info.multiplicity != ORR_UNIQUE
                ? "is multiple: rows differ in how many they have"
            : !type->plain
-               ? "has owned strings, arrays, hooks or indexed fields, which end with the "
-                 "value that was there"
+               ? "has owned strings, arrays, hooks or indexed fields, which end with the old value"
            : !resolve_writes(system, handle)
                ? "is not among its write terms; say \"write\" in .query"
-           : any
-               ? "is also reached by .by_id or .atomics, which looks at what is there; do without "
-                 "one of them"
-               : NULL;
+           : any ? "is also named in .by_id or .atomics, which reads the old value; remove one of "
+                   "them"
+                 : NULL;
 }
 
 static orr_result resolve_overwrites(orr_world* world, orri_system* system)
@@ -463,7 +468,7 @@ static orr_result resolve_overwrites(orr_world* world, orri_system* system)
     return result;
 }
 
-// Types and tags: what queries of its own may ask for.
+// The types and tags of .by_id, which its own queries may name.
 static orr_result resolve_any(orr_world* world, orri_system* system)
 {
     resolve_terms all, types = {0};
@@ -499,7 +504,7 @@ static orr_result resolve_any(orr_world* world, orri_system* system)
     return result == ORR_OK ? resolve_any_types(world, system, &types) : result;
 }
 
-// ---- what it sends ------------------------------------------------------------------------------------------------------
+// ---- what it may send ---------------------------------------------------------------------------
 
 static orr_result resolve_destroys(orr_world* world, orri_system* system)
 {
@@ -591,10 +596,10 @@ static orr_result resolve_sends(orr_world* world, orri_system* system)
                               &rights->transacts);
     }
     if (result == ORR_OK) {
-        result = resolve_needs(world, system, RESOLVE_CREATES);
+        result = resolve_required(world, system, RESOLVE_CREATES);
     }
     if (result == ORR_OK) {
-        result = resolve_needs(world, system, RESOLVE_ADDS);
+        result = resolve_required(world, system, RESOLVE_ADDS);
     }
     if (result == ORR_OK) {
         result = resolve_switches(world, system);
@@ -612,8 +617,9 @@ static orr_result resolve_sends(orr_world* world, orri_system* system)
     return result;
 }
 
-// ---- events, state, messages ----------------------------------------------------------------------------------------------
+// ---- events, state, messages --------------------------------------------------------------------
 
+// Event types that it sends and receives; makes its event cursors.
 static orr_result resolve_events(orr_world* world, orri_system* system)
 {
     resolve_terms terms;
@@ -650,8 +656,9 @@ static orr_result resolve_events(orr_world* world, orri_system* system)
     return system->inbox != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 
-static orr_result resolve_keep(orr_world* world, orri_system* system, const orr_type_desc* desc,
-                               const char* field, orri_system_state* out)
+// Makes a state or export value.
+static orr_result resolve_state(orr_world* world, orri_system* system, const orr_type_desc* desc,
+                                const char* field, orri_system_state* out)
 {
     if (desc == NULL) {
         return ORR_OK;
@@ -664,13 +671,13 @@ static orr_result resolve_keep(orr_world* world, orri_system* system, const orr_
     if (!found->plain) {
         return orri_refuse(&world->env, ORR_ERR_UNSUPPORTED, ORR_LOG_ID_SYSTEM_REFUSED,
                            "system '%s': .%s is %s, which has owned strings, arrays, hooks or "
-                           "indexed fields; what a "
-                           "system keeps is plain data",
+                           "indexed fields; state and exports must be plain data",
                            system->desc.name, field, found->info.name);
     }
     return orri_system_state_make(world, out, found) ? ORR_OK : ORR_ERR_MEMORY;
 }
 
+// Makes the message reader of an indirect system.
 static orr_result resolve_reader(orr_world* world, orri_system* system)
 {
     if (system->desc.kind != ORR_INDIRECT) {
@@ -689,27 +696,27 @@ static orr_result resolve_reader(orr_world* world, orri_system* system)
     return system->reads ? ORR_OK : orri_env_result(&world->env);
 }
 
-// ---- all of it ------------------------------------------------------------------------------------------------------------
+// ---- all of a desc ------------------------------------------------------------------------------
 
 static orr_result resolve_all(orr_world* world, orri_system* system)
 {
     orr_result result = resolve_builtins(world, system);
-    // Types of states come first: bits are as many as there are types.
+    // Types of states come first: bit sets are as large as there are types.
     if (result == ORR_OK) {
-        result = resolve_keep(world, system, system->desc.state, "state", &system->state);
+        result = resolve_state(world, system, system->desc.state, "state", &system->state);
     }
-    system->holds = system->desc.parallel && system->state.data != NULL;
-    if (result == ORR_OK && system->holds) {
+    system->guards_state = system->desc.parallel && system->state.data != NULL;
+    if (result == ORR_OK && system->guards_state) {
         bool made = orri_system_state_make(world, &system->state_before, system->state.type);
         result = made ? ORR_OK : ORR_ERR_MEMORY;
     }
     if (result == ORR_OK) {
-        result = resolve_keep(world, system, system->desc.exports, "exports", &system->exports);
+        result = resolve_state(world, system, system->desc.exports, "exports", &system->exports);
     }
     if (result == ORR_OK) {
         result = resolve_query(world, system);
     }
-    // While systems run no type can come.
+    // While systems run no type can be registered.
     if (result == ORR_OK && system->desc.renames &&
         orr_type_of(world, &orr_desc_orr_name).id == 0) {
         result = orri_env_result(&world->env);
@@ -769,7 +776,8 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
     system->guard = (orri_access){0};
 }
 
-// Counts of owned strings and arrays are the world's, and are kept in order; hooks are somebody's code.
+// True when a type in the set has owned strings or arrays, whose counts are the world's and are
+// changed in order, or hooks, which are the program's code.
 static bool resolve_owns(const orr_world* world, const orri_system* system, const uint64_t* bits)
 {
     for (uint32_t i = 0; bits != NULL && i < world->schema.type_count; i++) {
@@ -781,6 +789,7 @@ static bool resolve_owns(const orr_world* world, const orri_system* system, cons
     return false;
 }
 
+// True when the system may change such values: it is never split over workers.
 static bool resolve_counts(const orr_world* world, const orri_system* system)
 {
     const orri_rights* rights = &system->rights;
@@ -795,13 +804,14 @@ static bool resolve_counts(const orr_world* world, const orri_system* system)
     return owns;
 }
 
+// Why the system must be the only one of its group; NULL: it need not be.
 static const char* resolve_alone(const orri_system* system)
 {
-    return system->whole ? "runs alone: it changes values with strings, arrays or hooks"
-           : system->query->has_changed ? "runs alone: it asks what changed since it last ran"
-           : system->desc.kind == ORR_DIRECT && system->kept
-               ? "runs alone: its rows come in an order that is kept, or are pinned"
-           : system->desc.alone ? "runs alone: it says so"
+    return system->unsplit ? "runs alone: it changes values with strings, arrays or hooks"
+           : system->query->has_changed ? "runs alone: it has 'changed' terms"
+           : system->desc.kind == ORR_DIRECT && system->ordered
+               ? "runs alone: its rows are ordered or pinned"
+           : system->desc.alone ? "runs alone: it declares .alone"
                                 : NULL;
 }
 
@@ -825,9 +835,9 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->guard.indirect = system->desc.kind == ORR_INDIRECT;
     system->guard.spectator = system->rights.aside = system->pipe->spectator;
     system->guard.parallel = system->desc.parallel;
-    system->everywhere = system->guard.by_id_write != NULL;
+    system->writes_by_id = system->guard.by_id_write != NULL;
     system->by_id = system->guard.by_id_read != NULL;
-    system->kept = system->query->order != NULL || system->query->working != NULL;
+    system->ordered = system->query->order != NULL || system->query->working != NULL;
     system->sends_changes = false;
     for (uint32_t w = 0; w < system->rights.type_words; w++) {
         system->sends_changes |= system->rights.changes[w] != 0;
@@ -835,8 +845,8 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->transacts = system->rights.transacts != NULL;
     system->may_send = system->structural || system->rights.sends != NULL ||
                        system->sends_changes || system->transacts;
-    system->whole = resolve_counts(world, system);
-    system->guard.owns = system->whole;
+    system->unsplit = resolve_counts(world, system);
+    system->guard.owns = system->unsplit;
     system->guard.own_rows = system->desc.own_rows;
     system->alone = resolve_alone(system);
     system->guard.alone = system->alone != NULL && !system->desc.parallel;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Spectators: pipelines that look on. Between them and the simulation there is a wall with one way through it: spectators read everything
-// and change only what is transient; the simulation does not know that either is there. So it comes to the same with spectators at
-// any rate, and with none. Looked at when the names of a system are known, by declarations alone.
+// Spectators: pipelines that only look on. Spectators read everything and change only transient
+// types and entities; the simulation knows of neither. So its results are the same with spectators
+// at any rate, and with none. Checked when the names of a system are known, by declarations alone.
 #include "schedule/schedule.h"
 
-// What a system declares of types.
+// A list of types in a desc.
 typedef struct spectator_list {
-    const char* field; // Of the desc.
+    const char* field; // Its name in the desc.
     const uint64_t* bits;
 } spectator_list;
 
@@ -25,7 +25,7 @@ static void spectator_lists(const orri_system* system, spectator_list out[SPECTA
     memcpy(out, lists, sizeof lists);
 }
 
-// ---- the simulation ------------------------------------------------------------------------------------------------------
+// ---- systems of the simulation ------------------------------------------------------------------
 
 ORRI_COLD static orr_result spectator_refuse_transient(orr_world* world, const orri_system* system,
                                                        const char* field, orr_type type)
@@ -75,21 +75,20 @@ static orr_result spectator_check_simulation(orr_world* world, const orri_system
     return ORR_OK;
 }
 
-// ---- spectators -----------------------------------------------------------------------------------------------------------
+// ---- systems of spectators ----------------------------------------------------------------------
 
 ORRI_COLD static orr_result spectator_refuse_change(orr_world* world, const orri_system* system,
                                                     const char* field, const char* what)
 {
     return orri_refuse(
         &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
-        "system '%s' of the spectator pipeline '%s': .%s %s, which is part of the simulation; an "
+        "system '%s' of the spectator pipeline '%s': .%s %s, which is part of the simulation; a "
         "spectator changes only transient types and transient entities. Declare the type "
-        ".transient, or put "
-        "the system into a pipeline without .spectator",
+        ".transient, or put the system into a pipeline without .spectator",
         system->desc.name, system->pipe->name, field, what);
 }
 
-// What it says of types.
+// Checks its lists of types, and the write terms of its query.
 static orr_result spectator_check_types(orr_world* world, const orri_system* system)
 {
     spectator_list lists[SPECTATOR_LISTS];
@@ -97,7 +96,8 @@ static orr_result spectator_check_types(orr_world* world, const orri_system* sys
     for (uint32_t i = 0; i < world->schema.type_count; i++) {
         const orr_type_info* info = &world->schema.types[i]->info;
         const char* field = NULL;
-        for (uint32_t n = 0; n + 1 < SPECTATOR_LISTS && !info->transient; n++) { // It may read all.
+        // The last list is what it may read: everything.
+        for (uint32_t n = 0; n + 1 < SPECTATOR_LISTS && !info->transient; n++) {
             field = orri_right(lists[n].bits, &system->rights, i) ? lists[n].field : field;
         }
         for (uint32_t f = 0; f < system->query->field_count && !info->transient; f++) {
@@ -125,23 +125,23 @@ static orr_result spectator_check_spectator(orr_world* world, const orri_system*
         return spectator_refuse_change(world, system, "renames", "changes names");
     }
     if (rights->may_switch_entities) {
-        return spectator_refuse_change(world, system, "switches", "switches entities (\"*\")");
+        return spectator_refuse_change(world, system, "switches",
+                                       "enables or disables entities (\"*\")");
     }
     orr_type told = system->desc.kind == ORR_INDIRECT ? spectator_asks(world, system->query)
                                                       : (orr_type){0};
     if (told.id != 0) {
-        return orri_refuse(
-            &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
-            "system '%s' asks to be told of %s, a transient type, of which nobody is "
-            "told; let a direct system look at it",
-            system->desc.name, orri_type_label(world, told));
+        return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
+                           "system '%s' asks for messages about %s, a transient type, of which no "
+                           "reader is notified; let a direct system read it",
+                           system->desc.name, orri_type_label(world, told));
     }
     return spectator_check_types(world, system);
 }
 
-// ---- between them ----------------------------------------------------------------------------------------------------------
+// ---- between the two ----------------------------------------------------------------------------
 
-// Events that a spectator sends are for spectators.
+// Events of a spectator are received by spectators only.
 static orr_result spectator_check_events(orr_world* world, const orri_system* system)
 {
     for (const orri_system* other = world->schedule->first; other != NULL; other = other->next) {
@@ -156,9 +156,8 @@ static orr_result spectator_check_events(orr_world* world, const orri_system* sy
                 return orri_refuse(
                     &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
                     "system '%s' of the spectator pipeline '%s' sends events %s, which system '%s' "
-                    "of "
-                    "pipeline '%s' receives; what a spectator sends is for spectators. What the "
-                    "user does comes to the simulation by calls between ticks",
+                    "of pipeline '%s' receives; events of a spectator are for spectators only. "
+                    "Pass input of the user to the simulation with orr_post() or between ticks",
                     sender->desc.name, sender->pipe->name, world->schema.types[i]->info.name,
                     receiver->desc.name, receiver->pipe->name);
             }
@@ -180,11 +179,11 @@ orr_result orri_spectator_import(orr_world* world, const orri_system* system,
     if (system->pipe->spectator || !from->pipe->spectator) {
         return ORR_OK;
     }
-    return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_PLAN_REFUSED,
-                       "system '%s' of pipeline '%s' imports from '%s' of the spectator pipeline "
-                       "'%s', which is hidden from the simulation; put the one that exports into "
-                       "a pipeline without .spectator",
-                       system->desc.name, system->pipe->name, from->desc.name, from->pipe->name);
+    return orri_refuse(
+        &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_PLAN_REFUSED,
+        "system '%s' of pipeline '%s' imports from '%s' of the spectator pipeline '%s', which is "
+        "hidden from the simulation; put the exporting system into a pipeline without .spectator",
+        system->desc.name, system->pipe->name, from->desc.name, from->pipe->name);
 }
 
 bool orri_spectator_refuses(orr_world* world, orri_system* by, const char* what,
@@ -195,12 +194,11 @@ bool orri_spectator_refuses(orr_world* world, orri_system* by, const char* what,
         return false;
     }
     by->rights.counts.violations++;
-    (void)orri_refuse(
-        &world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
-        "system '%s' of the spectator pipeline '%s' %s %s%s%s; a spectator does not touch "
-        "the simulation: do that by a call between ticks",
-        by->desc.name, by->pipe->name, what, target != NULL ? "'" : "the world",
-        target != NULL ? target->desc.name : "", target != NULL ? "'" : "");
+    (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
+                      "system '%s' of the spectator pipeline '%s' %s %s%s%s; a spectator may not "
+                      "affect the simulation: do it with orr_post(), or between ticks",
+                      by->desc.name, by->pipe->name, what, target != NULL ? "'" : "the world",
+                      target != NULL ? target->desc.name : "", target != NULL ? "'" : "");
     return true;
 }
 

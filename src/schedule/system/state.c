@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What systems keep: their state and what they export. Values of schema types, part of the world's state. And what the
-// function of a system can ask about itself.
+// State, exports and imports of systems: values of schema types that are part of the world's state.
+// And what a running system can ask about itself.
 #include "schedule/schedule.h"
 
-bool orri_system_state_make(orr_world* world, orri_system_state* keep, const orri_type* type)
+bool orri_system_state_make(orr_world* world, orri_system_state* state, const orri_type* type)
 {
     size_t size = type->info.size;
     uint8_t* data = orri_alloc_zero(&world->env, ORR_MEMORY_SYSTEM, size, ORRI_BLOCK_ALIGN);
@@ -12,17 +12,17 @@ bool orri_system_state_make(orr_world* world, orri_system_state* keep, const orr
         return false;
     }
     orr_value_default(&type->info, data);
-    *keep = (orri_system_state){type, data};
+    *state = (orri_system_state){type, data};
     return true;
 }
 
-void orri_system_state_free(orr_world* world, orri_system_state* keep)
+void orri_system_state_free(orr_world* world, orri_system_state* state)
 {
-    if (keep->data != NULL) {
-        orri_free(&world->env, ORR_MEMORY_SYSTEM, keep->data, keep->type->info.size,
+    if (state->data != NULL) {
+        orri_free(&world->env, ORR_MEMORY_SYSTEM, state->data, state->type->info.size,
                   ORRI_BLOCK_ALIGN);
     }
-    *keep = (orri_system_state){0};
+    *state = (orri_system_state){0};
 }
 
 void orri_system_state_hold(orri_system* system)
@@ -30,7 +30,7 @@ void orri_system_state_hold(orri_system* system)
     memcpy(system->state_before.data, system->state.data, system->state.type->info.size);
 }
 
-// Workers write it in any order, and over each other: what came of it must not last.
+// Workers would write the state in any order, over each other: a write must not last.
 void orri_system_state_check(orr_world* world, orri_system* system)
 {
     size_t size = system->state.type->info.size;
@@ -46,7 +46,7 @@ void orri_system_state_check(orr_world* world, orri_system* system)
         system->desc.name, system->state.type->info.name);
 }
 
-// ---- inside a system ---------------------------------------------------------------------------------------------
+// ---- calls of a running system ------------------------------------------------------------------
 
 orri_system* orri_run_self(const orr_run* run, const char* call)
 {
@@ -97,9 +97,10 @@ ORRI_COLD static void state_refuse(orri_system* system, orr_world* world, const 
                       "%s: system '%s' asks for %s, %s", call, system->desc.name, type, what);
 }
 
-static bool state_is(const orri_system_state* keep, const orr_type_desc* desc)
+// True when the value has the type of `desc`.
+static bool state_is(const orri_system_state* state, const orr_type_desc* desc)
 {
-    return keep->data != NULL && strcmp(keep->type->info.name, desc->name) == 0;
+    return state->data != NULL && strcmp(state->type->info.name, desc->name) == 0;
 }
 
 void* orr_run_state(orr_run* run, const orr_type_desc* desc)
@@ -153,7 +154,7 @@ const void* orr_run_import(orr_run* run, const char* name, const orr_type_desc* 
     return NULL;
 }
 
-// ---- from outside --------------------------------------------------------------------------------------------------
+// ---- calls from outside -------------------------------------------------------------------------
 
 const void* orr_system_state(const orr_world* world, orr_system handle)
 {
@@ -180,10 +181,10 @@ const void* orr_system_exports(const orr_world* world, orr_system handle)
 void orri_exports_release(orr_world* world, orri_system* system)
 {
     orri_env* env = &world->env;
-    if (system->exports_shown != NULL) {
-        orri_free(env, ORR_MEMORY_SYSTEM, system->exports_shown, system->exports.type->info.size,
-                  ORRI_BLOCK_ALIGN);
-        system->exports_shown = NULL;
+    if (system->exports_published != NULL) {
+        orri_free(env, ORR_MEMORY_SYSTEM, system->exports_published,
+                  system->exports.type->info.size, ORRI_BLOCK_ALIGN);
+        system->exports_published = NULL;
     }
     for (uint32_t i = 0; system->imports_seen != NULL && i < system->import_count; i++) {
         if (system->imports_seen[i] != NULL) {

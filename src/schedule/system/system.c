@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Systems of a world: added, switched and removed, all of it with effect from the next tick on. What their descs mean is
-// found out in resolve.c; when they run, in order.c and plan.c.
+// Systems of a world: added, enabled, disabled and removed, with effect from the next tick on.
+// Their descs are resolved in resolve.c; plan/order.c and plan/plan.c decide when they run.
 #include "schedule/record/recording.h"
 
-#define SYSTEM_ORDERED_MAX \
-    256u // Systems up to which a circle is found when the last of it is added.
+// Up to so many systems, a cycle is found when a system is added; later, when a tick begins.
+#define SYSTEM_ORDERED_MAX 256u
 
-// ---- the world's part --------------------------------------------------------------------------------------------
+// ---- the schedule of a world --------------------------------------------------------------------
 
+// The world ends: calls stop and destroy of all systems, and frees them.
 static void system_end_all(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
-    // The last comes first: it may lean on those before.
+    // Last registered first: a system may depend on those before it.
     for (orri_system* system = schedule->last; system != NULL; system = system->prev) {
-        orri_system_hand_in(world,
-                            system); // Of a tick that is open: callbacks have lanes of their own.
+        // Of a half-done tick: callbacks have buffers of their own.
+        orri_system_hand_in(world, system);
         if (system->started) {
             orri_system_call_back(world, system, ORRI_LIFE_STOP);
         }
@@ -33,7 +34,7 @@ static void system_gone(orr_world* world)
     schedule->now = NULL;
     world->context->busy = NULL;
     world->loops.iterating = 0;
-    orri_lockstep_log_gone(world); // What ends now is no tick.
+    orri_lockstep_log_free(world); // What ends now is not a tick.
     system_end_all(world);
     orri_parallel_end(world);
     if (schedule->journal != NULL) {
@@ -47,7 +48,7 @@ static void system_gone(orr_world* world)
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->generations, schedule->generation_capacity);
     orri_type_owners_free(world);
     orri_pipelines_free(world);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->told, schedule->told_words);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->notified, schedule->notified_words);
     if (schedule->lock_text != NULL) {
         ORRI_FREE(env, ORR_MEMORY_SYSTEM, char, schedule->lock_text, schedule->lock_text_size);
     }
@@ -55,6 +56,7 @@ static void system_gone(orr_world* world)
     world->schedule = NULL;
 }
 
+// True when the desc declares anything to send.
 static bool system_sends(const orr_system_desc* desc)
 {
     return desc->creates != NULL || desc->destroys != NULL || desc->adds != NULL ||
@@ -82,13 +84,14 @@ static uint64_t system_digest(orr_world* world, uint64_t hash)
         hash = orri_hash_word(hash, (uint64_t)system->removed << 3 |
                                         (uint64_t)system->started << 2 |
                                         (uint64_t)system->wanted << 1 | system->created);
-        const orri_system_state* keeps[2] = {&system->state, &system->exports};
+        const orri_system_state* states[2] = {&system->state, &system->exports};
         for (uint32_t i = 0; i < 2; i++) {
-            if (keeps[i]->data != NULL) {
-                hash = orri_rows_hash(keeps[i]->type, keeps[i]->data, 1, hash);
+            if (states[i]->data != NULL) {
+                hash = orri_rows_hash(states[i]->type, states[i]->data, 1, hash);
             }
         }
-        // Who keeps its own book is no part of the state; nor is what waits for it.
+        // A system with a `user` outside the world is not part of the state; nor is what waits for
+        // it.
         if (system->rights.reader != NULL && system->desc.user == NULL) {
             hash = orri_reader_hash(system->rights.reader, hash);
         }
@@ -104,7 +107,7 @@ struct orri_schedule* orri_schedule_of(orr_world* world)
         if (messages == NULL) {
             return NULL;
         }
-        // Another thread may ask already whether it runs.
+        // Another thread may ask whether the world runs.
         __atomic_store_n(&world->schedule,
                          ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, struct orri_schedule, 1),
                          __ATOMIC_RELEASE);
@@ -135,7 +138,7 @@ struct orri_schedule* orri_schedule_of(orr_world* world)
     return world->schedule;
 }
 
-// ---- finding -----------------------------------------------------------------------------------------------------
+// ---- finding ------------------------------------------------------------------------------------
 
 orri_system* orri_system_at(const orr_world* world, orr_system handle)
 {
@@ -194,7 +197,7 @@ const char* orr_system_name(const orr_world* world, orr_system handle)
     return system != NULL ? system->desc.name : "";
 }
 
-// ---- adding ------------------------------------------------------------------------------------------------------
+// ---- adding -------------------------------------------------------------------------------------
 
 ORRI_COLD static orr_result system_refuse(orr_world* world, const char* name, const char* what)
 {
@@ -207,7 +210,7 @@ static bool system_blank(const char* text)
     return text == NULL || text[strspn(text, " \t\n")] == '\0';
 }
 
-// Atomic sections: who may have them, and where. Makes what they need.
+// Checks .atomics: kind of the system, setting of the world. Makes what sections need.
 static orr_result system_check_atomics(orr_world* world, const orr_system_desc* desc)
 {
     if (desc->atomics == NULL) {
@@ -215,21 +218,21 @@ static orr_result system_check_atomics(orr_world* world, const orr_system_desc* 
     }
     if (desc->kind != ORR_DIRECT) {
         return system_refuse(world, desc->name,
-                             "an indirect system does not reach the world; .atomics is for direct "
-                             "ones, it may transact (.transacts)");
+                             "an indirect system does not access the world; .atomics is for direct "
+                             "systems, this one may transact (.transacts)");
     }
     if (!world->settings.atomic_sections) {
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
             "orr_system_add: system '%s' has atomic sections (.atomics), whose results may depend "
-            "on how fast threads are, and this world promises that they do not; transact "
-            "(.transacts), or set orr_world_desc.atomic_sections and do without the promise",
+            "on the speed of threads, and this world promises deterministic results; transact "
+            "(.transacts), or set orr_world_desc.atomic_sections to give up the promise",
             desc->name);
     }
     return orri_atomic_sections_begin(world) ? ORR_OK : ORR_ERR_MEMORY;
 }
 
-// What is done by chunks on several workers, and made one value of again.
+// Checks .parallel and .combine.
 static orr_result system_check_parallel(orr_world* world, const orr_system_desc* desc)
 {
     bool direct = desc->kind == ORR_DIRECT;
@@ -239,10 +242,9 @@ static orr_result system_check_parallel(orr_world* world, const orr_system_desc*
             "only a direct system that is called per run of rows can be .parallel");
     }
     if (desc->parallel && desc->exports != NULL && desc->combine == NULL) {
-        return system_refuse(
-            world, desc->name,
-            "a parallel system that exports says how the values of its chunks become "
-            "one: set .combine");
+        return system_refuse(world, desc->name,
+                             "a parallel system with .exports needs a function that combines the "
+                             "values of its chunks: set .combine");
     }
     if (desc->combine != NULL && desc->exports == NULL) {
         return system_refuse(world, desc->name,
@@ -252,12 +254,12 @@ static orr_result system_check_parallel(orr_world* world, const orr_system_desc*
     if (desc->combine != NULL && (desc->once || !direct)) {
         return system_refuse(world, desc->name,
                              "only a direct system that is called per run of rows has values to "
-                             ".combine; one that is called once writes its exports itself");
+                             ".combine; a system that is called once writes its exports itself");
     }
     return ORR_OK;
 }
 
-// What can be said of a desc without looking up names.
+// Checks a desc as far as possible without looking up names. Reports.
 static orr_result system_check(orr_world* world, const orr_system_desc* desc, bool spectator)
 {
     const char* name = desc->name;
@@ -279,41 +281,40 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc, bo
     }
     bool queried = !system_blank(desc->query) || desc->term_count > 0;
     if (direct && !queried && !desc->once) {
-        return system_refuse(
-            world, name,
-            "a direct system needs required or optional terms; set .query to what it works on, "
-            "or .once if it is to be called once per tick, without rows");
+        return system_refuse(world, name,
+                             "a direct system needs required or optional terms; set .query to what "
+                             "it works on, or .once to call it once per tick, without rows");
     }
     if (direct && !desc->once && desc->receives != NULL) {
         return system_refuse(world, name,
-                             "it is called for every run of rows, and would be given the same "
-                             "events each time; one that receives events is called .once");
+                             "it is called for every run of rows, and would receive the same "
+                             "events each time; set .once for a system that receives events");
     }
     if (!direct && desc->by_id != NULL) {
         return system_refuse(
-            world, name, "an indirect system does not reach the world; .by_id is for direct ones");
+            world, name,
+            "an indirect system does not access the world; .by_id is for direct systems");
     }
     orr_result result = system_check_parallel(world, desc);
     if (result != ORR_OK) {
         return result;
     }
-    // What a spectator does is no input of the simulation: it may keep what it likes.
+    // What a spectator does is not an input of the simulation: it may have any state.
     if (desc->user != NULL && system_sends(desc) && !desc->impure && !spectator) {
         return system_refuse(
             world, name,
-            "it has state outside of the world (.user) and sends changes; keep the state "
-            "in .state, say .impure, or give what never changes as .settings");
+            "it has state outside the world (.user) and sends changes; keep the state in .state, "
+            "declare it .impure, or pass constant data as .settings");
     }
     if (desc->overwrites != NULL && (desc->once || !direct)) {
         return system_refuse(world, name,
-                             "only a direct system that is called per run of rows is given rows to "
-                             "overwrite; leave .overwrites out");
+                             "only a direct system that is called per run of rows has rows to "
+                             "overwrite; remove .overwrites");
     }
     if (desc->own_rows && (desc->once || !direct || desc->by_id != NULL || system_sends(desc))) {
-        return system_refuse(
-            world, name,
-            "only a direct system that is called per run of rows, and has no .by_id "
-            "and sends nothing, touches its rows alone; leave .own_rows out");
+        return system_refuse(world, name,
+                             "only a direct system that is called per run of rows, has no .by_id "
+                             "and sends nothing may declare .own_rows; remove .own_rows");
     }
     return system_check_atomics(world, desc);
 }
@@ -363,7 +364,7 @@ void orri_system_free(orr_world* world, orri_system* system)
     orri_system_hand_in(world, system);
     orri_transaction_forget(world, &system->rights);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->command_buffers, system->lane_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->wishes, system->wish_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->requests, system->request_capacity);
     orri_system_unresolve(world, system);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_hot_table*, system->tables, system->table_count);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_system*, system->imports, system->import_count);
@@ -377,7 +378,8 @@ void orri_system_free(orr_world* world, orri_system* system)
     orri_free(env, ORR_MEMORY_SYSTEM, system, sizeof *system, ORRI_BLOCK_ALIGN);
 }
 
-// Who joins a group is switched as the others of it; but not the simulation as who looks on.
+// The enable flag of a group that a new system joins: that of its other systems, but not across the
+// border between simulation and spectators.
 static bool system_group_on(const orr_world* world, const char* group, bool spectator)
 {
     for (const orri_system* other = world->schedule->first; group != NULL && other != NULL;
@@ -436,14 +438,14 @@ static orri_pipeline* system_pipe(orr_world* world, const orr_system_desc* desc)
         words[0] = '\0';
         orri_near_say(&near, &text);
         (void)orri_refuse(&world->env, ORR_ERR_NAME, ORR_LOG_ID_SYSTEM_REFUSED,
-                          "orr_system_add: system '%s': there is no pipeline '%.80s'%s; "
-                          "orr_pipeline_add() comes first",
+                          "orr_system_add: system '%s': there is no pipeline '%.80s'%s; call "
+                          "orr_pipeline_add() first",
                           desc->name, desc->pipeline, words);
     }
     return pipe;
 }
 
-// A slot that is free; the number of slots if there is none.
+// A free slot; the number of slots if there is none.
 static uint32_t system_slot(const struct orri_schedule* schedule)
 {
     uint32_t index = 0;
@@ -453,6 +455,7 @@ static uint32_t system_slot(const struct orri_schedule* schedule)
     return index;
 }
 
+// Enters a system into the lists.
 static bool system_enter(orr_world* world, orri_system* system)
 {
     struct orri_schedule* schedule = world->schedule;
@@ -496,7 +499,7 @@ void orri_system_drop(orr_world* world, orri_system* system)
     orri_system_free(world, system);
 }
 
-// The system that makes the call, in which it is a breach; NULL: none.
+// The running system that makes the call, which is a violation; NULL: none.
 static const orri_system* system_breach(const orr_world* world)
 {
     orri_system* running = orri_system_here(world);
@@ -506,14 +509,15 @@ static const orri_system* system_breach(const orr_world* world)
     return running;
 }
 
-// What can be known now is refused now: a query that makes no sense, a cycle.
+// Refuses now what can be known now: a wrong query, a cycle.
 static bool system_try(orr_world* world, orri_system* system)
 {
     if (orri_system_known(world, system) && orri_system_resolve(world, system) != ORR_OK) {
         return false;
     }
     if (world->schedule->system_count > SYSTEM_ORDERED_MAX) {
-        return true; // Ordering them all for each would take ever longer: the tick will say.
+        // Sorting all of them for each new one would take ever longer: the tick reports it.
+        return true;
     }
     uint32_t count;
     orri_system** order =
@@ -531,8 +535,8 @@ ORRI_COLD static orr_result system_refuse_realtime(orr_world* world, const char*
                                                    const char* name, const char* done)
 {
     return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
-                       "%s: system '%s' cannot be %s while the world runs in real time, except "
-                       "where all pipelines stand between ticks: post it (orr_post_exclusive)",
+                       "%s: system '%s' cannot be %s while the world runs in real time, except at "
+                       "a sync point: post it with orr_post_exclusive()",
                        call, name, done);
 }
 
@@ -544,7 +548,7 @@ orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
         (void)orri_refuse(
             &world->env, ORR_ERR_NAME, ORR_LOG_ID_SYSTEM_REFUSED,
             "orr_system_add: a system needs a name of letters, digits, '_', '.' and ':'%s%.80s",
-            desc != NULL && desc->name != NULL ? "; this is no such: " : "",
+            desc != NULL && desc->name != NULL ? "; this is not a name: " : "",
             desc != NULL && desc->name != NULL ? desc->name : "");
         return none;
     }
@@ -592,13 +596,13 @@ orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
     return system->handle;
 }
 
-// ---- removing and switching -----------------------------------------------------------------------------------------
+// ---- removing and switching ---------------------------------------------------------------------
 
 ORRI_COLD static orr_result system_refuse_handle(orr_world* world, const char* call,
                                                  orr_system handle)
 {
     return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
-                       "%s: %uv%u is no system of this world; it may have been removed", call,
+                       "%s: %uv%u is not a system of this world; it may have been removed", call,
                        handle.id, handle.generation);
 }
 
@@ -617,7 +621,7 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
             "orr_system_remove: system '%s' cannot be removed while a tick is under way%s%s%s; "
-            "switch it off with orr_system_enable(), and remove it between ticks",
+            "disable it with orr_system_enable(), and remove it between ticks",
             system->desc.name, running != NULL ? " (in '" : "",
             running != NULL ? running->desc.name : "", running != NULL ? "')" : "");
     }
@@ -630,63 +634,66 @@ orri_system* orri_system_here(const orr_world* world)
 {
     bool here = orri_this_thread.world == world && world->running.parallel;
     if (ORR_UNLIKELY(world->schedule == NULL)) {
-        return NULL; // It never had a system.
+        return NULL; // There never was a system.
     }
     return here ? (orri_system*)(uintptr_t)orri_this_thread.system : world->schedule->running;
 }
 
-// Inside a system it waits until what that system sent is handed in: then it is done in the order of systems.
-static orr_result system_wish(orr_world* world, orri_system* by, orri_system_request wish)
+// A running system's request waits until its command buffers are handed in: then it is applied, in
+// the order of systems.
+static orr_result system_request(orr_world* world, orri_system* by, orri_system_request request)
 {
     if (by->desc.parallel) {
         by->rights.counts.violations++;
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
-            "system '%s' is parallel and switches '%s': its runs have no order; send an "
-            "event to a system that does it",
-            by->desc.name, wish.target->desc.name);
+            "system '%s' is parallel and enables or disables '%s', but its runs have no order; "
+            "send an event to a system that is not parallel, and do it there",
+            by->desc.name, request.target->desc.name);
     }
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &by->wishes, &by->wish_capacity,
-                      by->wish_count + 1)) {
-        return orri_refuse_memory(&world->env, "switching a system");
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &by->requests, &by->request_capacity,
+                      by->request_count + 1)) {
+        return orri_refuse_memory(&world->env, "enabling or disabling a system");
     }
-    by->wishes[by->wish_count++] = wish;
+    by->requests[by->request_count++] = request;
     return ORR_OK;
 }
 
-static void system_switch(orr_world* world, const orri_system_request* wish)
+static void system_enable_set(orr_world* world, const orri_system_request* request)
 {
-    orri_system* system = wish->target;
-    bool* on = wish->group ? &system->group_on : &system->self_on;
-    world->schedule->stale |= *on != wish->on;
-    world->schedule->switched |= *on != wish->on && !system->pipe->spectator;
-    __atomic_store_n(on, wish->on, __ATOMIC_RELAXED); // In real time others may ask meanwhile.
+    orri_system* system = request->target;
+    bool* on = request->group ? &system->group_on : &system->self_on;
+    world->schedule->stale |= *on != request->on;
+    world->schedule->switched |= *on != request->on && !system->pipe->spectator;
+    // In real time other threads may read it.
+    __atomic_store_n(on, request->on, __ATOMIC_RELAXED);
     system->wanted = system->self_on && system->group_on;
 }
 
-void orri_system_grant(orr_world* world, orri_system* system)
+void orri_system_apply_requests(orr_world* world, orri_system* system)
 {
-    for (uint32_t i = 0; i < system->wish_count; i++) {
-        system_switch(world, &system->wishes[i]);
+    for (uint32_t i = 0; i < system->request_count; i++) {
+        system_enable_set(world, &system->requests[i]);
     }
-    system->wish_count = 0;
+    system->request_count = 0;
     if (ORR_UNLIKELY(system->pause != 0)) {
         world->schedule->paused = system->pause == ORRI_PAUSE_ON;
         system->pause = 0;
     }
 }
 
-static orr_result system_set(orr_world* world, orri_system_request wish)
+// Enables or disables a system: now, or at the point of the running system.
+static orr_result system_set(orr_world* world, orri_system_request request)
 {
     orri_system* by = orri_system_here(world);
-    if (orri_spectator_refuses(world, by, "switches", wish.target)) {
+    if (orri_spectator_refuses(world, by, "enables or disables", request.target)) {
         return ORR_ERR_STATE;
     }
     bool kept = by != NULL && (orri_impure_records(by) || by->pipe->stage == ORRI_STAGE_STEPS);
     if (kept) {
-        return system_wish(world, by, wish);
+        return system_request(world, by, request);
     }
-    system_switch(world, &wish);
+    system_enable_set(world, &request);
     return ORR_OK;
 }
 
@@ -729,10 +736,10 @@ bool orr_system_enabled(const orr_world* world, orr_system handle)
     bool self = __atomic_load_n(&system->self_on, __ATOMIC_RELAXED);
     bool group = __atomic_load_n(&system->group_on, __ATOMIC_RELAXED);
     const orri_system* by = orri_system_here(world);
-    for (uint32_t i = 0; by != NULL && i < by->wish_count; i++) {
-        const orri_system_request* wish = &by->wishes[i];
-        if (wish->target == system) {
-            *(wish->group ? &group : &self) = wish->on;
+    for (uint32_t i = 0; by != NULL && i < by->request_count; i++) {
+        const orri_system_request* request = &by->requests[i];
+        if (request->target == system) {
+            *(request->group ? &group : &self) = request->on;
         }
     }
     return self && group;

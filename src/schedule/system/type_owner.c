@@ -1,50 +1,51 @@
 // SPDX-License-Identifier: MIT
-// Which pipeline writes which type. Claimed by name when a system is added, since types may come later; never given up or handed
-// on, also when the system is gone. So no two pipelines ever write the same values, and each can go at its own pace.
+// Owners of types: which pipeline writes which type. Entered by name when a system is added, since
+// types may be registered later; never given up or passed on, also when the system is removed. So
+// no two pipelines ever write the same values, and each can tick at its own rate.
 #include "schedule/schedule.h"
 
 #define TYPE_OWNER_BLANKS " \t\r\n\v\f"
 
-// Who asks.
+// A system that becomes owner of types.
 typedef struct type_owner_ask {
     orr_world* world;
     const orri_system* system;
-    bool enters; // Notes claims that are new; else only looks whether they can be had.
+    bool enters; // Enters new owners; else only checks.
 } type_owner_ask;
 
-// ---- claims ------------------------------------------------------------------------------------------------------------
+// ---- owners -------------------------------------------------------------------------------------
 
 static orri_type_owner* type_owner_find(const struct orri_schedule* schedule, uint64_t hash)
 {
-    for (uint32_t i = 0; i < schedule->claim_count; i++) {
-        if (schedule->claims[i].type_hash == hash) {
-            return &schedule->claims[i];
+    for (uint32_t i = 0; i < schedule->type_owner_count; i++) {
+        if (schedule->type_owners[i].type_hash == hash) {
+            return &schedule->type_owners[i];
         }
     }
     return NULL;
 }
 
-ORRI_COLD static bool type_owner_refuse(const type_owner_ask* ask, const orri_type_owner* claim,
+ORRI_COLD static bool type_owner_refuse(const type_owner_ask* ask, const orri_type_owner* owner,
                                         const char* type, size_t size)
 {
     (void)orri_refuse(
         &ask->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
-        "orr_system_add: system '%s' of pipeline '%s' writes %.*s, which pipeline '%s' writes "
-        "since system '%s' was added; put the system into that pipeline, or let it transact "
-        "(.transacts)",
-        ask->system->desc.name, ask->system->pipe->name, (int)size, type, claim->pipe->name,
-        claim->system);
+        "orr_system_add: system '%s' of pipeline '%s' writes %.*s, which pipeline '%s' owns since "
+        "system '%s' was added; put the system into that pipeline, or let it transact (.transacts)",
+        ask->system->desc.name, ask->system->pipe->name, (int)size, type, owner->pipe->name,
+        owner->system);
     return false;
 }
 
+// Enters the system's pipeline as owner of a type.
 static bool type_owner_enter(const type_owner_ask* ask, uint64_t hash)
 {
     struct orri_schedule* schedule = ask->world->schedule;
     orri_env* env = &ask->world->env;
     const char* name = ask->system->desc.name;
     size_t size = strlen(name) + 1;
-    char* copy = ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &schedule->claims, &schedule->claim_capacity,
-                              schedule->claim_count + 1)
+    char* copy = ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &schedule->type_owners,
+                              &schedule->type_owner_capacity, schedule->type_owner_count + 1)
                      ? ORRI_ALLOC(env, ORR_MEMORY_SYSTEM, char, size)
                      : NULL;
     if (copy == NULL) {
@@ -52,28 +53,31 @@ static bool type_owner_enter(const type_owner_ask* ask, uint64_t hash)
         return false;
     }
     memcpy(copy, name, size);
-    schedule->claims[schedule->claim_count++] = (orri_type_owner){hash, ask->system->pipe, copy};
+    schedule->type_owners[schedule->type_owner_count++] =
+        (orri_type_owner){hash, ask->system->pipe, copy};
     return true;
 }
 
+// Checks or enters one type, by name.
 static bool type_owner_type(const type_owner_ask* ask, const char* type, size_t size)
 {
     uint64_t hash = orr_hash(type, size, 0);
-    const orri_type_owner* claim = type_owner_find(ask->world->schedule, hash);
-    if (claim != NULL && claim->pipe != ask->system->pipe) {
-        return type_owner_refuse(ask, claim, type, size);
+    const orri_type_owner* owner = type_owner_find(ask->world->schedule, hash);
+    if (owner != NULL && owner->pipe != ask->system->pipe) {
+        return type_owner_refuse(ask, owner, type, size);
     }
-    return claim != NULL || !ask->enters || type_owner_enter(ask, hash);
+    return owner != NULL || !ask->enters || type_owner_enter(ask, hash);
 }
 
-// ---- what is written ---------------------------------------------------------------------------------------------------
+// ---- types that a system writes -----------------------------------------------------------------
 
 static bool type_owner_word(const char* word, size_t size, const char* text)
 {
     return strlen(text) == size && memcmp(word, text, size) == 0;
 }
 
-// Takes words off the front of a member; the last one is a name in any case. Says which there were.
+// Takes words off the front of a member; the last one is always a name. `own`: there were words;
+// `writes`: one was "write".
 static void type_owner_words(const char** at, size_t* size, bool* own, bool* writes)
 {
     *own = *writes = false;
@@ -97,7 +101,7 @@ static void type_owner_words(const char** at, size_t* size, bool* own, bool* wri
     }
 }
 
-// One item: "write Health|read Armor". Words of its first member hold for those that have none.
+// One item: "write Health|read Armor". Words of its first member hold for members that have none.
 static bool type_owner_item(const type_owner_ask* ask, const char* item, size_t size, bool all)
 {
     bool first_writes = all;
@@ -125,6 +129,7 @@ static bool type_owner_item(const type_owner_ask* ask, const char* item, size_t 
     return true;
 }
 
+// All items of a text. `all`: all its types are written.
 static bool type_owner_text(const type_owner_ask* ask, const char* text, bool all)
 {
     const char *at = text != NULL ? text : "", *item;
@@ -136,6 +141,7 @@ static bool type_owner_text(const type_owner_ask* ask, const char* text, bool al
     return had;
 }
 
+// All types that the system writes: query, by_id, changes, atomics, terms.
 static bool type_owner_all(const type_owner_ask* ask)
 {
     const orr_system_desc* desc = &ask->system->desc;
@@ -158,6 +164,7 @@ bool orri_type_owners_take(orr_world* world, const orri_system* system)
            type_owner_all(&(type_owner_ask){world, system, true});
 }
 
+// Fills the types that other pipelines own.
 static void type_owner_foreign(orri_pipeline* pipe)
 {
     const orr_world* world = pipe->world;
@@ -187,19 +194,20 @@ bool orri_type_owners_sort(orr_world* world)
 const orri_pipeline* orri_type_owner_of(const orr_world* world, orr_type type)
 {
     const char* name = orri_type_label(world, type);
-    const orri_type_owner* claim =
+    const orri_type_owner* owner =
         type_owner_find(world->schedule, orr_hash(name, strlen(name), 0));
-    return claim != NULL ? claim->pipe : NULL;
+    return owner != NULL ? owner->pipe : NULL;
 }
 
 void orri_type_owners_free(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
-    for (uint32_t i = 0; i < schedule->claim_count; i++) {
-        char* name = schedule->claims[i].system;
+    for (uint32_t i = 0; i < schedule->type_owner_count; i++) {
+        char* name = schedule->type_owners[i].system;
         ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, char, name, strlen(name) + 1);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, schedule->claims, schedule->claim_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, schedule->type_owners,
+                 schedule->type_owner_capacity);
 }
 
 #undef TYPE_OWNER_BLANKS

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Calling a system: its function for every run of rows, or once, with a lane to send into, and the world closed to
-// everything else.
+// Calling a system: its function for every run of rows, or once, with a command buffer to send
+// into, while the access checks close the world to everything it did not declare.
 #include "base/float.h"
 #include "schedule/record/recording.h"
 #include "store/publish/publish.h"
 
-// ---- before ---------------------------------------------------------------------------------------------------------
+// ---- preparation --------------------------------------------------------------------------------
 
+// True when the tables for reading by id match the world's.
 static bool call_tables_fit(const orr_world* world, const orri_system* system)
 {
     return system->tables != NULL && system->table_changes == world->tables.changes &&
            system->table_count == world->tables.capacity;
 }
 
-// What reading by id may see: made anew when types got their first clusters.
+// Makes the tables that reads by id may see. Made again when types got their first clusters.
 static orr_result call_tables(orr_world* world, orri_system* system)
 {
     if (!system->by_id || call_tables_fit(world, system)) {
@@ -43,19 +44,21 @@ static orr_result call_tables(orr_world* world, orri_system* system)
     return ORR_OK;
 }
 
-// Order and working set, of what its pipeline sees.
+// Updates order and pinned set of the query, through the pipeline's view.
 static bool call_refresh(const orr_world* world, const orri_system* system)
 {
     if (ORR_LIKELY(!world->realtime)) {
         return orri_query_refresh(system->query);
     }
-    orri_this_thread.view = system->pipe->driven->view; // On the floor: otherwise there is none.
+    // Within a turn, which has no view otherwise.
+    orri_this_thread.view = system->pipe->driven->view;
     bool refreshed = orri_query_refresh(system->query);
     orri_this_thread.view = NULL;
     return refreshed;
 }
 
-// Room for the lanes of all calls until the next point: those of callbacks, and one for each unit.
+// Reserves room for the command buffers of all calls until the next point: up to 3 for callbacks,
+// and one for each unit.
 static orr_result call_reserve(orr_world* world, orri_system* system)
 {
     if (system->in_units && !orri_units_ready(system->query)) {
@@ -74,24 +77,24 @@ static orr_result call_reserve(orr_world* world, orri_system* system)
 orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units)
 {
     orr_result result = call_tables(world, system);
-    if (ORR_UNLIKELY(system->kept) && result == ORR_OK && system->desc.kind == ORR_DIRECT &&
+    if (ORR_UNLIKELY(system->ordered) && result == ORR_OK && system->desc.kind == ORR_DIRECT &&
         !call_refresh(world, system)) {
         result = orri_env_result(&world->env);
     }
     bool in_units = (units || system->may_send || system->reduces) && system->by_rows &&
-                    !system->kept;
+                    !system->ordered;
     bool reserve = in_units || system->reduces || system->lane_capacity == 0;
     system->in_units = in_units;
-    if (ORR_UNLIKELY(system->holds)) {
+    if (ORR_UNLIKELY(system->guards_state)) {
         orri_system_state_hold(system);
     }
     return result == ORR_OK && reserve ? call_reserve(world, system) : result;
 }
 
-// ---- lanes ----------------------------------------------------------------------------------------------------------
+// ---- command buffers ----------------------------------------------------------------------------
 
-// How many a call may create that is given unit `unit`, or everything.
-static uint32_t call_most(const orri_system* system, uint32_t unit)
+// How many entities a call may create that processes unit `unit`, or everything.
+static uint32_t call_creates_max(const orri_system* system, uint32_t unit)
 {
     const orr_query* query = system->query;
     if (system->creates_max != 0 || !system->rights.may_create) {
@@ -109,27 +112,28 @@ uint64_t orri_system_creates(const orri_system* system)
     uint64_t count = 0;
     uint32_t units = system->in_units && system->may_send ? system->query->unit_count : 1;
     for (uint32_t i = 0; system->rights.may_create && i < units; i++) {
-        count += call_most(system, i);
+        count += call_creates_max(system, i);
     }
     return count;
 }
 
-// The lane of unit `unit`: one that was opened ahead, or a new one.
-static orr_command_buffer* call_lane(orr_world* world, orri_system* system, uint32_t unit)
+// The command buffer of unit `unit`: opened in advance, or opened now.
+static orr_command_buffer* call_buffer(orr_world* world, orri_system* system, uint32_t unit)
 {
     return system->ahead
                ? system->command_buffers[system->lane_ahead + unit]
-               : orri_command_buffer_open(world, &system->rights, call_most(system, unit));
+               : orri_command_buffer_open(world, &system->rights, call_creates_max(system, unit));
 }
 
-// A lane that is of no use goes back at once; the others wait for the point, where they are handed in by order.
-static void call_lane_done(orr_world* world, orri_system* system, orr_command_buffer* commands)
+// A buffer in which nothing was sent is closed at once; others wait for the point, where they are
+// handed in, in order.
+static void call_buffer_done(orr_world* world, orri_system* system, orr_command_buffer* commands)
 {
     bool used = orri_command_buffer_end(commands);
     if (system->ahead) {
         return;
     }
-    // Callbacks between ticks: what they send is dealt with before the first group.
+    // What callbacks outside stage STEPS send is applied before the first group.
     bool waits = world->schedule->now == system->pipe && system->pipe->stage == ORRI_STAGE_STEPS;
     if (ORR_LIKELY(!used || !waits)) {
         orri_command_buffer_close(world, commands);
@@ -147,8 +151,8 @@ bool orri_system_open_ahead(orr_world* world, orri_system* system)
     system->lane_ahead = system->lane_count;
     for (uint32_t i = 0; real && i < count; i++) {
         bool none = system->in_units && !system->may_send;
-        orr_command_buffer* commands =
-            orri_command_buffer_open(world, &system->rights, none ? 0 : call_most(system, i));
+        orr_command_buffer* commands = orri_command_buffer_open(
+            world, &system->rights, none ? 0 : call_creates_max(system, i));
         real = orri_command_buffer_real(commands);
         if (real) {
             system->command_buffers[system->lane_count++] = commands;
@@ -178,17 +182,18 @@ void orri_system_hand_in(orr_world* world, orri_system* system)
     system->ahead = false;
 }
 
-// ---- during ---------------------------------------------------------------------------------------------------------
+// ---- entering and leaving a system --------------------------------------------------------------
 
+// The driving thread runs a system, and no other system runs.
 static void call_enter(orr_world* world, orri_system* system)
 {
     struct orri_schedule* schedule = world->schedule;
     schedule->running = system;
     world->running.in_system = true;
-    // Structure stays as it is. Nobody else counts at this moment, so that no locked instruction is needed.
+    // Structure must not change. No other thread counts now, so a relaxed store will do.
     atomic_store_explicit(&world->loops.iterating, 1, memory_order_relaxed);
     if (schedule->audit != ORR_ACCESS_CHECK_OFF) {
-        // Callbacks come unprepared: without tables reading by id goes the long way.
+        // Callbacks come unprepared: without tables reads by id take the checked path.
         orri_access_enter(world, &system->guard,
                           call_tables_fit(world, system) ? system->tables : NULL);
     }
@@ -202,7 +207,7 @@ static void call_leave(orr_world* world)
     world->schedule->running = NULL;
     world->running.in_system = false;
     if (ORR_UNLIKELY(world->loops.iterating != 1)) {
-        world->loops.era++; // It left a loop without ending it: that one has ended.
+        world->loops.era++; // It returned without ending a loop: that loop has ended.
     }
     atomic_store_explicit(&world->loops.iterating, 0, memory_order_relaxed);
 }
@@ -228,19 +233,21 @@ void orri_group_leave(orr_world* world)
     atomic_store_explicit(&world->loops.iterating, 0, memory_order_relaxed);
 }
 
-// What a call was given.
+// What a call processed.
 typedef struct call_sum {
     uint64_t rows, runs;
 } call_sum;
 
-static void call_dress(const orri_system* system, orr_run* run)
+// Sets dt and tick of a run.
+static void call_run_fill(const orri_system* system, orr_run* run)
 {
     run->dt = system->pipe->dt;
     run->tick = system->pipe->tick;
 }
 
-// ---- the work itself --------------------------------------------------------------------------------------------------------
+// ---- running over rows --------------------------------------------------------------------------
 
+// Begins a unit of a system with .combine.
 static inline void call_unit(const orri_system* system, orr_run* run, uint32_t unit)
 {
     if (ORR_UNLIKELY(system->reduces)) {
@@ -249,46 +256,47 @@ static inline void call_unit(const orri_system* system, orr_run* run, uint32_t u
     }
 }
 
-// A call without rows of its own.
-static void call_alone(orr_world* world, orri_system* system, void (*function)(orr_run* run))
+// A call without rows.
+static void call_once(orr_world* world, orri_system* system, void (*function)(orr_run* run))
 {
     static const uint32_t never = 0;
     orr_run run = {.world = world, .query = system->query, .era_now = &never};
-    call_dress(system, &run);
-    run.commands = call_lane(world, system, 0);
+    call_run_fill(system, &run);
+    run.commands = call_buffer(world, system, 0);
     function(&run);
-    call_lane_done(world, system, run.commands);
+    call_buffer_done(world, system, run.commands);
 }
 
-// All runs with one lane: for who sends nothing, and where rows come in an order of their own.
+// All runs with one command buffer: for systems that send nothing, and where rows come in an order
+// of their own.
 static call_sum call_rows(orr_world* world, orri_system* system)
 {
     orr_run run;
     call_sum sum = {0};
     orri_iter_open(&run, system->query, system->since);
-    call_dress(system, &run);
-    run.commands = call_lane(world, system, 0);
+    call_run_fill(system, &run);
+    run.commands = call_buffer(world, system, 0);
     call_unit(system, &run, 0);
-    // A list has its runs at hand: asking for more when they are through would cost as much as a small run.
+    // A cached run list knows its end: asking for another run would cost as much as a small run.
     while ((run.span_left != 0 || !run.listed) && orr_iter_next(&run)) {
         sum.rows += run.count;
         sum.runs++;
         system->run(&run);
     }
     orri_iter_close(&run);
-    call_lane_done(world, system, run.commands);
+    call_buffer_done(world, system, run.commands);
     return sum;
 }
 
-// Units [first, last), for who sends nothing.
+// Units [first, last) with one command buffer, for systems that send nothing.
 static call_sum call_silent_units(orr_world* world, orri_system* system, uint32_t first,
                                   uint32_t last)
 {
     orr_run run;
     call_sum sum = {0};
     orri_iter_open_units(&run, system->query, system->since, first, last);
-    call_dress(system, &run);
-    run.commands = call_lane(world, system, 0);
+    call_run_fill(system, &run);
+    run.commands = call_buffer(world, system, 0);
     for (uint32_t unit = first; unit < last; unit++) {
         call_unit(system, &run, unit);
         for (bool more = orri_iter_next_unit(&run, unit); more;
@@ -298,21 +306,21 @@ static call_sum call_silent_units(orr_world* world, orri_system* system, uint32_
             system->run(&run);
         }
     }
-    if (!system->ahead) { // Ahead there is one for all workers.
-        call_lane_done(world, system, run.commands);
+    if (!system->ahead) { // Opened in advance there is one buffer for all workers.
+        call_buffer_done(world, system, run.commands);
     }
     return sum;
 }
 
-// Units [first, last), each with a lane of its own.
+// Units [first, last), each with a command buffer of its own.
 static call_sum call_units(orr_world* world, orri_system* system, uint32_t first, uint32_t last)
 {
     orr_run run;
     call_sum sum = {0};
     orri_iter_open_units(&run, system->query, system->since, first, last);
-    call_dress(system, &run);
+    call_run_fill(system, &run);
     for (uint32_t unit = first; unit < last; unit++) {
-        run.commands = call_lane(world, system, unit);
+        run.commands = call_buffer(world, system, unit);
         call_unit(system, &run, unit);
         for (bool more = orri_iter_next_unit(&run, unit); more;
              more = !run.listed && orr_iter_next(&run)) {
@@ -320,7 +328,7 @@ static call_sum call_units(orr_world* world, orri_system* system, uint32_t first
             sum.runs++;
             system->run(&run);
         }
-        call_lane_done(world, system, run.commands);
+        call_buffer_done(world, system, run.commands);
     }
     return sum;
 }
@@ -334,7 +342,7 @@ static call_sum call_runs(orr_world* world, orri_system* system, uint32_t first,
     if (system->by_rows) {
         return call_rows(world, system);
     }
-    call_alone(world, system, system->run);
+    call_once(world, system, system->run);
     return (call_sum){0, 1};
 }
 
@@ -355,7 +363,7 @@ void orri_system_settle(orr_world* world, const orri_system* system)
     }
 }
 
-// Loops that it left are ended on the floor: others may read the era now.
+// Loops that the system left open are ended in the turn: other threads may read the era now.
 static void call_here_leave(const orri_system* system, orri_thread_context before)
 {
     if (ORR_UNLIKELY(orri_this_thread.loops != 0)) {
@@ -380,7 +388,7 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
     }
     call_sum sum = call_work(world, system, first, last);
     call_here_leave(system, before);
-    (void)orri_float_mode_set(); // A library it called may have changed it.
+    (void)orri_float_mode_set(); // A library that it called may have changed it.
     __atomic_fetch_add(&system->stats.rows, sum.rows, __ATOMIC_RELAXED);
     __atomic_fetch_add(&system->stats.runs, sum.runs, __ATOMIC_RELAXED);
     if (ORR_UNLIKELY(begun != 0)) {
@@ -391,7 +399,7 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
     return sum.rows;
 }
 
-// What was handed out to it counts as read.
+// Messages, events and changes that were given to it count as read.
 void orri_system_done(orr_world* world, orri_system* system)
 {
     if (system->in_units && system->query->units_listed) {
@@ -412,7 +420,7 @@ void orri_system_done(orr_world* world, orri_system* system)
     }
 }
 
-// Units in an order of its own; NULL: all, one after the other.
+// All units, in the given order; NULL: ascending.
 static call_sum call_shuffled(orr_world* world, orri_system* system, const uint32_t* units)
 {
     uint32_t count = system->in_units ? system->query->unit_count : 0;
@@ -428,14 +436,16 @@ static call_sum call_shuffled(orr_world* world, orri_system* system, const uint3
     return sum;
 }
 
-// An impure one in a recording is looked at, in a replay it is not called.
-ORRI_COLD static call_sum call_taped(orr_world* world, orri_system* system, const uint32_t* units)
+// While a lockstep log is set: an impure system is recorded after its call, and in a replay it is
+// not called.
+ORRI_COLD static call_sum call_logged(orr_world* world, orri_system* system, const uint32_t* units)
 {
     if (orri_impure_replays(system)) {
         orri_impure_replay(system);
         return (call_sum){0};
     }
-    world->schedule->tape->epoch = world->epoch - 1; // Rows that were logged count (row_log.h).
+    world->schedule->lockstep_log->epoch = world->epoch -
+                                           1; // Rows in the row log count, too (row_log.h).
     call_sum sum = call_shuffled(world, system, units);
     if (orri_impure_records(system)) {
         orri_impure_record(system, NULL);
@@ -450,21 +460,21 @@ void orri_system_call(orr_world* world, orri_system* system, const uint32_t* uni
                                   : NULL;
     orri_system_settle(world, system);
     call_enter(world, system);
-    call_sum sum = ORR_UNLIKELY(world->schedule->tape != NULL)
-                       ? call_taped(world, system, units)
+    call_sum sum = ORR_UNLIKELY(world->schedule->lockstep_log != NULL)
+                       ? call_logged(world, system, units)
                        : call_shuffled(world, system, units);
     call_leave(world);
-    (void)orri_float_mode_set(); // A library it called may have changed it.
+    (void)orri_float_mode_set(); // A library that it called may have changed it.
     system->stats.rows += sum.rows;
     orri_system_done(world, system);
-    system->stats.runs +=
-        sum.runs; // Apart from the rows: both at once would be read before they are written.
+    // Not next to the rows counter: both at once would be read before they are written.
+    system->stats.runs += sum.runs;
     if (watch != NULL) {
         orri_audit_end(world, system, watch);
     }
 }
 
-// The row is its own, and it sends nothing (single_entity.c): nothing is left to be handed in.
+// One row. The system sends nothing (single_entity.c), so nothing has to be handed in.
 static uint32_t call_row(orr_world* world, orri_system* system, uint32_t index, uint64_t tick)
 {
     orr_run run;
@@ -473,9 +483,9 @@ static uint32_t call_row(orr_world* world, orri_system* system, uint32_t index, 
     }
     run.dt = system->pipe->interval;
     run.tick = tick;
-    run.commands = call_lane(world, system, 0);
+    run.commands = call_buffer(world, system, 0);
     system->run(&run);
-    call_lane_done(world, system, run.commands);
+    call_buffer_done(world, system, run.commands);
     orri_iter_close(&run);
     return 1;
 }
@@ -496,14 +506,14 @@ void orri_system_call_row(orr_world* world, orri_system* system, uint32_t index,
     }
 }
 
-// A callback, in the guard it needs; NULL: what is recorded of it.
+// Calls a callback; NULL: replays the recorded one.
 ORRI_COLD static void call_back(orr_world* world, orri_system* system,
                                 void (*callback)(orr_run* run))
 {
     static const uint32_t never = 0;
     orr_run run = {.world = world, .query = system->query, .era_now = &never};
-    call_dress(system, &run);
-    run.commands = call_lane(world, system, 0);
+    call_run_fill(system, &run);
+    run.commands = call_buffer(world, system, 0);
     if (callback == NULL) {
         orri_impure_replay_callback(system, run.commands);
     } else {
@@ -512,21 +522,22 @@ ORRI_COLD static void call_back(orr_world* world, orri_system* system,
     if (ORR_UNLIKELY(orri_impure_records(system))) {
         orri_impure_record(system, run.commands);
     }
-    call_lane_done(world, system, run.commands);
+    call_buffer_done(world, system, run.commands);
 }
 
-// On the floor, with nobody beside it.
+// In a turn, with structure held exclusively.
 ORRI_COLD static void call_back_realtime(orr_world* world, orri_system* system,
                                          void (*callback)(orr_run* run))
 {
     orri_thread_context before = orri_this_thread_enter(world, &system->guard, system, NULL);
-    orri_this_thread.view = system->pipe->driven->view; // Whole ticks of others.
+    orri_this_thread.view = system->pipe->driven->view; // Whole ticks of other pipelines.
     orri_this_thread.era = &system->pipe->driven->era;
     call_back(world, system, callback);
     call_here_leave(system, before);
     world->schedule->driver->end_loops(system->pipe);
     if (system->pipe->stage != ORRI_STAGE_STEPS) {
-        orri_system_grant(world, system); // Of an impure one, which records what it switches.
+        // Requests of an impure system, which are recorded.
+        orri_system_apply_requests(world, system);
     }
 }
 
@@ -540,8 +551,8 @@ ORRI_COLD static void call_back_in(orr_world* world, orri_system* system,
     call_enter(world, system);
     call_back(world, system, callback);
     call_leave(world);
-    if (system->wish_count > 0 && system->pipe->stage != ORRI_STAGE_STEPS) {
-        orri_system_grant(world, system); // As in real time.
+    if (system->request_count > 0 && system->pipe->stage != ORRI_STAGE_STEPS) {
+        orri_system_apply_requests(world, system); // As in real time.
     }
 }
 
@@ -560,10 +571,11 @@ ORRI_COLD void orri_system_call_back(orr_world* world, orri_system* system, orri
         }
         return;
     }
-    // What was not begun, since a replay did it, is not ended either.
+    // A callback that a replay did instead of the system was not called, so its counterpart is not
+    // called either.
     bool begins = life == ORRI_LIFE_CREATE || life == ORRI_LIFE_START;
-    bool* met = life == ORRI_LIFE_CREATE || life == ORRI_LIFE_DESTROY ? &system->met_create
-                                                                      : &system->met_start;
+    bool* met = life == ORRI_LIFE_CREATE || life == ORRI_LIFE_DESTROY ? &system->create_called
+                                                                      : &system->start_called;
     bool calls = callbacks[life] != NULL && *met != begins;
     *met = begins;
     if (!calls) {
@@ -572,7 +584,7 @@ ORRI_COLD void orri_system_call_back(orr_world* world, orri_system* system, orri
     call_back_in(world, system, callbacks[life]);
 }
 
-ORRI_COLD void orri_system_return(orr_world* world, orri_system* system)
+ORRI_COLD void orri_system_call_back_missed(orr_world* world, orri_system* system)
 {
     if (!orri_impure_replays(system)) {
         orri_system_call_back(world, system, ORRI_LIFE_CREATE);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// A group of systems: made ready, run, and at its point ended one after the other. Between two points structure stays as it is.
+// A group of systems: prepared, run, and at its point ended one after the other. Between two points
+// structure does not change.
 #include "schedule/record/recording.h"
 
-// ---- before -------------------------------------------------------------------------------------------------------------
+// ---- preparation --------------------------------------------------------------------------------
 
+// Whether a system runs in this tick (.every).
 static bool group_due(const orri_pipeline* pipe, orri_system* system)
 {
     if (ORR_UNLIKELY(!system->started)) {
-        return false; // A callback switched it off after the plan was made.
+        return false; // A callback disabled it after the plan was made.
     }
     if (system->tick_first == UINT64_MAX) {
         system->tick_first = pipe->tick;
@@ -15,6 +17,7 @@ static bool group_due(const orri_pipeline* pipe, orri_system* system)
     return ORR_LIKELY(system->every == 1) || (pipe->tick - system->tick_first) % system->every == 0;
 }
 
+// Whether workers pay for this group; marks the due systems first.
 static bool group_pays(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     const orri_step* steps = pipe->steps;
@@ -24,7 +27,8 @@ static bool group_pays(orri_pipeline* pipe, uint32_t first, uint32_t point)
     return orri_parallel_pays(pipe, first, point);
 }
 
-// The queue ran over: it begins anew, before it is told everything again.
+// A system whose message queue overflowed is stopped and started, before it receives everything
+// again.
 static void group_restart_lost(orr_world* world, orri_system* system)
 {
     if (system->reads && ORR_UNLIKELY(orri_reader_lost(system->rights.reader))) {
@@ -49,31 +53,33 @@ orr_result orri_group_prepare(orri_pipeline* pipe, uint32_t first, uint32_t poin
     }
     for (uint32_t i = first; i < point; i++) {
         if (steps[i].system->due) {
-            if (ORR_UNLIKELY(!steps[i].system->met_start)) {
-                orri_system_return(world, steps[i].system);
+            if (ORR_UNLIKELY(!steps[i].system->start_called)) {
+                orri_system_call_back_missed(world, steps[i].system);
             }
             group_restart_lost(world, steps[i].system);
         }
     }
-    bool taped = ORR_UNLIKELY(world->schedule->tape != NULL) && orri_impure_any(pipe, first, point);
-    return taped && !orri_group_open_ahead(pipe, first, point)
+    bool logged = ORR_UNLIKELY(world->schedule->lockstep_log != NULL) &&
+                  orri_impure_any(pipe, first, point);
+    return logged && !orri_group_open_ahead(pipe, first, point)
                ? orri_refuse_memory(&world->env, "beginning systems")
                : ORR_OK;
 }
 
-// ---- running ------------------------------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 void orri_group_run_one(orr_world* world, orri_system* system, const uint32_t* units)
 {
     system->pipe->rows_before = system->stats.rows;
     orri_system_call(world, system, units);
-    world->schedule->alone.taken++;
-    world->schedule->alone.rows += system->stats.rows - system->pipe->rows_before;
+    world->schedule->serial_stats.taken++;
+    world->schedule->serial_stats.rows += system->stats.rows - system->pipe->rows_before;
     if (ORR_UNLIKELY(system->pipe->timed)) {
         orri_timing_end(system->pipe, system, system->desc.name, "system");
     }
 }
 
+// Calls the world's probe, in ticks of the simulation.
 static void group_probe(const orri_system* system, orri_probe_at at)
 {
     orri_probe* probe = system->pipe->world->schedule->probe;
@@ -85,10 +91,11 @@ static void group_probe(const orri_system* system, orri_probe_at at)
 void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     const orri_step* steps = pipe->steps;
-    // What an impure system did is looked at before the next one runs.
+    // Impure systems are recorded before the next system runs: serially.
     const struct orri_schedule* schedule = pipe->world->schedule;
-    bool taped = ORR_UNLIKELY(schedule->tape != NULL) && orri_impure_any(pipe, first, point);
-    if (!taped && ORR_LIKELY(schedule->probe == NULL) &&
+    bool logged = ORR_UNLIKELY(schedule->lockstep_log != NULL) &&
+                  orri_impure_any(pipe, first, point);
+    if (!logged && ORR_LIKELY(schedule->probe == NULL) &&
         (orri_parallel_run(pipe, first, point) || orri_shuffle_run(pipe, first, point))) {
         return;
     }
@@ -96,7 +103,7 @@ void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
     for (uint32_t i = first; i < point; i++) {
         if (steps[i].system->due) {
             if (watched) {
-                orri_parallel_says(pipe, i);
+                orri_parallel_note_running(pipe, i);
             }
             orri_group_run_one(pipe->world, steps[i].system, NULL);
             group_probe(steps[i].system, ORRI_PROBE_RAN);
@@ -107,17 +114,20 @@ void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
     }
 }
 
-// ---- the end of a system --------------------------------------------------------------------------------------------------
+// ---- the end of a system, at its point ----------------------------------------------------------
 
+// Progress of the end of a system (pipe->phase).
 enum {
-    GROUP_HAND_IN,
-    GROUP_VALUES,
-    GROUP_TELL,
-    GROUP_TELL_ALL,    // Values were sent, or written by id.
-    GROUP_TELL_ATOMIC, // Those of its query are told; what is left is of atomic sections.
+    GROUP_HAND_IN,  // Command buffers and requests are handed in.
+    GROUP_VALUES,   // Sent values and events are applied.
+    GROUP_DIFF,     // Readers are notified of the blocks that its query wrote.
+    GROUP_DIFF_ALL, // Values were sent or written by id: everything is compared.
+    // The blocks of its query are done; what is left was written in atomic sections.
+    GROUP_DIFF_ATOMIC,
 };
 
-// Who changed values by atomic sections, as far as that can be known: null if others of its group may have.
+// The source of changes made in atomic sections: null if several systems of the group may have made
+// them.
 static orr_system group_section_source(const orri_system* system)
 {
     const orri_pipeline* pipe = system->pipe;
@@ -131,37 +141,39 @@ static orr_system group_section_source(const orri_system* system)
     return system->handle;
 }
 
-// In real time others write at this moment: only what is this pipeline's is looked at.
-static orr_result group_tell_all(const orri_pipeline* pipe, orr_system source)
+// In real time other pipelines write now: only types that this pipeline owns are compared.
+static orr_result group_diff_all(const orri_pipeline* pipe, orr_system source)
 {
     return ORR_LIKELY(!pipe->world->realtime)
                ? orri_diff_run(pipe->world, source, false)
                : orri_diff_own(pipe->world, source, false, &pipe->foreign, false);
 }
 
-static orr_result group_tell(orr_world* world, orri_system* system)
+// Notifies readers of what the system changed.
+static orr_result group_diff(orr_world* world, orri_system* system)
 {
     orri_pipeline* pipe = system->pipe;
-    if (pipe->phase == GROUP_TELL_ALL) {
-        return group_tell_all(pipe, system->handle);
+    if (pipe->phase == GROUP_DIFF_ALL) {
+        return group_diff_all(pipe, system->handle);
     }
-    orr_result result = pipe->phase == GROUP_TELL
+    orr_result result = pipe->phase == GROUP_DIFF
                             ? orri_diff_written(world, system->query, system->handle)
                             : ORR_OK;
     if (ORR_LIKELY(!system->atomic) || result != ORR_OK) {
         return result;
     }
-    pipe->phase = GROUP_TELL_ATOMIC;
-    return group_tell_all(pipe, group_section_source(system));
+    pipe->phase = GROUP_DIFF_ATOMIC;
+    return group_diff_all(pipe, group_section_source(system));
 }
 
+// Applies the values and events that the system sent.
 static orr_result group_values(orr_world* world, orri_system* system)
 {
     bool changed = false;
     orr_result result = system->may_send ? orri_commit_values(world, &system->rights, &changed)
                                          : ORR_OK;
     if (result == ORR_OK) {
-        system->pipe->phase = changed || system->everywhere ? GROUP_TELL_ALL : GROUP_TELL;
+        system->pipe->phase = changed || system->writes_by_id ? GROUP_DIFF_ALL : GROUP_DIFF;
     }
     return result;
 }
@@ -175,8 +187,8 @@ orr_result orri_system_end(orr_world* world, orri_system* system)
     if (pipe->phase == GROUP_HAND_IN) {
         system->stats.ticks++;
         orri_system_hand_in(world, system);
-        orri_system_grant(world, system);
-        if (ORR_UNLIKELY(system->holds)) {
+        orri_system_apply_requests(world, system);
+        if (ORR_UNLIKELY(system->guards_state)) {
             orri_system_state_check(world, system);
         }
         pipe->phase = GROUP_VALUES;
@@ -191,7 +203,7 @@ orr_result orri_system_end(orr_world* world, orri_system* system)
     if (ORR_LIKELY(!orri_has_readers(world)) || pipe->spectator) {
         return ORR_OK;
     }
-    orr_result result = group_tell(world, system);
+    orr_result result = group_diff(world, system);
     orri_timing_end(pipe, NULL, "tell", "tell");
     return orri_journal_received(world, result);
 }

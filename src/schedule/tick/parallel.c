@@ -1,66 +1,73 @@
 // SPDX-License-Identifier: MIT
-// Systems of a group side by side. The group becomes a graph for the crew: a node is a system, or several that follow each
-// other. How it is cut into nodes and units is decided by what systems took before; none of it can change a result, because
-// whatever a system sends goes into lanes by (system, chunk), and systems that conflict stay in order.
+// Systems of a group at the same time, on workers. The group becomes a graph of nodes for the
+// worker pool: a node is a system, or several that follow each other. How a group is cut into nodes
+// and units depends on measured costs. It never changes a result, because everything a system sends
+// goes into command buffers by (system, chunk), and systems that conflict stay in order.
 //
-//   batch: small systems in a row, done one after the other by one worker
-//   tile:  systems in a row that touch only their own rows, done chunk by chunk, so that a chunk stays in the cache
+//   batch: small systems in a row, run one after the other by one worker
+//   tile:  systems in a row that touch only their own rows, run chunk by chunk, so that a chunk
+//          stays in the cache
 #include "schedule/schedule.h"
 
-#define PARALLEL_GROUP_NS \
-    10000u // Systems between two points that take less are not worth another worker,
-#define PARALLEL_SMALL_NS  4000u  // nor is one of them that takes less.
-#define PARALLEL_ROW_NS    2u     // Of a system that was never timed.
-#define PARALLEL_PIECE_NS  10000u // Units are handed out together that take so long.
-#define PARALLEL_LACKS_ALL UINT32_MAX
+#define PARALLEL_GROUP_NS 10000u // A cheaper group is not worth another worker,
+#define PARALLEL_SMALL_NS 4000u  // nor is a cheaper system.
+#define PARALLEL_ROW_NS   2u     // Assumed cost of a row of a system that was never timed.
+// A worker takes so many units at once that they take this long.
+#define PARALLEL_PIECE_NS    10000u
+#define PARALLEL_REFUSED_ALL UINT32_MAX // Not for a group: for the workers themselves.
 
+// `to` waits for `from`.
 typedef struct parallel_edge {
     uint32_t from, to; // Steps.
 } parallel_edge;
 
+// What a node is made of.
 typedef enum parallel_kind {
-    PARALLEL_ONE,
-    PARALLEL_BATCH,
-    PARALLEL_TILE,
+    PARALLEL_ONE,   // One system.
+    PARALLEL_BATCH, // See above.
+    PARALLEL_TILE,  // See above.
 } parallel_kind;
 
+// A node: steps [first, last) of the plan.
 typedef struct parallel_node {
     uint32_t first, last; // Steps.
     parallel_kind kind;
     uint64_t cost;
 } parallel_node;
 
+// The graphs of a pipeline.
 struct orri_parallel {
     orri_jobs* jobs;
     // Of all groups of the plan.
     parallel_edge* edges; // By `to`, ascending.
     uint32_t edge_count, edge_capacity;
-    uint64_t clusters; // Clusters ever made when they were found,
+    uint64_t clusters; // clusters.sequence when edges were found,
     bool found;        // if they were.
-    uint64_t* reach;   // Scratch.
+    // Scratch: by step of a group, the steps that it waits for, directly or not.
+    uint64_t* reach;
     uint32_t reach_capacity;
 
-    // Of the group that runs.
+    // Of the running group.
     orri_graph graph;
     parallel_node* what; // By node.
-    uint32_t* of_step;   // Node by step of the group.
-    uint32_t* next;
+    uint32_t* of_step;   // Node of each step of the group.
+    uint32_t* next;      // Successors of all nodes.
     uint32_t what_capacity, of_capacity, next_capacity, node_capacity;
     orri_pipeline* pipe;
     orr_world* world;
 
-    // Something else that is shared out: one node, an item for each unit.
+    // Other work that is shared out: one node, an item for each unit.
     orri_graph each;
     orri_graph_node each_node;
     void (*each_work)(void* context, uint32_t item);
     void* each_context;
 
-    bool pays; // Of the group that is prepared: it is run by several.
+    bool pays; // The prepared group is run by workers.
     orri_sharing sharing;
     uint64_t seed, turn;
 };
 
-// ---- which systems wait for which ----------------------------------------------------------------------------------------
+// ---- which systems wait for which ---------------------------------------------------------------
 
 static bool parallel_edge_add(struct orri_parallel* a, uint32_t from, uint32_t to)
 {
@@ -72,7 +79,7 @@ static bool parallel_edge_add(struct orri_parallel* a, uint32_t from, uint32_t t
     return true;
 }
 
-// The systems that one waits for; not those it waits for by way of another.
+// The systems that step `to` waits for; not those it waits for through another one.
 static bool parallel_find_step(struct orri_parallel* a, uint32_t first, uint32_t to, uint32_t words)
 {
     const orri_step* steps = a->pipe->steps;
@@ -109,7 +116,7 @@ static bool parallel_find_group(struct orri_parallel* a, uint32_t first, uint32_
     return true;
 }
 
-// Anew when systems or clusters came. False when memory is refused.
+// Finds all edges, again when systems or clusters were added. False when memory is refused.
 static bool parallel_find(struct orri_parallel* a)
 {
     const orri_pipeline* pipe = a->pipe;
@@ -128,16 +135,16 @@ static bool parallel_find(struct orri_parallel* a)
     return a->found;
 }
 
-void orri_parallel_forget(orri_pipeline* pipe)
+void orri_parallel_invalidate(orri_pipeline* pipe)
 {
     if (pipe->parallel != NULL) {
         pipe->parallel->found = false;
     }
 }
 
-// ---- how much a system does ------------------------------------------------------------------------------------------------
+// ---- costs --------------------------------------------------------------------------------------
 
-// Rows that there are, of one that was never timed.
+// The cost of a system that was never timed, by its number of rows.
 static uint64_t parallel_guess(const orri_system* system)
 {
     uint64_t rows = 0;
@@ -160,7 +167,7 @@ static bool parallel_chance(struct orri_parallel* a)
     return orr_random(a->seed, a->turn++, 0, 0) & 1;
 }
 
-// Whether something that would pay, or not, is done.
+// Whether something is done that would pay or not; tests may decide otherwise.
 static bool parallel_choose(struct orri_parallel* a, bool pays)
 {
     switch (a->sharing) {
@@ -175,16 +182,17 @@ static bool parallel_choose(struct orri_parallel* a, bool pays)
     }
 }
 
-// ---- nodes ------------------------------------------------------------------------------------------------------------------
+// ---- nodes --------------------------------------------------------------------------------------
 
-// Touches nothing but the rows it is given.
+// True for a system that touches only the rows it is given, and can be tiled.
 static bool parallel_own_rows(const orri_system* system)
 {
-    return system->due && system->desc.parallel && system->in_units && !system->whole &&
+    return system->due && system->desc.parallel && system->in_units && !system->unsplit &&
            !system->desc.main_thread && system->guard.by_id_read == NULL && !system->atomic &&
-           system->import_count == 0; // What is imported may be combined when all rows are through.
+           system->import_count == 0; // An import may be combined when all rows are done.
 }
 
+// True when both queries have the same chunks of the same clusters.
 static bool parallel_same_units(const orr_query* a, const orr_query* b)
 {
     if (a->unit_count != b->unit_count) {
@@ -199,7 +207,7 @@ static bool parallel_same_units(const orr_query* a, const orr_query* b)
     return true;
 }
 
-// Whether the system of step `at` goes into the node before it.
+// Whether the system of step `at` joins the node before it.
 static bool parallel_joins(struct orri_parallel* a, const parallel_node* node, uint32_t at)
 {
     const orri_step* steps = a->pipe->steps;
@@ -217,6 +225,7 @@ static bool parallel_joins(struct orri_parallel* a, const parallel_node* node, u
     return node->kind != PARALLEL_TILE && parallel_choose(a, small);
 }
 
+// Cuts the group into nodes.
 static void parallel_cut(struct orri_parallel* a, uint32_t first, uint32_t point)
 {
     const orri_step* steps = a->pipe->steps;
@@ -238,7 +247,7 @@ static void parallel_cut(struct orri_parallel* a, uint32_t first, uint32_t point
     a->graph.node_count = count;
 }
 
-// Units, and how many are handed out together.
+// Number of units of a node, and how many a worker takes at once.
 static void parallel_fill(struct orri_parallel* a, uint32_t n)
 {
     const orri_step* steps = a->pipe->steps;
@@ -252,8 +261,8 @@ static void parallel_fill(struct orri_parallel* a, uint32_t n)
     *node = (orri_graph_node){.name = system->desc.name, .here = system->desc.main_thread};
     bool splits = what->kind == PARALLEL_TILE ||
                   (what->kind == PARALLEL_ONE && system->due && system->desc.parallel &&
-                   system->in_units && !system->whole && !system->desc.main_thread);
-    splits &= system->query->unit_count > 0; // Who has none is called all the same.
+                   system->in_units && !system->unsplit && !system->desc.main_thread);
+    splits &= system->query->unit_count > 0; // A system without units is called all the same.
     if (splits && parallel_choose(a, what->cost >= PARALLEL_SMALL_NS)) {
         uint32_t units = system->query->unit_count;
         uint64_t each = units > 0 ? what->cost / units + 1 : 1;
@@ -264,16 +273,18 @@ static void parallel_fill(struct orri_parallel* a, uint32_t n)
         }
     } else {
         node->items = due ? 1 : 0;
-        node->grain = UINT32_MAX; // As one.
+        node->grain = UINT32_MAX; // As a whole.
     }
 }
 
+// True when the node is run as a whole by one worker.
 static bool parallel_whole(const struct orri_parallel* a, uint32_t n)
 {
     return a->graph.nodes[n].grain == UINT32_MAX;
 }
 
-// Edges between nodes. Those of the group's steps ascend by `to`.
+// Makes the edges between nodes: counts successors, then fills them in. Edges of the group's steps
+// ascend by `to`.
 static bool parallel_connect(struct orri_parallel* a, uint32_t first, uint32_t point)
 {
     orri_graph* graph = &a->graph;
@@ -310,8 +321,9 @@ static bool parallel_connect(struct orri_parallel* a, uint32_t first, uint32_t p
     return true;
 }
 
-// ---- running ----------------------------------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
+// Runs units of one step's system on a worker.
 static uint64_t parallel_work(struct orri_parallel* a, uint32_t step, uint32_t first, uint32_t last,
                               uint32_t worker)
 {
@@ -329,6 +341,7 @@ static uint32_t parallel_units(const orri_system* system)
     return system->in_units ? system->query->unit_count : 0;
 }
 
+// Runs units [first, last) of a node on a worker.
 static void parallel_node_run(void* context, uint32_t n, uint32_t first, uint32_t last,
                               uint32_t worker)
 {
@@ -378,7 +391,7 @@ bool orri_parallel_pays(orri_pipeline* pipe, uint32_t first, uint32_t point)
     return a->pays;
 }
 
-// True when one node comes after the other, and each is for one worker: nothing can be gained.
+// True when each node waits for the one before, and each is for one worker: workers gain nothing.
 static bool parallel_in_a_row(const struct orri_parallel* a)
 {
     const orri_graph* graph = &a->graph;
@@ -414,26 +427,29 @@ bool orri_group_open_ahead(orri_pipeline* pipe, uint32_t first, uint32_t point)
     return open;
 }
 
-// Without memory for workers the driving thread does it alone. Said once, and again only when they could be had in between, by a
-// group as large: `steps`.
-ORRI_COLD static bool parallel_lacks(orr_world* world, uint32_t steps)
+// Without memory for workers the driving thread works alone. Reported once, and again only if
+// workers were available in between for a group as large (`steps`).
+ORRI_COLD static bool parallel_refused(orr_world* world, uint32_t steps)
 {
     struct orri_schedule* schedule = world->schedule;
-    if (schedule->lacks == 0) {
+    if (schedule->workers_refused == 0) {
         orri_log(&world->env, ORR_LOG_ID_WORKERS_FEWER,
                  "tick %llu: %u workers were asked for and there is no memory for %s: the calling "
-                 "thread works alone until there is. Results are the same, only later",
+                 "thread works alone until there is. Results are the same, only slower",
                  (unsigned long long)world->tick, (unsigned)world->settings.workers,
-                 steps == PARALLEL_LACKS_ALL ? "them" : "what they need to share this work");
+                 steps == PARALLEL_REFUSED_ALL ? "them" : "what they need to share this work");
     }
-    schedule->lacks = steps > schedule->lacks ? steps : schedule->lacks;
+    schedule->workers_refused = steps > schedule->workers_refused ? steps
+                                                                  : schedule->workers_refused;
     return false;
 }
 
-static void parallel_lacked(orr_world* world, uint32_t steps)
+// Workers were available for a group of `steps` systems: a new refusal is reported.
+static void parallel_regained(orr_world* world, uint32_t steps)
 {
-    if (ORR_UNLIKELY(world->schedule->lacks != 0) && steps >= world->schedule->lacks) {
-        world->schedule->lacks = 0;
+    if (ORR_UNLIKELY(world->schedule->workers_refused != 0) &&
+        steps >= world->schedule->workers_refused) {
+        world->schedule->workers_refused = 0;
     }
 }
 
@@ -446,14 +462,14 @@ bool orri_parallel_cut(orri_pipeline* pipe, uint32_t first, uint32_t point)
         return false;
     }
     if (ORR_UNLIKELY(!parallel_find(a) || !parallel_reserve(a, point - first))) {
-        return parallel_lacks(world, point - first);
+        return parallel_refused(world, point - first);
     }
     parallel_cut(a, first, point);
     for (uint32_t n = 0; n < a->graph.node_count; n++) {
         parallel_fill(a, n);
     }
     if (ORR_UNLIKELY(!parallel_connect(a, first, point))) {
-        return parallel_lacks(world, point - first);
+        return parallel_refused(world, point - first);
     }
     return !parallel_in_a_row(a);
 }
@@ -473,9 +489,9 @@ bool orri_parallel_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
         return false;
     }
     if (ORR_UNLIKELY(!orri_group_open_ahead(pipe, first, point))) {
-        return parallel_lacks(world, point - first);
+        return parallel_refused(world, point - first);
     }
-    parallel_lacked(world, point - first);
+    parallel_regained(world, point - first);
     const orri_step* steps = pipe->steps;
     const orri_system* only = NULL;
     uint32_t due = 0;
@@ -498,7 +514,7 @@ bool orri_parallel_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
     return true;
 }
 
-// ---- something else ---------------------------------------------------------------------------------------------------------
+// ---- other work ---------------------------------------------------------------------------------
 
 static void parallel_each_run(void* context, uint32_t node, uint32_t first, uint32_t last,
                               uint32_t worker)
@@ -530,7 +546,7 @@ bool orri_parallel_hands(orri_pipeline* pipe, orri_hands* out)
         return false;
     }
     if (ORR_UNLIKELY(!orri_graph_reserve(a->jobs, &a->each, 1))) {
-        return parallel_lacks(world, 1);
+        return parallel_refused(world, 1);
     }
     a->each.nodes = &a->each_node;
     a->each.node_count = 1;
@@ -540,7 +556,7 @@ bool orri_parallel_hands(orri_pipeline* pipe, orri_hands* out)
     return true;
 }
 
-// ---- beginning and end --------------------------------------------------------------------------------------------------------
+// ---- begin and end ------------------------------------------------------------------------------
 
 static const char* parallel_name(void* context, uint32_t slot)
 {
@@ -557,13 +573,13 @@ bool orri_parallel_watch(const orri_pipeline* pipe, bool on)
     return a != NULL;
 }
 
-void orri_parallel_says(const orri_pipeline* pipe, uint32_t step)
+void orri_parallel_note_running(const orri_pipeline* pipe, uint32_t step)
 {
     orri_jobs_says(pipe->parallel->jobs, 0, pipe->steps[step].system->handle.id - 1);
 }
 
-// Workers of a world, made when a pipeline first wants some. NULL without memory.
-static orri_jobs* parallel_crew(orr_world* world)
+// The workers of a world, made when a pipeline first wants some. NULL without memory.
+static orri_jobs* parallel_jobs_make(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
     if (schedule->jobs == NULL) {
@@ -578,7 +594,7 @@ static orri_jobs* parallel_crew(orr_world* world)
                               .context = world});
         if (schedule->jobs != NULL) {
             schedule->watched = orri_jobs_watches(schedule->jobs);
-            orri_timing_look(world);
+            orri_timing_calibrate(world);
         }
     }
     return schedule->jobs;
@@ -588,7 +604,7 @@ static orri_jobs* parallel_crew(orr_world* world)
 ORRI_COLD static struct orri_parallel* parallel_make(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
-    orri_jobs* jobs = parallel_crew(world);
+    orri_jobs* jobs = parallel_jobs_make(world);
     if (jobs == NULL) {
         return NULL;
     }
@@ -603,7 +619,8 @@ ORRI_COLD static struct orri_parallel* parallel_make(orri_pipeline* pipe)
     return a;
 }
 
-// A world without workers has a crew too, of the driving thread alone, if it is to be watched.
+// A world without workers has a pool of the driving thread alone, if it is to be watched
+// (stuck_ns).
 bool orri_parallel_ready(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
@@ -613,9 +630,9 @@ bool orri_parallel_ready(orri_pipeline* pipe)
     }
     struct orri_parallel* a = parallel_make(pipe);
     if (a == NULL) {
-        return world->settings.workers != 0 && parallel_lacks(world, PARALLEL_LACKS_ALL);
+        return world->settings.workers != 0 && parallel_refused(world, PARALLEL_REFUSED_ALL);
     }
-    world->schedule->lacks = 0;
+    world->schedule->workers_refused = 0;
     a->graph.run = parallel_node_run;
     a->graph.waited = parallel_waited;
     a->graph.context = a;
@@ -636,7 +653,8 @@ static void parallel_free(struct orri_parallel* a)
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, struct orri_parallel, a, 1);
 }
 
-// Rooms are as large as the crew says; the rest goes when no worker is left that could look at it.
+// Graphs are freed first, because their size depends on the pool; the rest when no worker is left
+// that could read it.
 void orri_parallel_end(orr_world* world)
 {
     struct orri_schedule* schedule = world->schedule;
@@ -658,7 +676,7 @@ void orri_parallel_end(orr_world* world)
 
 uint32_t orri_parallel_workers(const orr_world* world)
 {
-    const orri_jobs* jobs = orri_parallel_crew(world);
+    const orri_jobs* jobs = orri_parallel_jobs(world);
     return jobs != NULL ? orri_jobs_workers(jobs) : 1;
 }
 
@@ -676,7 +694,7 @@ void orri_parallel_stats(const orr_world* world, uint32_t worker, orr_worker_sta
     }
 }
 
-orri_jobs* orri_parallel_crew(const orr_world* world)
+orri_jobs* orri_parallel_jobs(const orr_world* world)
 {
     return world->schedule != NULL ? world->schedule->jobs : NULL;
 }
@@ -696,4 +714,4 @@ void orri_parallel_share(orr_world* world, orri_sharing sharing, uint64_t seed)
 #undef PARALLEL_SMALL_NS
 #undef PARALLEL_ROW_NS
 #undef PARALLEL_PIECE_NS
-#undef PARALLEL_LACKS_ALL
+#undef PARALLEL_REFUSED_ALL

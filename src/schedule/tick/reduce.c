@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Reductions: a system whose runs go to several workers and which has one answer. Each unit (chunk) has a value of its own, the
-// partial, which begins as the type's presets; when the last unit is through, the partials are combined, two by two, in an order
-// that follows from their number alone:
+// Reductions: a parallel system with one result. Each unit (chunk) has a partial value of its own,
+// which begins as the type's presets. When the last unit has ended, the partials are combined in
+// pairs, in an order that depends on their number alone:
 //
 //     0 1 2 3 4      0+1  2+3  4      (0+1)+(2+3)  4      ((0+1)+(2+3))+4
 //
-// So a sum of floats has the same bits whoever did which unit, and when. What comes out is the export, on whatever worker was the
-// last: the graph holds importers back until then.
+// So a sum of floats has the same bits whichever worker did which unit, and when. The result is the
+// export, written by the worker that ended last; the graph holds importers back until then.
 #include "schedule/schedule.h"
 
-#define REDUCE_LINE 64u // Partials of two workers never share one.
+#define REDUCE_LINE 64u // Partials of two workers never share a cache line.
 
 static size_t reduce_stride(const orri_system* system)
 {
@@ -17,7 +17,7 @@ static size_t reduce_stride(const orri_system* system)
     return (size + REDUCE_LINE - 1) / REDUCE_LINE * REDUCE_LINE;
 }
 
-// Rows in an order of their own are one unit.
+// A system with ordered rows is one unit.
 static uint32_t reduce_units(const orri_system* system)
 {
     return system->in_units ? system->query->unit_count : 1;
@@ -28,7 +28,7 @@ static uint8_t* reduce_at(const orri_system* system, uint32_t unit)
     return system->partials + unit * reduce_stride(system);
 }
 
-// ---- room ---------------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 bool orri_reduce_reserve(orr_world* world, orri_system* system)
 {
@@ -61,7 +61,7 @@ void orri_reduce_free(orr_world* world, orri_system* system)
     system->partial_capacity = 0;
 }
 
-// ---- units --------------------------------------------------------------------------------------------------------------
+// ---- units --------------------------------------------------------------------------------------
 
 void orri_reduce_begin(const orri_system* system, uint32_t unit)
 {
@@ -73,6 +73,7 @@ void* orri_reduce_partial(const orri_system* system, uint32_t unit)
     return reduce_at(system, unit);
 }
 
+// Combines all partials into the export; no units: the export is its presets.
 static void reduce_combine(const orri_system* system)
 {
     uint64_t units = reduce_units(system);
@@ -90,7 +91,7 @@ static void reduce_combine(const orri_system* system)
     }
 }
 
-// Who ends the last unit has seen what all others wrote: they counted before.
+// The worker that ends the last unit sees everything the others wrote: they decremented before.
 void orri_reduce_end(orri_system* system, uint32_t units)
 {
     if (units == reduce_units(system) || atomic_fetch_sub(&system->partials_left, units) == units) {

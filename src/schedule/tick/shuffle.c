@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT
-// A serial run that takes another order each tick, among those that workers could take: systems of a group that do not conflict,
-// and chunks of parallel systems, come by chance. Every order has the same result, or somebody depends on what he did not
-// declare: so hidden dependencies show without a second thread, and can be had again by the seed.
+// A serial run in a random order each tick, among the orders that workers could take: systems of a
+// group that do not conflict, and chunks of parallel systems, come in random order. Every such
+// order has the same result, unless a system depends on something it did not declare. So hidden
+// dependencies show without a second thread, and the seed reproduces them.
 #include "schedule/schedule.h"
 #include <stdlib.h>
 
-// What a group needs while it is shuffled.
+// The state of a group while it is shuffled.
 typedef struct shuffle_deck {
     orri_pipeline* pipe;
-    uint32_t first;  // Step.
-    uint32_t* left;  // Steps of the group that have not run, in order.
-    uint32_t* waits; // By step of the group: how many of those before it conflict and have not run.
-    uint32_t* units; // Of the system that runs.
+    uint32_t first; // First step of the group.
+    uint32_t* left; // Steps of the group that have not run, in order.
+    // By step of the group: how many steps before it conflict with it and have not run.
+    uint32_t* waits;
+    uint32_t* units; // Order of units of the running system.
     uint32_t count;
-    uint64_t turn;
+    uint64_t turn; // Random numbers drawn.
 } shuffle_deck;
 
+// A random number below `count`, by seed, tick and group.
 static uint32_t shuffle_pick(shuffle_deck* deck, uint32_t count)
 {
     uint64_t seed = deck->pipe->world->schedule->shuffle;
@@ -27,7 +30,7 @@ static orri_system* shuffle_system(const shuffle_deck* deck, uint32_t step)
     return deck->pipe->steps[deck->first + step].system;
 }
 
-// ---- systems ------------------------------------------------------------------------------------------------------------
+// ---- systems ------------------------------------------------------------------------------------
 
 static void shuffle_begin(shuffle_deck* deck, uint32_t steps)
 {
@@ -45,14 +48,14 @@ static void shuffle_begin(shuffle_deck* deck, uint32_t steps)
     }
 }
 
-// Takes one out that waits for none.
+// Takes a random step that waits for none.
 static uint32_t shuffle_take(shuffle_deck* deck)
 {
     uint32_t ready = 0;
     for (uint32_t k = 0; k < deck->count; k++) {
         ready += deck->waits[deck->left[k]] == 0;
     }
-    ORR_ASSERT(ready > 0); // The first of them waits for nobody.
+    ORR_ASSERT(ready > 0); // The first of them waits for none.
     uint32_t pick = shuffle_pick(deck, ready), at = 0;
     while (deck->waits[deck->left[at]] != 0 || pick-- > 0) {
         at++;
@@ -63,6 +66,7 @@ static uint32_t shuffle_take(shuffle_deck* deck)
     return step;
 }
 
+// A step has run: later steps wait for one less.
 static void shuffle_done(shuffle_deck* deck, uint32_t step)
 {
     for (uint32_t k = 0; k < deck->count; k++) {
@@ -74,12 +78,12 @@ static void shuffle_done(shuffle_deck* deck, uint32_t step)
     }
 }
 
-// ---- chunks -------------------------------------------------------------------------------------------------------------
+// ---- chunks -------------------------------------------------------------------------------------
 
-// NULL: they come in order.
+// A random order of the system's units; NULL: ascending.
 static const uint32_t* shuffle_units(shuffle_deck* deck, const orri_system* system)
 {
-    if (!system->desc.parallel || !system->in_units || system->whole ||
+    if (!system->desc.parallel || !system->in_units || system->unsplit ||
         system->query->unit_count == 0) {
         return NULL;
     }
@@ -92,7 +96,7 @@ static const uint32_t* shuffle_units(shuffle_deck* deck, const orri_system* syst
     return deck->units;
 }
 
-// ---- all of it ----------------------------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 static uint32_t shuffle_units_most(const orri_pipeline* pipe, uint32_t first, uint32_t point)
 {

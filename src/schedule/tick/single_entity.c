@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Ticks for one entity alone. That means something only where everything that happens to it happens within its own row: systems that send, reach others by
-// id, keep state or hear of events would do half of what they do. They are refused by name.
+// Ticks for one entity alone. That has a meaning only where everything that happens to the entity
+// happens within its own row: systems that send, reach others by id, have state or receive events
+// would do half of their work. Such systems are refused by name.
 #include "base/float.h"
 #include "schedule/schedule.h"
 
-// ---- what keeps an entity from going alone -----------------------------------------------------------------------------
+// ---- obstacles ----------------------------------------------------------------------------------
 
-// The first declaration of a system that is more than its own rows; NULL: none.
-static const char* single_entity_more(const orri_system* system)
+// The first declaration of a system that concerns more than its own rows; NULL: none.
+static const char* single_entity_obstacle(const orri_system* system)
 {
     const orr_system_desc* d = &system->desc;
     const struct {
         bool is;
         const char* what;
     } all[] = {
-        {d->kind == ORR_INDIRECT, "is told by messages and sends (ORR_INDIRECT)"},
-        {!system->by_rows, "is called once for all (.once)"},
+        {d->kind == ORR_INDIRECT, "receives messages and sends (ORR_INDIRECT)"},
+        {!system->by_rows, "is called once per tick (.once)"},
         {d->by_id != NULL, "reaches others by id (.by_id)"},
         {d->creates != NULL, "creates (.creates)"},
         {d->destroys != NULL, "destroys (.destroys)"},
@@ -24,17 +25,17 @@ static const char* single_entity_more(const orri_system* system)
         {d->changes != NULL, "sends changes (.changes)"},
         {d->transacts != NULL, "transacts (.transacts)"},
         {d->atomics != NULL, "has atomic sections (.atomics)"},
-        {d->switches != NULL, "switches (.switches)"},
+        {d->switches != NULL, "enables or disables components (.switches)"},
         {d->tags != NULL, "changes tags (.tags)"},
-        {d->renames, "gives names (.renames)"},
+        {d->renames, "changes names (.renames)"},
         {d->sends != NULL, "sends events (.sends)"},
         {d->receives != NULL, "receives events (.receives)"},
         {d->imports != NULL, "reads exports of others (.imports)"},
         {d->exports != NULL, "has exports (.exports)"},
         {d->state != NULL, "has state (.state)"},
-        {d->impure || d->user != NULL, "has state outside of the world (.user)"},
-        {system->query != NULL && system->query->has_changed, "asks what has changed"},
-        {!system->met_start && (d->create != NULL || d->start != NULL), "has not begun yet"},
+        {d->impure || d->user != NULL, "has state outside the world (.user, .impure)"},
+        {system->query != NULL && system->query->has_changed, "has 'changed' terms in its query"},
+        {!system->start_called && (d->create != NULL || d->start != NULL), "has not begun yet"},
     };
     for (uint32_t i = 0; i < ORRI_COUNT(all); i++) {
         if (all[i].is) {
@@ -44,91 +45,91 @@ static const char* single_entity_more(const orri_system* system)
     return NULL;
 }
 
-static bool single_entity_has(const orri_single_entity* solo, uint32_t type_index)
+static bool single_entity_has(const orri_single_entity* single, uint32_t type_index)
 {
-    orr_type type = {solo->world->schema.type_base + type_index};
-    return orr_component_has(solo->world, solo->entity, type);
+    orr_type type = {single->world->schema.type_base + type_index};
+    return orr_component_has(single->world, single->entity, type);
 }
 
-// A type of the entity that a system may change by id, whether its query selects the entity or not; null: none.
-static orr_type single_entity_reached(const orri_single_entity* solo, const orri_system* system)
+// A type of the entity that a system may change by id, whether its query selects the entity or not;
+// null: none.
+static orr_type single_entity_reached(const orri_single_entity* single, const orri_system* system)
 {
     const orri_rights* rights = &system->rights;
     const uint64_t* sets[] = {rights->changes, rights->removes,  rights->transacts,
                               rights->atomics, rights->switches, system->guard.by_id_write};
-    for (uint32_t i = 0; i < solo->world->schema.type_count; i++) {
+    for (uint32_t i = 0; i < single->world->schema.type_count; i++) {
         for (uint32_t s = 0; s < ORRI_COUNT(sets); s++) {
-            if (orri_right(sets[s], rights, i) && single_entity_has(solo, i)) {
-                return (orr_type){solo->world->schema.type_base + i};
+            if (orri_right(sets[s], rights, i) && single_entity_has(single, i)) {
+                return (orr_type){single->world->schema.type_base + i};
             }
         }
     }
     return (orr_type){0};
 }
 
-ORRI_COLD static orr_result single_entity_refuse(const orri_single_entity* solo,
+ORRI_COLD static orr_result single_entity_refuse(const orri_single_entity* single,
                                                  const orri_system* system, const char* what)
 {
-    orri_id_text who = orri_entity_format(solo->world, solo->entity);
-    return orri_refuse(&solo->world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+    orri_id_text who = orri_entity_format(single->world, single->entity);
+    return orri_refuse(&single->world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                        "%s: entity %s cannot go ahead alone: system '%s' %s, and only systems that "
-                       "touch their own "
-                       "rows alone can be run for one entity; run the world (orr_step()), or "
-                       "remember the state to "
-                       "travel to",
-                       solo->call, who.text, system->desc.name, what);
+                       "touch nothing but their own rows can be run for one entity; run the world "
+                       "(orr_step()), or travel to a tick that is stored",
+                       single->call, who.text, system->desc.name, what);
 }
 
-static orr_result single_entity_check_system(const orri_single_entity* solo,
+static orr_result single_entity_check_system(const orri_single_entity* single,
                                              const orri_system* system)
 {
     bool counts = !system->removed && system->wanted && !system->pipe->spectator &&
-                  (solo->except == NULL || strcmp(system->desc.name, solo->except) != 0);
+                  (single->except == NULL || strcmp(system->desc.name, single->except) != 0);
     if (!counts) {
         return ORR_OK;
     }
-    orr_type reached = single_entity_reached(solo, system);
+    orr_type reached = single_entity_reached(single, system);
     if (reached.id != 0) {
         char words[ORR_NAME_MAX + 64];
         orri_text text = {words, sizeof words, 0};
-        orri_text_add(&text, "may change its %s by id", orri_type_label(solo->world, reached));
-        return single_entity_refuse(solo, system, words);
+        orri_text_add(&text, "may change its %s by id", orri_type_label(single->world, reached));
+        return single_entity_refuse(single, system, words);
     }
-    if (system->query == NULL || !orri_query_has(system->query, solo->entity)) {
+    if (system->query == NULL || !orri_query_has(system->query, single->entity)) {
         return ORR_OK;
     }
-    // Who only listens is told of the difference in the next tick.
+    // A system that only receives messages is notified of the difference in the next tick.
     if (system->desc.kind == ORR_INDIRECT && !system->may_send) {
         return ORR_OK;
     }
-    const char* more = single_entity_more(system);
+    const char* more = single_entity_obstacle(system);
     if (more == NULL && system->pipe->index != 0) {
         more = "is in a pipeline with a clock of its own";
     }
-    return more != NULL ? single_entity_refuse(solo, system, more) : ORR_OK;
+    return more != NULL ? single_entity_refuse(single, system, more) : ORR_OK;
 }
 
-orr_result orri_single_entity_check(const orri_single_entity* solo)
+orr_result orri_single_entity_check(const orri_single_entity* single)
 {
-    orr_world* world = solo->world;
-    orr_result result = orri_step_check(world, solo->call);
+    orr_world* world = single->world;
+    orr_result result = orri_step_check(world, single->call);
     if (result == ORR_OK) {
-        result = orri_check_open(world, solo->call); // A tick is half done, or somebody loops.
+        // A tick is half done, or a loop is open.
+        result = orri_check_open(world, single->call);
     }
     if (result == ORR_OK && !orri_command_buffers_begin(world)) {
         result = ORR_ERR_MEMORY;
     }
     if (result == ORR_OK) {
-        result = orri_plan_make(world); // Names are looked up.
+        result = orri_plan_make(world); // Looks up names.
     }
     for (const orri_system* system = world->schedule != NULL ? world->schedule->first : NULL;
          result == ORR_OK && system != NULL; system = system->next) {
-        result = single_entity_check_system(solo, system);
+        result = single_entity_check_system(single, system);
     }
     return result;
 }
 
-// ---- a tick ------------------------------------------------------------------------------------------------------------
+// ---- a tick -------------------------------------------------------------------------------------
 
 static bool single_entity_due(const orri_system* system, uint64_t tick)
 {
@@ -136,31 +137,32 @@ static bool single_entity_due(const orri_system* system, uint64_t tick)
     return (tick - first) % system->every == 0;
 }
 
-static orr_result single_entity_call(const orri_single_entity* solo, orri_system* system,
+static orr_result single_entity_call(const orri_single_entity* single, orri_system* system,
                                      uint64_t tick)
 {
-    orr_world* world = solo->world;
+    orr_world* world = single->world;
     bool runs = system->desc.kind == ORR_DIRECT && system->by_rows && system->wanted &&
                 !system->removed && single_entity_due(system, tick) &&
-                orri_query_has(system->query, solo->entity);
+                orri_query_has(system->query, single->entity);
     bool kept = system->query != NULL &&
                 (system->query->order != NULL || system->query->working != NULL);
-    if (!runs || (solo->except != NULL && strcmp(system->desc.name, solo->except) == 0)) {
+    if (!runs || (single->except != NULL && strcmp(system->desc.name, single->except) == 0)) {
         return ORR_OK;
     }
     if (kept && !orri_query_refresh(system->query)) {
         return orri_env_result(&world->env);
     }
     uint64_t violations = system->rights.counts.violations;
-    orri_system_call_row(world, system, orri_id_index(solo->entity), tick);
+    orri_system_call_row(world, system, orri_id_index(single->entity), tick);
     return system->rights.counts.violations == violations
                ? ORR_OK
-               : single_entity_refuse(solo, system, "did what it did not declare (said before)");
+               : single_entity_refuse(single, system,
+                                      "violated its declarations (reported before)");
 }
 
-orr_result orri_single_entity_tick(const orri_single_entity* solo, uint64_t ahead)
+orr_result orri_single_entity_tick(const orri_single_entity* single, uint64_t ahead)
 {
-    orr_world* world = solo->world;
+    orr_world* world = single->world;
     orri_pipeline* pipe = world->schedule->pipelines[0];
     orri_float_mode mode = orri_float_mode_set();
     uint64_t tick = pipe->tick + ahead;
@@ -169,7 +171,7 @@ orr_result orri_single_entity_tick(const orri_single_entity* solo, uint64_t ahea
     world->context->run_tick = tick;
     for (uint32_t i = 0; result == ORR_OK && i < pipe->step_count; i++) {
         if (pipe->steps[i].system != NULL) {
-            result = single_entity_call(solo, pipe->steps[i].system, tick);
+            result = single_entity_call(single, pipe->steps[i].system, tick);
         }
     }
     world->context->dt = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Stepping a world: pipelines in lockstep, on a clock that moves by their ticks alone. The one that is due first goes first.
+// Stepping a world in lockstep: on a clock that moves by ticks alone, the pipeline that is due
+// first ticks next. Also pausing, and settings that are made between ticks.
 #include "schedule/record/recording.h"
 
 bool orri_realtime_runs(const orr_world* world)
@@ -8,6 +9,7 @@ bool orri_realtime_runs(const orr_world* world)
     return schedule != NULL && __atomic_load_n(&schedule->realtime, __ATOMIC_RELAXED) != NULL;
 }
 
+// At most this much of the time given to orr_update() counts.
 #define STEP_MOST_NS UINT64_C(250000000)
 
 orr_result orri_step_check(orr_world* world, const char* call)
@@ -18,8 +20,8 @@ orr_result orri_step_check(orr_world* world, const char* call)
     orri_system* running = orri_system_here(world);
     if (ORR_UNLIKELY(running == NULL && orri_realtime_runs(world))) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: the world runs in real time, its pipelines tick by themselves; "
-                           "end that with orr_stop() and wait until orr_realtime() has returned",
+                           "%s: the world runs in real time; call orr_stop() and wait until "
+                           "orr_realtime() has returned",
                            call);
     }
     const struct orri_schedule* schedule = world->schedule;
@@ -29,19 +31,20 @@ orr_result orri_step_check(orr_world* world, const char* call)
     }
     if (running == NULL && schedule->calling) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           schedule->tape != NULL && schedule->tape->showing
-                               ? "%s: not in on_tick of a replay; let it return false, and do "
-                                 "this when orr_replay() has returned"
-                               : "%s: not in a call that was posted: a tick begins",
+                           schedule->lockstep_log != NULL && schedule->lockstep_log->in_on_tick
+                               ? "%s: not allowed in on_tick of a replay; let it return false, and "
+                                 "call this when orr_replay() has returned"
+                               : "%s: not allowed in a posted call: a tick is about to begin",
                            call);
     }
     if (running == NULL) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: not from an error handler or a hook: a tick is under way", call);
+                           "%s: not allowed in an error handler or a hook: a tick is under way",
+                           call);
     }
     running->rights.counts.violations++;
     return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
-                       "%s: not inside a system, here '%s'", call, running->desc.name);
+                       "%s: not allowed inside a system, here '%s'", call, running->desc.name);
 }
 
 bool orri_half_done(const struct orri_schedule* schedule)
@@ -61,7 +64,7 @@ orr_result orri_step_between(orr_world* world, const char* call)
         return orri_refuse_running(world, call);
     }
     if (schedule != NULL && orri_system_here(world) != NULL) {
-        return orri_step_check(world, call); // Its guard is off.
+        return orri_step_check(world, call); // Reported there: its access checks are off.
     }
     if (orri_in_error_handler(world) || (schedule != NULL && schedule->inside)) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
@@ -69,14 +72,14 @@ orr_result orri_step_between(orr_world* world, const char* call)
     }
     if (schedule != NULL && orri_half_done(schedule)) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: a tick is half done; go on with it first: orr_step()", call);
+                           "%s: a tick is half done; continue it first with orr_step()", call);
     }
     return orri_check_open(world, call);
 }
 
-// ---- which pipeline comes next ---------------------------------------------------------------------------------------------
+// ---- which pipeline ticks next ------------------------------------------------------------------
 
-// The one that is under way; else the one that is due first, of several the one registered first.
+// The half-done one; else the one due first, of several the one registered first.
 static orri_pipeline* step_next(const struct orri_schedule* schedule)
 {
     if (schedule->now != NULL) {
@@ -121,8 +124,9 @@ static orr_result step_due(orr_world* world, uint64_t now_ns)
     return result;
 }
 
-// How much of the time that passed counts for pipelines with a rate: a program that was stopped for a while does not make good for it.
-static uint64_t step_counts(const struct orri_schedule* schedule, uint64_t elapsed_ns)
+// How much of the elapsed time counts for pipelines with a rate: a program that was stopped for a
+// while does not catch up on it. Spectators have no say.
+static uint64_t step_elapsed_counted(const struct orri_schedule* schedule, uint64_t elapsed_ns)
 {
     uint64_t most = STEP_MOST_NS;
     for (uint32_t i = 1; i < schedule->pipeline_count; i++) {
@@ -132,16 +136,19 @@ static uint64_t step_counts(const struct orri_schedule* schedule, uint64_t elaps
     return elapsed_ns < most ? elapsed_ns : most;
 }
 
-// The first pipeline has no rate: it runs once, with the time that passed, after all that is due before.
+// The first pipeline is continuous: it runs once, with the elapsed time as dt, after everything due
+// before it.
 static orr_result step_continuous(orr_world* world, uint64_t elapsed_ns)
 {
     struct orri_schedule* schedule = world->schedule;
     orri_pipeline* first = schedule->pipelines[0];
-    if (schedule->now != first) { // Else it goes on; its time was counted when it began.
-        // Time of a call that was refused before the first one's turn is still owed to it.
+    // Otherwise its half-done tick continues; its time was counted when it began.
+    if (schedule->now != first) {
+        // Time of an earlier call that was refused before the first pipeline's tick is still due to
+        // it.
         uint64_t from = schedule->passed_ns > 0 ? first->due_ns : schedule->time_ns;
         uint64_t passed = schedule->passed_ns + elapsed_ns;
-        first->due_ns = from + step_counts(schedule, elapsed_ns);
+        first->due_ns = from + step_elapsed_counted(schedule, elapsed_ns);
         schedule->passed_ns = passed < elapsed_ns ? UINT64_MAX : passed;
     }
     orr_result result = ORR_OK;
@@ -165,7 +172,8 @@ orr_result orr_update(orr_world* world, uint64_t elapsed_ns)
     if (first->rate_hz <= 0) {
         return step_continuous(world, elapsed_ns);
     }
-    // The first pipeline runs at most twice; time beyond that is dropped, in whole intervals, for all of them.
+    // The first pipeline runs at most twice; time beyond that is dropped in whole intervals, for
+    // all pipelines.
     uint64_t most = first->due_ns != UINT64_MAX ? first->due_ns + 2 * first->interval_ns - 1
                                                 : UINT64_MAX;
     uint64_t now_ns = schedule->time_ns + elapsed_ns;
@@ -231,14 +239,13 @@ void orr_pause(orr_world* world, bool on)
         schedule->paused = on;
     } else if (by->desc.parallel) {
         by->rights.counts.violations++;
-        (void)orri_refuse(
-            &world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
-            "orr_pause: system '%s' is parallel: its runs have no order; send an event to "
-            "a system that does it",
-            by->desc.name);
+        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
+                          "orr_pause: system '%s' is parallel, so its runs have no order; send an "
+                          "event to a system that is not, and let that one pause",
+                          by->desc.name);
     } else {
         by->pause = on ? ORRI_PAUSE_ON
-                       : ORRI_PAUSE_OFF; // When it is handed in: in the order of systems.
+                       : ORRI_PAUSE_OFF; // Applied at its point, in the order of systems.
     }
 }
 
@@ -266,8 +273,8 @@ orr_result orr_tick_abandon(orr_world* world)
     }
     orri_pipeline* pipe = world->schedule->now;
     if (result == ORR_OK && pipe->driven != NULL) {
-        pipe->world->schedule->driver->resume(pipe,
-                                              false); // Of a tick that was refused in real time.
+        // A tick that was refused in real time.
+        pipe->world->schedule->driver->resume(pipe, false);
     }
     for (orri_system* system = world->schedule->first; result == ORR_OK && system != NULL;
          system = system->next) {
@@ -281,8 +288,8 @@ orr_result orr_tick_abandon(orr_world* world)
     return result;
 }
 
-// Settings that a running tick looks at are for between ticks.
-static bool step_settles(orr_world* world, const char* call)
+// Settings that a running tick reads may be changed between ticks only. Reports.
+static bool step_setting_allowed(orr_world* world, const char* call)
 {
     if (orri_schedule_of(world) == NULL) {
         return false;
@@ -297,7 +304,7 @@ static bool step_settles(orr_world* world, const char* call)
 void orr_stats_time_all(orr_world* world, bool on)
 {
     ORR_ASSERT(world != NULL);
-    if (step_settles(world, "orr_stats_time_all")) {
+    if (step_setting_allowed(world, "orr_stats_time_all")) {
         world->schedule->time_all = on;
     }
 }
@@ -305,7 +312,7 @@ void orr_stats_time_all(orr_world* world, bool on)
 void orr_access_check_set(orr_world* world, orr_access_check audit)
 {
     ORR_ASSERT(world != NULL);
-    if (step_settles(world, "orr_access_check_set")) {
+    if (step_setting_allowed(world, "orr_access_check_set")) {
 #ifdef ORR_VALIDATE_ON
         world->schedule->audit = audit != ORR_ACCESS_CHECK_DEFAULT ? audit : ORR_ACCESS_CHECK_FULL;
 #else

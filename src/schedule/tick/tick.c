@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
-// A tick of a pipeline: systems come and go, readers hear what happened outside, then the steps of the plan. Where something is refused the
-// tick stays open at that point, and goes on from there when it is called again: nothing is done twice, nothing is lost.
+// A tick of a pipeline: systems begin and end, readers are notified of changes made outside, then
+// the steps of the plan run. Where something is refused the tick stays open at that place, and
+// continues there at the next call: nothing is done twice, nothing is lost. README.md of
+// src/schedule has the sequence.
 #include "base/float.h"
 #include "message/past/past.h"
 #include "schedule/record/recording.h"
 #include "store/world/commit_scope.h"
 
-#define TICK_TIMED_EVERY 16u
+#define TICK_TIMED_EVERY 16u // Without a trace, every so many ticks are timed.
 
-// ---- systems begin and end ------------------------------------------------------------------------------------------------
+// ---- stage LIFE: systems begin and end ----------------------------------------------------------
 
-static void tick_switch(orr_world* world, orri_system* system, bool on)
+// Opens or closes the queues of a system, and sets `started`.
+static void tick_enable(orr_world* world, orri_system* system, bool on)
 {
     if (system->rights.reader != NULL) {
         orri_reader_enable(world, system->rights.reader, on);
@@ -21,7 +24,8 @@ static void tick_switch(orr_world* world, orri_system* system, bool on)
     system->started = on;
 }
 
-// Those that end, the last one first: it may lean on those before. What they send is committed before they are gone.
+// Ends systems, last registered first: a system may depend on those before it. What they send is
+// committed before they are freed.
 static void tick_life_end(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
@@ -31,7 +35,7 @@ static void tick_life_end(orri_pipeline* pipe)
         }
         if (system->started && (!system->wanted || system->removed)) {
             orri_system_call_back(world, system, ORRI_LIFE_STOP);
-            tick_switch(world, system, false);
+            tick_enable(world, system, false);
         }
         if (system->removed && system->created) {
             orri_system_call_back(world, system, ORRI_LIFE_DESTROY);
@@ -39,6 +43,7 @@ static void tick_life_end(orri_pipeline* pipe)
     }
 }
 
+// Begins systems, first registered first.
 static void tick_life_begin(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
@@ -51,16 +56,17 @@ static void tick_life_begin(orri_pipeline* pipe)
             orri_system_call_back(world, system, ORRI_LIFE_CREATE);
         }
         if (system->wanted && !system->removed && !system->started) {
-            tick_switch(world, system, true);
+            tick_enable(world, system, true);
             orri_system_call_back(world, system, ORRI_LIFE_START);
         }
     }
 }
 
+// Frees removed systems. The plan was made without them, so it stays valid.
 static void tick_life_drop(orri_pipeline* pipe)
 {
     struct orri_schedule* schedule = pipe->world->schedule;
-    bool stale = schedule->stale; // The plan was made without them.
+    bool stale = schedule->stale; // Kept: the plan was made without them.
     for (orri_system *system = schedule->first, *next; system != NULL; system = next) {
         next = system->next;
         if (system->removed && system->pipe == pipe) {
@@ -70,8 +76,9 @@ static void tick_life_drop(orri_pipeline* pipe)
     schedule->stale = stale;
 }
 
-// Events wait for systems whose pipeline has not ticked yet. Those of the simulation do not begin in the tick of a spectator.
-static void tick_life_listen(const orri_pipeline* pipe)
+// Events wait for systems whose pipeline has not ticked yet. Systems of the simulation do not begin
+// in the tick of a spectator.
+static void tick_life_subscribe(const orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
     for (orri_system* system = world->schedule->first; system != NULL; system = system->next) {
@@ -84,7 +91,7 @@ static void tick_life_listen(const orri_pipeline* pipe)
     }
 }
 
-// In real time callbacks may create as systems do, from ids that are held.
+// In real time: reserves the entity ids that callbacks may need, as for systems.
 static bool tick_life_ids(orri_pipeline* pipe)
 {
     uint64_t most = 0;
@@ -116,17 +123,18 @@ static orr_result tick_life(orri_pipeline* pipe)
     if (ORR_UNLIKELY(pipe->world->realtime) && !tick_life_ids(pipe)) {
         return orri_env_result(&pipe->world->env);
     }
-    tick_life_listen(pipe);
+    tick_life_subscribe(pipe);
     tick_life_end(pipe);
     tick_life_begin(pipe);
     return ORR_OK;
 }
 
-// ---- telling and committing ---------------------------------------------------------------------------------------------
+// ---- notifying readers, committing --------------------------------------------------------------
 
-// Not in the tick of a spectator: of what that did nobody is told, and what was changed from outside is told when the simulation's next
-// tick begins. Otherwise it would decide what of that comes in one message.
-static orr_result tick_tell(orr_world* world, orr_system source, bool by_commit)
+// Compares the world with the baseline and notifies readers. Not in the tick of a spectator: its
+// changes notify nobody, and changes from outside are reported when the simulation's next tick
+// begins. Otherwise a spectator would decide how these are divided into messages.
+static orr_result tick_diff(orr_world* world, orr_system source, bool by_commit)
 {
     const orri_pipeline* pipe = world->schedule->now;
     if (!orri_has_readers(world) || pipe->spectator) {
@@ -139,19 +147,20 @@ static orr_result tick_tell(orr_world* world, orr_system source, bool by_commit)
     return orri_journal_received(world, result);
 }
 
-// How far a point is, after the ends of its systems.
+// Progress of a point (pipe->phase), after the ends of its systems.
 enum {
     TICK_COMMIT,
-    TICK_COMMIT_TELL,
+    TICK_COMMIT_DIFF,
     TICK_TRANSACT,
-    TICK_TRANSACT_TELL,
+    TICK_TRANSACT_DIFF,
 };
 
-// Transactions, then tells. `early`: not those that wait for structure.
+// Applies transactions, then notifies readers. `early`: not transactions that wait for structural
+// changes.
 static orr_result tick_transact(orri_pipeline* pipe, bool early)
 {
     orr_world* world = pipe->world;
-    if (pipe->phase < TICK_TRANSACT_TELL) {
+    if (pipe->phase < TICK_TRANSACT_DIFF) {
         pipe->phase = TICK_TRANSACT;
         if (ORR_LIKELY(!orri_transaction_pending(world))) {
             return ORR_OK;
@@ -163,14 +172,15 @@ static orr_result tick_transact(orri_pipeline* pipe, bool early)
         if (result != ORR_OK || !changed) {
             return result;
         }
-        pipe->phase = TICK_TRANSACT_TELL;
+        pipe->phase = TICK_TRANSACT_DIFF;
     }
-    orr_result result = tick_tell(world, orri_transaction_source(world), false);
+    orr_result result = tick_diff(world, orri_transaction_source(world), false);
     orri_timing_end(pipe, NULL, "transact", "commit");
     return result;
 }
 
-// In real time it may have some clusters to itself, and is refused then if it needs others.
+// Applies structural changes. In real time a commit scope may limit it to some clusters: a commit
+// that needs others is refused.
 static orr_result tick_commit_all(const orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
@@ -181,23 +191,23 @@ static orr_result tick_commit_all(const orri_pipeline* pipe)
     return result;
 }
 
-// Commits what waits, then tells. `phase` remembers how far it came.
+// Commits what waits, notifies readers, then does transactions. `phase` remembers the progress.
 static orr_result tick_commit(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
     if (pipe->phase == TICK_COMMIT) {
-        // Also when nothing waits: ids that were set aside go back.
+        // Also when nothing waits: unused reserved ids are returned.
         bool pending = orri_commit_pending(world);
         orr_result result = tick_commit_all(pipe);
         if (result != ORR_OK) {
             return result;
         }
-        pipe->phase = pending ? TICK_COMMIT_TELL : TICK_TRANSACT;
+        pipe->phase = pending ? TICK_COMMIT_DIFF : TICK_TRANSACT;
     }
-    if (pipe->phase == TICK_COMMIT_TELL) {
+    if (pipe->phase == TICK_COMMIT_DIFF) {
         orr_system sender;
         bool one = orri_commit_sender(world, &sender);
-        orr_result result = tick_tell(world, sender, !one);
+        orr_result result = tick_diff(world, sender, !one);
         orri_timing_end(pipe, NULL, "commit", "commit");
         if (result != ORR_OK) {
             return result;
@@ -207,8 +217,9 @@ static orr_result tick_commit(orri_pipeline* pipe)
     return tick_transact(pipe, false);
 }
 
-// Values and events that callbacks sent. (Structure waits for the commit that follows.)
-static orr_result tick_called_back(orri_pipeline* pipe)
+// Applies values and events that callbacks sent. (Structural changes wait for the commit that
+// follows.)
+static orr_result tick_callback_values(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
     orr_result result = ORR_OK;
@@ -222,40 +233,43 @@ static orr_result tick_called_back(orri_pipeline* pipe)
     return result;
 }
 
-// In real time what changes structure is done where no system of any pipeline runs, and what is published follows.
+// In real time: does `work` with structure held exclusively; published values follow their rows
+// before and after.
 static orr_result tick_exclusive(orri_pipeline* pipe, orr_result (*work)(orri_pipeline* pipe))
 {
     pipe->world->schedule->driver->exclusive(pipe);
-    orr_result result =
-        pipe->world->schedule->driver->remap(pipe); // Of a change before, if that was refused.
+    // Of an earlier change, if that was refused.
+    orr_result result = pipe->world->schedule->driver->remap(pipe);
     if (result == ORR_OK) {
         result = work(pipe);
-        orr_result followed = pipe->world->schedule->driver->remap(
-            pipe); // Rows may have moved before it was refused.
+        // Rows may have moved before `work` was refused.
+        orr_result followed = pipe->world->schedule->driver->remap(pipe);
         result = result == ORR_OK ? followed : result;
     }
     pipe->world->schedule->driver->release(pipe);
     return result;
 }
 
-static void tick_hear_nothing(void* owner, orr_result result, orr_log_id id, const char* text)
+// An error listener that reports nothing.
+static void tick_mute(void* owner, orr_result result, orr_log_id id, const char* text)
 {
     (void)owner, (void)result, (void)id, (void)text;
 }
 
-// A commit with only the clusters to itself that those before it touched, beside systems that keep to others. False: it was not done, and nothing is
-// changed or said. Then it is done where no system runs.
-static bool tick_narrow(orri_pipeline* pipe, orr_result* out)
+// A commit that holds only the clusters that earlier commits of this step touched, while systems on
+// other clusters run. False: it was not done, and nothing is changed or reported; then it is done
+// with structure held exclusively.
+static bool tick_commit_scoped(orri_pipeline* pipe, orr_result* out)
 {
-    if (!pipe->world->schedule->driver->narrow(pipe)) {
+    if (!pipe->world->schedule->driver->exclusive_scope(pipe)) {
         return false;
     }
     orri_env_ear before = orri_ear_here;
-    orri_ear_here = (orri_env_ear){&pipe->world->env, tick_hear_nothing, NULL};
+    orri_ear_here = (orri_env_ear){&pipe->world->env, tick_mute, NULL};
     bool done = tick_commit_all(pipe) == ORR_OK;
     orri_ear_here = before;
     if (done) {
-        pipe->phase = TICK_COMMIT_TELL;
+        pipe->phase = TICK_COMMIT_DIFF;
         *out = tick_commit(pipe);
         orr_result followed = pipe->world->schedule->driver->remap(pipe);
         *out = *out == ORR_OK ? followed : *out;
@@ -264,7 +278,8 @@ static bool tick_narrow(orri_pipeline* pipe, orr_result* out)
     return done;
 }
 
-// The same for what may be: `changes` tells whether it will.
+// Does `work`, in real time with structure held exclusively if it `changes` structure or the driver
+// wants that.
 static orr_result tick_locked(orri_pipeline* pipe, bool changes,
                               orr_result (*work)(orri_pipeline* pipe))
 {
@@ -282,25 +297,27 @@ static orr_result tick_outside(orri_pipeline* pipe)
 {
     orr_result result = ORR_OK;
     if (pipe->phase == 0) {
-        result = pipe->renewed ? tick_called_back(pipe) : ORR_OK;
-        // In real time nothing is changed outside but by calls, which tell at once.
+        result = pipe->replanned ? tick_callback_values(pipe) : ORR_OK;
+        // In real time only calls change anything outside of ticks, and they notify readers at
+        // once.
         if (result == ORR_OK && (!pipe->world->realtime || pipe->driven->exclusive)) {
-            result = tick_tell(pipe->world, (orr_system){0}, false);
+            result = tick_diff(pipe->world, (orr_system){0}, false);
         }
     }
     if (result == ORR_OK) {
         result = tick_commit(pipe);
     }
-    if (result == ORR_OK && pipe->renewed) {
+    if (result == ORR_OK && pipe->replanned) {
         tick_life_drop(pipe);
-        pipe->renewed = false;
+        pipe->replanned = false;
     }
-    orri_timing_begin(pipe); // None of this was the first system's.
+    orri_timing_begin(pipe); // The time up to here is not the first system's.
     return result;
 }
 
-// ---- groups and points ----------------------------------------------------------------------------------------------
+// ---- stage STEPS: groups and points -------------------------------------------------------------
 
+// Runs the group that begins at this step.
 static orr_result tick_group(orri_pipeline* pipe)
 {
     uint32_t first = pipe->at, point = pipe->steps[first].first;
@@ -320,9 +337,10 @@ static orr_result tick_group(orri_pipeline* pipe)
     return result;
 }
 
-// In real time, what spectators create and destroy is done at the ends of their systems, and changes where entities are found; and a tick that
-// goes on after a refusal holds nothing any more. Both want structure alone.
-static bool tick_ends_alone(const orri_pipeline* pipe, const orri_step* step)
+// In real time, whether the ends of the group's systems need structure exclusively: spectators
+// create and destroy at the ends of their systems, which changes the entity index; and a tick that
+// continues after a refusal holds no locks any more.
+static bool tick_ends_exclusive(const orri_pipeline* pipe, const orri_step* step)
 {
     bool alone = !pipe->driven->holding;
     for (uint32_t i = step->first; pipe->spectator && i < pipe->at; i++) {
@@ -331,11 +349,12 @@ static bool tick_ends_alone(const orri_pipeline* pipe, const orri_step* step)
     return alone;
 }
 
+// A point: the ends of the group's systems, then a commit or transactions.
 static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
 {
     uint64_t begun = pipe->clock_ns;
     bool ends = pipe->ended < pipe->at - step->first;
-    if (ORR_UNLIKELY(pipe->world->realtime) && ends && tick_ends_alone(pipe, step)) {
+    if (ORR_UNLIKELY(pipe->world->realtime) && ends && tick_ends_exclusive(pipe, step)) {
         pipe->world->schedule->driver->release(pipe);
         pipe->world->schedule->driver->exclusive(pipe);
     }
@@ -368,26 +387,28 @@ static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
     bool pending = orri_commit_pending(pipe->world);
     orr_result result;
     if (ORR_UNLIKELY(pipe->world->realtime) && pending && pipe->phase == 0 &&
-        tick_narrow(pipe, &result)) {
+        tick_commit_scoped(pipe, &result)) {
         return result;
     }
     return tick_locked(pipe, pending || pipe->phase > 0, tick_commit);
 }
 
-// ---- the tick ---------------------------------------------------------------------------------------------------------------
+// ---- the tick -----------------------------------------------------------------------------------
 
+// Does one part of the tick, as `stage` and `at` say.
 static orr_result tick_part(orri_pipeline* pipe)
 {
     switch (pipe->stage) {
     case ORRI_STAGE_LIFE:
-        if (ORR_UNLIKELY(pipe->renewed && pipe->world->realtime) && !tick_life_any(pipe)) {
-            tick_life_listen(pipe); // Others go on meanwhile.
-            pipe->renewed = false;
+        if (ORR_UNLIKELY(pipe->replanned && pipe->world->realtime) && !tick_life_any(pipe)) {
+            // No system begins or ends: other pipelines' systems need not wait.
+            tick_life_subscribe(pipe);
+            pipe->replanned = false;
         }
-        return pipe->renewed ? tick_locked(pipe, true, tick_life) : ORR_OK;
+        return pipe->replanned ? tick_locked(pipe, true, tick_life) : ORR_OK;
     case ORRI_STAGE_OUTSIDE:
         return tick_locked(pipe,
-                           pipe->renewed || pipe->phase > 0 || orri_commit_pending(pipe->world),
+                           pipe->replanned || pipe->phase > 0 || orri_commit_pending(pipe->world),
                            tick_outside);
     default: {
         const orri_step* step = &pipe->steps[pipe->at];
@@ -396,6 +417,7 @@ static orr_result tick_part(orri_pipeline* pipe)
     }
 }
 
+// Calls the world's probe after stage OUTSIDE and after points.
 ORRI_COLD static void tick_probe(const orri_pipeline* pipe)
 {
     orri_probe* probe = pipe->world->schedule->probe;
@@ -405,7 +427,8 @@ ORRI_COLD static void tick_probe(const orri_pipeline* pipe)
     }
 }
 
-static void tick_forward(orri_pipeline* pipe)
+// The part is done: the next step or stage.
+static void tick_advance(orri_pipeline* pipe)
 {
     pipe->phase = 0;
     if (pipe->stage == ORRI_STAGE_STEPS && ++pipe->at < pipe->step_count) {
@@ -417,22 +440,23 @@ static void tick_forward(orri_pipeline* pipe)
     }
 }
 
-// History hears of a tick before anything of it is done, and after all of it; in real time of the latter at meetings.
-static void tick_remembers(const orri_pipeline* pipe, bool ended)
+// Calls history before anything of a tick is done, and after all of it; in real time the latter
+// happens at sync points.
+static void tick_notify_history(const orri_pipeline* pipe, bool ended)
 {
     orr_world* world = pipe->world;
-    void (*hears)(orr_world * world) = ended ? world->tick_hooks.ended : world->tick_hooks.begins;
-    if (ORR_LIKELY(hears == NULL) || pipe->spectator) {
+    void (*hook)(orr_world * world) = ended ? world->tick_hooks.ended : world->tick_hooks.begins;
+    if (ORR_LIKELY(hook == NULL) || pipe->spectator) {
         return;
     }
-    if (world->realtime) { // Others look at what follows.
+    if (world->realtime) { // Other threads read `inside`: it stays.
         ORR_ASSERT(!ended);
-        hears(world);
+        hook(world);
         return;
     }
     bool inside = world->schedule->inside;
     world->schedule->inside = world->running.in_tick = false;
-    hears(world);
+    hook(world);
     world->schedule->inside = world->running.in_tick = inside;
 }
 
@@ -447,14 +471,14 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
     if (result == ORR_OK && !world->realtime) {
         result = orri_messages_settle(world);
     }
-    if (result == ORR_OK) { // In real time plans are made at meetings.
+    if (result == ORR_OK) { // In real time plans are made at sync points.
         result = ORR_UNLIKELY(world->realtime) ? pipe->world->schedule->driver->tick_begin(pipe)
                                                : orri_plan_make(world);
     }
     if (result != ORR_OK) {
         return result;
     }
-    tick_remembers(pipe, false);
+    tick_notify_history(pipe, false);
     if (pipe->spectator) {
         orri_tick_advance_uncounted(world);
     } else {
@@ -467,7 +491,7 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
     pipe->phase = 0;
     pipe->dt = world->context->dt = dt;
     world->context->run_tick = pipe->tick;
-    // Who wants to hear of slow systems, where nobody can watch, has the time looked at.
+    // Slow systems are reported only in timed ticks if no watchdog runs.
     pipe->timed = schedule->time_all || schedule->trace != NULL ||
                   pipe->tick % TICK_TIMED_EVERY == 1 ||
                   (world->settings.stuck_ns != 0 && !schedule->watched);
@@ -483,7 +507,7 @@ static orr_result tick_end(orri_pipeline* pipe)
     world->context->busy = NULL;
     world->context->dt = 0;
     world->context->run_tick = 0;
-    if (ORR_LIKELY(!world->realtime)) { // There its own thread does it.
+    if (ORR_LIKELY(!world->realtime)) { // In real time its own thread does that.
         orri_pipeline_ticked(pipe);
     }
     if (world->schedule->trace != NULL) {
@@ -491,44 +515,43 @@ static orr_result tick_end(orri_pipeline* pipe)
         orri_timing_end(pipe, NULL, "tick", "tick");
     }
     if (ORR_UNLIKELY(orri_command_buffers_refused(world))) {
-        return orri_refuse(&world->env, ORR_ERR_MEMORY, ORR_LOG_ID_SEND_REFUSED,
-                           "orr_step: tick %llu ran, but something that a system sent in it was "
-                           "refused for want of memory "
-                           "(said before); the world is whole, and lacks that change",
-                           (unsigned long long)world->tick);
+        return orri_refuse(
+            &world->env, ORR_ERR_MEMORY, ORR_LOG_ID_SEND_REFUSED,
+            "orr_step: tick %llu ran, but something that a system sent in it was refused for want "
+            "of memory (reported before); the world is consistent, and lacks that change",
+            (unsigned long long)world->tick);
     }
     if (ORR_UNLIKELY(orri_events_lost(world))) {
-        return orri_refuse(
-            &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
-            "orr_step: tick %llu ran, but events of it were dropped, their queue was "
-            "full (said before)",
-            (unsigned long long)world->tick);
+        return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
+                           "orr_step: tick %llu ran, but events of it were dropped: their queue "
+                           "was full (reported before)",
+                           (unsigned long long)world->tick);
     }
     return ORR_OK;
 }
 
-// Goes on with the tick that is open.
-static orr_result tick_go(orri_pipeline* pipe)
+// Continues the open tick.
+static orr_result tick_continue(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
     if (world->context->busy != NULL) {
-        world->loops.iterating = world->realtime; // It was stopped; now it goes on.
+        world->loops.iterating = world->realtime; // It was half done; now it continues.
         orri_timing_begin(pipe);
     }
-    world->context->busy = "a tick is under way"; // Others find their own.
+    // The context is the pipeline's own in real time.
+    world->context->busy = "a tick is under way";
     while (pipe->stage != ORRI_STAGE_DONE) {
         orr_result result = tick_part(pipe);
         if (ORR_UNLIKELY(result != ORR_OK)) {
             world->context->busy =
-                "the tick is half done, it was refused to go on; call orr_step() again "
-                "when there is memory";
+                "the tick is half done; call orr_step() again to continue it when there is memory";
             world->loops.iterating = 1;
             return result;
         }
         if (ORR_UNLIKELY(world->schedule->probe != NULL) && !world->realtime && !pipe->spectator) {
             tick_probe(pipe);
         }
-        tick_forward(pipe);
+        tick_advance(pipe);
     }
     if (ORR_UNLIKELY(world->realtime)) {
         orr_result result = pipe->world->schedule->driver->tick_end(pipe);
@@ -551,11 +574,11 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
         pipe->world->schedule->driver->resume(pipe, false);
         schedule->now = pipe->stage != ORRI_STAGE_DONE ? pipe : schedule->now;
     }
-    // In real time all of the run is one, for who calls from outside.
+    // In real time the whole run counts as inside a tick, for calls from outside.
     bool lockstep = !pipe->world->realtime;
     bool simulates = lockstep && !pipe->spectator;
     orr_result result = ORR_OK;
-    if (ORR_UNLIKELY(schedule->tape != NULL || schedule->posted) && simulates &&
+    if (ORR_UNLIKELY(schedule->lockstep_log != NULL || schedule->posted) && simulates &&
         schedule->now == NULL) {
         result = orri_lockstep_log_before(pipe, dt);
     }
@@ -566,19 +589,19 @@ orr_result orri_tick(orri_pipeline* pipe, float dt)
     orri_tick_here = lockstep ? pipe->world : before;
     result = result != ORR_OK || schedule->now != NULL ? result : tick_begin(pipe, dt);
     bool begun = result == ORR_OK;
-    result = begun ? tick_go(pipe) : result;
+    result = begun ? tick_continue(pipe) : result;
     orri_tick_here = before;
     if (ORR_LIKELY(lockstep)) {
         schedule->inside = pipe->world->running.in_tick = false;
     }
-    if (ORR_UNLIKELY(schedule->tape != NULL) && simulates) {
+    if (ORR_UNLIKELY(schedule->lockstep_log != NULL) && simulates) {
         orri_lockstep_log_after(pipe);
     }
     if (resumes && schedule->now == NULL) {
         pipe->world->schedule->driver->resume(pipe, true);
     }
     if (ORR_LIKELY(lockstep) && begun && schedule->now == NULL) {
-        tick_remembers(pipe, true);
+        tick_notify_history(pipe, true);
     }
     orri_float_mode_restore(mode);
     return result;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How long things take: of systems in some ticks, or all; of everything for a trace.
+// Measures how long systems take: in some ticks or all, for statistics and costs; and spans of
+// everything, for a trace.
 #include "schedule/schedule.h"
 #include <stdio.h>
 
-#define TIMING_STUCK_NS UINT64_C(10000000000)
+#define TIMING_STUCK_NS UINT64_C(10000000000) // Default of stuck_ns: 10 s.
 
 static uint64_t timing_now(const orr_world* world)
 {
@@ -15,19 +16,21 @@ uint64_t orri_timing_stuck_ns(const orr_world* world)
     return world->settings.stuck_ns != 0 ? world->settings.stuck_ns : TIMING_STUCK_NS;
 }
 
-// Where nobody else is there to see it, at least afterwards.
-ORRI_COLD static void timing_late(orr_world* world, const orri_system* system, uint64_t spent)
+// Reports a slow system after its call, if no watchdog reports it while it runs.
+ORRI_COLD static void timing_report_slow(orr_world* world, const orri_system* system,
+                                         uint64_t spent)
 {
     if (spent >= orri_timing_stuck_ns(world) && !world->schedule->watched) {
         uint64_t ms = spent / 1000000;
         orri_log(&world->env, ORR_LOG_ID_SYSTEM_STUCK,
-                 "system '%s' took %u.%03u s in tick %llu; does it loop, or wait for something?",
+                 "system '%s' took %u.%03u s in tick %llu; check whether it loops or waits for "
+                 "something",
                  system->desc.name, (unsigned)(ms / 1000), (unsigned)(ms % 1000),
                  (unsigned long long)world->tick);
     }
 }
 
-void orri_timing_look(orr_world* world)
+void orri_timing_calibrate(orr_world* world)
 {
     uint64_t best = UINT64_MAX, then = timing_now(world);
     for (uint32_t i = 0; i < 8; i++) {
@@ -35,18 +38,18 @@ void orri_timing_look(orr_world* world)
         best = now - then < best ? now - then : best;
         then = now;
     }
-    world->schedule->look_ns = best;
+    world->schedule->clock_cost_ns = best;
 }
 
-// Of the cost a quarter is what it took last, so that it follows a world that grows. Small systems take less than the look at the clock, which
-// does not count.
+// Adds a time to the statistics. A quarter of the new cost is the last time, so that it follows a
+// growing world. The cost of reading the clock is subtracted, since small systems take less.
 static void timing_note(const orr_world* world, orri_system* system, uint64_t spent)
 {
     orr_system_stats* stats = &system->stats;
     stats->timed_ticks++;
     stats->time_ns += spent;
     stats->time_max_ns = spent > stats->time_max_ns ? spent : stats->time_max_ns;
-    uint64_t look = world->schedule->look_ns, net = spent > look ? spent - look : 0;
+    uint64_t look = world->schedule->clock_cost_ns, net = spent > look ? spent - look : 0;
     uint64_t cost = (3 * (system->cost_ns != 0 ? system->cost_ns : net) + net) / 4 + 1;
     system->cost_ns = cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
 }
@@ -58,13 +61,13 @@ void orri_timing_begin(orri_pipeline* pipe)
     }
 }
 
-// In real time each pipeline has a row of its own; workers have theirs.
+// The row in the trace: in real time each pipeline has its own; workers have theirs.
 static uint32_t timing_row(const orri_pipeline* pipe, uint32_t worker)
 {
     return worker == 0 && pipe->world->realtime ? ORRI_TRACE_PIPELINES + pipe->index : worker;
 }
 
-// What stands beside a span of the trace.
+// Writes a span with its tick, pipeline and rows.
 static void timing_span(const orri_pipeline* pipe, const char* name, const char* category,
                         uint64_t then, uint64_t now, uint64_t rows)
 {
@@ -81,7 +84,7 @@ static void timing_span(const orri_pipeline* pipe, const char* name, const char*
     orri_trace_span(schedule->trace, name, category, timing_row(pipe, 0), then, now, words);
 }
 
-// Since the last beginning or ending: what follows begins here.
+// The span since the last begin or end; the next span begins here.
 void orri_timing_end(orri_pipeline* pipe, orri_system* system, const char* name,
                      const char* category)
 {
@@ -93,9 +96,9 @@ void orri_timing_end(orri_pipeline* pipe, orri_system* system, const char* name,
     pipe->clock_ns = now;
     if (system != NULL) {
         uint64_t spent = now > then ? now - then : 0;
-        schedule->alone.busy_ns += spent;
+        schedule->serial_stats.busy_ns += spent;
         timing_note(pipe->world, system, spent);
-        timing_late(pipe->world, system, spent);
+        timing_report_slow(pipe->world, system, spent);
     }
     if (schedule->trace != NULL) {
         timing_span(pipe, name, category, then, now,
@@ -103,7 +106,7 @@ void orri_timing_end(orri_pipeline* pipe, orri_system* system, const char* name,
     }
 }
 
-// ---- workers -------------------------------------------------------------------------------------------------------------
+// ---- workers ------------------------------------------------------------------------------------
 
 uint64_t orri_timing_now(const orri_pipeline* pipe)
 {
@@ -116,7 +119,7 @@ void orri_timing_worked(orri_system* system, uint32_t worker, uint64_t begun, ui
     orr_world* world = system->pipe->world;
     uint64_t now = timing_now(world), spent = now > begun ? now - begun : 0;
     __atomic_fetch_add(&system->spent_ns, spent, __ATOMIC_RELAXED);
-    timing_late(world, system, spent);
+    timing_report_slow(world, system, spent);
     if (world->schedule->trace != NULL) {
         char args[192 + ORR_NAME_MAX], chunks[64] = "";
         if (units.count > 0) {

@@ -88,7 +88,7 @@ ORR_TEST(systems_in_a_circle_are_refused_with_the_circle)
     NAMED(world, "a", .after = "b");
     CHECK_EQ(KIT_ADD(world, .name = "b", .query = "Position", .run = kit_run, .after = "a").id, 0);
     KIT_ERROR(&k, ORR_ERR_CONFLICT,
-              "systems wait for each other in a circle: 'a' after 'b' after 'a'; change .before or "
+              "systems wait for each other in a cycle: 'a' after 'b' after 'a'; change .before or "
               ".after of one of them");
     // The circle of three goes through the last one added; the others stay.
     NAMED(world, "b", .after = "c");

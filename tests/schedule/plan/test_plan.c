@@ -220,23 +220,25 @@ ORR_TEST(plan_is_made_anew_when_a_type_comes_through_which_others_die)
 
 ORR_TEST(plan_switches_commits_before_who_names_the_type)
 {
-    PAIR((.switches = "Health"), (.query = "Health"), "'s' may switch Health, which 'r' names");
+    PAIR((.switches = "Health"), (.query = "Health"),
+         "'s' may enable or disable Health, which 'r' names");
     PAIR((.switches = "Health"), (.query = "Position, !Health"),
-         "'s' may switch Health, which 'r' names");
+         "'s' may enable or disable Health, which 'r' names");
     PAIR((.switches = "Health"), (.query = "Position"), NULL);
 }
 
 ORR_TEST(plan_switches_of_entities_commits_before_everybody)
 {
-    PAIR((.switches = "*"), (.query = "Position"), "'s' may switch entities that 'r' selects");
+    PAIR((.switches = "*"), (.query = "Position"),
+         "'s' may enable or disable entities that 'r' selects");
     PAIR((.switches = "Health, *"), (.query = "Position"),
-         "'s' may switch entities that 'r' selects");
+         "'s' may enable or disable entities that 'r' selects");
 }
 
 ORR_TEST(plan_switches_commits_before_who_is_told_of_switches)
 {
     PAIR((.switches = "Health"), (.kind = ORR_INDIRECT, .query = "Position, ?orr_enabled"),
-         "'s' may switch types, and 'r' is told of it");
+         "'s' may enable or disable components, and 'r' is notified of it");
     PAIR((.adds = "Health"), (.kind = ORR_INDIRECT, .query = "Position, ?orr_enabled"), NULL);
 }
 

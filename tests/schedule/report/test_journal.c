@@ -75,7 +75,7 @@ ORR_TEST(journal_entry_prints_who_did_what)
     entry.system = (orr_system){9, 9};
     entry.kind = ORR_ENTITY_REMOVED;
     CHECK_OK(orr_destroy(w.world, w.bob));
-    CHECK_STR(line(&w, &entry), "tick 3: (a system that is gone) destroyed 0v1");
+    CHECK_STR(line(&w, &entry), "tick 3: (a removed system) destroyed 0v1");
     entry = (orr_journal_entry){.system = w.move,
                                 .kind = ORR_COMPONENT_ADDED,
                                 .entity = w.eve,

@@ -224,10 +224,9 @@ ORR_TEST(claim_second_pipeline_that_writes_a_type_is_refused_and_both_systems_na
                      .pipeline = "b")
                  .id,
              0);
-    KIT_ERROR(
-        &k, ORR_ERR_CONFLICT,
-        "system 'jiggle' of pipeline 'b' writes RigidBody, which pipeline 'main' writes since "
-        "system 'physics' was added");
+    KIT_ERROR(&k, ORR_ERR_CONFLICT,
+              "system 'jiggle' of pipeline 'b' writes RigidBody, which pipeline 'main' owns since "
+              "system 'physics' was added");
     // Reading is free, and in the same pipeline so is writing.
     KIT_SYSTEM(world, .name = "draw", .query = "RigidBody", .run = kit_run, .pipeline = "b");
     KIT_SYSTEM(world, .name = "jiggle", .query = "write RigidBody", .run = kit_run);

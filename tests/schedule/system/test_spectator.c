@@ -423,7 +423,8 @@ ORR_TEST(spectator_that_changes_the_simulation_is_refused)
          .changes = "Health");
     WALL(&k, ".switches changes Health", .pipeline = "view", .query = "Position",
          .switches = "Health");
-    WALL(&k, "switches entities", .pipeline = "view", .query = "Position", .switches = "*");
+    WALL(&k, "enables or disables entities", .pipeline = "view", .query = "Position",
+         .switches = "*");
     WALL(&k, ".transacts changes Health", .pipeline = "view", .query = "Position",
          .transacts = "Health");
     WALL(&k, ".atomics changes Health", .pipeline = "view", .query = "Position",
@@ -432,7 +433,7 @@ ORR_TEST(spectator_that_changes_the_simulation_is_refused)
     WALL(&k, "changes tags", .pipeline = "view", .query = "Position", .tags = "*");
     WALL(&k, "changes names", .pipeline = "view", .query = "Position", .renames = true);
     WALL(&k, "'view'", .pipeline = "view", .kind = ORR_INDIRECT, .query = "write Position");
-    WALL(&k, "of which nobody is told", .pipeline = "view", .kind = ORR_INDIRECT,
+    WALL(&k, "of which no reader is notified", .pipeline = "view", .kind = ORR_INDIRECT,
          .query = "Smooth");
     kit_end(&k);
 }

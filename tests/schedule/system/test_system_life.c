@@ -59,7 +59,7 @@ ORR_TEST(system_added_switched_and_removed_between_ticks)
     CHECK_EQ(k.errors.count, 0);
 
     CHECK_RESULT(orr_system_remove(world, a), ORR_ERR_ARGUMENT);
-    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "is no system of this world; it may have been removed");
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "is not a system of this world; it may have been removed");
     CHECK_RESULT(orr_system_enable(world, a, true), ORR_ERR_ARGUMENT);
     KIT_ERROR(&k, ORR_ERR_ARGUMENT, "orr_system_enable");
     CHECK_RESULT(orr_system_enable(world, (orr_system){0}, true), ORR_ERR_ARGUMENT);
@@ -439,7 +439,7 @@ static void meddle(orr_run* run)
     CHECK_CONTAINS(orr_error_last(world),
                    "system 'meddle' cannot be removed while a tick is under way");
     CHECK_RESULT(orr_step(world, 1), ORR_ERR_STATE);
-    CHECK_CONTAINS(orr_error_last(world), "orr_step: not inside a system, here 'meddle'");
+    CHECK_CONTAINS(orr_error_last(world), "orr_step: not allowed inside a system, here 'meddle'");
     CHECK_RESULT(orr_update(world, 1), ORR_ERR_STATE);
     CHECK_RESULT(orr_run_until(world, 100, NULL, NULL), ORR_ERR_STATE);
     char text[512];

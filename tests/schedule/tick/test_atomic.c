@@ -298,8 +298,7 @@ ORR_TEST(atomic_sections_claim_their_types_for_the_pipeline)
                      .run = kit_run_nothing)
                  .id,
              0);
-    KIT_ERROR(&k, ORR_ERR_CONFLICT,
-              "writes Health, which pipeline 'main' writes since system 'hit'");
+    KIT_ERROR(&k, ORR_ERR_CONFLICT, "writes Health, which pipeline 'main' owns since system 'hit'");
     CHECK_EQ(KIT_ADD(world, .name = "hit_too", .once = true, .atomics = "Health",
                      .pipeline = "fast", .run = kit_run_nothing)
                  .id,

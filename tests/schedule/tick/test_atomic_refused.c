@@ -181,7 +181,7 @@ typedef struct refusal {
 static const refusal refusals[] = {
     {{.kind = ORR_INDIRECT, .query = "Aim", .atomics = "Score"},
      ORR_ERR_ARGUMENT,
-     "an indirect system does not reach the world"},
+     "an indirect system does not access the world"},
     {{.query = "Aim, Score", .atomics = "Score", .parallel = true},
      ORR_ERR_ARGUMENT,
      "may not have atomic sections on Score and read or write it"},

@@ -200,7 +200,7 @@ static void model_point(void* user, orr_sched_kind kind, const void* word)
     if (controlled_self() == 0 || m->world == NULL || m->world->running.parallel) {
         return;
     }
-    const orri_jobs* jobs = orri_parallel_crew(m->world); // NULL: late, while the world ends.
+    const orri_jobs* jobs = orri_parallel_jobs(m->world); // NULL: late, while the world ends.
     const orri_graph* graph = jobs != NULL ? jobs->graph : NULL;
     const char *room = graph != NULL ? (const char*)graph->room : NULL, *at = word;
     controlled_check(room == NULL || at < room || at >= room + 4096,

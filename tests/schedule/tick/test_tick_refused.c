@@ -239,8 +239,7 @@ ORR_TEST(tick_half_done_can_be_looked_at_but_not_changed)
     }
     k.errors = (kit_errors){0};
     const char* words =
-        "the tick is half done, it was refused to go on; call orr_step() again when "
-        "there is memory";
+        "the tick is half done; call orr_step() again to continue it when there is memory";
     CHECK_EQ(orr_create(world).id, 0);
     KIT_ERROR(&k, ORR_ERR_STATE, words);
     CHECK_RESULT(orr_destroy(world, entities[0]), ORR_ERR_STATE);

@@ -93,7 +93,7 @@ static census* census_begin(uint32_t cores)
 static bool census_asleep(census* c, const orr_world* world, uint32_t count)
 {
     const orr_platform* platform = orr_platform_default();
-    const orri_jobs* jobs = orri_parallel_crew(world);
+    const orri_jobs* jobs = orri_parallel_jobs(world);
     uint64_t until = platform->clock_ns(NULL) + PATIENCE;
     while ((uint32_t)__builtin_popcountll(atomic_load(&jobs->asleep)) != count ||
            atomic_load(&c->inside) != count + WATCHERS) {
