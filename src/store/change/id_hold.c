@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Ids out of line: taken off the free list, or made, before anybody is promised one. So what a pipeline was promised stays the same while
-// others create and destroy. A record that is held is dead and on no list.
+// Withheld ids: ids taken out of the creation queue for later use. In real time a pipeline creates
+// with withheld ids, because predicted ids (id_reserve.c) would change while other pipelines create
+// and destroy. The record of a withheld id is dead and on no list.
 #include "store/change/change_set.h"
 
 bool orri_index_hold(orr_world* world, orr_entity* out, uint32_t count)

@@ -44,7 +44,7 @@ static orr_result apply(orr_world* world, const orri_group* groups, uint32_t cou
     orri_change_set_desc desc = {.call = "test",
                                  .groups = groups,
                                  .count = count,
-                                 .left_out = n != NULL ? note : NULL,
+                                 .on_skipped = n != NULL ? note : NULL,
                                  .user = n};
     return orri_change_set_apply(world, &desc);
 }
@@ -81,20 +81,20 @@ ORR_TEST(apply_creates_in_order_with_the_ids_given_ahead)
     orri_given given = {position, (const uint8_t*)positions};
     Token tokens[2] = {kit_token(5), kit_token(6)};
     orri_given both[2] = {{token, (const uint8_t*)tokens}, {KIT_TYPE(world, Health), NULL}};
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CREATE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = e + 2,
                             .count = MANY - 2,
                             .cluster = cluster,
                             .given = &given,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = e,
                             .count = 2,
                             .given = both,
                             .given_count = 2,
                             .tags_on = (orr_tag[]){9, 4},
                             .tag_on_count = 2},
-                           {.deed = ORRI_CHANGE_KIND_CREATE}};
+                           {.kind = ORRI_CHANGE_KIND_CREATE}};
     CHECK_OK(apply(world, groups, 3, NULL));
     CHECK_EQ(orr_entity_count(world), MANY);
     for (uint32_t i = 2; i < MANY; i++) {
@@ -133,15 +133,15 @@ ORR_TEST(apply_creates_one_with_everything)
         {{0}, 0, false}, {body, 0, false}, {ghost, 0, false}, {charm, 0, false}, {ghost, 0, true}};
     notes n;
     CHECK_OK(apply_one(world,
-                       (orri_group){.deed = ORRI_CHANGE_KIND_CREATE,
+                       (orri_group){.kind = ORRI_CHANGE_KIND_CREATE,
                                     .entities = &bob,
                                     .count = 1,
                                     .given = given,
                                     .given_count = 3,
                                     .instances = instances,
                                     .instance_count = 4,
-                                    .switches = switches,
-                                    .switch_count = 5,
+                                    .enables = switches,
+                                    .enable_count = 5,
                                     .renamed = true,
                                     .scope = room,
                                     .name = "bob"},
@@ -186,7 +186,7 @@ ORR_TEST(apply_moves_every_row_once)
     Token fresh = kit_token(77);
     orri_given first = {health, (const uint8_t*)healths};
     orri_given second[2] = {{padded, NULL}, {token, (const uint8_t*)&fresh}};
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e,
                             .count = 3,
                             .given = &first,
@@ -195,13 +195,13 @@ ORR_TEST(apply_moves_every_row_once)
                             .taken_count = 1,
                             .tags_on = (orr_tag[]){5},
                             .tag_on_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e + 4,
                             .count = 1,
                             .given = second,
                             .given_count = 2},
-                           {.deed = ORRI_CHANGE_KIND_DESTROY, .entities = e + 5, .count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_DESTROY, .entities = e + 5, .count = 1},
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e + 3,
                             .count = 1,
                             .given = second,
@@ -242,12 +242,12 @@ ORR_TEST(apply_swaps_rows_between_clusters)
     CHECK_OK(orr_create_many(world, one, MANY, &(orr_column_data){position, values}, 1, a));
     CHECK_OK(orr_create_many(world, two, MANY, &(orr_column_data){position, values}, 1, b));
     orri_given given = {tiny, NULL};
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = a,
                             .count = 2500,
                             .given = &given,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = b + 100,
                             .count = 600,
                             .taken = &tiny,
@@ -288,12 +288,12 @@ ORR_TEST(apply_sets_values_where_they_are)
     orri_given more[] = {{body, (const uint8_t*)bodies}, {health, NULL}};
     orr_entity two[2] = {e[4100], e[4101]}, others[2] = {e[0], e[1]};
     CHECK_OK(orr_set(world, e[1], Health, {1, 1}));
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = two,
                             .count = 2,
                             .given = given,
                             .given_count = 2},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = others,
                             .count = 2,
                             .given = more,
@@ -333,7 +333,7 @@ ORR_TEST(apply_instances_come_and_go_with_their_room)
     orri_instance_change first[] = {{spot, ids[0], true, NULL}, {spot, ids[3], false, &changed},
                                     {spot, ids[1], true, NULL}, {spot, ids[4], true, NULL},
                                     {spot, ids[4], true, NULL}, {spot, 12345, false, &changed}};
-    orri_group group = {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = &bob,
                         .count = 1,
                         .instances = first,
@@ -394,7 +394,7 @@ ORR_TEST(apply_leaves_out_what_makes_no_sense)
     CHECK_OK(orr_component_add(world, e[1], engine));
     // Of the first nothing can go but Turbo itself; of the second all.
     orr_type taken[] = {health, engine, position, body};
-    orri_group group = {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = e,
                         .count = 2,
                         .taken = taken,
@@ -420,13 +420,13 @@ ORR_TEST(apply_leaves_out_what_makes_no_sense)
                                      {health, 0, false},
                                      {position, 3, false},
                                      {spot, id, false}};
-    group = (orri_group){.deed = ORRI_CHANGE_KIND_CHANGE,
+    group = (orri_group){.kind = ORRI_CHANGE_KIND_CHANGE,
                          .entities = e,
                          .count = 1,
                          .instances = deeds,
                          .instance_count = 2,
-                         .switches = switches,
-                         .switch_count = 5};
+                         .enables = switches,
+                         .enable_count = 5};
     CHECK_OK(apply_one(world, group, &n));
     CHECK_EQ(n.count, 4);
     CHECK_STR(n.words[0], "Spot is needed by Turbo");
@@ -438,7 +438,7 @@ ORR_TEST(apply_leaves_out_what_makes_no_sense)
     CHECK(!orr_component_enabled(world, e[0], health));
     // A multiple type is given to who has none.
     orri_given spots = {spot, (const uint8_t*)&(Spot[2]){{1}, {2}}};
-    group = (orri_group){.deed = ORRI_CHANGE_KIND_CHANGE,
+    group = (orri_group){.kind = ORRI_CHANGE_KIND_CHANGE,
                          .entities = e,
                          .count = 2,
                          .given = &spots,
@@ -450,7 +450,7 @@ ORR_TEST(apply_leaves_out_what_makes_no_sense)
     // All at once, with what needs them, everything may go.
     orr_type all[] = {position, turbo, health, engine};
     group = (orri_group){
-        .deed = ORRI_CHANGE_KIND_CHANGE, .entities = e, .count = 1, .taken = all, .taken_count = 4};
+        .kind = ORRI_CHANGE_KIND_CHANGE, .entities = e, .count = 1, .taken = all, .taken_count = 4};
     CHECK_OK(apply_one(world, group, &n));
     CHECK_EQ(n.count, 0);
     CHECK_EQ(kit_info(world, orr_entity_cluster(world, e[0])).type_count, 1);
@@ -474,11 +474,11 @@ ORR_TEST(apply_that_leaves_out_a_removal_moves_no_row)
     CHECK_EQ(orr_instances_get(world, bob, spot, NULL, &ids), 1);
     orr_address before, after;
     CHECK_OK(orr_address_get(world, bob, &before));
-    orri_instance_change deed = {spot, ids[0], true, NULL};
-    orri_group group = {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_instance_change kind = {spot, ids[0], true, NULL};
+    orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = &bob,
                         .count = 1,
-                        .instances = &deed,
+                        .instances = &kind,
                         .instance_count = 1};
     notes n;
     CHECK_OK(apply_one(world, group, &n));
@@ -498,12 +498,12 @@ ORR_TEST(apply_names_after_all_else)
     CHECK_OK(orr_destroy(world, dead));
     room = nth(world, 0);
     orri_given name = {orr_type_find(world, "orr_name"), NULL};
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = &eve,
                             .count = 1,
                             .renamed = true,
                             .name = "bob"},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = &bob,
                             .count = 1,
                             .renamed = true,
@@ -511,7 +511,7 @@ ORR_TEST(apply_names_after_all_else)
                             .name = "bob",
                             .given = &name,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = &room,
                             .count = 1,
                             .renamed = true,
@@ -524,7 +524,7 @@ ORR_TEST(apply_names_after_all_else)
     CHECK_EQ(n.groups[1], 0);
     CHECK_EQ(orr_find(world, (orr_entity){0}, "room/bob").id, bob.id);
     groups[1].scope = dead, groups[1].given_count = 0, groups[1].name = "bobby";
-    groups[2] = (orri_group){.deed = ORRI_CHANGE_KIND_CHANGE,
+    groups[2] = (orri_group){.kind = ORRI_CHANGE_KIND_CHANGE,
                              .entities = &room,
                              .count = 1,
                              .renamed = true,
@@ -569,23 +569,23 @@ ORR_TEST(apply_destroys_with_all_who_must_go)
     orri_given created = {parent, (const uint8_t*)parents}, marker = {tiny, NULL};
     orri_given owned = {owner, (const uint8_t*)&owns};
     (void)to_doom;
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_DESTROY, .entities = e, .count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_DESTROY, .entities = e, .count = 1},
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e + 2,
                             .count = 1,
                             .given = &marker,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e + 3,
                             .count = 1,
                             .given = &to_save,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = made,
                             .count = 2,
                             .given = &created,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e + 5,
                             .count = 1,
                             .given = &owned,

@@ -74,7 +74,7 @@ typedef struct side {
 // A group as it was thrown, for both sides.
 typedef struct throw
 {
-    orri_change_kind deed;
+    orri_change_kind kind;
     uint32_t first, count; // In `model.chosen`.
     orr_cluster cluster;   // Of the changed world.
     uint32_t given[PICKS], given_count, taken[PICKS], taken_count;
@@ -389,7 +389,7 @@ static void throw_all(model* m, uint32_t most_live, uint32_t group_most)
         uint32_t count = 1 + below(m, below(m, 2) == 0 ? 1 : group_most);
         count = count < create_count - used ? count : create_count - used;
         throw* t = &m->throws[m->throw_count++];
-        *t = (throw){.deed = ORRI_CHANGE_KIND_CREATE, .first = used, .count = count};
+        *t = (throw){.kind = ORRI_CHANGE_KIND_CREATE, .first = used, .count = count};
         used += count;
     }
     m->chosen_count = used;
@@ -398,7 +398,7 @@ static void throw_all(model* m, uint32_t most_live, uint32_t group_most)
         uint32_t count = 1 + below(m, below(m, 3) == 0 ? 1 : group_most);
         count = count < m->live_count - live ? count : m->live_count - live;
         throw* t = &m->throws[m->throw_count++];
-        *t = (throw){.deed = below(m, 5) == 0 ? ORRI_CHANGE_KIND_DESTROY : ORRI_CHANGE_KIND_CHANGE,
+        *t = (throw){.kind = below(m, 5) == 0 ? ORRI_CHANGE_KIND_DESTROY : ORRI_CHANGE_KIND_CHANGE,
                      .first = m->chosen_count,
                      .count = count};
         memcpy(m->chosen + m->chosen_count, m->live + live, count * sizeof *m->chosen);
@@ -407,13 +407,13 @@ static void throw_all(model* m, uint32_t most_live, uint32_t group_most)
     }
     for (uint32_t g = 0; g < m->throw_count; g++) {
         throw* t = &m->throws[g];
-        if (t->deed != ORRI_CHANGE_KIND_DESTROY) {
+        if (t->kind != ORRI_CHANGE_KIND_DESTROY) {
             throw_types(m, t);
         }
-        if (t->deed == ORRI_CHANGE_KIND_CREATE) {
+        if (t->kind == ORRI_CHANGE_KIND_CREATE) {
             throw_cluster(m, t);
         }
-        if (t->deed != ORRI_CHANGE_KIND_DESTROY && t->count == 1) {
+        if (t->kind != ORRI_CHANGE_KIND_DESTROY && t->count == 1) {
             throw_single(m, t);
         }
     }
@@ -463,7 +463,7 @@ static void set_group(model* m, set* s, uint32_t g)
             t->switches[i].type >= 0 ? m->a.types[t->switches[i].type] : (orr_type){0},
             t->switches[i].id, t->switches[i].on};
     }
-    s->groups[g] = (orri_group){.deed = t->deed,
+    s->groups[g] = (orri_group){.kind = t->kind,
                                 .entities = m->chosen + t->first,
                                 .count = t->count,
                                 .cluster = t->cluster,
@@ -477,8 +477,8 @@ static void set_group(model* m, set* s, uint32_t g)
                                 .tag_off_count = t->off_count,
                                 .instances = s->instances[g],
                                 .instance_count = t->instance_count,
-                                .switches = s->switches[g],
-                                .switch_count = t->switch_count,
+                                .enables = s->switches[g],
+                                .enable_count = t->switch_count,
                                 .renamed = t->renamed,
                                 .scope = t->scope,
                                 .name = t->name[0] != '\0' ? t->name : NULL};
@@ -502,7 +502,7 @@ static void set_apply(model* m)
     orri_change_set_desc desc = {.call = "test",
                                  .groups = s.groups,
                                  .count = m->throw_count,
-                                 .left_out = set_left_out,
+                                 .on_skipped = set_left_out,
                                  .user = m};
     if (orri_change_set_apply(m->a.world, &desc) != ORR_OK) {
         test_fail(__FILE__, __LINE__, "%s", orr_error_last(m->a.world));
@@ -666,7 +666,7 @@ static void oracle_apply(model* m)
     static orr_entity doomed[MOST];
     uint32_t doomed_count = 0;
     for (uint32_t g = 0; g < m->throw_count; g++) {
-        if (m->throws[g].deed == ORRI_CHANGE_KIND_CREATE) {
+        if (m->throws[g].kind == ORRI_CHANGE_KIND_CREATE) {
             oracle_create(m, &m->throws[g]);
         }
     }
@@ -685,7 +685,7 @@ static void oracle_apply(model* m)
             if (t->instance_count > 0) {
                 oracle_change_instances(m, t, true);
             }
-            if (t->deed == ORRI_CHANGE_KIND_DESTROY) {
+            if (t->kind == ORRI_CHANGE_KIND_DESTROY) {
                 doomed[doomed_count++] = m->chosen[t->first + i];
             }
         }
@@ -763,7 +763,7 @@ static void keep_live(model* m)
 {
     uint32_t created = 0, count = 0;
     for (uint32_t g = 0; g < m->throw_count; g++) {
-        created += m->throws[g].deed == ORRI_CHANGE_KIND_CREATE ? m->throws[g].count : 0;
+        created += m->throws[g].kind == ORRI_CHANGE_KIND_CREATE ? m->throws[g].count : 0;
     }
     memcpy(m->live + m->live_count, m->chosen, created * sizeof *m->live);
     m->live_count += created;

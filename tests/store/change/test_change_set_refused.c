@@ -46,12 +46,12 @@ ORR_TEST(apply_is_refused_by_limits_as_a_whole)
     orr_entity many[4] = {
         nth(world, 0), nth(world, 1), {nth(world, 1).id + 1}, {nth(world, 1).id + 2}};
     // Four entities are too many. (Too many clusters or types: test_change_set_limits.c.)
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = &bob,
                             .count = 1,
                             .given = given,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = many,
                             .count = 1,
                             .given = given + 1,
@@ -189,60 +189,60 @@ static void rich_fill(rich* r)
     r->switches[1] = (orri_enable_change){r->charm, ids[0], false};
     r->switches[2] = (orri_enable_change){r->body, 0, false};
     r->switches[3] = (orri_enable_change){r->token, 0, false};
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = r->e,
                             .count = 8,
                             .given = r->given,
                             .given_count = 2,
                             .tags_on = rich_tags,
                             .tag_on_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = r->e + 28,
                             .count = 6,
                             .given = r->given,
                             .given_count = 5},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = r->e + 35,
                             .count = 2,
                             .taken = r->taken,
                             .taken_count = 2},
-                           {.deed = ORRI_CHANGE_KIND_DESTROY, .entities = r->e + 20, .count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_DESTROY, .entities = r->e + 20, .count = 1},
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = r->e + 22,
                             .count = 1,
                             .given = r->given + 6,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = r->e + 24,
                             .count = 1,
                             .given = r->given + 4,
                             .given_count = 1,
                             .instances = r->instances,
                             .instance_count = 4,
-                            .switches = r->switches,
-                            .switch_count = 4,
+                            .enables = r->switches,
+                            .enable_count = 4,
                             .renamed = true,
                             .scope = r->made[1],
                             .name = "deep"},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = r->made,
                             .count = 3,
                             .given = r->given + 4,
                             .given_count = 2},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = r->made + 3,
                             .count = 3,
                             .given = r->given,
                             .given_count = 3,
                             .tags_on = rich_tags + 1,
                             .tag_on_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = r->e + 12,
                             .count = 1,
                             .given = r->given,
                             .given_count = 1,
-                            .switches = r->switches + 3,
-                            .switch_count = 1}};
+                            .enables = r->switches + 3,
+                            .enable_count = 1}};
     memcpy(r->groups, groups, sizeof groups);
 }
 
@@ -355,7 +355,7 @@ enum {
 
 static orri_group small_group(rich* r, uint32_t what, uint32_t first)
 {
-    orri_group group = {.deed = what == SMALL_KILLS ? ORRI_CHANGE_KIND_DESTROY
+    orri_group group = {.kind = what == SMALL_KILLS ? ORRI_CHANGE_KIND_DESTROY
                                                     : ORRI_CHANGE_KIND_CHANGE,
                         .entities = r->e + first,
                         .count = 3};
@@ -367,8 +367,8 @@ static orri_group small_group(rich* r, uint32_t what, uint32_t first)
         group.tag_on_count = 1;
     } else if (what == SMALL_SWITCHES) {
         group.count = 1;
-        group.switches = r->switches + 3;
-        group.switch_count = 1;
+        group.enables = r->switches + 3;
+        group.enable_count = 1;
     }
     return group;
 }
@@ -419,11 +419,11 @@ ORR_TEST(apply_switches_of_several_groups_are_told_apart)
         orri_enable_change off = {KIT_TYPE(world, Position), 0, false};
         orri_group groups[2];
         for (uint32_t i = 0; i < 2; i++) {
-            groups[i] = (orri_group){.deed = ORRI_CHANGE_KIND_CHANGE,
+            groups[i] = (orri_group){.kind = ORRI_CHANGE_KIND_CHANGE,
                                      .entities = &e[i],
                                      .count = 1,
-                                     .switches = &off,
-                                     .switch_count = 1};
+                                     .enables = &off,
+                                     .enable_count = 1};
         }
         CHECK_OK(apply(world, groups, 2));
         CHECK(!orr_enabled(world, e[order], Position));

@@ -47,7 +47,7 @@ ORR_TEST(apply_stamps_where_rows_go_from_and_to)
         orr_cluster to = KIT_CLUSTER(world, Position, Velocity);
         CHECK_EQ(tick_of(world, from), 1);
         orri_given given = {KIT_TYPE(world, Velocity), NULL};
-        orri_group group = {.deed = ORRI_CHANGE_KIND_CHANGE,
+        orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = &e[i],
                             .count = 1,
                             .given = &given,
@@ -65,7 +65,7 @@ ORR_TEST(apply_stamps_where_rows_die)
         kit k = {0};
         orr_entity e[3];
         orr_world* world = begin_three(&k, e);
-        orri_group group = {.deed = ORRI_CHANGE_KIND_DESTROY, .entities = &e[i], .count = 1};
+        orri_group group = {.kind = ORRI_CHANGE_KIND_DESTROY, .entities = &e[i], .count = 1};
         CHECK_OK(apply(world, &group));
         CHECK_EQ(tick_of(world, KIT_CLUSTER(world, Position)), 2);
         kit_end(&k);
@@ -80,13 +80,13 @@ ORR_TEST(apply_stamps_where_rows_are_created_and_values_set)
     orr_cluster cluster = KIT_CLUSTER(world, Position);
     orr_entity made = next_id(world);
     orri_group create = {
-        .deed = ORRI_CHANGE_KIND_CREATE, .entities = &made, .count = 1, .cluster = cluster};
+        .kind = ORRI_CHANGE_KIND_CREATE, .entities = &made, .count = 1, .cluster = cluster};
     CHECK_OK(apply(world, &create));
     CHECK_EQ(tick_of(world, cluster), 2);
     orr_tick_advance(world);
     Position value = {1, 2, 3};
     orri_given given = {KIT_TYPE(world, Position), (const uint8_t*)&value};
-    orri_group change = {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group change = {.kind = ORRI_CHANGE_KIND_CHANGE,
                          .entities = &made,
                          .count = 1,
                          .given = &given,
@@ -122,7 +122,7 @@ static uint64_t padded_hash(uint8_t byte)
     CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Position), 6, NULL, 0, e));
     orri_given given[2] = {dirty(padded, values, 6, byte)};
     static const orr_tag tag = 5;
-    orri_group group = {.deed = ORRI_CHANGE_KIND_CHANGE, .given = given, .given_count = 1};
+    orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE, .given = given, .given_count = 1};
     group.entities = e, group.count = 1;
     CHECK_OK(apply(world, &group)); // New, alone.
     group.entities = e + 1, group.count = 3;
@@ -134,7 +134,7 @@ static uint64_t padded_hash(uint8_t byte)
     memset(&loose, byte, sizeof loose);
     loose.a = 1, loose.b = 2, loose.c = 3;
     given[1] = (orri_given){KIT_TYPE(world, Loose), (const uint8_t*)&loose};
-    orri_group pinned = {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group pinned = {.kind = ORRI_CHANGE_KIND_CHANGE,
                          .entities = e + 5,
                          .count = 1,
                          .given = given + 1,
@@ -173,7 +173,7 @@ ORR_TEST(apply_creates_what_is_on)
     CHECK_OK(orr_destroy(world, e[2]));
     orr_entity made = next_id(world);
     orri_group create = {
-        .deed = ORRI_CHANGE_KIND_CREATE, .entities = &made, .count = 1, .cluster = cluster};
+        .kind = ORRI_CHANGE_KIND_CREATE, .entities = &made, .count = 1, .cluster = cluster};
     CHECK_OK(apply(world, &create));
     CHECK(orr_entity_enabled(world, made) && orr_enabled(world, made, Position));
     CHECK(!orr_entity_enabled(world, e[1]) && !orr_enabled(world, e[0], Position));
