@@ -463,7 +463,7 @@ static orri_reclaim_how turn_deed(void* user, const orri_cluster* cluster)
             bool anew = !looked && !any && !system->query->has_changed &&
                         orri_right(system->overwrites, &system->rights, index) &&
                         orri_entry_match(system->query, entry) == ORRI_MATCH_ALL;
-            return anew ? ORRI_RECLAIM_ANEW : ORRI_RECLAIM_COPY;
+            return anew ? ORRI_RECLAIM_OVERWRITE : ORRI_RECLAIM_COPY;
         }
         looked = true;
     }
@@ -478,7 +478,7 @@ static orr_result turn_reclaim(const orri_pipeline* pipe, uint32_t first, uint32
     orr_result result = ORR_OK;
     for (uint32_t i = 0; result == ORR_OK && i < moment->shown_plain; i++) {
         deeds.type = moment->shown[i];
-        if (orri_publish_lending(moment->rt->publisher, deeds.type)) {
+        if (orri_zero_copy_enabled(moment->rt->publisher, deeds.type)) {
             result = orri_reclaim(moment->rt->publisher, deeds.type, turn_deed, &deeds);
         }
     }
@@ -672,7 +672,7 @@ orr_result orri_turn_show(orri_pipeline* pipe)
                                        moment->shown_count - moment->shown_plain);
         }
         if (result == ORR_OK) {
-            result = orri_publish_lend(rt->publisher, moment->shown, moment->shown_plain);
+            result = orri_publish_zero_copy(rt->publisher, moment->shown, moment->shown_plain);
         }
         if (result == ORR_OK) {
             orri_publish_show(rt->publisher, moment->shown, moment->shown_count,

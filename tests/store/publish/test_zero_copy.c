@@ -18,7 +18,7 @@ static void lent_begin(stage* s, uint32_t rows)
     }
     s->cluster = orri_cluster_at(s->world, KIT_CLUSTER(s->world, Health));
     s->first = stage_view(s);
-    CHECK_OK(orri_publish_lends(s->publisher, s->health, true));
+    CHECK_OK(orri_zero_copy_enable(s->publisher, s->health, true));
     s->second = stage_view(s);
 }
 
@@ -66,7 +66,7 @@ static void stage_write(stage* s, int32_t value)
 static orr_result stage_show(stage* s)
 {
     orr_result result = orri_publish_copy(s->publisher, &s->health, 1);
-    result = result == ORR_OK ? orri_publish_lend(s->publisher, &s->health, 1) : result;
+    result = result == ORR_OK ? orri_publish_zero_copy(s->publisher, &s->health, 1) : result;
     if (result == ORR_OK) {
         orri_publish_show(s->publisher, &s->health, 1, s->world->epoch++, ++s->tick);
     }
@@ -76,7 +76,7 @@ static orr_result stage_show(stage* s)
 // A tick of somebody who overwrites.
 static void stage_tick(stage* s, int32_t value)
 {
-    CHECK_OK(stage_reclaim(s, ORRI_RECLAIM_ANEW));
+    CHECK_OK(stage_reclaim(s, ORRI_RECLAIM_OVERWRITE));
     stage_write(s, value);
     CHECK_OK(stage_show(s));
     stage_check(s);
@@ -185,8 +185,8 @@ ORR_TEST(who_needs_what_is_there_gets_a_copy_and_later_ticks_are_copied)
     CHECK_EQ(live(&s, 5), 1);
     stage_write(&s, 2);
     CHECK_EQ(seen(&s, s.first, 5), 1);
-    CHECK_OK(
-        stage_reclaim(&s, ORRI_RECLAIM_ANEW)); // Not the first: nothing is lent, and that stays so.
+    CHECK_OK(stage_reclaim(
+        &s, ORRI_RECLAIM_OVERWRITE)); // Not the first: nothing is lent, and that stays so.
     CHECK_OK(stage_show(&s));
     CHECK_EQ(orri_publish_copied(s.publisher), 2 * all);
     CHECK(orri_published_block(s.publisher, s.health, chunk_of(&s, 0)) != live_of(&s, 0));
@@ -221,7 +221,7 @@ ORR_TEST(a_type_that_may_not_be_lent_any_more_is_not)
     lent_begin(&s, ROWS);
     stage_tick(&s, 1);
     CHECK(chunk_of(&s, 0)->share_count == 1);
-    CHECK_OK(orri_publish_lends(s.publisher, s.health, false));
+    CHECK_OK(orri_zero_copy_enable(s.publisher, s.health, false));
     CHECK(chunk_of(&s, 0)->share_count == 0);
     stage_check(&s);
     stage_write(&s, 2);
@@ -245,7 +245,7 @@ ORR_TEST(rows_of_lent_blocks_go_and_come)
     stage_check(&s);
     CHECK_EQ(seen(&s, s.first, ROWS - 1), 1);
     CHECK_EQ(seen(&s, s.first, 9), 1);
-    CHECK_OK(stage_reclaim(&s, ORRI_RECLAIM_ANEW));
+    CHECK_OK(stage_reclaim(&s, ORRI_RECLAIM_OVERWRITE));
     stage_write(&s, 2); // Those of one cluster; the other is lost, as was said.
     CHECK_OK(stage_show(&s));
     CHECK_EQ(seen(&s, s.first, ROWS - 1), 1);
@@ -294,7 +294,7 @@ ORR_TEST(lending_and_reclaiming_refused_do_nothing)
         lent_begin(&s, ROWS);
         stage_tick(&s, 1);
         CHECK_OK(orri_view_pin(s.first));
-        orri_reclaim_how how = n % 2 == 0 ? ORRI_RECLAIM_ANEW : ORRI_RECLAIM_COPY;
+        orri_reclaim_how how = n % 2 == 0 ? ORRI_RECLAIM_OVERWRITE : ORRI_RECLAIM_COPY;
         const uint8_t* before = live_of(&s, 0);
         failing_alloc_arm(&s.k.memory, (n + 1) / 2, false);
         orr_result result = stage_reclaim(&s, how);
