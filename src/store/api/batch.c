@@ -217,23 +217,25 @@ static bool batch_has_values(const batch_work* b, const orri_cluster* to, uint32
 static void batch_destruct_new(batch_work* b, const orri_cluster* from, uint32_t column_count,
                                uint32_t rows_of_last)
 {
-    const orri_transition* plan = from->batch_plan;
+    const orri_transition* transition = from->batch_plan;
     for (uint32_t i = 0; i < column_count; i++) {
         uint32_t rows = i + 1 == column_count ? rows_of_last : from->batch_count;
-        if (!batch_has_values(b, plan->to, plan->added[i])) {
-            orri_column_destruct(plan->to, plan->added[i], from->batch_base, rows);
+        if (!batch_has_values(b, transition->to, transition->added[i])) {
+            orri_column_destruct(transition->to, transition->added[i], from->batch_base, rows);
         }
     }
 }
 
 static bool batch_construct_cluster(batch_work* b, orri_cluster* from)
 {
-    const orri_transition* plan = from->batch_plan;
-    for (uint32_t i = 0; i < plan->new_count; i++) {
-        if (!batch_has_values(b, plan->to, plan->added[i]) &&
-            !orri_column_construct(plan->to, plan->added[i], from->batch_base, from->batch_count)) {
+    const orri_transition* transition = from->batch_plan;
+    for (uint32_t i = 0; i < transition->new_count; i++) {
+        if (!batch_has_values(b, transition->to, transition->added[i]) &&
+            !orri_column_construct(transition->to, transition->added[i], from->batch_base,
+                                   from->batch_count)) {
             batch_destruct_new(b, from, i, from->batch_count);
-            (void)orri_refuse_hook(b->world, b->call, plan->to->columns[plan->added[i]].type);
+            (void)orri_refuse_hook(b->world, b->call,
+                                   transition->to->columns[transition->added[i]].type);
             return false;
         }
     }
@@ -315,11 +317,12 @@ static orr_result batch_prepare_relations(batch_work* b)
     bool done = b->world->relations.count == 0 || batch_prepare_relations_all(b);
     for (uint32_t k = 0; k < b->cluster_count; k++) {
         orri_cluster* from = b->clusters[k];
-        const orri_transition* plan = from->batch_plan;
+        const orri_transition* transition = from->batch_plan;
         from->batch_used = 0;
-        for (uint32_t i = 0; !done && i < plan->new_count; i++) {
+        for (uint32_t i = 0; !done && i < transition->new_count; i++) {
             // Values of plain types are not there yet, and need no destruct.
-            orri_column_destruct(plan->to, plan->added[i], from->batch_base, from->batch_count);
+            orri_column_destruct(transition->to, transition->added[i], from->batch_base,
+                                 from->batch_count);
         }
     }
     return done ? ORR_OK : orri_refuse_memory(&b->world->env, "keeping who refers to whom");
@@ -341,14 +344,15 @@ static uint32_t batch_run(const batch_work* b, uint32_t i, uint32_t room)
     return run;
 }
 
-void orri_batch_keep(const orri_transition* plan, orri_chunk* target, uint32_t target_slot,
+void orri_batch_keep(const orri_transition* transition, orri_chunk* target, uint32_t target_slot,
                      orri_chunk* chunk, uint32_t slot, uint32_t run)
 {
-    for (uint32_t i = 0; i < plan->kept_count; i++) {
-        orri_transition_pair pair = plan->kept[i];
+    for (uint32_t i = 0; i < transition->kept_count; i++) {
+        orri_transition_pair pair = transition->kept[i];
         uint8_t* to = target->columns[pair.to].data + (size_t)target_slot * pair.size;
         uint8_t* from = chunk->columns[pair.from].data + (size_t)slot * pair.size;
-        const orri_type* type = plan->plain ? NULL : plan->from->columns[pair.from].type;
+        const orri_type* type = transition->plain ? NULL
+                                                  : transition->from->columns[pair.from].type;
         if (type != NULL && !type->plain) {
             orri_cells_move(orri_cells_at(target, pair.to, target_slot),
                             orri_cells_at(chunk, pair.from, slot), run);
@@ -358,26 +362,27 @@ void orri_batch_keep(const orri_transition* plan, orri_chunk* target, uint32_t t
             memcpy(to, from, (size_t)run * pair.size);
         }
     }
-    if (ORR_UNLIKELY(plan->resized_count > 0)) {
-        orri_cells_resize(plan, target, target_slot, chunk, slot, run);
+    if (ORR_UNLIKELY(transition->resized_count > 0)) {
+        orri_cells_resize(transition, target, target_slot, chunk, slot, run);
     }
 }
 
-void orri_batch_drop(const orri_transition* plan, orri_chunk* chunk, uint32_t slot, uint32_t run)
+void orri_batch_drop(const orri_transition* transition, orri_chunk* chunk, uint32_t slot,
+                     uint32_t run)
 {
-    for (uint32_t i = 0; !plan->dropped_plain && i < plan->dropped_count; i++) {
-        orri_cells_destruct(orri_cells_at(chunk, plan->dropped[i], slot), run);
+    for (uint32_t i = 0; !transition->dropped_plain && i < transition->dropped_count; i++) {
+        orri_cells_destruct(orri_cells_at(chunk, transition->dropped[i], slot), run);
     }
 }
 
-static void batch_set_values(const batch_work* b, const orri_transition* plan, orri_chunk* target,
-                             uint32_t target_slot, uint32_t i, uint32_t run)
+static void batch_set_values(const batch_work* b, const orri_transition* transition,
+                             orri_chunk* target, uint32_t target_slot, uint32_t i, uint32_t run)
 {
     uint32_t size = b->value_type->info.size;
-    int32_t column = orri_cluster_find_column(plan->to, b->type);
+    int32_t column = orri_cluster_find_column(transition->to, b->type);
     uint8_t* to = target->columns[column].data + (size_t)target_slot * size;
     const uint8_t* from = b->values + (size_t)i * size;
-    if (plan->to->columns[column].counts != 0) {
+    if (transition->to->columns[column].counts != 0) {
         (void)orri_cells_make(target, (uint32_t)column, target_slot, run,
                               from); // No hook: no refusal.
         return;
@@ -398,18 +403,18 @@ static void batch_move_run(const batch_work* b, orri_chunk* chunk, uint32_t slot
 {
     orr_world* world = b->world;
     orri_cluster* from = chunk->cluster;
-    const orri_transition* plan = from->batch_plan;
+    const orri_transition* transition = from->batch_plan;
     uint32_t row = from->batch_base + from->batch_used;
-    orri_chunk* target = orri_cluster_chunk_of(plan->to, row);
+    orri_chunk* target = orri_cluster_chunk_of(transition->to, row);
     uint32_t target_slot = row & ORRI_SLOT_MASK;
     orri_chunk_stamp(world, target);
-    orri_batch_keep(plan, target, target_slot, chunk, slot, run);
-    orri_batch_drop(plan, chunk, slot, run);
+    orri_batch_keep(transition, target, target_slot, chunk, slot, run);
+    orri_batch_drop(transition, chunk, slot, run);
     if (b->values != NULL && b->value_type->plain) {
-        batch_set_values(b, plan, target, target_slot, i, run);
+        batch_set_values(b, transition, target, target_slot, i, run);
     }
-    if (ORR_UNLIKELY(plan->to->has_bits)) {
-        orri_transition_move_bits(plan, target, target_slot, chunk, slot, run);
+    if (ORR_UNLIKELY(transition->to->has_bits)) {
+        orri_transition_move_bits(transition, target, target_slot, chunk, slot, run);
     }
     uint32_t* ids = orri_chunk_ids(chunk) + slot;
     uint32_t* target_ids = orri_chunk_ids(target) + target_slot;
@@ -421,8 +426,8 @@ static void batch_move_run(const batch_work* b, orri_chunk* chunk, uint32_t slot
         target_ids[k] = ids[k];
         ids[k] = ORRI_INDEX_NONE;
     }
-    for (uint32_t k = 0; plan->indexed && k < run; k++) {
-        orri_relation_moved(world, plan, row + k, target_ids[k]);
+    for (uint32_t k = 0; transition->indexed && k < run; k++) {
+        orri_relation_moved(world, transition, row + k, target_ids[k]);
     }
     from->batch_used += run;
 }
@@ -699,7 +704,7 @@ orr_result orr_component_remove_many(orr_world* world, const orr_entity* entitie
                : batch_add_or_remove(&b, entities, ORRI_EDGE_REMOVE);
 }
 
-orr_result orri_rows_move_range(orr_world* world, const char* call, orri_transition* plan,
+orr_result orri_rows_move_range(orr_world* world, const char* call, orri_transition* transition,
                                 uint32_t first, uint32_t count)
 {
     batch_work b = {.world = world, .call = call, .count = count};
@@ -709,13 +714,14 @@ orr_result orri_rows_move_range(orr_world* world, const char* call, orri_transit
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t row = first + i;
-        b.places[i] = orri_place_make(orri_cluster_chunk_of(plan->from, row), row & ORRI_SLOT_MASK);
+        b.places[i] =
+            orri_place_make(orri_cluster_chunk_of(transition->from, row), row & ORRI_SLOT_MASK);
     }
-    if (!batch_count_row(&b, plan->from)) {
+    if (!batch_count_row(&b, transition->from)) {
         result = orri_refuse_memory(&world->env, "beginning a batch");
     } else {
-        plan->from->batch_count = count;
-        plan->from->batch_plan = plan;
+        transition->from->batch_count = count;
+        transition->from->batch_plan = transition;
         result = batch_transfer(&b, -1);
     }
     batch_end(&b);

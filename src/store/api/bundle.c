@@ -484,10 +484,10 @@ static orr_result bundle_move_row(orr_world* world, const char* call, orr_entity
     if (from == to) {
         return ORR_OK;
     }
-    const orri_transition* plan = orri_transition_pair_get(world, from, to);
-    orr_result result = plan != NULL
-                            ? orri_move_one(world, call, plan, orri_id_index(entity), NULL, NULL)
-                            : orri_env_result(&world->env);
+    const orri_transition* transition = orri_transition_pair_get(world, from, to);
+    orr_result result = transition != NULL ? orri_move_one(world, call, transition,
+                                                           orri_id_index(entity), NULL, NULL)
+                                           : orri_env_result(&world->env);
     if (result != ORR_OK && created) {
         orri_cluster_undo(world, to);
     }

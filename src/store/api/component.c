@@ -494,13 +494,13 @@ static orr_result component_move(orr_world* world, const char* call, const orri_
 {
     bool created;
     orri_cluster* from = orri_place_chunk(world, record->place)->cluster;
-    const orri_transition* plan =
+    const orri_transition* transition =
         orri_transition_edge(world, call, from, (orr_type){type->id}, direction, &created);
-    if (ORR_UNLIKELY(plan == NULL)) {
+    if (ORR_UNLIKELY(transition == NULL)) {
         return orri_env_result(&world->env);
     }
-    orri_cluster* to = plan->to;
-    orr_result result = orri_move_one(world, call, plan, orri_id_index(entity), type, value);
+    orri_cluster* to = transition->to;
+    orr_result result = orri_move_one(world, call, transition, orri_id_index(entity), type, value);
     if (ORR_UNLIKELY(result != ORR_OK) && created) {
         orri_cluster_undo(world, to);
     }

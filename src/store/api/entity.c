@@ -605,15 +605,16 @@ orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
     if (from == target) {
         return ORR_OK;
     }
-    const orri_transition* plan = orri_transition_pair_get(world, from, target);
-    if (plan == NULL) {
+    const orri_transition* transition = orri_transition_pair_get(world, from, target);
+    if (transition == NULL) {
         return orri_env_result(&world->env);
     }
     uint32_t row = orri_place_chunk(world, record->place)->number * ORR_CHUNK_CAPACITY +
                    orri_place_slot(record->place);
-    result = orri_cells_fit(world, call, plan, row, 1);
-    return result == ORR_OK ? orri_move_one(world, call, plan, orri_id_index(entity), NULL, NULL)
-                            : result;
+    result = orri_cells_fit(world, call, transition, row, 1);
+    return result == ORR_OK
+               ? orri_move_one(world, call, transition, orri_id_index(entity), NULL, NULL)
+               : result;
 }
 
 orr_result orri_check_move(const orr_world* world, const char* call, orr_cluster from,
@@ -646,8 +647,8 @@ orr_result orr_rows_move(orr_world* world, orr_cluster from, uint32_t first, uin
     if (source == target || count == 0) {
         return ORR_OK;
     }
-    orri_transition* plan = orri_transition_pair_get(world, source, target);
-    result = plan != NULL ? orri_cells_fit(world, call, plan, first, count)
-                          : orri_env_result(&world->env);
-    return result == ORR_OK ? orri_rows_move_range(world, call, plan, first, count) : result;
+    orri_transition* transition = orri_transition_pair_get(world, source, target);
+    result = transition != NULL ? orri_cells_fit(world, call, transition, first, count)
+                                : orri_env_result(&world->env);
+    return result == ORR_OK ? orri_rows_move_range(world, call, transition, first, count) : result;
 }

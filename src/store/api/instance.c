@@ -87,15 +87,15 @@ static orr_result instance_refuse_absent(const orr_world* world, const char* cal
 // ---- moving ---------------------------------------------------------------------------------------------------
 
 // Follows a plan with one row; a new target without rows is undone when the move is refused.
-static orr_result instance_follow(orr_world* world, const char* call, const orri_transition* plan,
-                                  bool created, orr_entity entity, const orri_type* type,
-                                  const void* value)
+static orr_result instance_follow(orr_world* world, const char* call,
+                                  const orri_transition* transition, bool created,
+                                  orr_entity entity, const orri_type* type, const void* value)
 {
-    if (plan == NULL) {
+    if (transition == NULL) {
         return orri_env_result(&world->env);
     }
-    orri_cluster* to = plan->to;
-    orr_result result = orri_move_one(world, call, plan, orri_id_index(entity), type, value);
+    orri_cluster* to = transition->to;
+    orr_result result = orri_move_one(world, call, transition, orri_id_index(entity), type, value);
     if (result != ORR_OK && created) {
         orri_cluster_undo(world, to);
     }
@@ -106,9 +106,9 @@ static orr_result instance_resize(orr_world* world, const char* call, const inst
                                   orr_entity entity, uint32_t capacity)
 {
     bool created;
-    const orri_transition* plan = orri_transition_resize(
+    const orri_transition* transition = orri_transition_resize(
         world, call, cell->chunk->cluster, cell->column, (uint16_t)capacity, &created);
-    return instance_follow(world, call, plan, created, entity, NULL, NULL);
+    return instance_follow(world, call, transition, created, entity, NULL, NULL);
 }
 
 static orr_result instance_edge(orr_world* world, const char* call, orr_entity entity,
@@ -117,9 +117,9 @@ static orr_result instance_edge(orr_world* world, const char* call, orr_entity e
     bool created;
     orri_cluster* from =
         orri_place_chunk(world, orri_record_at(world, orri_id_index(entity))->place)->cluster;
-    const orri_transition* plan =
+    const orri_transition* transition =
         orri_transition_edge(world, call, from, (orr_type){type->id}, direction, &created);
-    return instance_follow(world, call, plan, created, entity, type, value);
+    return instance_follow(world, call, transition, created, entity, type, value);
 }
 
 // Makes sure that values, counts, ids and bits of a cell can be written without fail.
