@@ -639,7 +639,7 @@ plant "published: a show begins no epoch" \
 plant "published: what waits to be shown does not follow" \
     src/store/publish/remap.c 's/bool built = type->pending == NULL \|\| remap_build_edition\(publisher, type, type->pending\);/bool built = true;/'
 plant "published: a value by id falls through the view" \
-    src/store/api/component.c 's/^        if \(has\) \{/        if (has \&\& seen == NULL) {/'
+    src/store/api/component.c 's/^        if \(has\) \{/        if (has \&\& published == NULL) {/'
 plant "published: changed-since of a view by the live version" \
     src/query/iterate.c 's/if \(iterate_viewed\(it, type\)\) \{/if (false) {/'
 plant "published: live columns of a view stay where they were" \

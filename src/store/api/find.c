@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Getting clusters by what they are: the checked and sorted form of a desc, look-up, walk and match.
+// Clusters by description: checks and sorts a desc, gets or finds the cluster, walks all clusters,
+// matches and deletes some.
 #include "store/pool/pool.h"
 #include "store/relation/relation.h"
 #include "store/world/access.h"
 #include <orrery/kinds.h>
 
-// Insertion sort: sets are small, and mostly sorted already.
+// Insertion sort: sets are small and mostly sorted. False when a type is listed twice.
 static bool find_sort_types(orr_type* types, uint16_t* capacities, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
@@ -53,7 +54,7 @@ orr_result orri_check_storable(const orr_world* world, const char* call, orr_typ
     return ORR_UNLIKELY(orri_type_pseudo(found)) ? orri_refuse_pseudo(world, call, found) : ORR_OK;
 }
 
-// How many instances of a type a row is to have room for; 0 means 1.
+// Checks the number of instances that a row is to have room for; 0 means 1.
 static orr_result find_check_capacity(const orr_world* world, const char* call, orr_type type,
                                       uint16_t wanted)
 {
@@ -187,7 +188,7 @@ orr_cluster orr_cluster_next(const orr_world* world, orr_cluster handle)
     return next != NULL ? orri_cluster_handle(next) : (orr_cluster){0};
 }
 
-// ---- finding ------------------------------------------------------------------------------------------
+// ---- finding ------------------------------------------------------------------------------------
 
 const orri_table* orri_table_rarest(const orr_world* world, const orr_type* types, uint32_t count)
 {
@@ -204,6 +205,7 @@ const orri_table* orri_table_rarest(const orr_world* world, const orr_type* type
     return rarest;
 }
 
+// True when the cluster satisfies all conditions of a match.
 static bool find_matches(const orr_world* world, const orri_cluster* cluster,
                          const orr_cluster_match* match)
 {
@@ -232,6 +234,7 @@ static bool find_matches(const orr_world* world, const orri_cluster* cluster,
            match->predicate(match->user, world, orri_cluster_handle(cluster));
 }
 
+// Refuses pinned types, which are not part of clusters.
 static bool find_types_valid(const orr_world* world, const char* call, const orr_type* types,
                              uint32_t count)
 {
@@ -309,7 +312,8 @@ orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
     if (!orri_index_prepare_all(world)) {
         return orri_refuse_memory(&world->env, "copying held pages of the entity index");
     }
-    // Decide first: the match may point at the lists of a cluster that goes, and a predicate sees a whole world.
+    // Match all clusters before any is deleted: the lists of the match may belong to a deleted
+    // cluster, and a predicate must see the whole world.
     uint32_t count = 0;
     for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         cluster->doomed = find_matches(world, cluster, match);
