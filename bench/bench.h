@@ -85,7 +85,7 @@ extern const bench_work bench_query_create, bench_change_scan, bench_change_scan
     bench_iterate_multiple_counted, bench_pinned_queries_0, bench_pinned_queries_1,
     bench_pinned_queries_8, bench_pinned_queries_64; // bench_query.c
 
-extern const bench_work bench_schedule, bench_frame_7, bench_frame_police, bench_deferred_add,
+extern const bench_work bench_schedule, bench_frame_7, bench_frame_checks, bench_deferred_add,
     bench_changed_1, bench_changed_8, bench_added_1, bench_added_recycled,
     bench_spawn_whole; // bench_systems.c
 

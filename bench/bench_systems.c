@@ -248,27 +248,27 @@ static void systems_frame_2_open(bench_env* env)
 const bench_work bench_frame_7_2 = {"frame_7", "per entity", systems_frame_2_open,
                                     systems_frame_ours, systems_frame_limit};
 
-// The police: on against off, in the same world.
-static bench_sample systems_police(bench_env* env, orr_access_check audit)
+// Access checks on and off, in the same world.
+static bench_sample systems_checks(bench_env* env, orr_access_check level)
 {
-    orr_access_check_set(env->world, audit);
+    orr_access_check_set(env->world, level);
     bench_sample sample = systems_frame_ours(env);
     sample.check = 0;
     return sample;
 }
 
-static bench_sample systems_police_on(bench_env* env)
+static bench_sample systems_checks_on(bench_env* env)
 {
-    return systems_police(env, ORR_ACCESS_CHECK_CALLS);
+    return systems_checks(env, ORR_ACCESS_CHECK_CALLS);
 }
 
-static bench_sample systems_police_off(bench_env* env)
+static bench_sample systems_checks_off(bench_env* env)
 {
-    return systems_police(env, ORR_ACCESS_CHECK_OFF);
+    return systems_checks(env, ORR_ACCESS_CHECK_OFF);
 }
 
-const bench_work bench_frame_police = {"frame_police", "per entity", systems_frame_open,
-                                       systems_police_on, systems_police_off};
+const bench_work bench_frame_checks = {"frame_checks", "per entity", systems_frame_open,
+                                       systems_checks_on, systems_checks_off};
 
 // ---- deferred_add -----------------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs the tests of one program. Its own code, not cmocka: MSan needs every line instrumented, and a test
+// Runs the tests of one program, or of one file in it. Its own code, not cmocka: MSan needs every line instrumented, and a test
 // should be named in one place.
 #include "test.h"
 
@@ -21,7 +21,11 @@ static test_case** tests_end = &tests_first;
 static jmp_buf test_exit;
 static int test_outcome; // 1 failed, 2 skipped.
 static uint64_t seed_value, seed_state;
-static bool seed_given, seed_asked, long_run;
+static bool seed_given, seed_asked, long_run, quick_run, times_shown;
+static const char* only_file; // NULL: all files of the program.
+#define WITHOUT_MAX 32
+static const char* without[WITHOUT_MAX]; // Parts of names of tests that are left out.
+static int without_count;
 
 void test_register(test_case* test)
 {
@@ -75,7 +79,7 @@ uint64_t test_random(void)
 
 bool test_slow(void)
 {
-    return TEST_SLOW;
+    return TEST_SLOW || quick_run;
 }
 
 bool test_races(void)
@@ -97,7 +101,7 @@ uint32_t test_rounds(uint32_t usual, uint32_t few, uint32_t many)
     if (long_run) {
         return TEST_SLOW ? (many + 9) / 10 : many;
     }
-    return TEST_SLOW ? few : usual;
+    return test_slow() ? few : usual;
 }
 
 static void assert_handler(const char* condition, const char* file, int line, const char* function)
@@ -105,8 +109,25 @@ static void assert_handler(const char* condition, const char* file, int line, co
     test_fail(file, line, "assertion in %s: %s", function, condition);
 }
 
+// True if `path` is the file `name`: tests/store/test_batch.c is test_batch.
+static bool file_is(const char* path, const char* name)
+{
+    const char* slash = strrchr(path, '/');
+    const char* base = slash != NULL ? slash + 1 : path;
+    size_t size = strlen(name);
+    return strncmp(base, name, size) == 0 && (base[size] == '\0' || base[size] == '.');
+}
+
 static bool test_selected(const test_case* test, char** names, int name_count)
 {
+    if (only_file != NULL && !file_is(test->file, only_file)) {
+        return false;
+    }
+    for (int i = 0; i < without_count; i++) {
+        if (strstr(test->name, without[i]) != NULL) {
+            return false;
+        }
+    }
     for (int i = 0; i < name_count; i++) {
         if (strstr(test->name, names[i]) != NULL) {
             return true;
@@ -115,8 +136,16 @@ static bool test_selected(const test_case* test, char** names, int name_count)
     return name_count == 0;
 }
 
+static double time_now(void)
+{
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
 static int test_run(const test_case* test)
 {
+    double start = time_now();
     test_outcome = 0;
     seed_state = 0;
     orr_assert_handler_set(assert_handler);
@@ -129,6 +158,10 @@ static int test_run(const test_case* test)
             fprintf(stderr, "  repeat with: --seed %" PRIu64 " %s\n", seed_value, test->name);
         }
     }
+    if (times_shown) {
+        printf("took %.3f s: %s\n", time_now() - start, test->name);
+        fflush(stdout); // A crash of the next test must not take it along.
+    }
     return test_outcome;
 }
 
@@ -136,14 +169,21 @@ int main(int argc, char** argv)
 {
     char* names[64];
     int name_count = 0, passed = 0, failed = 0, skipped = 0;
+    bool list = false;
     const char* seed_text = getenv("ORR_SEED");
     long_run = getenv("ORR_LONG") != NULL && strcmp(getenv("ORR_LONG"), "0") != 0;
+    quick_run = !long_run && getenv("ORR_QUICK") != NULL;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--list") == 0) {
-            for (const test_case* test = tests_first; test != NULL; test = test->next) {
-                puts(test->name);
+            list = true;
+        } else if (strcmp(argv[i], "--file") == 0 && i + 1 < argc) {
+            only_file = argv[++i];
+        } else if (strcmp(argv[i], "--without") == 0 && i + 1 < argc) {
+            if (without_count < WITHOUT_MAX) {
+                without[without_count++] = argv[++i];
             }
-            return 0;
+        } else if (strcmp(argv[i], "--times") == 0) {
+            times_shown = true;
         } else if (strcmp(argv[i], "--long") == 0) {
             long_run = true;
         } else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
@@ -155,12 +195,17 @@ int main(int argc, char** argv)
     seed_given = seed_text != NULL;
     seed_value = seed_given ? strtoull(seed_text, NULL, 0) : (uint64_t)time(NULL);
     for (const test_case* test = tests_first; test != NULL; test = test->next) {
-        if (test_selected(test, names, name_count)) {
+        if (test_selected(test, names, name_count) && list) {
+            puts(test->name);
+        } else if (test_selected(test, names, name_count)) {
             int outcome = test_run(test);
             passed += outcome == 0;
             failed += outcome == 1;
             skipped += outcome == 2;
         }
+    }
+    if (list) {
+        return 0;
     }
     if (seed_asked) {
         printf("seed %" PRIu64 "\n", seed_value);

@@ -6,8 +6,12 @@
 //         CHECK_EQ(orr_queue_send(...), ORR_ERR_CAPACITY);
 //     }
 //
-// A test file is a program: `test_store`, `test_store NAME…` runs those whose name contains NAME,
-// `--seed N` sets test_seed(), `--list` lists. A failed check ends its test; the rest still run.
+// The test files of a module are one program, `tests_store`; a target of its own makes a program of one file, `test_batch`,
+// for a debugger. Either way: `NAME…` runs the tests whose name contains NAME, `--file test_batch` only those of that file,
+// `--without NAME` leaves out
+// those whose name contains NAME, `--seed N` sets test_seed(), `--long` runs more rounds, `--times` prints how long each test took, `--list` lists.
+// A failed check ends its test; the rest still run. Each file is run in a process of its own (./dev test, ctest), so that
+// a crash, a handler or a changed locale concerns no other file.
 #ifndef ORR_TEST_H
 #define ORR_TEST_H
 
@@ -18,7 +22,7 @@
 
 typedef struct test_case {
     const char* name;
-    const char* file;
+    const char* file; // The .c file, also for a test that a header brings.
     void (*run)(void);
     struct test_case* next;
 } test_case;
@@ -32,7 +36,8 @@ uint64_t test_seed(void);
 uint64_t test_random(void);
 // True under --long (or ORR_LONG=1).
 bool test_long(void);
-// True where everything takes ten times as long: under sanitizers, and without optimisation.
+// True where everything takes ten times as long: under sanitizers, and without optimisation. Also in `./dev test --quick`
+// (ORR_QUICK=1), which wants few rounds.
 bool test_slow(void);
 // True under TSan, which looks for what threads do to each other, and takes longest: what one thread does alone is left to the others.
 bool test_races(void);
@@ -41,13 +46,13 @@ uint32_t test_rounds(uint32_t usual, uint32_t few, uint32_t many);
 // Ends the test as skipped with a reason that is printed.
 _Noreturn void test_skip(const char* reason);
 
-#define ORR_TEST(name)                                             \
-    static void name(void);                                        \
-    static test_case name##_case = {#name, __FILE__, name, NULL};  \
-    __attribute__((constructor)) static void name##_register(void) \
-    {                                                              \
-        test_register(&name##_case);                               \
-    }                                                              \
+#define ORR_TEST(name)                                                 \
+    static void name(void);                                            \
+    static test_case name##_case = {#name, __BASE_FILE__, name, NULL}; \
+    __attribute__((constructor)) static void name##_register(void)     \
+    {                                                                  \
+        test_register(&name##_case);                                   \
+    }                                                                  \
     static void name(void)
 
 #define CHECK(condition) \

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
 /// @file base.h
-/// What every module stands on: results, assertions, memory, log, hash and random numbers.
+/// Results, assertions, memory, log, hash and random numbers, used by all other headers.
 ///
-/// Three kinds of failure, never blurred:
-/// 1. A programmer's mistake inside a contract is an ORR_ASSERT, on in release where it is cheap.
-/// 2. A refusal (memory, a limit, a dead id, a foreign file) is an orr_result. Outputs stay untouched,
-///    the world stays as it was, and the world's error handler hears of it in words.
-/// 3. Normal absence is false, NULL or a null id.
+/// There are three kinds of failure:
+/// 1. A programming error that breaks a contract fails an ORR_ASSERT. Cheap assertions are on in
+///    release builds too.
+/// 2. A refused call (no memory, a limit, a dead id, a file of another format) returns an
+///    orr_result other than ORR_OK. The call leaves its outputs and the world unchanged, and passes
+///    a text that explains the error to the world's error handler (orr_world_desc.on_error).
+/// 3. Normal absence is false, NULL or a null id, and is not an error.
 #ifndef ORRERY_BASE_H
 #define ORRERY_BASE_H
 
 #include <orrery/platform.h>
 
-// Systems are compiled in the user's program, so the determinism contract reaches into it.
+// Systems are compiled as part of the user's program, so its flags must keep results equal too.
 #ifdef __FAST_MATH__
 #error "Orrery refuses -ffast-math: a world must give the same answer on every machine"
 #endif
@@ -21,67 +23,76 @@
 extern "C" {
 #endif
 
-// The contract of equal results: no fused multiply-add. For gcc it is a flag that pkg-config and CMake pass on.
+// Equal results on every machine require that no multiply-add is fused. For gcc this is the flag
+// -ffp-contract=off, which pkg-config and CMake pass on to the user's program.
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
 
+/// Version of these headers. Compare with orr_version() to detect a library of another version.
 #define ORR_VERSION_MAJOR 0
 #define ORR_VERSION_MINOR 6
 #define ORR_VERSION_PATCH 0
 
-/// The library's version as "0.6.0"; compare with ORR_VERSION_* to see a header that does not fit.
+/// Version of the library as text, such as "0.6.0". Static storage.
 ORR_API const char* orr_version(void);
 
 // ---- results ----------------------------------------------------------------------------------
 
+/// All results: name without the prefix ORR_, meaning. Numbers follow from the order, 0 is ORR_OK.
 #define ORR_RESULTS(X)                                                                  \
     X(OK, "ok")                                                                         \
     X(ERR_MEMORY, "the allocator returned null or the world's memory limit is reached") \
-    X(ERR_CAPACITY, "a limit of the library or of the world's desc was reached")        \
+    X(ERR_CAPACITY, "a limit of the library or of the world's desc is reached")         \
     X(ERR_ENTITY, "the entity is dead, null or of another world")                       \
     X(ERR_TYPE, "the component type is not registered in this world")                   \
-    X(ERR_CLUSTER, "the cluster was deleted or is of another world")                    \
+    X(ERR_CLUSTER, "the cluster is deleted, null or of another world")                  \
     X(ERR_ADDRESS, "the entity is no longer at this address")                           \
     X(ERR_ARGUMENT, "an argument is missing or outside its range")                      \
     X(ERR_NAME, "a name is empty, too long or has a character that is not allowed")     \
-    X(ERR_CONFLICT, "the name is taken by something with another layout or value")      \
+    X(ERR_CONFLICT, "the name or value is already used by something else")              \
     X(ERR_FIELD, "the type has no such field")                                          \
-    X(ERR_PARSE, "the text does not follow the schema")                                 \
+    X(ERR_PARSE, "the text has a syntax error or does not fit the schema")              \
     X(ERR_RANGE, "the value is outside the range its schema allows")                    \
     X(ERR_ABSENT, "the entity does not have this component")                            \
-    X(ERR_HOOK, "a construct or copy hook of the type refused")                         \
-    X(ERR_STATE, "the call is not allowed at this moment")                              \
-    X(ERR_UNSUPPORTED, "not built into this version")                                   \
-    X(ERR_CORRUPT, "an invariant does not hold")                                        \
-    X(ERR_IO, "the system refused to read or write")                                    \
-    X(ERR_FORMAT, "magic, version or layout hash differs")                              \
-    X(ERR_PAST, "the tick, or the slot, is not remembered")
+    X(ERR_HOOK, "a construct or copy hook of the type returned false")                  \
+    X(ERR_STATE, "the call is not allowed in the current state")                        \
+    X(ERR_UNSUPPORTED, "this build of the library does not support the call")           \
+    X(ERR_CORRUPT, "an internal invariant is violated")                                 \
+    X(ERR_IO, "the operating system failed to read or write")                           \
+    X(ERR_FORMAT, "the magic, version or layout hash of the data differs")              \
+    X(ERR_PAST, "the tick or slot is not remembered")
 
+/// Outcome of a call. See ORR_RESULTS for the meaning of each value.
 typedef enum orr_result {
 #define X(name, text) ORR_##name,
     ORR_RESULTS(X)
 #undef X
 } orr_result;
 
-/// "ORR_ERR_MEMORY" and the like. Never NULL, also for numbers that are no result.
+/// Name of a result, such as "ORR_ERR_MEMORY". Never NULL, for invalid numbers neither.
 ORR_API const char* orr_result_name(orr_result result);
-/// One clause that says what the result means. Never NULL.
+/// Meaning of a result as one clause, from ORR_RESULTS. Never NULL.
 ORR_API const char* orr_result_text(orr_result result);
 
 // ---- assertions -------------------------------------------------------------------------------
 
-/// Hears of a broken assertion. May not return (longjmp, abort); if it returns, the call goes on.
+/// Called when an assertion fails. It may leave by longjmp or abort; if it returns, the failed call
+/// continues.
 typedef void (*orr_assert_handler)(const char* condition, const char* file, int line,
                                    const char* function);
 
-/// Replaces the handler of the whole process; NULL restores the default, which prints and aborts.
-/// @return the handler before.
+/// Replaces the assertion handler of the process, for all worlds. NULL restores the default, which
+/// prints to stderr and aborts. From any thread.
+/// @return the previous handler; NULL for the default.
 ORR_API orr_assert_handler orr_assert_handler_set(orr_assert_handler handler);
+/// Calls the assertion handler. Used by ORR_ASSERT.
 ORR_API void orr_assert_failed(const char* condition, const char* file, int line,
                                const char* function);
 
-/// States an invariant. On in release unless ORR_NO_ASSERT is defined. No side effects inside.
+/// Checks a condition and calls the assertion handler if it is false. On in release builds too,
+/// unless ORR_NO_ASSERT is defined; then the condition is not evaluated, so it must have no side
+/// effects.
 #ifdef ORR_NO_ASSERT
 #define ORR_ASSERT(condition) ((void)0)
 #else
@@ -89,7 +100,8 @@ ORR_API void orr_assert_failed(const char* condition, const char* file, int line
     (ORR_LIKELY(condition) ? (void)0 : orr_assert_failed(#condition, __FILE__, __LINE__, __func__))
 #endif
 
-/// The expensive kind: only with ORR_VALIDATE_ON (debug and sanitizer presets).
+/// An ORR_ASSERT for expensive conditions. Checked only if ORR_VALIDATE_ON is defined, as the debug
+/// and sanitizer presets do.
 #ifdef ORR_VALIDATE_ON
 #define ORR_VALIDATE(condition) ORR_ASSERT(condition)
 #else
@@ -98,63 +110,71 @@ ORR_API void orr_assert_failed(const char* condition, const char* file, int line
 
 // ---- memory -----------------------------------------------------------------------------------
 
-/// Where a world's memory comes from. Both functions set, or both NULL (the platform's memory).
+/// Memory functions of a world. Set both functions, or leave both NULL to use the platform's
+/// memory. A world with workers or in real time calls them from several threads at once.
 typedef struct orr_allocator {
-    void* (*alloc)(void* user, size_t size, size_t align);          ///< NULL when refused.
-    void (*free)(void* user, void* ptr, size_t size, size_t align); ///< What alloc was given.
-    void* user;
+    /// Allocates `size` bytes, aligned to `align` (a power of two). @return NULL if there is no
+    /// memory.
+    void* (*alloc)(void* user, size_t size, size_t align);
+    /// Frees memory. `size` and `align` are those of the alloc call.
+    void (*free)(void* user, void* ptr, size_t size, size_t align);
+    void* user; ///< Passed to both functions.
 } orr_allocator;
 
-#define ORR_MEMORY_PURPOSES(X)                                                              \
-    X(WORLD, "world")     /* the world itself, its tables and lists */                      \
-    X(SCHEMA, "schema")   /* types, fields, names, tags */                                  \
-    X(BLOB, "blob")       /* owned strings and arrays */                                    \
-    X(INDEX, "index")     /* entity records */                                              \
-    X(CLUSTER, "cluster") /* clusters, chunk headers, plans of moves */                     \
-    X(COLUMN, "column")   /* component values, row ids, enable bits */                      \
-    X(QUERY, "query")     /* queries, their lists of clusters, kept orders, working sets */ \
-    X(MESSAGE, "message") /* what systems sent, batches, what readers were told, events */  \
-    X(SYSTEM, "system")   /* systems, their state and exports, plans, journal, trace */     \
-    X(SHARE, "share")     /* what is remembered of earlier states */                        \
-    X(SHOWN, "shown")     /* what pipelines see of each other in real time */               \
-    X(TEMP, "temp")       /* given back before the call returns */
+/// All purposes of memory: name without the prefix ORR_MEMORY_, name as text.
+#define ORR_MEMORY_PURPOSES(X)                                                           \
+    X(WORLD, "world")     /* the world struct, its tables and lists */                   \
+    X(SCHEMA, "schema")   /* types, fields, names, tags */                               \
+    X(BLOB, "blob")       /* owned strings and arrays */                                 \
+    X(INDEX, "index")     /* entity records: generation and place of each entity */      \
+    X(CLUSTER, "cluster") /* clusters, chunk headers, transitions between clusters */    \
+    X(COLUMN, "column")   /* component values, row ids, enable bits */                   \
+    X(QUERY, "query")     /* queries: matched clusters, cached runs, sorted entities */  \
+    X(MESSAGE, "message") /* command buffers, batches, baselines of readers, events */   \
+    X(SYSTEM, "system")   /* systems, their state and exports, plans, journal, trace */  \
+    X(SHARE, "share")     /* snapshots and history: blocks and rows of earlier states */ \
+    X(SHOWN, "shown")     /* real time: values published to other pipelines */           \
+    X(TEMP, "temp")       /* freed before the call returns */
 
-/// What memory is used for. Every byte of a world is counted under one of these.
+/// Purpose of an allocation. Every byte of a world is counted under exactly one purpose.
 typedef enum orr_memory_purpose {
 #define X(name, text) ORR_MEMORY_##name,
     ORR_MEMORY_PURPOSES(X)
 #undef X
-    ORR_MEMORY_PURPOSE_COUNT
+    ORR_MEMORY_PURPOSE_COUNT ///< Number of purposes.
 } orr_memory_purpose;
 
-/// Bytes and blocks held now, and the most bytes held at once.
+/// Memory in use, and its peak.
 typedef struct orr_memory_use {
-    uint64_t bytes;
-    uint64_t bytes_peak;
-    uint64_t blocks; ///< Allocations not yet given back.
+    uint64_t bytes;      ///< Bytes in use now.
+    uint64_t bytes_peak; ///< Largest value that `bytes` ever had.
+    uint64_t blocks;     ///< Allocations in use now.
 } orr_memory_use;
 
-/// What a world holds, by purpose and in all.
+/// Memory use of a world (orr_world_memory_get()).
 typedef struct orr_memory_stats {
-    orr_memory_use total;
-    orr_memory_use by_purpose[ORR_MEMORY_PURPOSE_COUNT];
-    uint64_t bytes_max; ///< The limit of the desc; 0: none.
+    orr_memory_use total;                                ///< Of all purposes together.
+    orr_memory_use by_purpose[ORR_MEMORY_PURPOSE_COUNT]; ///< Indexed by orr_memory_purpose.
+    uint64_t bytes_max; ///< Limit (orr_world_desc.memory_bytes_max), in bytes; 0: no limit.
 } orr_memory_stats;
 
+/// Name of a purpose, such as "column". "?" for an invalid number.
 ORR_API const char* orr_memory_purpose_name(orr_memory_purpose purpose);
 
 // ---- log --------------------------------------------------------------------------------------
 
+/// Importance of a log line, ascending; also the threshold below which lines are dropped.
 typedef enum orr_log_level {
-    ORR_LOG_DEFAULT = 0, ///< In a desc: ORR_LOG_INFO.
-    ORR_LOG_TRACE,
-    ORR_LOG_DEBUG,
-    ORR_LOG_INFO,
-    ORR_LOG_WARNING,
-    ORR_LOG_ERROR,
-    ORR_LOG_OFF, ///< As a threshold: nothing passes.
+    ORR_LOG_DEFAULT = 0, ///< As a threshold: ORR_LOG_INFO. As a line's level: that of its id.
+    ORR_LOG_TRACE,       ///< Finest detail.
+    ORR_LOG_DEBUG,       ///< Detail for debugging.
+    ORR_LOG_INFO,        ///< Normal events. The default threshold.
+    ORR_LOG_WARNING,     ///< The call succeeded, but something is probably wrong.
+    ORR_LOG_ERROR,       ///< A call was refused.
+    ORR_LOG_OFF,         ///< As a threshold only: drops all lines.
 } orr_log_level;
 
+/// All log categories: name without the prefix ORR_LOG_CATEGORY_, name as text.
 #define ORR_LOG_CATEGORIES(X) \
     X(BASE, "base")           \
     X(SCHEMA, "schema")       \
@@ -164,90 +184,100 @@ typedef enum orr_log_level {
     X(SCHEDULE, "schedule")   \
     X(USER, "user")
 
+/// Part of the library that a log line comes from. Each has its own threshold
+/// (orr_log_level_set()).
 typedef enum orr_log_category {
 #define X(name, text) ORR_LOG_CATEGORY_##name,
     ORR_LOG_CATEGORIES(X)
 #undef X
-    ORR_LOG_CATEGORY_COUNT
+    ORR_LOG_CATEGORY_COUNT ///< Number of categories.
 } orr_log_category;
 
-/// Every kind of line has a number that never changes its meaning: number, name, level, category.
-#define ORR_LOG_ITEMS(X)                        \
-    X(1001, MEMORY_REFUSED, ERROR, BASE)        \
-    X(1002, LINES_SUPPRESSED, WARNING, BASE)    \
-    X(2001, TYPE_REFUSED, ERROR, SCHEMA)        \
-    X(2002, VALUE_REFUSED, ERROR, SCHEMA)       \
-    X(2003, TYPE_REGISTERED, DEBUG, SCHEMA)     \
-    X(3001, ENTITY_REFUSED, ERROR, STORE)       \
-    X(3002, CLUSTER_REFUSED, ERROR, STORE)      \
-    X(3003, CALL_REFUSED, ERROR, STORE)         \
-    X(3004, SHARE_LOST, WARNING, STORE)         \
-    X(3005, WORLD_CORRUPT, ERROR, STORE)        \
-    X(3006, LEAK, WARNING, STORE)               \
-    X(4001, QUERY_REFUSED, ERROR, QUERY)        \
-    X(5001, SEND_REFUSED, ERROR, MESSAGE)       \
-    X(5002, MESSAGE_DROPPED, WARNING, MESSAGE)  \
-    X(5003, ADDED_TWICE, WARNING, MESSAGE)      \
-    X(5004, COMMIT_REFUSED, ERROR, MESSAGE)     \
-    X(5005, QUEUE_FULL, ERROR, MESSAGE)         \
-    X(5006, SPECTATOR_LATE, WARNING, MESSAGE)   \
-    X(6001, SYSTEM_REFUSED, ERROR, SCHEDULE)    \
-    X(6002, BREACH, ERROR, SCHEDULE)            \
-    X(6003, PLAN_REFUSED, ERROR, SCHEDULE)      \
-    X(6004, TRACE_REFUSED, ERROR, SCHEDULE)     \
-    X(6005, WORKERS_FEWER, WARNING, SCHEDULE)   \
-    X(6006, SYSTEM_STUCK, WARNING, SCHEDULE)    \
-    X(6008, HELP_MISSING, WARNING, SCHEDULE)    \
-    X(6009, HELP_UNASKED, WARNING, SCHEDULE)    \
-    X(6010, RECORDING_FULL, WARNING, SCHEDULE)  \
-    X(6011, RECORDING_LACKS, WARNING, SCHEDULE) \
-    X(6012, RECORDING_CUT, WARNING, SCHEDULE)   \
-    X(6013, STRETCHER_IDLE, WARNING, SCHEDULE)  \
-    X(9001, USER_LINE, INFO, USER)
+/// All kinds of log lines: number, name without the prefix ORR_LOG_ID_, level, category. A number
+/// never changes its meaning.
+#define ORR_LOG_ITEMS(X)                                                                        \
+    X(1001, MEMORY_REFUSED, ERROR, BASE)        /* no memory, or the memory limit is reached */ \
+    X(1002, LINES_SUPPRESSED, WARNING, BASE)    /* the rate limit dropped lines */              \
+    X(2001, TYPE_REFUSED, ERROR, SCHEMA)        /* a type cannot be registered */               \
+    X(2002, VALUE_REFUSED, ERROR, SCHEMA)       /* a value, or its text, is invalid */          \
+    X(2003, TYPE_REGISTERED, DEBUG, SCHEMA)     /* a type was registered */                     \
+    X(3001, ENTITY_REFUSED, ERROR, STORE)       /* an entity id is dead, null or foreign */     \
+    X(3002, CLUSTER_REFUSED, ERROR, STORE)      /* a cluster handle or desc is invalid */       \
+    X(3003, CALL_REFUSED, ERROR, STORE)         /* another call of the store is refused */      \
+    X(3004, SHARE_LOST, WARNING, STORE)         /* no memory to keep an earlier state */        \
+    X(3005, WORLD_CORRUPT, ERROR, STORE)        /* orr_world_validate() found an error */       \
+    X(3006, LEAK, WARNING, STORE)               /* memory was in use after destruction */       \
+    X(4001, QUERY_REFUSED, ERROR, QUERY)        /* a query or loop is invalid */                \
+    X(5001, SEND_REFUSED, ERROR, MESSAGE)       /* a system may not send this message */        \
+    X(5002, MESSAGE_DROPPED, WARNING, MESSAGE)  /* a message has no effect */                   \
+    X(5003, ADDED_TWICE, WARNING, MESSAGE)      /* an added component already exists */         \
+    X(5004, COMMIT_REFUSED, ERROR, MESSAGE)     /* a commit cannot be applied */                \
+    X(5005, QUEUE_FULL, ERROR, MESSAGE)         /* an event queue is full */                    \
+    X(5006, SPECTATOR_LATE, WARNING, MESSAGE)   /* a spectator missed events */                 \
+    X(6001, SYSTEM_REFUSED, ERROR, SCHEDULE)    /* a system or pipeline desc is invalid */      \
+    X(6002, BREACH, ERROR, SCHEDULE)            /* an access violation of a system */           \
+    X(6003, PLAN_REFUSED, ERROR, SCHEDULE)      /* systems have no valid order or import */     \
+    X(6004, TRACE_REFUSED, ERROR, SCHEDULE)     /* a trace cannot be written */                 \
+    X(6005, WORKERS_FEWER, WARNING, SCHEDULE)   /* fewer workers than requested */              \
+    X(6006, SYSTEM_STUCK, WARNING, SCHEDULE)    /* a system runs too long */                    \
+    X(6008, HELP_MISSING, WARNING, SCHEDULE)    /* orr_pool.start made no calls */              \
+    X(6009, HELP_UNASKED, WARNING, SCHEDULE)    /* orr_pool.start made too many calls */        \
+    X(6010, RECORDING_FULL, WARNING, SCHEDULE)  /* a recording ended early */                   \
+    X(6011, RECORDING_LACKS, WARNING, SCHEDULE) /* a change was not recorded */                 \
+    X(6012, RECORDING_CUT, WARNING, SCHEDULE)   /* a recording file is truncated */             \
+    X(6013, STRETCHER_IDLE, WARNING, SCHEDULE)  /* playback has no system that runs it */       \
+    X(9001, USER_LINE, INFO, USER)              /* orr_log() */
 
+/// Kind of a log line or of an error. See ORR_LOG_ITEMS for the meaning of each value.
 typedef enum orr_log_id {
 #define X(number, name, level, category) ORR_LOG_ID_##name = number,
     ORR_LOG_ITEMS(X)
 #undef X
 } orr_log_id;
 
-/// One line as the sink gets it. Valid only during the call.
+/// One log line, as passed to a sink. Valid only during the call of the sink.
 typedef struct orr_log_line {
-    orr_log_level level;
-    orr_log_category category;
-    orr_log_id id;
-    const char* text;    ///< No newline at the end.
-    uint64_t suppressed; ///< Lines of this id held back by the rate limit since the last one.
+    orr_log_level level;       ///< Importance.
+    orr_log_category category; ///< Part of the library.
+    orr_log_id id;             ///< Kind of the line.
+    const char* text;          ///< Zero-terminated, without a newline at the end.
+    uint64_t suppressed;       ///< Lines of this id that the rate limit dropped since the last one.
 } orr_log_line;
 
+/// Receives the lines of a world's log. Called on the thread that logs, possibly from several
+/// threads at once.
 typedef void (*orr_log_sink)(void* user, const orr_log_line* line);
 
 /// Settings of a world's log.
 typedef struct orr_log_desc {
-    orr_log_level level;       ///< Lines below are dropped. Default ORR_LOG_INFO.
-    uint32_t lines_per_second; ///< Per id; further ones are counted, not shown. Default 16.
-    orr_log_sink sink;         ///< Default: "orrery: error: text [store 3001]" on stderr.
+    orr_log_level level;       ///< Lines below this level are dropped. Default ORR_LOG_INFO.
+    uint32_t lines_per_second; ///< Limit for each id; more are counted and dropped. Default 16.
+    orr_log_sink sink;         ///< Default: writes "orrery: error: text [store 3001]" to stderr.
     void* user;                ///< Passed to the sink.
 } orr_log_desc;
 
+/// Name of a level, such as "warning". "?" for an invalid number.
 ORR_API const char* orr_log_level_name(orr_log_level level);
+/// Name of a category, such as "store". "?" for an invalid number.
 ORR_API const char* orr_log_category_name(orr_log_category category);
-/// "ENTITY_REFUSED" and the like; "?" for numbers that are no id.
+/// Name of an id, such as "ENTITY_REFUSED". "?" for an invalid number.
 ORR_API const char* orr_log_id_name(orr_log_id id);
 
 // ---- hash and random numbers --------------------------------------------------------------------
 
-/// Hash of bytes, equal on every machine and compiler. Not for secrets.
+/// Hash of `size` bytes, equal on every machine and with every compiler. Not cryptographic.
 ORR_API uint64_t orr_hash(const void* data, size_t size, uint64_t seed);
 
-/// A random number that depends on its keys alone: no hidden state, so the same for any order of
-/// calls and any number of threads. Use (tick, system, entity) as keys.
+/// Random number of 64 bits that depends on the seed and the keys alone. There is no hidden state,
+/// so results do not depend on the order of calls or the number of threads. Typical keys are tick,
+/// system and entity. From any thread.
 ORR_API uint64_t orr_random(uint64_t seed, uint64_t key_a, uint64_t key_b, uint64_t key_c);
-/// From 0 to count - 1, without bias that matters (less than count / 2^64). 0 when count is 0.
+/// Maps a random number of 64 bits to 0 … count - 1; 0 if count is 0. The bias is below count /
+/// 2^64.
 ORR_API uint64_t orr_random_below(uint64_t random, uint64_t count);
-/// From 0 (included) to 1 (excluded), 24 bits.
+/// Maps a random number of 64 bits to [0, 1), with 24 random bits.
 ORR_API float orr_random_float(uint64_t random);
-/// From 0 (included) to 1 (excluded), 53 bits.
+/// Maps a random number of 64 bits to [0, 1), with 53 random bits.
 ORR_API double orr_random_double(uint64_t random);
 
 #ifdef __cplusplus

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 /// @file history.h
-/// A world that can be wound back. Remembering shares what there is with the world, so it costs what changes afterwards, not
-/// what exists. Going back restores everything that can be observed; going forward runs ticks.
+/// History: remembers a world at a tick, and restores it later. A remembered tick shares its memory
+/// with the world, so it costs as much as the world changes afterwards, not as much as the world
+/// holds. Travelling back restores everything that can be observed. Travelling forward runs ticks.
 ///
-///     orr_remember(world);                       // tick 100
+///     orr_remember(world);         // tick 100
 ///     orr_step(world, 50);
-///     orr_time_travel(world, 100);               // as it was: values, ids, order, queues, random numbers
-///     orr_time_travel(world, 150);               // runs 50 ticks: the same again
+///     orr_time_travel(world, 100); // restores values, ids, order, queues, random numbers
+///     orr_time_travel(world, 150); // runs 50 ticks, with the same results as before
 ///
-/// All calls, also those that only ask, are for between ticks, on the thread that drives the world; in real time for a meeting (orr_post_exclusive()). Of transient
-/// types, spectators and everything else that is not in the hash nothing is remembered. See docs/HISTORY.md.
+/// Call all functions of this header, also those that only read, between ticks, on the thread that
+/// drives the world. In real time call them in a function posted with orr_post_exclusive(). Nothing
+/// that is outside of the world's hash is remembered: no transient types, no spectators. See
+/// docs/HISTORY.md.
 #ifndef ORRERY_HISTORY_H
 #define ORRERY_HISTORY_H
 
@@ -19,61 +22,95 @@
 extern "C" {
 #endif
 
-/// Remembers the world as it is now, under its tick; what was remembered of that tick before is replaced. If memory runs out later, while the
-/// world is changed, the change is done and the memory of this tick is lost (said in the log, counted in the stats).
-/// ORR_ERR_MEMORY, ORR_ERR_CAPACITY (the budget), ORR_ERR_STATE (a system runs, a tick is half done): nothing is remembered, nothing else changes.
+/// Remembers the world as it is now, under its current tick (orr_world_tick()). Replaces what was
+/// remembered of that tick before. If memory runs out later, when the world changes and old values
+/// must be copied, the change is made and this remembered tick is lost (logged, and counted in
+/// orr_history_stats.lost). Allocates.
+/// @return ORR_ERR_MEMORY; ORR_ERR_CAPACITY if orr_history_desc.bytes_max is exceeded;
+/// ORR_ERR_STATE if a system runs or a tick is half done. On error nothing is remembered and
+/// nothing else changes.
 ORR_API orr_result orr_remember(orr_world* world);
 /// True if the tick is remembered.
 ORR_API bool orr_remembered(const orr_world* world, uint64_t tick);
-/// The ticks that are remembered nearest to this one: the latest up to it, the earliest from it on. UINT64_MAX: there is none. (For a slider: in real time, and
-/// with `every`, not all ticks are. Going to one ahead that is not runs ticks, which forgets all that was remembered ahead.)
+/// Finds the remembered ticks nearest to `tick`: `*before` gets the latest one up to `tick`,
+/// `*after` the earliest one from `tick` on; UINT64_MAX if there is none. For a time slider: in
+/// real time, and with orr_history_desc.every, not all ticks are remembered. Travelling to a later
+/// tick that is not remembered runs ticks, which forgets all later remembered ticks.
 ORR_API void orr_remembered_near(const orr_world* world, uint64_t tick, uint64_t* before,
                                  uint64_t* after);
-/// Forgets one tick. ORR_ERR_PAST if it is not remembered.
+/// Forgets one tick. @return ORR_ERR_PAST if the tick is not remembered.
 ORR_API orr_result orr_forget(orr_world* world, uint64_t tick);
-/// Forgets ticks `first` to `last`, but for those that `keep_every` divides; 0: all of them. @return how many were forgotten.
+/// Forgets ticks `first` to `last`, except multiples of `keep_every`; with `keep_every` 0 all of
+/// them.
+/// @return the number of ticks forgotten.
 ORR_API uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t last,
                                   uint64_t keep_every);
 
-/// Makes the world as it was after tick `tick`. A remembered tick is restored: data, ids, order, ticks of changes, queues, states, random numbers,
-/// due times. A tick that lies ahead is run to, by orr_step(), from the latest remembered one if that is nearer. Ids that were made later are
-/// dead, until the same is run again, which makes the same. Spectators are told the difference. Later ticks stay remembered until a tick runs.
-/// ORR_ERR_PAST: the tick is past and not remembered, or was lost; the nearest that are, are said. ORR_ERR_MEMORY, ORR_ERR_STATE: nothing happened. While
-/// going forward as orr_step(). In real time, at a meeting, ticks that lie ahead are run there, by all pipelines but spectators; if one is left half done, or if what
-/// pipelines see of each other cannot be made anew when the meeting ends, orr_realtime() ends with ORR_ERR_MEMORY.
+/// Brings the world to the state after tick `tick`.
+///
+/// A remembered tick is restored: values, ids, row order, change ticks, queues, states of systems,
+/// random numbers, due times of pipelines. Entities created later are dead; running the same ticks
+/// again creates them again with the same ids. Later ticks stay remembered until a tick runs.
+///
+/// A tick ahead is reached by running ticks as orr_step() does, at most UINT32_MAX of them. If the
+/// world is unchanged since it travelled back, and ticks ahead are still remembered, the latest of
+/// them up to `tick` is restored first.
+///
+/// Spectators receive the differences as messages, with the cause ORR_CAUSE_TRAVEL.
+///
+/// In real time, at a sync point, ticks ahead are run there, by all pipelines except spectators. If
+/// such a tick is left half done, or if the published values cannot be rebuilt at the end of the
+/// sync point, orr_realtime() ends with ORR_ERR_MEMORY.
+/// @return ORR_ERR_PAST if the tick is past and not remembered, or its memory was lost; the log
+/// names the nearest remembered ticks. ORR_ERR_CONFLICT if a system or pipeline was added or
+/// removed since; the log names it. ORR_ERR_ARGUMENT if the tick is more than UINT32_MAX ticks
+/// ahead. ORR_ERR_MEMORY, ORR_ERR_STATE. On all of these errors nothing changed. Errors of ticks
+/// that run are as orr_step(). Allocates.
 ORR_API orr_result orr_time_travel(orr_world* world, uint64_t tick);
-/// Counts the times the world was restored to a tick it remembers. Not state: it never goes back itself, and is in no hash.
+/// Number of times the world was restored to a remembered tick. Not part of the world's state: it
+/// is never restored itself, and in no hash.
 ORR_API uint64_t orr_timeline(const orr_world* world);
 
-/// What is remembered without being asked for. All 0: nothing. Ticks are the world's (orr_world_tick()), which counts those of all pipelines but spectators.
+/// Which ticks are remembered automatically. All zero: none. Ticks are the world's
+/// (orr_world_tick()), which counts the ticks of all pipelines except spectators.
 typedef struct orr_history_desc {
-    uint32_t
-        recent; ///< Each tick is remembered as it ends, so that the world can go back by so many ticks of the world;
-    uint32_t every; ///< of those before, the first of each stretch of so many. 0: none.
-    /// In real time: after each tick of the first pipeline that this divides, where all pipelines meet for it. 0: after each.
+    /// Number of most recent ticks kept: the world can travel back by this many ticks. Default 0:
+    /// none.
+    uint32_t recent;
+    /// Of older ticks, the first remembered one of each interval of this many ticks is kept.
+    /// Default 0: none.
+    uint32_t every;
+    /// In real time: after how many ticks of the first pipeline all pipelines stop at a sync point,
+    /// at which the world is remembered. Default 0: after each tick.
     uint32_t sync_every;
-    /// What all memories may take together: over it, the oldest of these are forgotten, and orr_remember() is refused. 0: no limit.
+    /// Limit of bytes of all remembered ticks together. Above it, the oldest automatically
+    /// remembered ticks are forgotten, and orr_remember() is refused. Default 0: no limit.
     uint64_t bytes_max;
 } orr_history_desc;
-/// Begins with the tick that is now. What orr_remember() remembers is left alone. In real time pipelines meet for it, after ticks of the first one. In a world without
-/// systems a tick ends when the next begins (orr_tick_advance()).
+/// Sets which ticks are remembered automatically, beginning with the current tick. Each tick is
+/// remembered when it ends; in a world without systems a tick ends when the next one begins
+/// (orr_tick_advance()). Ticks remembered by orr_remember() are never forgotten by these settings.
+/// Allocates.
 ORR_API orr_result orr_history_set(orr_world* world, const orr_history_desc* desc);
 
-/// What history costs.
+/// What is remembered, and what it costs.
 typedef struct orr_history_stats {
-    uint32_t ticks;                 ///< Remembered now.
-    uint64_t tick_first, tick_last; ///< The earliest and the latest; 0 if there is none.
-    uint64_t
-        bytes; ///< That memories alone keep: copies of what has changed since, and lists. What they share with the world is not counted.
-    uint64_t bytes_shared; ///< What they hold and the world still has: copied when it changes.
-    uint64_t remembered, forgotten; ///< Ever; forgotten by the rules and the budget.
-    uint64_t
-        lost; ///< Ticks whose memory was lost, or that could not be remembered by the rules, for want of memory.
-    uint64_t travels;   ///< To remembered ticks.
-    uint64_t ticks_run; ///< By going forward.
+    uint32_t ticks;                 ///< Number of ticks remembered now.
+    uint64_t tick_first, tick_last; ///< The earliest and the latest of them; 0 if there is none.
+    /// Bytes that only remembered ticks use: copies of what changed since, and bookkeeping. Memory
+    /// shared with the world is not counted.
+    uint64_t bytes;
+    uint64_t bytes_shared; ///< Bytes shared with the world; they are copied when the world changes.
+    /// Since the world began: how often a tick was remembered, and how many ticks were forgotten by
+    /// the settings of orr_history_set().
+    uint64_t remembered, forgotten;
+    uint64_t lost; ///< Ticks lost, or not remembered by orr_history_set(), because memory ran out.
+    uint64_t travels;   ///< Number of times a remembered tick was restored.
+    uint64_t ticks_run; ///< Ticks run by travelling forward.
 } orr_history_stats;
+/// Gets the statistics of a world's history. All zero if there is none.
 ORR_API void orr_history_stats_get(const orr_world* world, orr_history_stats* out);
-/// Writes what is remembered and what it costs, as a table. As orr_value_print().
+/// Writes the statistics as a table. Buffer and result as orr_value_print().
 ORR_API size_t orr_history_print(const orr_world* world, char* out, size_t out_size);
 
 #ifdef __cplusplus

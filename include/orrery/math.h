@@ -1,24 +1,32 @@
 // SPDX-License-Identifier: MIT
 /// @file math.h
-/// Mathematics that gives the same bits on every machine.
+/// Mathematical functions that give the same bits on every machine.
 ///
-/// The functions of the C library differ from one library, version and processor to the next, so a world that
-/// calls them is not the same world everywhere. These are made of + - * / and integers alone. Each is as near to
-/// the true value as its line says, in units of the last place (ULP); docs/MATH.md has the tables.
+/// The functions of the C library give different results in different libraries, versions and
+/// processors, so a world that calls them is not deterministic across machines. The functions here
+/// use only + - * / and integer operations. The comment of each function states its largest error
+/// in units in the last place (ULP); docs/MATH.md has the tables.
 ///
-/// Special values are those of C17, Annex F, with two differences: every result that is not a number is the same
-/// one (0x7FF8000000000000, 0x7FC00000 for float), whatever went in; and neither errno nor the flags of the
-/// floating-point environment mean anything afterwards.
+/// A function without a suffix takes double, the function with the suffix `f` takes float. Where a
+/// comment stands above several functions it is for all of them.
 ///
-/// Required, and set by the library on every worker: rounding to nearest, subnormal numbers not flushed to zero.
-/// Required of the build: no -ffast-math (refused), no fused multiply-add (-ffp-contract=off, which pkg-config
-/// and CMake pass on). Any thread may call any function; none allocates.
+/// Special values follow C17, Annex F, with two differences:
+/// 1. Every NaN result has the same bits (0x7FF8000000000000 for double, 0x7FC00000 for float),
+///    whatever the arguments are.
+/// 2. errno and the flags of the floating-point environment have no meaning after a call.
+///
+/// Requirements: rounding to nearest and subnormal numbers not flushed to zero, which the library
+/// sets on every worker; a build without -ffast-math (refused) and without fused multiply-add
+/// (-ffp-contract=off, which pkg-config and CMake pass on).
+///
+/// No function allocates. All may be called from any thread.
 #ifndef ORRERY_MATH_H
 #define ORRERY_MATH_H
 
 #include <orrery/base.h>
 
-// 1 and 2: float or double are computed with more digits than they have, as the x87 unit does.
+// 1 and 2 mean that the compiler evaluates float or double with excess precision, as for the x87
+// unit.
 #if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
 #error "Orrery refuses excess precision: compile for 32-bit x86 with -msse2 -mfpmath=sse"
 #endif
@@ -29,62 +37,70 @@ extern "C" {
 
 // ---- angles, in radians -------------------------------------------------------------------------
 
-/// Any finite angle, however large, is reduced by the true pi. Error below 0.85 ULP; float 0.501.
+/// Sine and cosine. Every finite angle, however large, is reduced with sufficient digits of pi.
+/// Error below 0.85 ULP; float 0.501.
 ORR_API double orr_sin(double angle);
 ORR_API double orr_cos(double angle);
 ORR_API float orr_sinf(float angle);
 ORR_API float orr_cosf(float angle);
-/// Both at little more than the cost of one; the same bits as orr_sin() and orr_cos().
+/// Sine and cosine at little more than the cost of one of them. Same bits as orr_sin() and
+/// orr_cos().
 ORR_API void orr_sincos(double angle, double* sine, double* cosine);
 ORR_API void orr_sincosf(float angle, float* sine, float* cosine);
-/// Error below 1.00 ULP; float 0.501.
+/// Tangent. Error below 1.00 ULP; float 0.501.
 ORR_API double orr_tan(double angle);
 ORR_API float orr_tanf(float angle);
 
-/// From -pi/2 to pi/2; not a number outside of -1 to 1. Error below 0.70 ULP; float 0.501.
+/// Arc sine, -pi/2 to pi/2. NaN if the argument is outside -1 to 1. Error below 0.70 ULP; float
+/// 0.501.
 ORR_API double orr_asin(double sine);
 ORR_API float orr_asinf(float sine);
-/// From 0 to pi; not a number outside of -1 to 1. Error below 0.70 ULP; float 0.501.
+/// Arc cosine, 0 to pi. NaN if the argument is outside -1 to 1. Error below 0.70 ULP; float 0.501.
 ORR_API double orr_acos(double cosine);
 ORR_API float orr_acosf(float cosine);
-/// From -pi/2 to pi/2. Error below 0.65 ULP; float 0.501.
+/// Arc tangent, -pi/2 to pi/2. Error below 0.65 ULP; float 0.501.
 ORR_API double orr_atan(double tangent);
 ORR_API float orr_atanf(float tangent);
-/// The angle of the point (x, y), from -pi to pi; signs of zeros count. Error below 0.65 ULP; float 0.501.
+/// Angle of the point (x, y), -pi to pi. The signs of zero arguments matter. Error below 0.65 ULP;
+/// float 0.501.
 ORR_API double orr_atan2(double y, double x);
 ORR_API float orr_atan2f(float y, float x);
 
 // ---- powers -------------------------------------------------------------------------------------
 
-/// e to the x. Error below 0.53 ULP (0.80 where the result is subnormal); float 0.501.
+/// e to the power x. Error below 0.53 ULP (0.80 where the result is subnormal); float 0.501.
 ORR_API double orr_exp(double x);
 ORR_API float orr_expf(float x);
-/// 2 to the x, exact for whole x. Error below 0.53 ULP (0.80 where the result is subnormal); float 0.501.
+/// 2 to the power x, exact if x is an integer. Error below 0.53 ULP (0.80 where the result is
+/// subnormal); float 0.501.
 ORR_API double orr_exp2(double x);
 ORR_API float orr_exp2f(float x);
-/// Natural logarithm (orr_log writes a line to the log). Error below 0.52 ULP; float 0.501.
+/// Natural logarithm. (orr_log() is another function: it writes a line to the log.) Error below
+/// 0.52 ULP; float 0.501.
 ORR_API double orr_ln(double x);
 ORR_API float orr_lnf(float x);
 /// Logarithm to base 2, exact for powers of 2. Error below 0.52 ULP; float 0.501.
 ORR_API double orr_log2(double x);
 ORR_API float orr_log2f(float x);
-/// x to the y, exact where the result is representable. Error below 0.54 ULP (0.80 where the result is
-/// subnormal); float 0.501.
+/// x to the power y, exact if the result is representable. Error below 0.54 ULP (0.80 where the
+/// result is subnormal); float 0.501.
 ORR_API double orr_pow(double x, double y);
 ORR_API float orr_powf(float x, float y);
 
 // ---- exact --------------------------------------------------------------------------------------
 
-/// What is left of x after taking y away as often as it fits, with the sign of x. Exact.
+/// Remainder of x / y, with the sign of x. Exact.
 ORR_API double orr_fmod(double x, double y);
 ORR_API float orr_fmodf(float x, float y);
 
-// Square root by the machine's instruction, which IEEE 754 wants correctly rounded. __builtin_sqrt would call the C
-// library where errno is asked for, so it is used only where it is not; it can then be vectorised too.
+// Square root by the processor's instruction, which IEEE 754 requires to be correctly rounded. With
+// errno enabled __builtin_sqrt would call the C library, so it is used only with -fno-math-errno;
+// then compilers can also vectorise it.
 #if defined(__NO_MATH_ERRNO__)
 #define ORR_SQRT_D(root, x) ((root) = __builtin_sqrt(x))
 #define ORR_SQRT_F(root, x) ((root) = __builtin_sqrtf(x))
-// One register for both: a second one would have to wait for what was in it before.
+// Source and result share one register. A separate result register would add a false dependency on
+// its previous content.
 #elif defined(__x86_64__) && defined(__AVX__)
 #define ORR_SQRT_D(root, x) __asm__("vsqrtsd %0, %0, %0" : "=x"(root) : "0"(x))
 #define ORR_SQRT_F(root, x) __asm__("vsqrtss %0, %0, %0" : "=x"(root) : "0"(x))
@@ -101,14 +117,15 @@ ORR_API float orr_fmodf(float x, float y);
     __asm__("local.get %1\n\tf32.sqrt\n\tlocal.set %0" : "=r"(root) : "r"(x))
 #else
 #define ORR_SQRT_D(root, x) ((root) = orr_sqrt_by_digits(x))
-// Rounding twice does no harm: 53 digits are more than twice 24 and 2.
+// Rounding twice gives the correct result, because 53 >= 2 * 24 + 2 digits.
 #define ORR_SQRT_F(root, x) ((root) = (float)orr_sqrt_by_digits((double)(x)))
 #endif
 
-/// The root by integers alone, for machines without an instruction. The same bits.
+/// Square root by integer operations, for processors without an instruction. Same bits as
+/// orr_sqrt().
 ORR_API double orr_sqrt_by_digits(double x);
 
-/// Correctly rounded. Not a number below zero; -0 for -0.
+/// Square root, correctly rounded. NaN for negative x; -0 for -0.
 static inline double orr_sqrt(double x)
 {
     double root;
@@ -116,7 +133,7 @@ static inline double orr_sqrt(double x)
     return x >= 0.0 ? root : __builtin_nan("");
 }
 
-/// Correctly rounded. Not a number below zero; -0 for -0.
+/// Square root, correctly rounded. NaN for negative x; -0 for -0.
 static inline float orr_sqrtf(float x)
 {
     float root;
@@ -127,10 +144,11 @@ static inline float orr_sqrtf(float x)
 #undef ORR_SQRT_D
 #undef ORR_SQRT_F
 
-// Numbers from 2^52 on (2^23 for float) have no digits behind the point; adding that much to a smaller one rounds
-// it to a whole number. No branches: loops over these are vectorised. A result of zero has the sign of x.
+// Rounding. A number of at least 2^52 (float: 2^23) has no fraction; adding 2^52 to a smaller
+// number rounds it to an integer. There are no branches, so that compilers can vectorise loops. A
+// result of zero has the sign of x. All results are exact.
 
-/// The nearest whole number to x, the even one of two. Exact.
+/// Rounds x to the nearest integer, halfway cases to the even one. Exact.
 static inline double orr_rint(double x)
 {
     double size = __builtin_fabs(x);
@@ -138,28 +156,28 @@ static inline double orr_rint(double x)
     return x == x ? __builtin_copysign(whole, x) : __builtin_nan("");
 }
 
-/// The largest whole number that is not above x. Exact.
+/// Largest integer that is not greater than x. Exact.
 static inline double orr_floor(double x)
 {
     double whole = orr_rint(x);
     return whole > x ? whole - 1.0 : whole;
 }
 
-/// The smallest whole number that is not below x. Exact.
+/// Smallest integer that is not less than x. Exact.
 static inline double orr_ceil(double x)
 {
     double whole = orr_rint(x);
     return whole < x ? __builtin_copysign(whole + 1.0, x) : whole;
 }
 
-/// x without what stands behind the point. Exact.
+/// Rounds x towards zero to an integer. Exact.
 static inline double orr_trunc(double x)
 {
     double size = __builtin_fabs(x);
     return x == x ? __builtin_copysign(orr_floor(size), x) : __builtin_nan("");
 }
 
-/// The nearest whole number to x, of two the one farther from zero. Exact.
+/// Rounds x to the nearest integer, halfway cases away from zero. Exact.
 static inline double orr_round(double x)
 {
     double size = __builtin_fabs(x), whole = orr_floor(size);
@@ -167,7 +185,7 @@ static inline double orr_round(double x)
     return x == x ? __builtin_copysign(whole, x) : __builtin_nan("");
 }
 
-/// The nearest whole number to x, the even one of two. Exact.
+/// Rounds x to the nearest integer, halfway cases to the even one. Exact.
 static inline float orr_rintf(float x)
 {
     float size = __builtin_fabsf(x);
@@ -175,28 +193,28 @@ static inline float orr_rintf(float x)
     return x == x ? __builtin_copysignf(whole, x) : __builtin_nanf("");
 }
 
-/// The largest whole number that is not above x. Exact.
+/// Largest integer that is not greater than x. Exact.
 static inline float orr_floorf(float x)
 {
     float whole = orr_rintf(x);
     return whole > x ? whole - 1.0f : whole;
 }
 
-/// The smallest whole number that is not below x. Exact.
+/// Smallest integer that is not less than x. Exact.
 static inline float orr_ceilf(float x)
 {
     float whole = orr_rintf(x);
     return whole < x ? __builtin_copysignf(whole + 1.0f, x) : whole;
 }
 
-/// x without what stands behind the point. Exact.
+/// Rounds x towards zero to an integer. Exact.
 static inline float orr_truncf(float x)
 {
     float size = __builtin_fabsf(x);
     return x == x ? __builtin_copysignf(orr_floorf(size), x) : __builtin_nanf("");
 }
 
-/// The nearest whole number to x, of two the one farther from zero. Exact.
+/// Rounds x to the nearest integer, halfway cases away from zero. Exact.
 static inline float orr_roundf(float x)
 {
     float size = __builtin_fabsf(x), whole = orr_floorf(size);

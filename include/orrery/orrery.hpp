@@ -1,37 +1,56 @@
 // SPDX-License-Identifier: MIT
 /// @file orrery.hpp
-/// Orrery in C++17: types and lambdas over the calls of orrery.h. Header-only, inline; allocates nothing, throws nothing.
+/// Orrery in C++17: typed classes and lambdas over the C calls of orrery.h. Header-only and inline.
+/// Allocates nothing itself and throws nothing.
 ///
-///     ORR_STRUCT(Position, (float, x), (float, y))      // at namespace scope, in any namespace
+///     ORR_STRUCT(Position, (float, x), (float, y)) // at namespace scope, in any namespace
 ///     ORR_STRUCT(Velocity, (float, x), (float, y))
 ///     ORR_STRUCT(Mass, (float, kg))
 ///     ORR_MARKER(Frozen)
 ///
-///     orr::world world;                                 // destroyed at the end of its scope
+///     orr::world world; // destroyed at the end of its scope
 ///     orr_entity bob = world.create(Position{1, 2}, Velocity{3, 4});
 ///     world.set(bob, Mass{80});
 ///     const Position* where = world.get<Position>(bob);
 ///
-///     auto moving = orr::make_query<orr::write<Position>, orr::read<Velocity>, orr::without<Frozen>,
-///                                   orr::optional<Mass>>(world);
-///     moving.each([](Position& p, const Velocity& v, const Mass* m) { … });                // every row
-///     moving.each([](orr::entity e, Position& p, const Velocity& v, const Mass* m) { … }); // with its id
-///     moving.spans([](orr::span s, Position* p, const Velocity* v, const Mass* m) {        // every run of rows
+///     auto moving = orr::make_query<orr::write<Position>, orr::read<Velocity>,
+///                                   orr::without<Frozen>, orr::optional<Mass>>(world);
+///     // for every row
+///     moving.each([](Position& p, const Velocity& v, const Mass* m) { … });
+///     // for every row, with its entity
+///     moving.each([](orr::entity e, Position& p, const Velocity& v, const Mass* m) { … });
+///     // for every run of rows
+///     moving.spans([](orr::span s, Position* p, const Velocity* v, const Mass* m) {
 ///         for (uint32_t i = 0; i < s.count(); i++) …
 ///     });
 ///
-/// A function gets one argument per term, in order: `T&` of write<T>, `const T&` of read<T> (in spans `T*` and `const T*`),
-/// a pointer that may be null of optional<T> and of what stands in any_of<…>, a range of all<…>. Of a
-/// multiple type read<T> gives the first instance: take all<read<T>>, and always in spans. without<T>, tags and
-/// required markers give none; an optional marker gives a bool. Asking to write what is declared read does not compile.
-/// A function that returns bool ends the loop with false. Leaving a loop by an exception ends the iteration.
+/// The function of each() and spans() takes one argument per term, in the order of the terms:
 ///
-///     world.system("move").without<Frozen>().each([](orr::run& run, Position& p, const Velocity& v) { … });
+///     term                       each()                  spans()
+///     write<T>                   T&                      T*
+///     read<T>                    const T&                const T*
+///     optional<T>                const T*, may be null   const T*, may be null
+///     optional_write<T>          T*, may be null         T*, may be null
+///     read<T> in any_of<…>       const T*, may be null   const T*, may be null
+///     write<T> in any_of<…>      T*, may be null         T*, may be null
+///     all<read<T>>               instances<const T>      instance_column<const T>
+///     all<write<T>>              instances<T>            instance_column<T>
+///     optional<T> of a marker    bool                    bool
+///     without<T>, tags, required markers: no argument
+///
+/// For a multiple type read<T> gives the first instance. Use all<read<T>> for all instances, and
+/// always in spans(). A function that writes a term declared as read does not compile. A function
+/// that returns bool ends the loop by returning false. An exception that leaves a loop ends the
+/// iteration.
+///
+///     world.system("move").without<Frozen>().each(
+///         [](orr::run& run, Position& p, const Velocity& v) { … });
 ///     world.step(60);
 ///
-/// Systems, what they send and what they hear: system.hpp and run.hpp, which this one includes.
+/// Systems, sending and receiving are in system.hpp and run.hpp, which this header includes.
 ///
-/// Refusals, threads and pointers are as store.h and query.h say. A world or query that was refused is null and false.
+/// Errors, threads and lifetimes of pointers are those of the C call of the same name (store.h,
+/// query.h). A world or query that was refused is null and converts to false.
 #ifndef ORRERY_ORRERY_HPP
 #define ORRERY_ORRERY_HPP
 
@@ -41,8 +60,9 @@
 #include <type_traits>
 #include <utility>
 
-/// The desc of a component type, found by its argument's namespace. ORR_STRUCT, ORR_MARKER and ORR_ENUM declare it; for a
-/// type with a desc of your own, write it beside the type.
+/// Returns the desc of a component type; found by argument-dependent lookup. ORR_STRUCT, ORR_MARKER
+/// and ORR_ENUM declare it. For a type with a hand-written desc, declare it in the type's
+/// namespace.
 inline const orr_type_desc* orr_desc_of(const orr_name*)
 {
     return &orr_desc_orr_name;
@@ -50,9 +70,10 @@ inline const orr_type_desc* orr_desc_of(const orr_name*)
 
 namespace orr {
 
+/// Handle of an entity.
 using entity = orr_entity;
 
-// ---- types --------------------------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------------------
 
 namespace detail {
 
@@ -63,7 +84,7 @@ struct has_desc<T, std::void_t<decltype(orr_desc_of(static_cast<const T*>(nullpt
     : std::true_type {
 };
 
-// A marker is declared and never defined.
+// False for a marker: it is declared and never defined.
 template <class T, class = void> struct has_data : std::false_type {
 };
 template <class T> struct has_data<T, std::void_t<decltype(sizeof(T))>> : std::true_type {
@@ -71,7 +92,7 @@ template <class T> struct has_data<T, std::void_t<decltype(sizeof(T))>> : std::t
 
 } // namespace detail
 
-/// The desc of a component type.
+/// Returns the desc of component type T.
 template <class T> const orr_type_desc* desc()
 {
     static_assert(detail::has_desc<T>::value,
@@ -79,35 +100,43 @@ template <class T> const orr_type_desc* desc()
     return orr_desc_of(static_cast<const T*>(nullptr));
 }
 
-/// The instances of a `multiple` type on one entity: `for (Collider& c : colliders)`.
+/// The instances of a `multiple` type of one entity, as a range: `for (Collider& c : colliders)`.
+/// Valid as long as the pointers of the C call.
 template <class T> class instances {
   public:
+    /// An empty range.
     instances() = default;
+    /// A range of `count` values. `ids` may be null: all ids are 0.
     instances(T* values, const orr_component_id* ids, uint32_t count)
         : values_(values), ids_(ids), count_(count)
     {
     }
+    /// The first value.
     T* begin() const
     {
         return values_;
     }
+    /// Behind the last value.
     T* end() const
     {
         return values_ + count_;
     }
+    /// Number of instances.
     uint32_t size() const
     {
         return count_;
     }
+    /// True if there are no instances.
     bool empty() const
     {
         return count_ == 0;
     }
+    /// The value of instance `i`, which must be less than size().
     T& operator[](uint32_t i) const
     {
         return values_[i];
     }
-    /// 0 for a unique type.
+    /// Id of instance `i`; 0 for a unique type.
     orr_component_id id(uint32_t i) const
     {
         return ids_ != nullptr ? ids_[i] : 0;
@@ -119,17 +148,18 @@ template <class T> class instances {
     uint32_t count_ = 0;
 };
 
-// ---- terms --------------------------------------------------------------------------------------------------------
+// ---- terms --------------------------------------------------------------------------------------
 
-/// One term. Use the short names below.
+/// A term of a query, as a type. Use the short names below instead.
 template <class T, orr_term_kind Kind, orr_access Access, orr_state State = ORR_ENABLED,
           bool Changed = false, bool All = false, uint32_t Group = 0>
 struct term {
-    using type = T;
-    static constexpr orr_term_kind kind = Kind;
-    static constexpr orr_access access = Access;
-    static constexpr bool all = All;
+    using type = T;                              ///< The component type.
+    static constexpr orr_term_kind kind = Kind;  ///< Required, without, optional or any.
+    static constexpr orr_access access = Access; ///< Read or write.
+    static constexpr bool all = All;             ///< Gives all instances of a multiple type.
 
+    /// The same term for the C calls. Registers T.
     static orr_term make(orr_world* world)
     {
         orr_term out = {};
@@ -143,7 +173,9 @@ struct term {
     }
 };
 
+/// A term about a tag, as a type. Use the short names below instead.
 template <orr_tag Tag, orr_term_kind Kind, uint32_t Group = 0> struct tag_term {
+    /// The same term for the C calls.
     static orr_term make(orr_world*)
     {
         orr_term out = {};
@@ -154,6 +186,7 @@ template <orr_tag Tag, orr_term_kind Kind, uint32_t Group = 0> struct tag_term {
     }
 };
 
+// The short names. The comment is the argument that each() passes.
 template <class T> using read = term<T, ORR_REQUIRED, ORR_READ>;            ///< const T&
 template <class T> using write = term<T, ORR_REQUIRED, ORR_WRITE>;          ///< T&
 template <class T> using without = term<T, ORR_WITHOUT, ORR_READ>;          ///< no argument
@@ -161,7 +194,8 @@ template <class T> using optional = term<T, ORR_OPTIONAL, ORR_READ>;        ///<
 template <class T> using optional_write = term<T, ORR_OPTIONAL, ORR_WRITE>; ///< T*
 template <orr_tag Tag> using tag = tag_term<Tag, ORR_REQUIRED>;             ///< no argument
 template <orr_tag Tag> using without_tag = tag_term<Tag, ORR_WITHOUT>;      ///< no argument
-/// At least one of these: any_of<read<Health>, write<Armor>, tag<7>>. Each type gives a pointer.
+/// The entity has at least one of these: any_of<read<Health>, write<Armor>, tag<7>>. Each type
+/// gives a pointer, null where the entity does not have it.
 template <class... Terms> struct any_of {
 };
 
@@ -185,7 +219,7 @@ template <orr_tag T, orr_term_kind K, uint32_t G> struct modify<tag_term<T, K, G
 template <class... Ts> struct list {
 };
 
-// Terms one after another, those of any_of with the number of their choice.
+// Expands any_of<…> in a list of terms; its members get the number of their group.
 template <uint32_t Group, class Out, class... Terms> struct flatten {
     using type = Out;
 };
@@ -202,40 +236,46 @@ struct flatten<Group, list<Out...>, any_of<Members...>, Rest...>
 
 } // namespace detail
 
-/// Only blocks written since orr_each.since: changed<read<Position>>.
+/// Selects only blocks of rows written since orr_each.since: changed<read<Position>>.
 template <class Term> using changed = typename detail::modify<Term>::changed;
-/// There, and switched off: disabled<read<Health>>.
+/// Selects components that are disabled: disabled<read<Health>>.
 template <class Term> using disabled = typename detail::modify<Term>::disabled;
-/// There, on or off: either<read<Health>>, either<without<Health>>.
+/// Selects enabled and disabled components: either<read<Health>>, either<without<Health>>.
 template <class Term> using either = typename detail::modify<Term>::either;
-/// All instances of a `multiple` type: all<write<Collider>> gives instances<Collider>, all<read<Collider>>
-/// instances<const Collider>. Empty where an optional type is not there.
+/// Gives all instances of a `multiple` type: all<write<Collider>> gives instances<Collider>,
+/// all<read<Collider>> gives instances<const Collider>. Empty if an optional type is missing.
 template <class Term> using all = typename detail::modify<Term>::all;
 
-// ---- columns: what a term hands out in a run of rows -------------------------------------------------------------------
+// ---- columns: the argument that a term gives in a run of rows -----------------------------------
 
-/// A run of rows.
+/// A run of rows: consecutive rows of one chunk. Valid during the call of the function.
 class span {
   public:
+    /// A view of an iteration's current run.
     explicit span(orr_iter& it) : it_(&it)
     {
     }
+    /// Number of rows.
     uint32_t count() const
     {
         return it_->count;
     }
+    /// The entity of row `i`.
     orr_entity entity(uint32_t i) const
     {
         return orr_iter_entity(it_, i);
     }
+    /// The cluster of the rows.
     orr_cluster cluster() const
     {
         return orr_iter_cluster(it_, nullptr);
     }
+    /// The group_by key of the cluster: orr_iter_group().
     uint64_t group() const
     {
         return orr_iter_group(it_);
     }
+    /// The iteration, for C calls.
     orr_iter* get() const
     {
         return it_;
@@ -245,12 +285,14 @@ class span {
     orr_iter* it_;
 };
 
-/// The instances of all rows of a run, in spans: `for (Collider& c : colliders[i])`.
+/// The instances of all rows of a run, for spans(): `for (Collider& c : colliders[i])`.
 template <class T> class instance_column {
   public:
+    /// `values` null: no row has instances.
     instance_column(T* values, const orr_instances& info) : values_(values), info_(info)
     {
     }
+    /// The instances of row `i`.
     instances<T> operator[](uint32_t i) const
     {
         if (values_ == nullptr) {
@@ -260,6 +302,7 @@ template <class T> class instance_column {
         return {values_ + first, info_.ids != nullptr ? info_.ids + first : nullptr,
                 info_.counts != nullptr ? info_.counts[i] : 1u};
     }
+    /// Counts, ids and capacity per row, as in orr_iter_instances().
     const orr_instances& info() const
     {
         return info_;
@@ -272,12 +315,13 @@ template <class T> class instance_column {
 
 namespace detail {
 
+// Kind of argument that a term gives.
 enum class shape {
-    none,
-    reference,
-    pointer,
-    flag,
-    instances
+    none,      // No argument.
+    reference, // T&: a required component.
+    pointer,   // T*: a component that may be missing.
+    flag,      // bool: a marker that may be missing.
+    instances  // instances<T>: all<…>.
 };
 
 template <class Term> struct shape_of {
@@ -306,14 +350,16 @@ template <class Term>
 using value_of =
     std::conditional_t<Term::access == ORR_WRITE, typename Term::type, const typename Term::type>;
 
-// The desc is a constant of the program, so for a type in chunks nothing of this is left in the loop.
+// True if the values are stored outside of chunks. The desc is a constant, so the compiler removes
+// this check from loops over types in chunks.
 template <class Term> bool is_pinned()
 {
     const orr_type_settings& settings = desc<typename Term::type>()->settings;
     return settings.storage == ORR_PINNED || settings.transient;
 }
 
-// From row to row: a row of a multiple type has room for several, of which a term without all<> gives the first.
+// Distance of two rows, in values. A row of a multiple type has room for several values; a term
+// without all<> gives the first.
 template <class Term> size_t step_of(orr_iter& it)
 {
     const orr_type_desc* type = desc<typename Term::type>();
@@ -325,7 +371,7 @@ template <class Term, shape Shape = shape_of<Term>::value> struct column;
 template <class Term> struct column<Term, shape::reference> {
     using value = value_of<Term>;
     using row = value&;
-    using loose = typename Term::type&; // What a function that may write would be given.
+    using loose = typename Term::type&; // The argument if the term were declared as write.
     using run = value*;
     using loose_run = typename Term::type*;
     orr_iter* it;
@@ -412,7 +458,7 @@ template <class Term> struct column<Term, shape::instances> {
     }
 };
 
-// The terms that hand something out.
+// The terms that give an argument.
 template <class Out, class... Terms> struct columns_of {
     using type = Out;
 };
@@ -423,9 +469,9 @@ struct columns_of<list<Out...>, Term, Rest...>
                  Rest...> {
 };
 
-// ---- calling the user's function ----------------------------------------------------------------------------------
+// ---- calling the user's function ----------------------------------------------------------------
 
-// Calls it; false when it says that the loop is to end.
+// Calls the function. Returns false if the function returns false, which ends the loop.
 template <class F, class... Args> bool call(F& f, Args&&... args)
 {
     if constexpr (std::is_same_v<std::invoke_result_t<F&, Args...>, bool>) {
@@ -436,7 +482,8 @@ template <class F, class... Args> bool call(F& f, Args&&... args)
     }
 }
 
-// For a function that does not take the arguments: says why. `Loosely`: it would, if their const were taken off.
+// Compile error for a function that does not accept the arguments. `Loosely`: the function would
+// accept them without their const.
 template <bool Loosely> constexpr void complain()
 {
     static_assert(!Loosely,
@@ -448,7 +495,7 @@ template <bool Loosely> constexpr void complain()
         "order (see the head of orrery.hpp)");
 }
 
-// An open iteration; ends with its scope, however that is left.
+// An open iteration. Ends with its scope, also when an exception leaves it.
 struct iteration {
     orr_iter it;
     iteration(orr_query* query, const orr_each* each)
@@ -478,7 +525,7 @@ template <class... Terms> struct loops<list<Terms...>> {
         return rows_of(it, f, column<Terms>(it)...);
     }
 
-    // Columns by value: nobody else sees them, so that their pointers stay in registers.
+    // Columns are passed by value: without an alias their pointers stay in registers.
     template <class F> static bool rows_of(orr_iter& it, F& f, const column<Terms>... columns)
     {
         const uint32_t count = it.count;
@@ -494,7 +541,7 @@ template <class... Terms> struct loops<list<Terms...>> {
         return true;
     }
 
-    // What a function that is not fitting would take is asked only then: asking instantiates it.
+    // The reason is computed only if the function does not fit, because that instantiates it.
     template <class F> static void each(orr_query* query, const orr_each* settings, F& f)
     {
         if constexpr (alone<F> || with_id<F>) {
@@ -522,17 +569,21 @@ template <class... Terms> struct loops<list<Terms...>> {
 
 } // namespace detail
 
-// ---- queries ------------------------------------------------------------------------------------------------------
+// ---- queries ------------------------------------------------------------------------------------
 
-/// A query of these terms; owns its orr_query. Must end before its world does (or be released).
+/// A query with these terms. Owns its orr_query. Must be destroyed (or released) before its world.
+/// Movable, not copyable.
 template <class... Terms> class query {
     using flat = typename detail::flatten<0, detail::list<>, Terms...>::type;
 
   public:
+    /// A null query.
     query() = default;
+    /// Takes over the orr_query; `other` is null afterwards.
     query(query&& other) noexcept : query_(other.release())
     {
     }
+    /// Destroys its own orr_query and takes over that of `other`.
     query& operator=(query&& other) noexcept
     {
         if (this != &other) {
@@ -541,66 +592,78 @@ template <class... Terms> class query {
         }
         return *this;
     }
+    /// Destroys the orr_query.
     ~query()
     {
         orr_query_destroy(query_);
     }
 
-    /// `desc` adds what terms do not say (a name, a predicate, an order, text); its terms must be empty. Null when refused.
+    /// Creates a query. `desc` adds a name, a predicate, an order or text; its `terms` must be
+    /// empty. Null when refused. Allocates.
     static query make(orr_world* world, const orr_query_desc& desc = orr_query_desc())
     {
         return query(make_of(world, desc, flat()));
     }
 
+    /// False if the query was refused, moved from or released.
     explicit operator bool() const
     {
         return query_ != nullptr;
     }
+    /// The orr_query, for C calls.
     orr_query* get() const
     {
         return query_;
     }
-    /// Gives the orr_query away: it ends with orr_query_destroy() or with its world.
+    /// Gives up ownership. The orr_query ends with orr_query_destroy() or with its world.
     orr_query* release()
     {
         return std::exchange(query_, nullptr);
     }
 
-    /// Calls f for every row. See the head of this file.
+    /// Calls f for every row. The top of this file lists its arguments.
     template <class F> void each(F&& f)
     {
         loop::each(query_, nullptr, f);
     }
+    /// As above, with settings of the iteration (orr_iter_begin()).
     template <class F> void each(const orr_each& settings, F&& f)
     {
         loop::each(query_, &settings, f);
     }
-    /// Calls f for every run of rows, with pointers to the first. Pinned types have no columns: use each().
+    /// Calls f for every run of rows, with pointers to the first row. Pinned types have no columns;
+    /// use each() for them.
     template <class F> void spans(F&& f)
     {
         loop::spans(query_, nullptr, f);
     }
+    /// As above, with settings of the iteration (orr_iter_begin()).
     template <class F> void spans(const orr_each& settings, F&& f)
     {
         loop::spans(query_, &settings, f);
     }
 
+    /// Number of selected entities: orr_query_count().
     uint64_t count() const
     {
         return orr_query_count(query_);
     }
+    /// True if the query selects the entity: orr_query_has().
     bool has(orr_entity e) const
     {
         return orr_query_has(query_, e);
     }
+    /// The first entity, or null: orr_query_first().
     orr_entity first()
     {
         return orr_query_first(query_);
     }
+    /// The only entity; null, and an error, otherwise: orr_query_single().
     orr_entity single()
     {
         return orr_query_single(query_);
     }
+    /// The entity at a position of the iteration, from 0; null past the end: orr_query_at().
     orr_entity at(uint64_t position)
     {
         return orr_query_at(query_, position);
@@ -631,45 +694,52 @@ template <class... Terms> class query {
     orr_query* query_ = nullptr;
 };
 
-// ---- worlds -------------------------------------------------------------------------------------------------------
+// ---- worlds -------------------------------------------------------------------------------------
 
 template <class Terms, class Declared> class system_builder; // system.hpp
 
-/// A world that belongs to somebody else: the calls of store.h with types. Copy it freely.
+/// A view of a world that it does not own: the calls of store.h with types. Cheap to copy.
 class world_view {
   public:
+    /// A view of `world`, which must outlive the view.
     world_view(orr_world* world = nullptr) : world_(world)
     {
     }
+    /// False for null, for example if the world was refused.
     explicit operator bool() const
     {
         return world_ != nullptr;
     }
+    /// The world, for C calls.
     orr_world* get() const
     {
         return world_;
     }
+    /// The world, for C calls.
     operator orr_world*() const
     {
         return world_;
     }
 
-    /// The type, registered at first use.
+    /// The type T in this world. Registers it at first use.
     template <class T> orr_type type() const
     {
         return orr_type_of(world_, desc<T>());
     }
-    /// Makes types known that texts will name: register_types<Hit, Frozen>(). False when one is refused.
+    /// Registers types that texts will name: register_types<Hit, Frozen>(). False if one is
+    /// refused.
     template <class... Ts> bool register_types() const
     {
         return ((type<Ts>().id != 0) && ...);
     }
 
+    /// Creates an entity without components. Null when refused. Allocates.
     orr_entity create() const
     {
         return orr_create(world_);
     }
-    /// Creates an entity with these components: create(Position{1, 2}, Velocity{}). Null when one is refused.
+    /// Creates an entity with these components: create(Position{1, 2}, Velocity{}). Null if the
+    /// entity or a component is refused. Allocates.
     template <class... Ts> orr_entity create(const Ts&... values) const
     {
         orr_entity e = orr_create(world_);
@@ -679,56 +749,65 @@ class world_view {
         }
         return e;
     }
+    /// Destroys an entity: orr_destroy().
     orr_result destroy(orr_entity e) const
     {
         return orr_destroy(world_, e);
     }
+    /// True if the entity is alive: orr_alive().
     bool alive(orr_entity e) const
     {
         return orr_alive(world_, e);
     }
 
+    /// Sets a component, and adds it if it is missing: orr_component_set().
     template <class T> orr_result set(orr_entity e, const T& value) const
     {
         return orr_component_set(world_, e, type<T>(), &value);
     }
-    /// NULL if the entity does not have it.
+    /// The component's value, for reading: orr_component_get(). NULL if the entity does not have
+    /// it.
     template <class T> const T* get(orr_entity e) const
     {
         return static_cast<const T*>(orr_component_get(world_, e, type<T>()));
     }
-    /// The same to change in place.
+    /// The component's value, for writing in place: orr_component_edit().
     template <class T> T* edit(orr_entity e) const
     {
         return static_cast<T*>(orr_component_edit(world_, e, type<T>()));
     }
+    /// Adds a component with its preset: orr_component_add().
     template <class T> orr_result add(orr_entity e) const
     {
         return orr_component_add(world_, e, type<T>());
     }
+    /// Removes a component: orr_component_remove().
     template <class T> orr_result remove(orr_entity e) const
     {
         return orr_component_remove(world_, e, type<T>());
     }
+    /// True if the entity has the component: orr_component_has().
     template <class T> bool has(orr_entity e) const
     {
         return orr_component_has(world_, e, type<T>());
     }
+    /// Enables or disables a component: orr_component_enable().
     template <class T> orr_result enable(orr_entity e, bool on = true) const
     {
         return orr_component_enable(world_, e, type<T>(), on);
     }
+    /// True if the component is enabled: orr_component_enabled().
     template <class T> bool enabled(orr_entity e) const
     {
         return orr_component_enabled(world_, e, type<T>());
     }
 
-    /// Adds one more instance of a `multiple` type. 0 when refused.
+    /// Adds an instance of a `multiple` type. Returns its id, 0 when refused.
     template <class T> orr_component_id add_instance(orr_entity e, const T& value) const
     {
         return orr_instance_add(world_, e, type<T>(), &value);
     }
-    /// All instances, to read; for a unique type at most one.
+    /// All instances, for reading; for a unique type at most one.
     template <class T> instances<const T> all(orr_entity e) const
     {
         const void* values = nullptr;
@@ -736,20 +815,22 @@ class world_view {
         uint32_t count = orr_instances_get(world_, e, type<T>(), &values, &ids);
         return {static_cast<const T*>(values), ids, count};
     }
-    /// The value of a singleton; NULL if the world has none.
+    /// The value of a singleton, for reading; NULL if the world has none.
     template <class T> const T* singleton() const
     {
         return static_cast<const T*>(orr_singleton_get(world_, type<T>()));
     }
 
+    /// Creates a query with these terms. Null when refused. Allocates.
     template <class... Terms> query<Terms...> make_query() const
     {
         return query<Terms...>::make(world_);
     }
 
-    /// Describes a system, added by the last call: system("move").each([](Position& p, const Velocity& v) { … }). See system.hpp.
+    /// Begins the description of a system, which its last call adds:
+    /// system("move").each([](Position& p, const Velocity& v) { … }). See system.hpp.
     system_builder<detail::list<>, detail::list<>> system(const char* name) const;
-    /// A pipeline with a clock of its own; rate_hz 0: continuous. Null when refused.
+    /// Adds a pipeline with a rate in ticks per second; 0: continuous. Null when refused.
     orr_pipeline pipeline(const char* name, double rate_hz = 0) const
     {
         orr_pipeline_desc desc = {};
@@ -757,20 +838,24 @@ class world_view {
         desc.rate_hz = rate_hz;
         return pipeline(desc);
     }
+    /// Adds a pipeline: orr_pipeline_add().
     orr_pipeline pipeline(const orr_pipeline_desc& desc) const
     {
         return orr_pipeline_add(world_, &desc);
     }
+    /// Runs ticks: orr_step().
     orr_result step(uint32_t ticks = 1) const
     {
         return orr_step(world_, ticks);
     }
+    /// Advances the world by nanoseconds: orr_update().
     orr_result update(uint64_t elapsed_ns) const
     {
         return orr_update(world_, elapsed_ns);
     }
 
   protected:
+    // Sets a unique component, or adds an instance of a multiple type.
     template <class T> orr_result put(orr_entity e, const T& value) const
     {
         return desc<T>()->settings.multiplicity == ORR_MULTIPLE
@@ -781,18 +866,22 @@ class world_view {
     orr_world* world_;
 };
 
-/// A world of its own, destroyed at the end of its scope.
+/// A world that it owns, and destroys at the end of its scope. Movable, not copyable.
 class world : public world_view {
   public:
+    /// Creates a world with default settings. Null when refused.
     world() : world_view(orr_world_create(nullptr))
     {
     }
+    /// Creates a world: orr_world_create(). Null when refused.
     explicit world(const orr_world_desc& desc) : world_view(orr_world_create(&desc))
     {
     }
+    /// Takes over the world; `other` is null afterwards.
     world(world&& other) noexcept : world_view(std::exchange(other.world_, nullptr))
     {
     }
+    /// Destroys its own world and takes over that of `other`.
     world& operator=(world&& other) noexcept
     {
         if (this != &other) {
@@ -801,17 +890,19 @@ class world : public world_view {
         }
         return *this;
     }
+    /// Destroys the world.
     ~world()
     {
         orr_world_destroy(world_);
     }
 };
 
-/// Makes a query of these terms. Null (false) when refused. Allocates.
+/// Creates a query with these terms. Null (false) when refused. Allocates.
 template <class... Terms> query<Terms...> make_query(orr_world* world)
 {
     return query<Terms...>::make(world);
 }
+/// As above; `desc` adds a name, a predicate, an order or text.
 template <class... Terms> query<Terms...> make_query(orr_world* world, const orr_query_desc& desc)
 {
     return query<Terms...>::make(world, desc);

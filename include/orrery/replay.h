@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT
 /// @file replay.h
-/// Recordings of runs, in memory and in files; and doing the same again.
+/// Recordings: records the inputs of a run, saves them to a file, and replays them.
 ///
-///     static void fire(orr_world* world, void* data) { … }          // an input: whatever enters the world from outside
+///     static void fire(orr_world* world, void* data) { … } // an input from outside the world
 ///
-///     orr_call_register(world, "fire", fire);                       // files know it by this name
+///     orr_call_register(world, "fire", fire);               // its name in files
 ///     orr_record(world, recording, &(orr_record_desc){.hash_every = 60});
-///     orr_post(world, fire, &(Shot){.angle = 0.5f}, sizeof(Shot));  // done when the next tick begins, and recorded
+///     orr_post(world, fire, &(Shot){.angle = 0.5f}, sizeof(Shot)); // done in the next tick
 ///     orr_step(world, 600);
 ///     orr_record_end(world);
 ///     orr_recording_save(world, recording, "run.orr");
 ///
-///     orr_recording_load(world, recording, "run.orr");              // on a world that was built in the same way
-///     orr_replay(world, recording, NULL, NULL);                     // ORR_OK: every hash from where the world was on was the same
+///     orr_recording_load(world, recording, "run.orr"); // on a world that was built the same way
+///     orr_replay(world, recording, NULL, NULL);        // ORR_OK: all recorded hashes were equal
 ///
-/// This is about lockstep (orr_step(), orr_update(), orr_run_until()). Runs in real time are recorded and replayed by orr_realtime(); files, names and
-/// what looks into recordings are the same. All calls are for the thread that drives the world, between ticks. See docs/REPLAY.md.
+/// A recording has inputs and hashes, not the content of the world: the program builds the same
+/// world again. This header records and replays lockstep (orr_step(), orr_update(),
+/// orr_run_until()). Runs in real time are recorded and replayed by orr_realtime(); files, names
+/// and the calls that inspect recordings are the same. Call all functions between ticks, on the
+/// thread that drives the world. See docs/REPLAY.md.
 #ifndef ORRERY_REPLAY_H
 #define ORRERY_REPLAY_H
 
@@ -25,147 +28,198 @@
 extern "C" {
 #endif
 
-// ---- recording ---------------------------------------------------------------------------------------------------
+// ---- recording ----------------------------------------------------------------------------------
 
+/// Settings of orr_record().
 typedef struct orr_record_desc {
-    /// Takes down the world's hash after every so many ticks. Default 0: only of the beginning and the end. Where there is a hash, it is found out when
-    /// something changes the world before the next tick that is not in the recording: said in the log, and in the stats.
+    /// Records the world's hash after every so many ticks. Default 0: only at the beginning and at
+    /// the end. After a tick with a hash, a change of the world that is not in the recording is
+    /// detected: it is logged, and set in orr_recording_stats.changed.
     uint32_t hash_every;
-    /// Goes on with what is recorded already, which has to end where the world is: after a replay, or orr_recording_cut(). Default: it is
-    /// emptied. An empty one can always be gone on with.
+    /// Appends to the recording, which must end at the world's current tick: after a replay, or
+    /// after orr_recording_cut(). Appending to an empty recording is always allowed. Default: the
+    /// recording is emptied first.
     bool append;
 } orr_record_desc;
 
-/// Takes down all that the world's ticks depend on from now on: posted calls, which pipeline ticks, every dt, what impure systems do; and the
-/// hash of the world as it is now. Nothing of spectators. A world that goes back in time (history.h) records anew from there.
-/// The recording stays where it is until orr_record_end(), or until the world is destroyed. When memory runs out it ends by itself. Allocates.
+/// Begins to record all inputs of the world's ticks: posted calls, which pipeline ticks, every dt,
+/// what impure systems do; and the hash of the world as it is now. Spectators are not recorded. If
+/// the world travels back in time (history.h), the recording drops the ticks after that tick and
+/// continues from there. The recording must stay alive until orr_record_end(), or until the world
+/// is destroyed. If memory runs out, the recording ends with its last whole tick
+/// (orr_recording_stats.full). `desc` may be NULL. Allocates.
+/// @return ORR_ERR_STATE if the world or the recording is in use, or a tick is half done;
+/// ORR_ERR_CONFLICT if the recording to append to does not end at the world's tick and hash;
+/// ORR_ERR_MEMORY.
 ORR_API orr_result orr_record(orr_world* world, orr_recording* recording,
                               const orr_record_desc* desc);
-/// Ends it, with the hash of the world as it is now.
+/// Ends the recording, with the hash of the world as it is now.
+/// @return ORR_ERR_STATE if the world is not recorded, or a tick is half done.
 ORR_API orr_result orr_record_end(orr_world* world);
-/// Drops what comes after a tick of the world: what is left ends there, and can be gone on with. Of lockstep only. ORR_ERR_PAST: it does not have that tick.
+/// Drops all ticks after a tick of the world. The rest can be appended to. Lockstep only.
+/// @return ORR_ERR_PAST if the recording does not have that tick; ORR_ERR_STATE if it is empty, in
+/// use, or of a run in real time.
 ORR_API orr_result orr_recording_cut(orr_recording* recording, uint64_t tick);
 
-// ---- replay -----------------------------------------------------------------------------------------------------
+// ---- replay -------------------------------------------------------------------------------------
 
+/// Settings of orr_replay().
 typedef struct orr_replay_desc {
-    /// Stops after this tick of the world, or at the end if that comes first. Default 0: at the end. Behind the world: ORR_ERR_PAST.
+    /// Stops after this tick of the world, or at the end of the recording if that is earlier.
+    /// Default 0: at the end. A tick before the world's current one is ORR_ERR_PAST.
     uint64_t until_tick;
-    /// 1: as fast as time went in the world, 2: twice as fast. Default 0: as fast as it goes. Below 0, infinite or no number: ORR_ERR_RANGE.
+    /// Speed relative to the world's time: 1 is as fast as time passed in the world, 2 is twice as
+    /// fast. Default 0: as fast as possible. Negative, infinite or NaN is ORR_ERR_RANGE.
     double rate;
-    bool no_verify; ///< Compares no hash, not even that of the beginning.
-    /// Called after each tick, between ticks: to look, not to change, to step or to post. False: stops there.
+    bool no_verify; ///< Does not compare hashes, not even the first one. Default false.
+    /// Called after each tick. It may read the world, not change, step or post to it. Return false
+    /// to stop there. Default NULL.
     bool (*on_tick)(void* user, orr_world* world);
-    void* user;
+    void* user; ///< Passed to on_tick.
 } orr_replay_desc;
 
-/// What a replay found.
+/// Result of a replay.
 typedef struct orr_replay_report {
-    uint64_t ticks;    ///< That ran.
-    uint64_t verified; ///< Hashes that were compared, with that of the beginning.
-    /// The first tick that has another hash than was recorded; and the last one before that was the same, 0 if none was compared (`verified`). Both 0: none differs.
+    uint64_t ticks;    ///< Ticks that ran.
+    uint64_t verified; ///< Hashes that were compared, including the first one.
+    /// The first tick whose hash differs from the recorded one, and the last tick before it whose
+    /// hash was equal (0 if none was compared, see `verified`). Both are 0 if no hash differs.
     uint64_t differs_tick, agreed_tick;
-    uint64_t hash, hash_recorded; ///< Of the tick that differs.
+    uint64_t hash, hash_recorded; ///< The two hashes of the tick that differs.
 } orr_replay_report;
 
-/// Runs what was recorded, on a world that is as that one was: when it began, or after any of its ticks, from which it goes on. The calls are done
-/// again, impure systems are not called. Spectators of this world run beside it. With an `until_tick` the world goes on by itself afterwards, as it
-/// likes. `out` may be NULL.
-/// ORR_ERR_CONFLICT: the world is another, or a hash differs, said with the tick; the world stays as that tick left it. ORR_ERR_PAST: the world is at a
-/// tick that is not in the recording. ORR_ERR_ABSENT: a call was not registered when the file was loaded. Refusals of ticks as orr_step(): calling again goes on.
-/// The recording's own calls are all that is posted meanwhile: orr_post() of a call or a system is left out, since the recording has it.
+/// Replays a recording of lockstep, on a world that is in the state of the recorded world: as it
+/// was when the recording began, or after any tick of the recording. The replay starts at the
+/// world's tick. Recorded calls are done again; impure systems are not called, their recorded
+/// results are used. Spectators of this world run along. orr_post() by calls and systems is ignored
+/// during a replay, because the recording has these calls. After a replay with `until_tick` the
+/// world can be stepped as usual. `desc` and `out` may be NULL.
+/// @return ORR_ERR_CONFLICT if the world differs from the recorded one, or a hash differs: the log
+/// names the tick, and the world stays as that tick left it. ORR_ERR_PAST if the recording does not
+/// have the world's tick. ORR_ERR_ABSENT if a call was not registered when the file was loaded.
+/// Errors of ticks as orr_step(): calling again continues the tick.
 ORR_API orr_result orr_replay(orr_world* world, const orr_recording* recording,
                               const orr_replay_desc* desc, orr_replay_report* out);
 
-// ---- files ------------------------------------------------------------------------------------------------------
+// ---- files --------------------------------------------------------------------------------------
 
-/// Writes a recording to a file, of lockstep or real time. The world gives names: of types, pipelines, systems and calls; a call without one is refused
-/// (ORR_ERR_NAME). What was there is replaced when all has been written, and not at all otherwise: ORR_ERR_IO. Allocates.
+/// Writes a recording to a file, of lockstep or real time. The world supplies the names of types,
+/// pipelines, systems and calls. The file is replaced after everything was written; on error an
+/// existing file is unchanged. Allocates.
+/// @return ORR_ERR_NAME if a recorded call has no name (orr_call_register()); ORR_ERR_IO;
+/// ORR_ERR_ARGUMENT if the path or the recording is empty; ORR_ERR_MEMORY.
 ORR_API orr_result orr_recording_save(orr_world* world, const orr_recording* recording,
                                       const char* path);
-/// Reads one (it is emptied first). Calls are found by the names that the world has registered; what it has not can be looked at, but not
-/// replayed. The file may be from anywhere: ORR_ERR_FORMAT if it is no recording, or of another version; ORR_ERR_CORRUPT, with the place, if a
-/// block is damaged. A file of lockstep that was cut off gives all ticks of its whole blocks, which may be none (orr_recording_stats.cut; a warning in the log says with
-/// which tick it ends). Refused, it is empty. Allocates.
+/// Reads a recording from a file; the recording is emptied first. Calls are found by the names
+/// registered in the world; a recording with other calls can be inspected, but not replayed. The
+/// file may come from an untrusted source: all sizes and numbers in it are checked. A file of
+/// lockstep that was cut off gives all ticks of its complete blocks, possibly none; this sets
+/// orr_recording_stats.cut, and a warning in the log names the last tick. On error the recording is
+/// empty. Allocates.
+/// @return ORR_ERR_FORMAT if the file is not a recording, or of another version; ORR_ERR_CORRUPT if
+/// a block is damaged (the log has the byte offset); ORR_ERR_IO; ORR_ERR_MEMORY.
 ORR_API orr_result orr_recording_load(orr_world* world, orr_recording* recording, const char* path);
 
-// ---- looking into it --------------------------------------------------------------------------------------------------
+// ---- inspecting recordings ----------------------------------------------------------------------
 
-/// A tick of a recording of lockstep.
+/// One tick of a recording of lockstep. The strings are valid as long as the recording is
+/// unchanged.
 typedef struct orr_recorded_tick {
-    uint64_t tick;            ///< Of the world.
-    const char* pipeline;     ///< "" if the recording does not say: it was not loaded from a file.
-    uint32_t pipeline_number; ///< Among those that are no spectators, from 0.
-    float dt;
-    uint32_t call_first, call_count; ///< Done before it.
-    uint32_t input_size;             ///< Bytes of what impure systems did in it.
-    bool hashed;
-    uint64_t hash; ///< Of the world after it.
+    uint64_t tick; ///< The world's tick.
+    /// Name of the pipeline; "" if the recording was not loaded from a file.
+    const char* pipeline;
+    /// Number of the pipeline, from 0, not counting spectators.
+    uint32_t pipeline_number;
+    float dt; ///< Seconds.
+    uint32_t call_first,
+        call_count;      ///< Calls done before the tick: index of the first, and number.
+    uint32_t input_size; ///< Bytes recorded of impure systems in this tick.
+    bool hashed;         ///< True if a hash was recorded.
+    uint64_t hash;       ///< Hash of the world after the tick.
 } orr_recorded_tick;
-/// False: it has no such tick (of the world).
+/// Gets one tick of a recording. @return false if the recording does not have this tick of the
+/// world.
 ORR_API bool orr_recording_tick(const orr_recording* recording, uint64_t tick,
                                 orr_recorded_tick* out);
 
+/// One posted call of a recording. Valid as long as the recording is unchanged.
 typedef struct orr_recorded_call {
-    const char* name; ///< "" if the recording does not say.
-    const void* data;
-    uint32_t size;
+    const char* name; ///< Name of the call; "" if the recording was not loaded from a file.
+    const void* data; ///< Copy of the data that was posted.
+    uint32_t size;    ///< Bytes of data.
 } orr_recorded_call;
-/// Also of real time. False: it has no such call.
+/// Gets one call of a recording, of lockstep or real time. @return false if there is no such index.
 ORR_API bool orr_recording_call(const orr_recording* recording, uint32_t index,
                                 orr_recorded_call* out);
 
-/// Writes what it is of and what it has: ticks, calls by name, and as far as its file says types, pipelines and systems. As orr_value_print().
+/// Writes a summary: ticks, calls by name and, if it was loaded from a file, types, pipelines and
+/// systems. Buffer and result as orr_value_print().
 ORR_API size_t orr_recording_print(const orr_recording* recording, char* out, size_t out_size);
 
-/// Where two recordings of lockstep begin to differ.
+/// First difference of two recordings of lockstep.
 typedef struct orr_recording_difference {
-    bool differ;
-    uint64_t
-        tick; ///< The first one that differs; the world's tick at the beginning if they begin differently.
-    const char* what;        ///< "the hash", "a call", "dt" …; "" if none does.
-    uint64_t hash_a, hash_b; ///< If both have one there.
+    bool differ; ///< False: no difference, as far as both recordings go.
+    /// First tick that differs. If the recordings begin differently: the world's tick at the
+    /// beginning.
+    uint64_t tick;
+    /// What differs: "the hash", "the calls before it", "the time of the tick" …; "" if nothing
+    /// does.
+    const char* what;
+    uint64_t hash_a, hash_b; ///< The hashes of that tick, if both recordings have one there.
 } orr_recording_difference;
-/// Compares inputs and hashes, tick by tick as far as both go; calls by name, or by function if a recording does not say.
+/// Compares inputs and hashes, tick by tick, as far as both recordings go. Calls are compared by
+/// name, or by function if one of the recordings has no names.
+/// @return ORR_ERR_STATE if one of them is not of lockstep.
 ORR_API orr_result orr_recording_compare(const orr_recording* a, const orr_recording* b,
                                          orr_recording_difference* out);
 
-// ---- where two runs part ------------------------------------------------------------------------------------------------
+// ---- desync: where two runs diverge -------------------------------------------------------------
 
-/// The first difference of two runs.
+/// First difference of two runs.
 typedef struct orr_desync {
-    bool looked; ///< False: orr_desync_find() was refused, and the rest says nothing.
-    bool differ; ///< Otherwise nothing that both recorded does; the rest is empty.
-    uint64_t
-        tick; ///< The first one after which they differ; the one they begin with if they do from the beginning.
-    uint64_t agreed_tick;            ///< The last one whose recorded hashes agree.
-    char pipeline[ORR_NAME_MAX + 1]; ///< Whose tick that is; "" if they differ from the beginning,
-    uint64_t pipeline_tick;          ///< and its number there: `run->tick` of its systems.
-    char system
-        [ORR_NAME_MAX +
-         1]; ///< That did something else first; "": it was before, or between systems: see `when`.
-    const char* when;        ///< "when it ran", "before systems ran: the calls" …
-    const char* what;        ///< "a value", "an entity that only the first has" …
+    bool looked; ///< False: orr_desync_find() was refused, and the other fields are not set.
+    bool differ; ///< False: nothing that both runs recorded differs; the fields below are empty.
+    /// First tick after which the worlds differ. If they differ at the beginning: the tick they
+    /// begin with.
+    uint64_t tick;
+    uint64_t agreed_tick; ///< Last tick whose recorded hashes are equal.
+    /// Pipeline whose tick differs; "" if the worlds differ at the beginning.
+    char pipeline[ORR_NAME_MAX + 1];
+    uint64_t pipeline_tick; ///< Number of that tick in the pipeline: `run->tick` of its systems.
+    /// First system that behaved differently; "" if the difference arose before or between systems,
+    /// see `when`.
+    char system[ORR_NAME_MAX + 1];
+    const char* when; ///< When in the tick, as text: "when it ran", "before systems ran: …".
+    const char* what; ///< What differs: "a value", "an entity that only the first has" …
     uint32_t cluster, chunk; ///< Index of the cluster; number of the chunk within it.
-    char component[ORR_NAME_MAX +
-                   1]; ///< A type, or that of a system's state; "" if it is not about one.
-    orr_entity entity;
+    /// Component type, or type of a system's state or exports; "" if no type is concerned.
+    char component[ORR_NAME_MAX + 1];
+    orr_entity entity;     ///< The entity; null if none is concerned.
     char entity_text[128]; ///< Its name, if it has one, and its id: "dog (7v1)".
-    char field[128]; ///< "place.x"; "[1].x" of the second instance; "" if it is not about one.
-    /// As text, cut if it is longer: after the tick, or, if calls made the difference, before systems ran.
+    char field[128]; ///< "place.x"; "[1].x" for the second instance; "" if no field is concerned.
+    /// The two values as text, cut if longer. Taken after the tick; if calls caused the difference,
+    /// before systems ran.
     char value_a[128], value_b[128];
-    uint64_t hash_a, hash_b;   ///< Of the worlds after the tick.
-    uint64_t ticks_a, ticks_b; ///< That were run again to find it.
+    uint64_t hash_a, hash_b;   ///< Hashes of the worlds after the tick.
+    uint64_t ticks_a, ticks_b; ///< Ticks that were run again to find the difference.
 } orr_desync;
 
-/// Finds where two runs part, of which there are recordings: on two worlds, each at a tick of its recording, and with memories of earlier ones if it is behind the
-/// difference (orr_history_set(); with .every = 256 no more than 256 ticks of each are run again), or built anew, at its beginning. Recorded hashes tell between which ticks
-/// it is; from there both run tick by tick and are looked at after each system. The worlds are left where they differ. Allocates. ORR_ERR_ARGUMENT: both are the same world.
-/// ORR_ERR_PAST: a world is too far, and nothing is remembered. ORR_ERR_CONFLICT: a world, run again, does not come to its own recorded hash: it depends on
-/// something that is not recorded, and then its recording is no help.
+/// Finds where two recorded runs diverge. Recorded hashes tell between which ticks; from there both
+/// worlds run tick by tick, and are compared after each system. The worlds are left where they
+/// differ.
+///
+/// Each world must be at a tick of its recording. A world that is past the difference needs
+/// remembered ticks to travel back (orr_history_set(); with .every = 256 at most 256 ticks of each
+/// are run again); a world that was built anew, at the beginning of its recording, needs none.
+/// Allocates.
+/// @return ORR_ERR_ARGUMENT if both are the same world, or the recordings begin with different
+/// ticks. ORR_ERR_PAST if a world is past the difference and has no earlier tick remembered.
+/// ORR_ERR_CONFLICT if a world, run again, does not reach its own recorded hash: it depends on
+/// something that is not recorded. ORR_ERR_STATE if a recording is not a finished one of lockstep,
+/// or a world is recorded or in the middle of a tick. ORR_ERR_MEMORY.
 ORR_API orr_result orr_desync_find(orr_world* a, const orr_recording* recording_a, orr_world* b,
                                    const orr_recording* recording_b, orr_desync* out);
-/// Writes it in words. As orr_value_print().
+/// Writes the result as one line of text. Buffer and result as orr_value_print().
 ORR_API size_t orr_desync_print(const orr_desync* desync, char* out, size_t out_size);
 
 #ifdef __cplusplus

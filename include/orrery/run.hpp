@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 /// @file run.hpp
-/// What the function of a system has in C++: the calls of message.h and schedule.h with types. orrery.hpp includes it.
+/// The argument of a system's function in C++: the calls of message.h and schedule.h with types.
+/// orrery.hpp includes this header.
 ///
-///     world.system("shoot").creates<Position, Bullet>().each([](orr::run& run, const Gun& gun, const Position& p) {
-///         if (run.tick() % gun.wait == 0) {
-///             run.create(Position{p.x, p.y}, Bullet{60});
-///         }
-///     });
+///     world.system("shoot").creates<Position, Bullet>().each(
+///         [](orr::run& run, const Gun& gun, const Position& p) {
+///             if (run.tick() % gun.wait == 0) {
+///                 run.create(Position{p.x, p.y}, Bullet{60});
+///             }
+///         });
 ///
-/// An orr::run is a view of the orr_run that the function was given, good until it returns. What a call does, when it is refused and
-/// what has to be declared for it stands with the C call of the same name.
+/// An orr::run is a view of the orr_run that the function was given, valid until the function
+/// returns. Effects, errors and required declarations of a call are documented at the C call that
+/// its comment names.
 #if !defined(ORRERY_ORRERY_HPP)
 #include <orrery/orrery.hpp> // Includes this one at its end.
 #elif !defined(ORRERY_RUN_HPP)
@@ -17,39 +20,49 @@
 
 namespace orr {
 
-// ---- ranges -------------------------------------------------------------------------------------------------------
+// ---- ranges -------------------------------------------------------------------------------------
 
-/// Values one after another: a column of a run, events, the values of a message. Empty and false when there are none.
+/// An array of values, as a range: a column of a run, events, or the values of a message. Empty and
+/// false if there are none.
 template <class T> class values {
   public:
+    /// An empty array.
     values() = default;
+    /// An array of `count` values; empty if `first` is null.
     values(T* first, uint32_t count) : first_(first), count_(first != nullptr ? count : 0)
     {
     }
+    /// The first value.
     T* begin() const
     {
         return first_;
     }
+    /// Behind the last value.
     T* end() const
     {
         return first_ + count_;
     }
+    /// The first value; null if there is no array.
     T* data() const
     {
         return first_;
     }
+    /// Number of values.
     uint32_t size() const
     {
         return count_;
     }
+    /// True if there are no values.
     bool empty() const
     {
         return count_ == 0;
     }
+    /// True if there is an array.
     explicit operator bool() const
     {
         return first_ != nullptr;
     }
+    /// Value `i`, which must be less than size().
     T& operator[](uint32_t i) const
     {
         return first_[i];
@@ -60,49 +73,58 @@ template <class T> class values {
     uint32_t count_ = 0;
 };
 
-/// A message to an indirect system: an array of entities to which the same happened.
+/// A message to an indirect system: an array of entities to which the same thing happened
+/// (orr_message). Valid until the system's function returns.
 class message {
   public:
+    /// A view of `from`.
     explicit message(const orr_message* from) : message_(from)
     {
     }
+    /// What happened.
     orr_message_kind kind() const
     {
         return message_->kind;
     }
+    /// Why it happened.
     orr_cause cause() const
     {
         return message_->cause;
     }
+    /// Number of entities.
     uint32_t count() const
     {
         return message_->count;
     }
+    /// The entities.
     orr::values<const orr_entity> entities() const
     {
         return {message_->entities, message_->count};
     }
-    /// True if it is about components of this type.
+    /// True if the message is about components of type T.
     template <class T> bool is() const
     {
         return orr_message_is_of(message_, desc<T>());
     }
-    /// The values of a type, one per entity. Empty if it has none.
+    /// The values of type T, one per entity: orr_values(). Empty if the message has none.
     template <class T> orr::values<const T> values() const
     {
         return {static_cast<const T*>(orr_message_values(message_, desc<T>())), message_->count};
     }
-    /// Those of entity `i` of an ORR_ENTITY_ADDED, of pinned and multiple types.
+    /// The values of entity `i` of an ORR_ENTITY_ADDED, for pinned and multiple types:
+    /// orr_values_of().
     template <class T> orr::values<const T> values_of(uint32_t i) const
     {
         uint32_t count = 0;
         const void* first = orr_message_values_of(message_, desc<T>(), i, &count);
         return {static_cast<const T*>(first), count};
     }
+    /// The message, for C calls.
     const orr_message* get() const
     {
         return message_;
     }
+    /// Access to the fields of orr_message.
     const orr_message* operator->() const
     {
         return message_;
@@ -112,11 +134,13 @@ class message {
     const orr_message* message_;
 };
 
-/// The messages that wait for an indirect system, taken one by one: `for (orr::message m : run.messages())`. Those after a break
-/// stay for its next tick.
+/// The message queue of an indirect system, as a range that takes the messages one by one:
+/// `for (orr::message m : run.messages())`. Messages after a break stay for its next tick.
 class messages {
   public:
+    /// End of the queue.
     struct sentinel {};
+    /// Takes the next message (orr_receive()) when it is made and when it is incremented.
     class iterator {
       public:
         explicit iterator(orr_run* run) : run_(run), now_(orr_receive(run))
@@ -140,13 +164,16 @@ class messages {
         orr_run* run_;
         const orr_message* now_;
     };
+    /// The queue of the running system.
     explicit messages(orr_run* run) : run_(run)
     {
     }
+    /// Takes the first message.
     iterator begin() const
     {
         return iterator(run_);
     }
+    /// End of the queue.
     sentinel end() const
     {
         return {};
@@ -156,23 +183,24 @@ class messages {
     orr_run* run_;
 };
 
-// ---- what a transaction does ----------------------------------------------------------------------------------------
+// ---- operations of transactions -----------------------------------------------------------------
 
+/// An orr_op as a type, for run.transact().
 template <orr_op Op> struct op_constant {
 };
-/// For run.transact(): set, add, min, max.
+/// Operations for run.transact(), as orr_op.
 namespace op {
-inline constexpr op_constant<ORR_OP_SET> set{};
-inline constexpr op_constant<ORR_OP_ADD> add{};
-inline constexpr op_constant<ORR_OP_MIN> min{};
-inline constexpr op_constant<ORR_OP_MAX> max{};
+inline constexpr op_constant<ORR_OP_SET> set{}; ///< ORR_OP_SET
+inline constexpr op_constant<ORR_OP_ADD> add{}; ///< ORR_OP_ADD
+inline constexpr op_constant<ORR_OP_MIN> min{}; ///< ORR_OP_MIN
+inline constexpr op_constant<ORR_OP_MAX> max{}; ///< ORR_OP_MAX
 } // namespace op
 
 class run;
 
 namespace detail {
 
-// ---- functions: what they take --------------------------------------------------------------------------------------
+// ---- argument types of functions ----------------------------------------------------------------
 
 template <class F> struct signature;
 template <class R, class... Args> struct signature<R (*)(Args...)> {
@@ -200,7 +228,8 @@ template <class F, class = void> struct is_plain : std::false_type {
 template <class F> struct is_plain<F, std::void_t<decltype(&F::operator())>> : std::true_type {
 };
 
-// Its arguments say what it works on, so they must be known without calling it.
+// The argument types of a function object. They define the terms of the system, so they must be
+// known at compile time: no generic lambdas.
 template <class F> constexpr auto arguments_of()
 {
     static_assert(
@@ -214,7 +243,7 @@ template <class F> constexpr auto arguments_of()
     }
 }
 
-// A function of the program, as an object that is empty.
+// A function as an empty function object.
 template <auto Function, class = decltype(Function)> struct constant;
 template <auto Function, class R, class... Args> struct constant<Function, R (*)(Args...)> {
     R operator()(Args... args) const
@@ -236,8 +265,9 @@ template <class F> constexpr void check_stateless()
                   "is outside by .user(&x) with .impure(); a function is given as each<move>()");
 }
 
-// An object without state has nothing that its bytes could say, so any byte is one: the type of a lambda is all that is needed to
-// call it, and C's pointer to a function is enough.
+// An object of an empty, trivially copyable type. Its bytes have no meaning, so static storage of
+// the right size serves as the object; a plain C function pointer can then call the lambda by its
+// type.
 template <class F> F& stateless()
 {
     check_stateless<F>();
@@ -245,7 +275,7 @@ template <class F> F& stateless()
     return *reinterpret_cast<F*>(room);
 }
 
-// ---- arguments to terms -----------------------------------------------------------------------------------------------
+// ---- arguments to terms -------------------------------------------------------------------------
 
 template <class List> struct drop_run {
     using rest = List;
@@ -270,7 +300,7 @@ template <class... Rest> struct drop_id<list<orr_entity, Rest...>> {
     static constexpr bool found = true;
 };
 
-// Of a row.
+// The term of an argument of each(): per row.
 template <class P> struct row_term { // By value: a copy.
     using type = read<P>;
 };
@@ -293,7 +323,7 @@ template <class T> struct row_term<instances<const T>> {
     using type = all<read<T>>;
 };
 
-// Of a run of rows: pointers to the first.
+// The term of an argument of runs(): per run of rows, a pointer to the first row.
 template <class P> struct run_term {
     static_assert(!std::is_same_v<P, P>,
                   "orrery: runs() hands out columns: take T*, const T*, instance_column<T> or "
@@ -322,7 +352,7 @@ struct names<term<T, K, A, S, C, M, G>, T> : std::bool_constant<K != ORR_WITHOUT
 template <class Term> struct found {
     using type = Term;
 };
-// The first of the terms that hands out a T; else Otherwise.
+// The first of the terms that gives a T; otherwise Otherwise.
 template <class T, class Otherwise, class... Terms> struct find : found<Otherwise> {
 };
 template <class T, class Otherwise, class Term, class... Rest>
@@ -330,7 +360,8 @@ struct find<T, Otherwise, Term, Rest...>
     : std::conditional_t<names<Term, T>::value, found<Term>, find<T, Otherwise, Rest...>> {
 };
 
-// Terms that were declared come first and decide what an argument is given; those of the other arguments are added.
+// Joins the declared terms and the terms of the arguments (Asked). A declared term of the same type
+// decides what the argument gets; terms of the other arguments are added.
 template <class Declared, class... Asked> struct resolve;
 template <class... Declared, class... Asked> struct resolve<list<Declared...>, Asked...> {
     template <class Term>
@@ -357,7 +388,7 @@ resolve<Declared, typename row_term<Args>::type...> resolve_rows(Declared, list<
 template <class Declared, class... Args>
 resolve<Declared, typename run_term<Args>::type...> resolve_runs(Declared, list<Args...>);
 
-// ---- members ------------------------------------------------------------------------------------------------------------
+// ---- members of components ----------------------------------------------------------------------
 
 template <auto Member> struct member {
     static_assert(!sizeof(decltype(Member)*),
@@ -387,7 +418,7 @@ template <orr_op Op, class V> constexpr void check_op()
                   "orrery: add, min and max are for numbers; this member is none");
 }
 
-// The function of a transaction or a section: what it changes.
+// The component type that a function of a transaction or section changes: its first argument.
 template <class List> struct target {
     static_assert(!std::is_same_v<List, List>,
                   "orrery: the function changes its first argument: take T&");
@@ -416,69 +447,80 @@ template <class F, class T> void section(void* value, void* user) noexcept
 
 } // namespace detail
 
-// ---- a run ------------------------------------------------------------------------------------------------------------
+// ---- a run --------------------------------------------------------------------------------------
 
-/// What the function of a system is given. dt() and tick() cost nothing in a loop.
+/// The argument of a system's function. dt() and tick() cost nothing in a loop.
 class run {
   public:
+    /// A view of `from`.
     explicit run(orr_run* from) : run_(from), tick_(from->tick), dt_(from->dt)
     {
     }
+    /// The orr_run, for C calls.
     orr_run* get() const
     {
         return run_;
     }
+    /// Seconds of this tick.
     float dt() const
     {
         return dt_;
     }
+    /// Number of this tick in the system's pipeline.
     uint64_t tick() const
     {
         return tick_;
     }
+    /// Number of rows of this call.
     uint32_t count() const
     {
         return run_->count;
     }
+    /// The entity of row `i`.
     orr_entity entity(uint32_t i) const
     {
         return orr_iter_entity(run_, i);
     }
+    /// The world. Inside a system it accepts only declared accesses.
     world_view world() const
     {
         return world_view(run_->world);
     }
-    /// orr_run_random().
+    /// A random number from seed, tick, system and entity: orr_run_random().
     uint64_t random(orr_entity e = orr_entity()) const
     {
         return orr_run_random(run_, e);
     }
 
-    // Columns. Of a multiple type take instances(), of a pinned one pinned().
+    // Columns. Use instances() for a multiple type, pinned() for a pinned type.
 
+    /// The column of T for reading; empty if it is missing.
     template <class T> values<const T> read() const
     {
         return {static_cast<const T*>(orr_iter_read(run_, desc<T>())), run_->count};
     }
+    /// The column of T for writing; empty if it is missing.
     template <class T> values<T> write() const
     {
         return {static_cast<T*>(orr_iter_write(run_, desc<T>())), run_->count};
     }
-    /// instances<const Collider>() to read, instances<Collider>() to write.
+    /// Instances of all rows: instances<const Collider>() for reading, instances<Collider>() for
+    /// writing.
     template <class T> instance_column<T> instances() const
     {
         using plain = std::remove_const_t<T>;
         using term = std::conditional_t<std::is_const_v<T>, orr::read<plain>, orr::write<plain>>;
         return detail::column<orr::all<term>>::all(*run_);
     }
-    /// pinned<const Body>(i) to read, pinned<Body>(i) to write; NULL where it is not there.
+    /// Pinned value of row `i`: pinned<const Body>(i) for reading, pinned<Body>(i) for writing;
+    /// NULL if the row has none.
     template <class T> T* pinned(uint32_t i) const
     {
         return static_cast<T*>(orr_iter_pinned(run_, desc<std::remove_const_t<T>>(),
                                                std::is_const_v<T> ? ORR_READ : ORR_WRITE, i));
     }
-    /// Of a system that is called once: calls f, which may capture, for every row of its query. Its arguments are as in each() of a
-    /// system, with no run.
+    /// For a system that is called once: calls f for every row of its query. f may capture. Its
+    /// arguments are those of each() of a system, without the run.
     template <class F> void each(F&& f) const
     {
         using plain = std::remove_reference_t<F>;
@@ -487,33 +529,38 @@ class run {
         detail::loops<terms>::each(orr_run_query(run_), nullptr, f);
     }
 
-    // Others, declared by by_id<>().
+    // Other entities, declared by by_id<>().
 
+    /// A component for reading: orr_component_get(). NULL if the entity does not have it.
     template <class T> const T* get(orr_entity e) const
     {
         return world().get<T>(e);
     }
+    /// A component for writing in place: orr_component_edit().
     template <class T> T* edit(orr_entity e) const
     {
         return world().edit<T>(e);
     }
+    /// The value of a singleton for reading; NULL if the world has none.
     template <class T> const T* singleton() const
     {
         return world().singleton<T>();
     }
+    /// True if the entity is alive. Needs no declaration.
     bool alive(orr_entity e) const
     {
         return orr_alive(run_->world, e);
     }
 
-    // Sending changes: they happen at a commit point.
+    // Sending changes. They take effect at a commit point.
 
+    /// Creates an entity: orr_send_create(). Null when refused.
     orr_entity create() const
     {
         return orr_send_create(run_);
     }
-    /// create(Position{1, 2}, Velocity{}). Null, and nothing is sent, when the entity is refused; a refused component is missing, and
-    /// said.
+    /// Creates an entity with components: create(Position{1, 2}, Velocity{}). If the entity is
+    /// refused, the result is null and nothing is sent. A refused component is logged and missing.
     template <class... Ts> orr_entity create(const Ts&... components) const
     {
         orr_entity e = orr_send_create(run_);
@@ -522,56 +569,64 @@ class run {
         }
         return e;
     }
+    /// Destroys an entity: orr_send_destroy().
     orr_result destroy(orr_entity e) const
     {
         return orr_send_destroy(run_, e);
     }
+    /// Adds a component: orr_send_add_type().
     template <class T> orr_result add(orr_entity e, const T& value) const
     {
         return orr_send_add_type(run_, e, type<T>(), &value, nullptr);
     }
-    /// With its preset.
+    /// Adds a component with its preset.
     template <class T> orr_result add(orr_entity e) const
     {
         return orr_send_add_type(run_, e, type<T>(), nullptr, nullptr);
     }
-    /// One more instance of a multiple type; its id is good for further calls of this run. 0 when refused.
+    /// Adds an instance of a multiple type. Returns its id, valid in further calls of this run; 0
+    /// when refused.
     template <class T> orr_component_id add_instance(orr_entity e, const T& value) const
     {
         orr_component_id id = 0;
         return orr_send_add_type(run_, e, type<T>(), &value, &id) == ORR_OK ? id : 0;
     }
-    /// orr_send_change_type(): a component that is there.
+    /// Sets the value of an existing component: orr_send_change_type().
     template <class T> orr_result set(orr_entity e, const T& value, orr_component_id id = 0) const
     {
         return orr_send_change_type(run_, e, type<T>(), id, &value);
     }
+    /// Removes a component: orr_send_remove_type().
     template <class T> orr_result remove(orr_entity e, orr_component_id id = 0) const
     {
         return orr_send_remove_type(run_, e, type<T>(), id);
     }
+    /// Enables or disables a component: orr_send_enable_type().
     template <class T>
     orr_result enable(orr_entity e, bool on = true, orr_component_id id = 0) const
     {
         return orr_send_enable_type(run_, e, type<T>(), id, on);
     }
-    /// The entity itself.
+    /// Enables or disables the entity itself.
     orr_result enable(orr_entity e, bool on = true) const
     {
         return orr_send_enable_type(run_, e, orr_type(), 0, on);
     }
+    /// Adds or removes a tag: orr_send_tag().
     orr_result tag(orr_entity e, orr_tag number, bool on = true) const
     {
         return orr_send_tag(run_, e, number, on);
     }
+    /// Names an entity: orr_send_name(). `text` null removes its name.
     orr_result name(orr_entity e, const char* text, orr_entity scope = orr_entity()) const
     {
         return orr_send_name(run_, e, scope, text);
     }
 
-    // Writing to others.
+    // Transactions and atomic sections on any entity.
 
-    /// transact<&Health::value>(orr::op::add, target, -5). The number is converted to what the member is.
+    /// Sends a transaction on a member: transact<&Health::value>(orr::op::add, target, -5). The
+    /// number is converted to the member's type. See orr_transact_field().
     template <auto Member, orr_op Op>
     orr_result transact(op_constant<Op>, orr_entity target,
                         const typename detail::member<Member>::element& number,
@@ -582,7 +637,9 @@ class run {
         return orr_transact_field(run_, Op, target, type<typename member::owner>(), id,
                                   member::offset(), sizeof(typename member::value), &number);
     }
-    /// transact_at<&Grid::cells>(orr::op::max, target, 3, 1.5f): of a member that is an array. An index past its end is ORR_ERR_FIELD.
+    /// Sends a transaction on an element of an array member:
+    /// transact_at<&Grid::cells>(orr::op::max, target, 3, 1.5f). An index past its end is
+    /// ORR_ERR_FIELD.
     template <auto Member, orr_op Op>
     orr_result transact_at(op_constant<Op>, orr_entity target, uint32_t index,
                            const typename detail::member<Member>::element& number,
@@ -599,8 +656,8 @@ class run {
         return orr_transact_field(run_, Op, target, type<typename member::owner>(), id, offset,
                                   size, &number);
     }
-    /// A transaction of your own: transact(target, [](Giant& g, const Poison& p) { … }, Poison{3}). It captures nothing; the argument is
-    /// copied.
+    /// Sends a transaction that calls f: transact(target, [](Giant& g, const Poison& p) { … },
+    /// Poison{3}). f must capture nothing. The argument is copied. See orr_transact_call().
     template <class F, class A>
     orr_result transact(orr_entity target, F, const A& argument, orr_component_id id = 0) const
     {
@@ -613,6 +670,7 @@ class run {
         return orr_transact_call(run_, target, type<T>(), id, detail::transaction<F, T, A>,
                                  &argument, sizeof(A));
     }
+    /// As above, without an argument.
     template <class F> orr_result transact(orr_entity target, F) const
     {
         using T = typename detail::target<decltype(detail::arguments_of<F>())>::type;
@@ -620,7 +678,8 @@ class run {
         return orr_transact_call(run_, target, type<T>(), 0, detail::transaction_alone<F, T>,
                                  nullptr, 0);
     }
-    /// orr_atomic(): atomic(target, [&](Health& h) { … }), at once. It may capture: it is called before this returns.
+    /// Runs an atomic section: atomic(target, [&](Health& h) { … }). f may capture, because it is
+    /// called before this returns. See orr_atomic().
     template <class F> orr_result atomic(orr_entity target, F&& f, orr_component_id id = 0) const
     {
         using plain = std::remove_reference_t<F>;
@@ -631,40 +690,47 @@ class run {
 
     // Events and messages.
 
+    /// Sends an event: orr_send_event_type().
     template <class T> orr_result send(const T& event) const
     {
         return orr_send_event_type(run_, type<T>(), &event);
     }
-    /// Those that this system was not given before.
+    /// The events of type T that this system has not received yet: orr_events().
     template <class T> values<const T> events() const
     {
         uint32_t count = 0;
         const void* first = orr_events_type(run_, type<T>(), &count);
         return {static_cast<const T*>(first), count};
     }
+    /// The message queue of an indirect system.
     orr::messages messages() const
     {
         return orr::messages(run_);
     }
 
-    // What the system keeps and shows. NULL when it has none.
+    // State and exports of the system. NULL if it has none of type T.
 
+    /// The system's state. A parallel system may only read it.
     template <class T> T* state() const
     {
         return static_cast<T*>(orr_run_state(run_, desc<T>()));
     }
+    /// The system's exports, for writing: orr_export().
     template <class T> T* exports() const
     {
         return static_cast<T*>(orr_run_export(run_, desc<T>()));
     }
+    /// The exports of another system, for reading: orr_import().
     template <class T> const T* imports(const char* system) const
     {
         return static_cast<const T*>(orr_run_import(run_, system, desc<T>()));
     }
+    /// The system's settings; the type is not checked.
     template <class T> const T* settings() const
     {
         return static_cast<const T*>(orr_run_settings(run_));
     }
+    /// The system's user pointer; the type is not checked.
     template <class T> T* user() const
     {
         return static_cast<T*>(orr_run_user(run_));
@@ -677,8 +743,9 @@ class run {
     }
 
     orr_run* run_;
-    uint64_t
-        tick_; // Copies: a store to a column could else be one to them, and they would be loaded for every row.
+    // Copies of the fields of orr_run: the compiler would reload those for every row, because a
+    // store to a column may alias them.
+    uint64_t tick_;
     float dt_;
 };
 

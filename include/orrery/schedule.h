@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file schedule.h
-/// Systems: functions over a world that say what they read, write and may change; and the ticks that run them.
+/// Systems: functions over a world that declare what they read, write and change; pipelines and
+/// ticks, which run them; and statistics.
 ///
 ///     static void move(orr_run* run) // called once per run of rows
 ///     {
@@ -11,21 +12,25 @@
 ///         }
 ///     }
 ///
-///     orr_system_add(world, &(orr_system_desc){.name = "move", .query = "write Position, Velocity", .run = move});
+///     orr_system_add(world, &(orr_system_desc){
+///         .name = "move", .query = "write Position, Velocity", .run = move});
 ///     orr_step(world, 60);
 ///
-/// Systems run in the order of their registration, except where `before` and `after` say otherwise; that order is the meaning
-/// of the program. Names in a desc (types, tags, systems, groups) are looked up when the next tick begins; what is unknown then is an
-/// error, and the tick does not begin.
+/// Systems run in the order of registration, unless `before` and `after` change it. Every system
+/// sees the results of all systems before it in this order, also when systems run in parallel.
+/// Names in a desc (types, tags, systems, groups) are looked up when the next tick begins. An
+/// unknown name is an error then, and the tick does not begin.
 ///
-/// Inside a system the world is closed: it reads and writes the columns of its query, reads by id (orr_get) what it declared
-/// with `by_id`, and changes everything else by messages (message.h). What it did not declare is refused and named.
-/// Only orr_alive(), reading strings, types, random numbers, the log and orr_print() (for looking; on workers it may see what another is just
-/// writing) are free for all; making strings or arrays is for who writes or
-/// sends a type with some.
+/// Inside a system the world is closed. A system reads and writes the columns of its query, reads
+/// and writes by id the types it declared in `by_id`, and changes everything else by messages
+/// (message.h). An undeclared access is refused, and the log names it. Always allowed: orr_alive(),
+/// reading strings, type infos, random numbers, the log, and orr_print() (for debugging; on workers
+/// it may read values that another worker is writing). Only systems that write or send a type with
+/// owned fields may create strings or arrays.
 ///
-/// Threads: everything here is for the thread that drives the world (any thread, one at a time); functions of systems are called by
-/// its workers, if it has some (orr_world_desc.workers, docs/PARALLEL.md).
+/// Threads: unless a comment says otherwise, call everything here on the thread that drives the
+/// world. This may be any thread, one at a time. Functions of systems are called by the world's
+/// workers, if it has any (orr_world_desc.workers, docs/PARALLEL.md).
 #ifndef ORRERY_SCHEDULE_H
 #define ORRERY_SCHEDULE_H
 
@@ -35,417 +40,539 @@
 extern "C" {
 #endif
 
-#define ORR_SYSTEMS_MAX 65535u ///< Of a world.
+#define ORR_SYSTEMS_MAX 65535u ///< Limit of systems of one world.
 
-// ---- pipelines --------------------------------------------------------------------------------------------------
+// ---- pipelines ----------------------------------------------------------------------------------
 
-#define ORR_PIPELINES_MAX 64u ///< Of a world.
+#define ORR_PIPELINES_MAX 64u ///< Limit of pipelines of one world.
 
-/// Systems with a clock of their own: physics 120 times a second, logic 30 times. Every world has one from the beginning, "main", with the
-/// rate of the world (orr_world_desc.rate_hz). Pipelines stay as long as their world.
+/// Handle of a pipeline: a set of systems with its own clock, for example physics at 120 Hz and
+/// logic at 30 Hz. Every world has the pipeline "main" from the beginning, with the rate of the
+/// world (orr_world_desc.rate_hz). Pipelines live as long as their world. They are numbered by
+/// registration: (orr_pipeline){1} is "main".
 typedef struct orr_pipeline {
-    uint32_t id; ///< 0: none.
+    uint32_t id; ///< 0 is null.
 } orr_pipeline;
 
+/// Settings of a pipeline.
 typedef struct orr_pipeline_desc {
-    const char* name; ///< Unique among the pipelines of a world. Required. Copied.
-    double rate_hz;   ///< Ticks per second: dt is always 1 / rate_hz. Default 0: continuous.
-    uint64_t step_ns; ///< What a tick of a continuous one takes in lockstep. Default 1/60 s.
-    /// It looks on, for drawing, sound or tools, at any rate or not at all: its systems read everything, but write, add, remove, send changes of,
-    /// create and destroy only what is transient (orr_type_settings.transient, orr_create_transient()). Its ticks are no ticks of
-    /// the world, and nothing of it is in the hash. The others cannot name what is transient, nor receive or import from it: so
-    /// they come to the same with it and without. docs/SPECTATORS.md.
+    const char* name; ///< Unique among the pipelines of the world. Required. Copied.
+    /// Ticks per second; dt is 1 / rate_hz in every tick. Limit 1,000,000. Default 0: continuous,
+    /// with a variable dt.
+    double rate_hz;
+    /// Duration of a tick of a continuous pipeline in lockstep, in nanoseconds. Limit 1,000
+    /// seconds. Default 1/60 s.
+    uint64_t step_ns;
+    /// Spectator, for drawing, sound or tools. Its systems read everything, but write, add, remove,
+    /// send changes of, create and destroy only transient types and entities
+    /// (orr_type_settings.transient, orr_create_transient()). Its ticks are not ticks of the world,
+    /// and nothing of it is in the hash. Other pipelines cannot name transient types, nor receive
+    /// or import from a spectator, so spectators never change simulation results. See
+    /// docs/SPECTATORS.md.
     bool spectator;
-    /// A place to wait outside of the world, for the screen (vsync) or anything else: in real time it is called before each tick of a
-    /// continuous pipeline, on its thread, with nothing held. However long it takes, nobody waits for it but this pipeline, and orr_realtime(), which
-    /// does not return before. What it does to the world it posts. Not called in lockstep and in replays. Default: none.
+    /// Called in real time before each tick of a continuous pipeline, on its thread, without any
+    /// lock: a place to wait for the screen (vsync) or anything else outside of the world. Only
+    /// this pipeline waits for it, and orr_realtime(), which does not return before it does. To
+    /// change the world it posts a call. Not called in lockstep; in a replay called for spectators
+    /// only. Default NULL.
     void (*wait)(void* user);
-    void* wait_user;
-    bool
-        wait_main; ///< `wait` is called on the thread that called orr_realtime(): systems with `main_thread` wait meanwhile.
+    void* wait_user; ///< Passed to `wait`.
+    /// Calls `wait` on the thread that called orr_realtime(). Systems with `main_thread` wait
+    /// meanwhile.
+    bool wait_main;
 } orr_pipeline_desc;
 
-/// Adds a pipeline, between ticks; its first tick is due one interval after now. Null when refused. Allocates.
+/// Adds a pipeline. Its first tick is due one interval from now. Call between ticks; not while the
+/// world runs in real time. Allocates.
+/// @return null when refused.
 ORR_API orr_pipeline orr_pipeline_add(orr_world* world, const orr_pipeline_desc* desc);
-/// Null if there is none.
+/// Finds a pipeline by name. @return null if there is none.
 ORR_API orr_pipeline orr_pipeline_find(orr_world* world, const char* name);
-/// They are numbered by registration: (orr_pipeline){1} is "main".
+/// Number of pipelines. Their ids are 1 to this number, in order of registration.
 ORR_API uint32_t orr_pipeline_count(const orr_world* world);
 
+/// Settings and progress of a pipeline.
 typedef struct orr_pipeline_stats {
-    const char* name;
-    double rate_hz;       ///< 0: continuous.
-    uint64_t interval_ns; ///< Of its ticks, rounded; of a continuous one in lockstep.
-    uint64_t tick;        ///< Ticks it began: what its systems see as run->tick.
-    uint64_t due_ns;      ///< When its next is due, on the clock that pipelines share.
-    uint32_t systems;     ///< It has.
-    bool spectator;
+    const char* name;     ///< Valid as long as the world.
+    double rate_hz;       ///< Ticks per second. 0: continuous.
+    uint64_t interval_ns; ///< Between ticks, rounded. Continuous: `step_ns`, used in lockstep.
+    uint64_t tick;        ///< Ticks it began: `run->tick` of its systems.
+    uint64_t due_ns;      ///< When its next tick is due, on the clock shared by all pipelines.
+    uint32_t systems;     ///< Number of its systems.
+    bool spectator;       ///< As in its desc.
 } orr_pipeline_stats;
+/// Gets the statistics of a pipeline.
 ORR_API orr_result orr_pipeline_stats_get(orr_world* world, orr_pipeline pipeline,
                                           orr_pipeline_stats* out);
 
-// ---- systems ----------------------------------------------------------------------------------------------------
+// ---- systems ------------------------------------------------------------------------------------
 
+/// Kind of a system.
 typedef enum orr_system_kind {
-    ORR_DIRECT = 0, ///< Works on columns.
-    ORR_INDIRECT, ///< Has state of its own, hears by messages and changes by messages; never touches the world.
+    ORR_DIRECT = 0, ///< Reads and writes columns of components.
+    /// Has its own state, receives messages and sends messages. It never accesses the world
+    /// directly.
+    ORR_INDIRECT,
 } orr_system_kind;
 
-/// Describes a system. Copied. Lists are texts with commas; all names are looked up at the next tick.
+/// Describes a system. Everything is copied, except where a field says otherwise. Lists are texts
+/// with commas. All names are looked up when the next tick begins.
 typedef struct orr_system_desc {
-    const char* name; ///< Unique in its world, as a type's name. Required.
-    orr_system_kind kind;
-    /// Called for every run of rows of the query, or once (see `once`; indirect systems always once). Required.
+    const char* name;     ///< Unique in its world; same characters as a type's name. Required.
+    orr_system_kind kind; ///< Default ORR_DIRECT.
+    /// The system's function. Called for every run of rows of the query, or once per tick (see
+    /// `once`; indirect systems always once). Required.
     void (*run)(orr_run* run);
 
-    // What it works on. Of an indirect system: what it is told of.
-    /// As orr_query_text(): "write Position, Velocity, !Frozen". `changed` means written since it last ran, not by itself; not for
-    /// `once`.
+    // What it works on. For an indirect system: what it receives messages about.
+    /// Terms as text, as orr_query_text(): "write Position, Velocity, !Frozen". `changed` means
+    /// written by another system since this system last ran; not available with `once`.
     const char* query;
-    const orr_term* terms;
-    uint32_t term_count; ///< Further terms.
-    /// Direct: `run` is called once and loops by itself, over orr_run_query() or any query of declared types. It may do
-    /// without a query.
+    const orr_term* terms; ///< Further terms, in addition to `query`.
+    uint32_t term_count;   ///< Number of `terms`. At most ORR_TERMS_MAX.
+    /// Direct systems: `run` is called once per tick and loops by itself, over orr_run_query() or
+    /// over any query of declared types. The system may have no query.
     bool once;
-    bool
-        parallel; ///< Its runs may go to several workers at once. Then it may not read by `by_id` what it writes.
-    /// Types it reads or writes by id, of any entity, and types and tags in queries of its own: "Position, write Health, #17".
+    /// Runs of rows may be shared among several workers at once. Such a system must not access by
+    /// `by_id` the types it writes. Not with `once`, nor for indirect systems.
+    bool parallel;
+    /// Types that a direct system reads or writes by entity id, and types and tags of other queries
+    /// it loops over: "Position, write Health, #17".
     const char* by_id;
 
     // What it may send (message.h). Default: nothing.
-    const char* creates; ///< Types that entities it creates may have: "Position, Velocity".
-    /// Per chunk of rows; of one that is called once, or whose rows come in an order of their own: per tick. Default: its rows; 1024 for one that is
-    /// called once. Say it if few are created of many rows: ids are set aside for as many, which takes time and, in a history, memory.
+    const char* creates; ///< Types that created entities may have: "Position, Velocity".
+    /// Limit of entities created per chunk of rows. For a system that is called once, or whose rows
+    /// come in a sorted order or from pinned types: per tick. Default: the number of rows; 1024 for
+    /// a system that is called once. Ids are reserved for the limit, which costs time and, with a
+    /// history, memory: set it if a system creates few entities from many rows.
     uint32_t creates_max;
-    const char* destroys; ///< Terms of what it destroys: "Bullet, !Player"; "*": anything.
-    const char* adds;     ///< Types.
-    const char* removes;  ///< Types.
-    /// Types whose changes a direct system sends (orr_send_change()). An indirect system says so by write terms.
+    const char* destroys; ///< Terms of entities it destroys: "Bullet, !Player". "*": any entity.
+    const char* adds;     ///< Types of components it adds.
+    const char* removes;  ///< Types of components it removes.
+    /// Types whose values a direct system sends (orr_send_change()). An indirect system uses write
+    /// terms in its query instead.
     const char* changes;
-    /// Types it transacts on (orr_transact()), of any entity.
-    const char* transacts;
-    /// Types it changes at once (orr_atomic()), of any entity, in worlds that allow it. Direct systems only. A parallel one does not read or
-    /// write them in another way.
+    const char* transacts; ///< Types it transacts on (orr_transact()), of any entity.
+    /// Types it changes in atomic sections (orr_atomic()), of any entity. Direct systems only, in
+    /// worlds with orr_world_desc.atomic_sections. A parallel system must not access them in
+    /// another way.
     const char* atomics;
-    /// Types among its write terms of which it writes every row it is given, whatever was there: in real time that spares a copy for other
-    /// pipelines. A row it leaves out has any value. Plain types only; not for `once`.
+    /// Types among its write terms of which it writes every row it is given, whatever the old
+    /// value. In real time this saves a copy for other pipelines. A row that it does not write has
+    /// an undefined value. Plain types only. Not with `once`.
     const char* overwrites;
-    /// It looks at nothing but the rows it is given: no `by_id`, nothing that it sends, no orr_alive(), orr_print() or orr_entity_count(). In real time
-    /// commits of other pipelines then wait for it only if they are about clusters that it walks. (Without effect for one that has terms of multiple or pinned types,
-    /// or of types with strings, arrays or hooks.) Not for `once`.
+    /// The system accesses nothing but the rows it is given: no `by_id`, no sends, no orr_alive(),
+    /// orr_print() or orr_entity_count(). In real time, commits of other pipelines then wait for it
+    /// only if they touch clusters that it iterates. No effect for a system with terms of multiple
+    /// or pinned types, or of types with strings, arrays or hooks. Not with `once`.
     bool own_rows;
-    const char* switches; ///< Types it switches on and off; "*" among them: entities.
-    const char* tags;     ///< Tags it puts on or takes off: "#level1, #17"; "*": any.
-    bool renames;         ///< Names.
-    const char*
-        sends; ///< Event types. "?Hit": there may be nobody who receives it, as where spectators do.
-    const char* receives; ///< Event types. A direct system that receives says `.once`.
+    /// Types of components it enables or disables. "*" in the list: entities.
+    const char* switches;
+    const char* tags; ///< Tags it adds or removes: "#level1, #17". "*": any tag.
+    bool renames;     ///< It changes names of entities. Default false.
+    /// Event types it sends. "?Hit": it is not an error if no system receives Hit, for example
+    /// where only spectators do.
+    const char* sends;
+    const char* receives; ///< Event types it receives. A direct system needs `.once` for this.
 
     // When it runs.
-    const char* pipeline; ///< The pipeline it is in. Default: the world's first.
-    const char* before;   ///< Systems or groups: "draw, physics"; "?draw" if there may be none.
-    const char* after;
-    const char* group; ///< A name for several systems, which are ordered and switched together.
-    uint32_t every;    ///< In every Nth tick, from its first on. Default 1.
-    bool main_thread;  ///< Only on the thread that drives the world.
-    /// Nobody runs beside it: for one that loops over queries of its own with an order or pinned types (which looping brings up to date).
+    const char* pipeline; ///< Name of its pipeline. Default: the world's first.
+    /// Systems or groups that run after it: "draw, physics". "?draw": no error if there is none.
+    const char* before;
+    const char* after; ///< Systems or groups that run before it; as `before`.
+    const char* group; ///< Name shared by systems that are ordered and enabled together.
+    uint32_t every;    ///< Runs in every Nth tick, counted from its first. Default 1.
+    bool main_thread;  ///< Runs only on the thread that drives the world.
+    /// Runs exclusively: no other system runs at the same time. Required when the system loops over
+    /// its own queries that have an order or pinned types, because such a loop updates the query.
     bool alone;
-    bool disabled; ///< Begins switched off.
+    bool disabled; ///< Starts disabled.
 
     // What it keeps.
-    /// The type of its state (orr_state): part of the world, hashed and remembered. Without it an indirect system with a
-    /// `user` pointer is an outside reader, told again of everything after the world was wound back.
+    /// Type of its state (orr_state()), which is part of the world: hashed and remembered. An
+    /// indirect system with a `user` pointer and no `state` is outside of the world's state: when
+    /// the world travels in time, it receives the differences as messages.
     const orr_type_desc* state;
-    const orr_type_desc*
-        exports; ///< The type of what other systems may read of it (orr_export, orr_import).
-    /// Makes one value of two: `into` becomes what both are together. With it every chunk of rows has exports of its own, which
-    /// begin each tick as the type's presets; after its last run they are combined, two neighbours by two, in an order that
-    /// follows from the number of chunks alone, and are what others import. So one system may sum up on several workers, and the
-    /// bits are the same with any number of them. It is called on any worker and looks at nothing else. Not for `once`.
+    /// Type of a value that other systems may import (orr_export(), orr_import()).
+    const orr_type_desc* exports;
+    /// Combines two exports: `into` becomes the combination of `into` and `part`. With it, every
+    /// chunk of rows has its own export, which begins each tick with the type's preset. After the
+    /// last run the exports are combined pairwise, neighbour with neighbour, in an order that
+    /// depends only on the number of chunks; the result is what others import. So a parallel system
+    /// can compute a sum whose bits do not depend on the number of workers. Called on any worker;
+    /// it must not access anything else. Not with `once`.
     void (*combine)(void* into, const void* part);
     const char* imports; ///< Systems whose exports it reads.
-    /// It has state outside of the world (`user`) and yet changes the world: what it does is an input. Recordings keep it, and a replay calls neither
-    /// `run` nor the callbacks below, but does the same. (Not with types that have strings, arrays or hooks.)
+    /// The system has state outside of the world (`user`) and changes the world: its results are an
+    /// input. Recordings store its results, and a replay uses them instead of calling `run` and the
+    /// callbacks below. Not for types with strings, arrays or hooks.
     bool impure;
-    void*
-        user; ///< State outside of the world, for orr_run_user(). Who writes or sends too says `impure`.
-    const void*
-        settings; ///< What stays as it is while the system exists, for orr_run_settings(). Not copied.
+    /// State outside of the world, for orr_run_user(). Not copied. A system of the simulation that
+    /// has it and writes or sends must be `impure`.
+    void* user;
+    /// Constant data for orr_run_settings(). Not copied; it must not change while the system
+    /// exists.
+    const void* settings;
 
-    // Called once each, between ticks: when it takes effect, before its first tick after it was switched on, after it was switched
-    // off or its world ends, and at last. They may use state, exports and `user`, and send.
-    void (*create)(orr_run* run);
-    void (*start)(orr_run* run);
-    void (*stop)(orr_run* run);
-    void (*destroy)(orr_run* run);
+    // Callbacks, called between ticks. They may use state, exports and `user`, and send.
+    void (*create)(orr_run* run);  ///< When the system takes effect.
+    void (*start)(orr_run* run);   ///< Before its first tick, and each time after it was enabled.
+    void (*stop)(orr_run* run);    ///< After it was disabled or removed, and when its world ends.
+    void (*destroy)(orr_run* run); ///< When the system is removed or its world ends, after `stop`.
 
-    uint32_t
-        messages_max; ///< Unread entities in its queue; beyond, it is told anew. Default 16,777,216.
+    /// Limit of unread entities in the message queue of an indirect system. Beyond it the queue is
+    /// emptied, an error is logged, `stop` and `start` are called, and the system receives the
+    /// whole current state again. Default 16,777,216.
+    uint32_t messages_max;
 } orr_system_desc;
 
-/// Adds a system; it runs from the next tick on. Null when refused: a name that is taken, a direct system without required or
-/// optional terms, a cycle of before and after (printed), a call from inside a system … Allocates.
+/// Adds a system, which runs from the next tick on. Call between ticks. Allocates.
+/// @return null when refused, for example if the name is taken, a direct system has no required or
+/// optional terms, `before` and `after` form a cycle (the log prints it), or inside a system.
 ORR_API orr_system orr_system_add(orr_world* world, const orr_system_desc* desc);
-/// Removes a system; effective before the next tick: then its `stop` and `destroy` are called and its state is gone.
+/// Removes a system before the next tick: its `stop` and `destroy` are called then, and its state
+/// is freed.
 ORR_API orr_result orr_system_remove(orr_world* world, orr_system system);
-/// Switches a system, or all systems of a group, on or off, from the next tick on. It runs if both it and its group are on. Also from
-/// inside a system that is not parallel.
+/// Enables or disables a system from the next tick on. A system runs if both it and its group are
+/// enabled. Also allowed inside a system that is not parallel.
 ORR_API orr_result orr_system_enable(orr_world* world, orr_system system, bool on);
+/// Enables or disables all systems of a group; as orr_system_enable().
 ORR_API orr_result orr_group_enable(orr_world* world, const char* group, bool on);
-/// True if it will run in the next tick it is due.
+/// True if the system will run in the next tick in which it is due.
 ORR_API bool orr_system_enabled(const orr_world* world, orr_system system);
-/// Null if there is none.
+/// Finds a system by name. @return null if there is none.
 ORR_API orr_system orr_system_find(const orr_world* world, const char* name);
-/// The system registered after this one; the first for null; null at the end.
+/// The system registered after this one. With null: the first system. @return null at the end.
 ORR_API orr_system orr_system_next(const orr_world* world, orr_system system);
-/// Its name; "" for a null or removed one.
+/// Name of a system; "" for null or a removed system. Valid as long as the system.
 ORR_API const char* orr_system_name(const orr_world* world, orr_system system);
 
-// ---- inside a system --------------------------------------------------------------------------------------------
+// ---- inside a system ----------------------------------------------------------------------------
 
-/// The system's query, to loop over (once); NULL for an indirect one, and if it has none.
+/// The system's query, for a loop in a system with `once`. NULL for an indirect system, and for a
+/// system without a query.
 ORR_API orr_query* orr_run_query(const orr_run* run);
+/// Handle of the running system.
 ORR_API orr_system orr_run_self(const orr_run* run);
+/// orr_system_desc.user of the running system.
 ORR_API void* orr_run_user(const orr_run* run);
+/// orr_system_desc.settings of the running system.
 ORR_API const void* orr_run_settings(const orr_run* run);
-/// A random number of (world seed, tick, system, entity): the same whatever the order or the number of threads, and in every call of
-/// the tick. For more of them: orr_random(number, 1, 0, 0), orr_random(number, 2, 0, 0) … Without an entity: (orr_entity){0}.
+/// A random number computed from the world's seed, the tick, the system and the entity. It does not
+/// depend on order or threads, and is the same in every call of the tick. For further numbers:
+/// orr_random(number, 1, 0, 0), orr_random(number, 2, 0, 0) … Without an entity: (orr_entity){0}.
 ORR_API uint64_t orr_run_random(const orr_run* run, orr_entity entity);
 
 /// The system's state: Count* c = orr_state(run, Count). A parallel system may only read it.
 #define orr_state(run, type) ((type*)orr_run_state(run, ORR_TYPE(type)))
-/// The system's exports, to write; with `combine`: the part of this run's chunk. A parallel system without may only read it.
+/// The system's exports, for writing. With `combine`: the export of this run's chunk. A parallel
+/// system without `combine` may only read it.
 #define orr_export(run, type) ((type*)orr_run_export(run, ORR_TYPE(type)))
-/// What another system exports, to read: const Contacts* c = orr_import(run, "physics", Contacts). It must be in `imports`.
+/// The exports of another system, for reading: const Contacts* c = orr_import(run, "physics",
+/// Contacts). The other system must be in `imports`.
 #define orr_import(run, system, type) ((const type*)orr_run_import(run, system, ORR_TYPE(type)))
+/// The call behind orr_state(). NULL if the system has no state of this type.
 ORR_API void* orr_run_state(orr_run* run, const orr_type_desc* desc);
+/// The call behind orr_export(). NULL if the system has no exports of this type.
 ORR_API void* orr_run_export(orr_run* run, const orr_type_desc* desc);
+/// The call behind orr_import(). NULL if the system may not import it.
 ORR_API const void* orr_run_import(orr_run* run, const char* system, const orr_type_desc* desc);
-/// From outside, between ticks: the state and exports of a system; NULL if it has none, or has not begun.
+/// The state of a system, from outside, between ticks. NULL if it has none, or has not started yet.
 ORR_API const void* orr_system_state(const orr_world* world, orr_system system);
+/// The exports of a system, from outside, between ticks. NULL if it has none, or has not started
+/// yet.
 ORR_API const void* orr_system_exports(const orr_world* world, orr_system system);
 
-// ---- ticks --------------------------------------------------------------------------------------------------------
+// ---- ticks in lockstep --------------------------------------------------------------------------
 
-// A world is stepped by its caller. Its first pipeline is fixed (orr_world_desc.rate_hz), with the same dt in every tick, or
-// continuous, with a dt that the caller says. Others run beside it in lockstep: on a clock that moves by ticks, the one that is due
-// first goes first (tick N of a pipeline is due N intervals after it was added), of several the one registered first. Each tick is whole
-// before another begins, so every pipeline sees the last finished ticks of the others.
+// The caller steps the world. The first pipeline is fixed (orr_world_desc.rate_hz), with the same
+// dt in every tick, or continuous, with a dt that the caller passes. All pipelines share one clock,
+// which moves by ticks: the pipeline that is due first ticks first; of several due at the same
+// time, the one registered first. Tick N of a pipeline is due N intervals after the pipeline was
+// added. A tick is finished before another one begins, so every pipeline sees the last finished
+// ticks of the others.
 //
-// If a tick cannot go on (memory for a commit is refused) the call returns the error with the tick half done: everything up to
-// that point is there, nothing after. Calling again goes on where it stopped. Meanwhile the world can be read, but not changed.
+// If a tick cannot continue (memory for a commit is refused), the call returns the error and the
+// tick stays half done: everything before that point is done, nothing after it. Calling again
+// continues there. Meanwhile the world can be read; calls that change structure, names or enable
+// bits are refused with ORR_ERR_STATE.
 
-/// Runs `count` ticks of the first pipeline, and of the others what falls due before. A continuous one takes 1/60 s for dt. @return the first error; ticks that ran before it stay.
+/// Runs `count` ticks of the first pipeline, and the ticks of other pipelines that are due before.
+/// A continuous first pipeline uses a dt of 1/60 s.
+/// @return the first error; ticks that ran before it stay done.
 ORR_API orr_result orr_step(orr_world* world, uint32_t count);
-/// Time passed: a continuous first pipeline runs one tick with this dt; a fixed one as many as fall due, at most 2, and the rest of the time is
-/// dropped. The others run what falls due in that time; beside a continuous first pipeline in a quarter of a second of it at most (or two intervals of
-/// the slowest). Nothing while paused.
+/// Advances the world by `elapsed_ns` nanoseconds. A continuous first pipeline runs one tick with
+/// this dt; a fixed one runs the ticks that are due, at most 2, and drops the remaining time. Other
+/// pipelines run the ticks that are due in that time; with a continuous first pipeline, ticks of at
+/// most 0.25 s of it (or two intervals of the slowest pipeline, if that is longer). Does nothing
+/// while paused.
 ORR_API orr_result orr_update(orr_world* world, uint64_t elapsed_ns);
-/// Runs ticks until the world's tick is `tick`, or it is paused, or `done` (may be NULL) says true after a tick (not of a spectator). `done` must not destroy
+/// Runs ticks until the world's tick is `tick`, or the world is paused, or `done` (may be NULL)
+/// returns true. `done` is called after each tick, except ticks of spectators. It must not destroy
 /// the world.
 ORR_API orr_result orr_run_until(orr_world* world, uint64_t tick,
                                  bool (*done)(void* user, orr_world* world), void* user);
-/// Pauses orr_update() and orr_run_until(); orr_step() steps nevertheless. Also from inside a system that is not parallel: from its
-/// tick's end on, and of several the last one in declared order.
+/// Pauses orr_update() and orr_run_until(), or continues them. orr_step() steps a paused world,
+/// too. Also allowed inside a system that is not parallel: it takes effect at the end of the tick,
+/// and the last call in system order counts.
 ORR_API void orr_pause(orr_world* world, bool on);
+/// True if the world is paused.
 ORR_API bool orr_paused(const orr_world* world);
-/// True while a tick is half done, because it was refused to go on.
+/// True while a tick is half done, because it could not continue.
 ORR_API bool orr_tick_open(const orr_world* world);
 
-/// Gives up what a refused commit was to do: everything sent since the last commit point is dropped and counted, and the next orr_step()
-/// goes on with the tick. For a commit that can never be done: a hook refuses, or memory that will not come.
+/// Gives up a refused commit: everything sent since the last commit point is dropped and counted,
+/// and the next orr_step() continues the tick. For a commit that can never succeed, because a hook
+/// refuses or memory will not become available.
 ORR_API orr_result orr_tick_abandon(orr_world* world);
 
-// ---- real time ------------------------------------------------------------------------------------------------------
+// ---- real time ----------------------------------------------------------------------------------
 
-// Pipelines at the same time, each on a thread of its own, by the clock on the wall. A type is written by one pipeline; systems of others read
-// it as it was when the last tick of that one ended (published: whole ticks, and nobody waits for a value), or, if it is registered as `live`, in
-// place under a lock. docs/REALTIME.md. The contract of lockstep does not hold: what is seen depends on
-// timing; but a recording has all that it depends on, and a replay comes to the same.
+// In real time the pipelines run at the same time, each on its own thread, by the wall clock. A
+// type is written by one pipeline, its owner. Systems of other pipelines read it as it was after
+// the owner's last finished tick (published; no reader waits), or, if the type is registered as
+// `live`, in place under a lock. Results depend on timing; but a recording has everything that they
+// depend on, and a replay computes the same results. See docs/REALTIME.md.
 
-/// Something done to a world from outside. `data` is a copy of what was posted.
+/// A call from outside that changes the world (orr_post()). `data` is a copy of the posted data.
 typedef void (*orr_call)(orr_world* world, void* data);
+/// A recording of a run. Created by orr_recording_create().
 typedef struct orr_recording orr_recording;
 
+/// Settings of orr_realtime().
 typedef struct orr_realtime_desc {
-    uint64_t for_ns; ///< Ends after so much real time. Default 0: not by itself.
-    uint64_t
-        ticks; ///< Ends when the first pipeline has run so many ticks. Default 0: not by itself.
-    /// Takes down what the run depends on (it is emptied first): which ticks each tick saw, in which order, what was posted, every dt, what impure
-    /// systems did. Nothing of spectators. A tick that is open is finished first.
+    uint64_t for_ns; ///< Ends after this much real time, in nanoseconds. Default 0: no limit.
+    uint64_t ticks;  ///< Ends when the first pipeline has run this many ticks. Default 0: no limit.
+    /// Records everything the run depends on: which ticks each tick saw, in which order, posted
+    /// calls, every dt, and what impure systems did. Nothing of spectators. The recording is
+    /// emptied first. A half-done tick is finished first. Default NULL: does not record.
     orr_recording* record;
-    /// Keeps the last so many records of locks of each pipeline, for orr_lock_trace_print(). Default 0: none.
+    /// Number of most recent lock operations kept per pipeline, for orr_lock_trace_print(). Default
+    /// 0.
     uint32_t lock_trace;
-    bool
-        hashes; ///< Records, after every tick, the hash of what its pipeline writes; and of the world before.
-    /// Runs what was recorded, on a world that is as that one was: no clock, no calls from outside. Its spectators may be others; they run beside it. Ends
-    /// with the recording, which may be in the midst of ticks (orr_recording_stats): these are finished. Or earlier, by the limits above.
-    /// ORR_ERR_CONFLICT if it does something else than was recorded or, of a recording with `hashes`, if the world began as another or a hash differs: pipeline and tick are said.
+    /// Records the hash of the world before the run and, after every tick, the hash of all that the
+    /// tick's pipeline writes.
+    bool hashes;
+    /// Replays a recording instead, on a world in the same state as the recorded one: without a
+    /// clock and without calls from outside. This world may have other spectators; they run along.
+    /// Ends with the recording, or earlier by the limits above. A recording may end in the middle
+    /// of ticks (orr_recording_stats); these ticks are finished. Returns ORR_ERR_CONFLICT if the
+    /// world does something that was not recorded, or if a recorded hash differs; the log names
+    /// pipeline and tick.
     const orr_recording* replay;
-    /// Of a replay: its ticks begin when they are due by the clock, for who looks on; orr_time_scale_set() says how fast, 0 holds it. (Pauses are those of the
-    /// recorded run, and take no time.) Default: as fast as it goes.
+    /// Replay only: ticks begin when they are due by the wall clock, for spectators to watch.
+    /// orr_time_scale_set() sets the speed, 0 stops it. Pauses of the recorded run take no time.
+    /// Default false: as fast as possible.
     bool paced;
 } orr_realtime_desc;
 
-/// Runs all pipelines until orr_stop(), a limit of the desc, or a refusal, which is returned (calling again goes on). Meanwhile the calling thread runs
-/// the systems that say `main_thread`. Everything else waits for its turn: inside a system as ever; from outside nothing but orr_post() and what
-/// says "from any thread". Refused without threads. Allocates.
+/// Runs all pipelines until orr_stop(), a limit of the desc, or an error, which is returned;
+/// calling again continues. Meanwhile the calling thread runs the systems with `main_thread`. While
+/// it runs, code inside systems may do what it always may; other threads may call only orr_post()
+/// and functions marked "from any thread". `desc` may be NULL. Allocates.
+/// @return ORR_ERR_STATE if a thread cannot be created; ORR_ERR_ARGUMENT if `record` or `replay`
+/// does not fit; ORR_ERR_CONFLICT by a replay; ORR_ERR_MEMORY.
 ORR_API orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc);
-/// Ends orr_realtime(): every pipeline finishes its tick. From any thread, also inside a system. Nothing if it does not run.
+/// Ends orr_realtime() after every pipeline has finished its tick. From any thread, also inside a
+/// system. No effect if the world does not run in real time.
 ORR_API void orr_stop(orr_world* world);
 
-/// True while orr_realtime() is at work: then calls from outside are posted. From any thread; it may have ended when this returns: what
-/// orr_post() returns counts.
+/// True while orr_realtime() runs; calls from outside must be posted then. From any thread. It may
+/// have ended when this returns, so use the result of orr_post().
 ORR_API bool orr_running(const orr_world* world);
 
-/// Does something to the world between two ticks of the first pipeline, with no system running: all calls of the store are allowed. `data` is copied. This
-/// is how input comes into a world: recordings keep it (replay.h). From any thread; calls are done in the order in which they were posted. In a replay
-/// nothing is posted: the recording has its own calls; in its `on_tick` that is refused with ORR_ERR_STATE. What is posted and not done yet when the world goes
-/// back in time stays posted: it is done when the next tick from there begins.
-/// In real time: on a thread of the world, also while it is paused; what is still to be done when orr_realtime() ends is done before it returns.
-/// In lockstep: when the first pipeline's next tick begins, by who steps. A system of the simulation sends instead, unless it is impure: ORR_ERR_STATE. From
-/// other threads once the world has a system.
+/// Posts a call, which is done between two ticks of the first pipeline, while no system runs: all
+/// functions of the store are allowed in it. `size` bytes of `data` are copied. This is how input
+/// enters a world; recordings store it (replay.h). Calls are done in the order in which they were
+/// posted.
+///
+/// In lockstep the call is done when the first pipeline's next tick begins, on the thread that
+/// steps. In real time it is done on a thread of the world, also while the world is paused; calls
+/// that wait when orr_realtime() ends are done before it returns. When the world travels in time,
+/// waiting calls stay posted, and are done when the next tick begins.
+///
+/// From any thread; before the world has a system only from the thread that drives it. During a
+/// replay posted calls are ignored, because the recording has its own.
+/// @return ORR_ERR_STATE inside a system of the simulation that is not impure (it sends changes
+/// instead), and in `on_tick` of a replay.
 ORR_API orr_result orr_post(orr_world* world, orr_call call, const void* data, size_t size);
-/// The same where all pipelines stand between their ticks, which they wait for: for what looks at the world as a whole (orr_world_hash(),
-/// orr_world_validate()) or goes back (history.h), and for systems and types that come and go. Not for new pipelines, nor for ticks.
+/// As orr_post(), but the call is done at a sync point: all pipelines stand between ticks, and
+/// wait. For calls that need the whole world (orr_world_hash(), orr_world_validate()), travel in
+/// time (history.h), or add and remove systems and types. New pipelines and ticks (orr_step()) are
+/// refused in it.
 ORR_API orr_result orr_post_exclusive(orr_world* world, orr_call call, const void* data,
                                       size_t size);
-/// Names a call that is posted, for files. Its data is saved as the bytes it is: no pointers, and the same layout wherever it is replayed. A
-/// function has one name: ORR_ERR_CONFLICT. Allocates.
+/// Names a posted call, for files. Its data is saved as bytes: it must have no pointers, and the
+/// same layout wherever it is replayed. Allocates.
+/// @return ORR_ERR_CONFLICT if the function has another name, or the name another function.
 ORR_API orr_result orr_call_register(orr_world* world, const char* name, orr_call call);
-/// The same for a function that impure systems transact with (orr_transact_call()).
+/// Names a function that impure systems pass to orr_transact_call(); as orr_call_register().
 ORR_API orr_result orr_transaction_register(orr_world* world, const char* name,
                                             orr_transaction function);
 
-/// How fast time goes, as the user wishes: 1 (the default) as it is, 0.5 half as fast. From any thread. Refused below 0, above 1000.
+/// Sets the time scale: 1 (the default) is real time, 0.5 half as fast. From any thread.
+/// @return ORR_ERR_ARGUMENT below 0, above 1000 and for NaN.
 ORR_API orr_result orr_time_scale_set(orr_world* world, double wish);
-/// How fast it goes now: the wish, times less than 1 if a pipeline with a rate cannot keep it: then time goes slower for all of them. From any thread.
+/// The current speed of time: the time scale, reduced if a pipeline with a rate cannot keep up;
+/// time then passes slower for all pipelines. From any thread.
 ORR_API double orr_time_scale(orr_world* world);
-/// How far the world's time is from when the pipeline's last tick was due to when its next is, 0 to 1, for drawing what moves between the two; 1
-/// also if the next one is late. A continuous one has no next in real time: 0. In a replay, which has no clock: 1. In lockstep by the clock that pipelines
-/// share, which stands during a tick and where orr_update() left it. In real time from any thread and every system; a number to look at, which depends
-/// on timing there. 0 if there is no such pipeline.
+/// Position of the world's time between the due times of the pipeline's last tick (0) and its next
+/// tick (1), for drawing interpolated motion. 1 if the next tick is late. 0 for a continuous
+/// pipeline in real time, which has no next due time. 1 in a replay without a clock. In lockstep it
+/// follows the clock shared by the pipelines, which stands still during a tick, and where
+/// orr_update() left it. In real time from any thread and any system; the value depends on timing
+/// there. 0 if there is no such pipeline.
 ORR_API double orr_phase(orr_world* world, orr_pipeline pipeline);
-/// While paused (orr_pause(), then from any thread): so many ticks of the first pipeline, and of the others what falls due up to then, as fast as it
-/// can. A continuous one takes the dt it has in lockstep.
+/// While the world is paused in real time (orr_pause(), which is then allowed from any thread):
+/// runs `ticks` ticks of the first pipeline, and ticks of other pipelines that are due until then,
+/// as fast as possible. A continuous pipeline uses its lockstep dt. From any thread.
+/// @return ORR_ERR_STATE if the world is not paused, or does not run in real time.
 ORR_API orr_result orr_realtime_step(orr_world* world, uint32_t ticks);
 
-/// Empty; NULL without memory. Lives apart from worlds.
+/// Creates an empty recording, independent of any world. @return NULL without memory.
 ORR_API orr_recording* orr_recording_create(void);
-/// Not while a world is recorded to it: orr_record_end() first, or destroy the world. That is asserted. NULL: nothing.
+/// Destroys a recording; NULL does nothing. Asserts that no world is being recorded to it: call
+/// orr_record_end(), or destroy the world, first.
 ORR_API void orr_recording_destroy(orr_recording* recording);
+/// Content of a recording.
 typedef struct orr_recording_stats {
-    uint64_t ticks, calls, bytes;
-    bool full; ///< Memory ran out: what there is, is a true beginning.
-    /// Something of the run was refused (memory, or the error that ended it): the recording ends there, in real time in the midst of ticks.
+    uint64_t ticks, calls, bytes; ///< Recorded ticks; posted calls; bytes of memory.
+    bool full; ///< Memory ran out: the recording has only the first part of the run.
+    /// Something in the run was refused (memory, or the error that ended it), and the recording
+    /// ends there; in real time possibly in the middle of ticks.
     bool refused;
-    bool realtime; ///< Of a run in real time; else of lockstep.
-    bool cut;      ///< The file it is from ended before it did.
-    /// The world was changed behind `changed_tick` by something that is not in the recording: a replay will differ.
+    bool realtime; ///< True: of a run in real time. False: of lockstep.
+    bool cut;      ///< The file it was loaded from was incomplete.
+    /// The world was changed after `changed_tick` by something that is not in the recording. A
+    /// replay will differ.
     bool changed;
-    uint64_t changed_tick;
-    uint64_t tick_first; ///< Of lockstep: the world's tick when it began,
-    uint64_t tick_last;  ///< and after its last.
-    uint64_t hashes;     ///< Recorded.
+    uint64_t changed_tick; ///< See `changed`.
+    uint64_t tick_first;   ///< Lockstep: the world's tick when the recording began.
+    uint64_t tick_last;    ///< Lockstep: the world's tick after the last recorded tick.
+    uint64_t hashes;       ///< Number of recorded hashes.
 } orr_recording_stats;
+/// Gets the statistics of a recording.
 ORR_API void orr_recording_stats_get(const orr_recording* recording, orr_recording_stats* out);
 
-/// Writes who held what in the last run in real time, a line each: what was taken between pipelines, and what plans granted within them. As
-/// orr_value_print(). Between runs.
+/// Writes the lock trace of the last run in real time, one line per record: locks taken between
+/// pipelines, and accesses granted within them by the plan. Call between runs. Buffer and result as
+/// orr_value_print().
 ORR_API size_t orr_lock_trace_print(const orr_world* world, char* out, size_t out_size);
 
-/// How long a pipeline waited in its last run in real time, or this one: for locks (others held structure or `live` types), and for its turn.
+/// How long a pipeline waited in the current or last run in real time.
 typedef struct orr_wait_stats {
-    uint64_t ticks; ///< In that run.
-    uint64_t
-        dropped; ///< Ticks left out because it was late by more than one; in a replay as it was recorded.
+    uint64_t ticks; ///< Ticks in that run.
+    /// Ticks skipped because the pipeline was late by more than one tick; in a replay as recorded.
+    uint64_t dropped;
+    /// Waits for locks that other pipelines held (on structure, or on `live` types): number, total
+    /// and longest time.
     uint64_t lock_waits, lock_waited_ns, lock_longest_ns;
+    /// Waits for the turn, the right to do the serial part of a tick: total and longest time.
     uint64_t turn_waited_ns, turn_longest_ns;
 } orr_wait_stats;
-/// From any thread while it runs: numbers may be of different moments.
+/// Gets the wait statistics of a pipeline. From any thread while the world runs in real time; the
+/// numbers may then be of different moments.
 ORR_API orr_result orr_wait_stats_get(orr_world* world, orr_pipeline pipeline, orr_wait_stats* out);
 
-// ---- police ---------------------------------------------------------------------------------------------------------
+// ---- access checks ------------------------------------------------------------------------------
 
-/// How far systems are watched. A breach is an error, said with system, type and entity, and counted; the world goes on.
+/// How thoroughly accesses of systems are checked. A violation (an access that the system did not
+/// declare) is logged as an error with system, type and entity, and counted; the world continues.
 typedef enum orr_access_check {
-    ORR_ACCESS_CHECK_DEFAULT =
-        0, ///< ORR_ACCESS_CHECK_FULL in builds with ORR_VALIDATE_ON, else ORR_ACCESS_CHECK_CALLS.
-    ORR_ACCESS_CHECK_OFF, ///< Calls to the world inside systems are not looked at. (Columns and sends still are.) With workers a breach is a data race.
-    ORR_ACCESS_CHECK_CALLS, ///< Every call that touches what was not declared is refused.
-    ORR_ACCESS_CHECK_FULL, ///< And whatever a system may not write is compared with a copy afterwards: finds writes through pointers.
+    /// ORR_ACCESS_CHECK_FULL in builds with ORR_VALIDATE_ON, otherwise ORR_ACCESS_CHECK_CALLS.
+    ORR_ACCESS_CHECK_DEFAULT = 0,
+    /// Calls to the world inside systems are not checked. (Columns and sends still are.) With
+    /// workers a violation is a data race.
+    ORR_ACCESS_CHECK_OFF,
+    ORR_ACCESS_CHECK_CALLS, ///< Every call that accesses undeclared data is refused.
+    /// In addition, data that a system may not write is compared with a copy afterwards: finds, and
+    /// undoes, writes through pointers.
+    ORR_ACCESS_CHECK_FULL,
 } orr_access_check;
+/// Sets the access checks of a world.
 ORR_API void orr_access_check_set(orr_world* world, orr_access_check audit);
 
-// ---- what happened ------------------------------------------------------------------------------------------------------
+// ---- statistics, plan, journal, trace -----------------------------------------------------------
 
 /// What a system did since it was added.
 typedef struct orr_system_stats {
-    uint64_t ticks;       ///< In which it ran.
-    uint64_t runs;        ///< Calls of its function.
-    uint64_t rows;        ///< Handed to it.
-    uint64_t received;    ///< Entities in messages it took.
-    uint64_t sent;        ///< Changes and events it sent.
-    uint64_t dropped;     ///< Of these: for dead entities, or components that were not there.
-    uint64_t violations;  ///< Refused by the police or for want of a declaration.
-    uint64_t timed_ticks; ///< In which it was timed: every 16th, or all (orr_stats_time_all()).
-    uint64_t time_ns;     ///< In these.
-    uint64_t time_max_ns; ///< The longest of these.
-    uint64_t queued;      ///< Entities in messages that wait for it.
+    uint64_t ticks;      ///< Ticks in which it ran.
+    uint64_t runs;       ///< Calls of its function.
+    uint64_t rows;       ///< Rows passed to it.
+    uint64_t received;   ///< Entities in messages it took.
+    uint64_t sent;       ///< Changes and events it sent.
+    uint64_t dropped;    ///< Of these: for dead entities, or components that did not exist.
+    uint64_t violations; ///< Accesses that were refused because they were not declared.
+    uint64_t
+        timed_ticks;  ///< Ticks in which it was timed: every 16th, or all (orr_stats_time_all()).
+    uint64_t time_ns; ///< Time in timed ticks; of a parallel system the sum over its workers.
+    uint64_t time_max_ns; ///< The longest of its timed ticks.
+    uint64_t queued;      ///< Entities in messages that it has not taken yet.
 } orr_system_stats;
+/// Gets the statistics of a system.
 ORR_API orr_result orr_system_stats_get(const orr_world* world, orr_system system,
                                         orr_system_stats* out);
-/// What a worker did since the world began. Worker 0 is the thread that drives it.
+/// What a worker did since the world began. Worker 0 is the thread that drives the world.
 typedef struct orr_worker_stats {
-    uint64_t taken;   ///< Pieces of work: a system, some small ones in a row, some chunks of one.
-    uint64_t stolen;  ///< Of these: left over by another worker.
-    uint64_t rows;    ///< Handed to systems by it.
-    uint64_t sleeps;  ///< How often it found nothing for so long that it went to sleep.
-    uint64_t busy_ns; ///< In systems, in ticks that were timed (every 16th, or all),
-    uint64_t waiting_ns; ///< and not in one while others were.
+    /// Pieces of work it did: a system, several small systems in a row, or some chunks of a system.
+    uint64_t taken;
+    uint64_t stolen;  ///< Of these: taken over from another worker.
+    uint64_t rows;    ///< Rows it passed to systems.
+    uint64_t sleeps;  ///< How often it found no work for so long that it went to sleep.
+    uint64_t busy_ns; ///< Time inside systems, in timed ticks (every 16th, or all).
+    /// Time in these ticks outside of systems, while other workers were inside.
+    uint64_t waiting_ns;
 } orr_worker_stats;
-/// How many there are, with the driving thread; 1 before the first tick. Fewer than were asked for if threads or memory could not be had
-/// (said once in the log). Without memory each tick tries again; missing threads stay missing.
+/// Number of workers, including the driving thread; 1 before the first tick. Fewer than requested
+/// if threads or memory could not be obtained (logged once). Missing memory is retried in each
+/// tick, missing threads are not.
 ORR_API uint32_t orr_worker_count(const orr_world* world);
-/// Between ticks. Refused if there is no such worker.
+/// Gets the statistics of a worker. Call between ticks.
+/// @return ORR_ERR_ARGUMENT if there is no such worker.
 ORR_API orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker,
                                         orr_worker_stats* out);
-/// Times every tick instead of every 16th: costs a look at the clock per system.
+/// Times every tick instead of every 16th. Costs reading the clock for each system. Default off.
 ORR_API void orr_stats_time_all(orr_world* world, bool on);
-/// Writes the stats of all systems as a table, and of all workers if there are several. Times, the longest too, are of every 16th tick, unless
-/// orr_stats_time_all() is on. As orr_value_print().
+/// Writes the statistics of all systems as a table, and of all workers if there are several. Times
+/// are of timed ticks only (every 16th, unless orr_stats_time_all() is on). Buffer and result as
+/// orr_value_print().
 ORR_API size_t orr_stats_print(const orr_world* world, char* out, size_t out_size);
 
-/// Writes the plan of the next tick: systems in order, what each waits for and why, commit points and why. As
-/// orr_value_print(). Says so if it cannot be made.
+/// Writes the plan of the next tick: systems in order, what each one waits for and why, commit
+/// points and why. If the plan cannot be made, the text says so. Buffer and result as
+/// orr_value_print().
 ORR_API size_t orr_plan_print(orr_world* world, char* out, size_t out_size);
-/// The same for Graphviz.
+/// Writes the plan of the next tick as a Graphviz graph. Buffer and result as orr_value_print().
 ORR_API size_t orr_plan_graph(orr_world* world, char* out, size_t out_size);
 
-/// One thing that happened, in the journal.
+/// One change in the journal.
 typedef struct orr_journal_entry {
-    uint64_t tick;
-    orr_system system; ///< Null: a call from outside.
-    orr_message_kind kind;
-    orr_entity entity;
-    orr_type type; ///< Null for ORR_ENTITY_ADDED and ORR_ENTITY_REMOVED.
-    orr_component_id id;
+    uint64_t tick;         ///< The world's tick.
+    orr_system system;     ///< The system that made the change. Null: a call from outside.
+    orr_message_kind kind; ///< What happened.
+    orr_entity entity;     ///< The entity.
+    orr_type type;       ///< The component type. Null for ORR_ENTITY_ADDED and ORR_ENTITY_REMOVED.
+    orr_component_id id; ///< The instance of a multiple type, otherwise 0.
 } orr_journal_entry;
-/// Keeps the last `capacity` changes; 0 (the default) ends it and forgets. While it is on, everything is tracked: that costs.
-/// Allocates.
+/// Keeps the last `capacity` changes of the world. 0 (the default) turns the journal off and
+/// empties it. While it is on, all types are tracked, which costs time and memory. Allocates.
 ORR_API orr_result orr_journal_set(orr_world* world, uint32_t capacity);
-/// Entries of an entity (null: of all), the newest first, at most `out_count`. @return how many there are. In real time for calls that are posted; from
-/// systems and other threads refused.
+/// Gets the entries of an entity (null: of all entities), newest first, at most `out_count`. In
+/// real time call it in a posted call; from systems and other threads it is refused.
+/// @return the number of entries there are.
 ORR_API uint32_t orr_journal_get(const orr_world* world, orr_entity entity, orr_journal_entry* out,
                                  uint32_t out_count);
-/// Writes an entry: "tick 7: move changed Position of bob". As orr_value_print().
+/// Writes an entry as text: "tick 7: move changed Position of bob". Buffer and result as
+/// orr_value_print().
 ORR_API size_t orr_journal_print(const orr_world* world, const orr_journal_entry* entry, char* out,
                                  size_t out_size);
 
-/// Writes a Chrome trace (chrome://tracing, ui.perfetto.dev) of all ticks from now on to a file; NULL ends it. Each worker is a row:
-/// systems with the chunks and rows they were given, and when it looked for work or slept; what is delivered and committed stands
-/// in the row of the driving thread. A world
-/// begins one by itself if the environment has ORR_TRACE=file; further worlds of the process write to file.2 and so on.
+/// Writes a Chrome trace (chrome://tracing, ui.perfetto.dev) of all ticks from now on to a file;
+/// NULL ends the trace. Each worker is a row, with the systems it ran, their chunks and rows, and
+/// when it searched for work or slept. Deliveries and commits are in the row of the driving thread.
+/// If the environment variable ORR_TRACE has a path, a world starts a trace by itself; further
+/// worlds of the process write to path.2 and so on.
 ORR_API orr_result orr_trace_set(orr_world* world, const char* path);
 
 #ifdef __cplusplus

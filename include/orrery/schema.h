@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// @file schema.h
-/// Component types: what a value is made of, by name, so that it can be printed, parsed, compared,
-/// hashed, saved and shown without its C struct.
+/// Component types and their fields. A schema describes a type by the names, kinds and offsets of
+/// its fields, so that the library can print, parse, compare, hash and save values without knowing
+/// the C struct.
 ///
-/// A struct and its schema are one declaration:
+/// One macro declares a C struct and its schema:
 ///
 ///     ORR_ENUM(Mood, CALM, ANGRY)
 ///     ORR_STRUCT(Vec3, (float, x), (float, y), (float, z))
@@ -16,14 +17,15 @@
 ///         (orr_string, story),                                             // an owned string
 ///         (float, health, (.min = 0, .max = 100, .preset = "100")))
 ///
-/// A field is (type, name), (type, name, count), (type, name, (attributes)) or
-/// (type, name, count, (attributes)). Types are int8_t … uint64_t, int, float, double, bool, char,
-/// orr_entity, orr_string, orr_array, and everything declared with these macros before. Anything else
-/// (unsigned, size_t, a pointer, a struct of your own) does not compile: "orr_desc_foo undeclared". At most 32
-/// fields; nest structs for more. In C++ they stand at namespace scope.
+/// A field is (type, name), (type, name, count), (type, name, (attributes)) or (type, name, count,
+/// (attributes)); attributes are those of orr_field_attributes. A field's type is int8_t …
+/// uint64_t, int, float, double, bool, char, orr_entity, orr_string, orr_array, or a type declared
+/// before with these macros. Any other type (unsigned, size_t, a pointer, a struct without a
+/// schema) is a compile error: "orr_desc_foo undeclared". A declaration has at most 32 fields; nest
+/// structs for more. In C++ use the macros at namespace scope.
 ///
-/// A type without a C struct behind it is an orr_type_desc filled at run time, `size` 0: the layout is
-/// then computed as a C compiler would.
+/// A type without a C struct is an orr_type_desc filled at run time with `size` 0. The library then
+/// computes the layout by the rules of a C compiler.
 #ifndef ORRERY_SCHEMA_H
 #define ORRERY_SCHEMA_H
 
@@ -33,260 +35,295 @@
 extern "C" {
 #endif
 
-#define ORR_NAME_MAX       63         ///< Bytes of a type, field, label or tag name.
-#define ORR_FIELDS_MAX     256        ///< Fields of one struct.
-#define ORR_LABELS_MAX     1024       ///< Labels of one enum; a mask has at most 64.
-#define ORR_DEPTH_MAX      16         ///< Structs within structs.
-#define ORR_VALUE_SIZE_MAX 65536u     ///< Bytes of one component value.
-#define ORR_INDEXED_MAX    256        ///< Indexed references in one value.
-#define ORR_BLOB_SIZE_MAX  (1u << 30) ///< Bytes of one owned string or array.
+#define ORR_NAME_MAX       63         ///< Largest name of a type, field, label or tag, in bytes.
+#define ORR_FIELDS_MAX     256        ///< Most fields of one struct.
+#define ORR_LABELS_MAX     1024       ///< Most labels of one enum; a mask has at most 64.
+#define ORR_DEPTH_MAX      16         ///< Deepest nesting of structs.
+#define ORR_VALUE_SIZE_MAX 65536u     ///< Largest component value, in bytes.
+#define ORR_INDEXED_MAX    256        ///< Most indexed references in one value.
+#define ORR_BLOB_SIZE_MAX  (1u << 30) ///< Largest owned string or array, in bytes.
 
-/// An entity of one world: index in the low half, generation and salt above. All-zero is null.
-/// Never take it apart; `a.id == b.id` compares.
+/// Id of an entity of one world. All-zero is null. Compare ids with `a.id == b.id`; the meaning of
+/// the bits is private and may change.
 typedef struct orr_entity {
-    uint64_t id;
+    uint64_t id; ///< Index in the low 32 bits, generation and salt in the high 32 bits.
 } orr_entity;
 
-/// A component type of one world. All-zero is null.
+/// Id of a component type of one world. All-zero is null.
 typedef struct orr_type {
-    uint32_t id;
+    uint32_t id; ///< 0 is null.
 } orr_type;
 
-/// An owned, immutable string of one world: a handle that may be copied like a number. Equal texts have
-/// equal handles. All-zero is the empty string. Stored ones are counted by the store; one that was made
-/// and not stored lives until the world's next tick.
+/// Handle of an immutable string that the world owns. Copy it like a number. Equal texts have equal
+/// handles, and all-zero is the empty string. The world counts the handles stored in components and
+/// frees a string that is stored nowhere when the tick advances.
 typedef struct orr_string {
-    uint32_t id, generation;
+    uint32_t id, generation; ///< Slot and its generation; private.
 } orr_string;
 
-/// An owned, immutable array of one world; as orr_string. All-zero is the empty array.
+/// Handle of an immutable array that the world owns, with the rules of orr_string. All-zero is the
+/// empty array.
 typedef struct orr_array {
-    uint32_t id, generation;
+    uint32_t id, generation; ///< Slot and its generation; private.
 } orr_array;
 
-/// What a value is.
+/// Kind of a value.
 typedef enum orr_kind {
-    ORR_KIND_STRUCT = 0,
-    ORR_KIND_BOOL,
-    ORR_KIND_CHAR, ///< An array of it is an inline string, zero-terminated, the rest zero.
-    ORR_KIND_I8,
-    ORR_KIND_I16,
-    ORR_KIND_I32,
-    ORR_KIND_I64,
-    ORR_KIND_U8,
-    ORR_KIND_U16,
-    ORR_KIND_U32,
-    ORR_KIND_U64,
-    ORR_KIND_F32,
-    ORR_KIND_F64,
-    ORR_KIND_ENUM, ///< A signed integer of 1, 2, 4 or 8 bytes with labels.
-    ORR_KIND_MASK, ///< An unsigned one; each label is one bit (or several).
-    ORR_KIND_ENTITY,
-    ORR_KIND_STRING,
-    ORR_KIND_ARRAY,
-    ORR_KIND_OPAQUE, ///< Bytes that only their codec understands.
-    ORR_KIND_COUNT
+    ORR_KIND_STRUCT = 0, ///< Fields, or none: then the type is a marker without data.
+    ORR_KIND_BOOL,       ///< bool, 1 byte.
+    ORR_KIND_CHAR,   ///< char. An array is an inline string, filled up with zeros, at least one.
+    ORR_KIND_I8,     ///< int8_t.
+    ORR_KIND_I16,    ///< int16_t.
+    ORR_KIND_I32,    ///< int32_t or int.
+    ORR_KIND_I64,    ///< int64_t.
+    ORR_KIND_U8,     ///< uint8_t.
+    ORR_KIND_U16,    ///< uint16_t.
+    ORR_KIND_U32,    ///< uint32_t.
+    ORR_KIND_U64,    ///< uint64_t.
+    ORR_KIND_F32,    ///< float.
+    ORR_KIND_F64,    ///< double.
+    ORR_KIND_ENUM,   ///< Signed integer of 1, 2, 4 or 8 bytes with labels.
+    ORR_KIND_MASK,   ///< Unsigned integer of 1, 2, 4 or 8 bytes; a label names one bit or several.
+    ORR_KIND_ENTITY, ///< orr_entity.
+    ORR_KIND_STRING, ///< orr_string.
+    ORR_KIND_ARRAY,  ///< orr_array.
+    ORR_KIND_OPAQUE, ///< Bytes that only an orr_codec can interpret.
+    ORR_KIND_COUNT   ///< Number of kinds.
 } orr_kind;
 
-/// "f32", "struct" and the like. Never NULL.
+/// Name of a kind, such as "f32" or "struct". Never NULL.
 ORR_API const char* orr_kind_name(orr_kind kind);
 
+/// Flags of a field, for orr_field_attributes.flags.
 typedef enum orr_field_flags {
-    ORR_FIELD_QUATERNION = 1 << 0,  ///< Four floats or doubles, x y z w. Interpolated spherically.
-    ORR_FIELD_SPATIAL_KEY = 1 << 1, ///< The position by which the entity is found in space.
-    ORR_FIELD_UNSAVED = 1 << 2,     ///< Not in saves; the preset after a load.
-    ORR_FIELD_INDEXED = 1 << 3,     ///< Of an orr_entity: the referrers can be listed (kinds.h).
+    ORR_FIELD_QUATERNION = 1 << 0,  ///< Four floats or doubles x y z w, interpolated spherically.
+    ORR_FIELD_SPATIAL_KEY = 1 << 1, ///< Position of the entity, for spatial look-up.
+    ORR_FIELD_UNSAVED = 1 << 2,     ///< Not saved. Has its preset after loading.
+    ORR_FIELD_INDEXED = 1 << 3, ///< orr_entity only: orr_referrers_get() can list the referrers.
 } orr_field_flags;
 
-/// What happens to an indexed reference when the entity it refers to is destroyed.
+/// Effect on an indexed reference when the entity it refers to is destroyed.
 typedef enum orr_on_destroy {
-    ORR_ON_DESTROY_KEEP = 0, ///< It stays, and is seen to be dead.
-    ORR_ON_DESTROY_CLEAR,    ///< It becomes null.
-    ORR_ON_DESTROY_DESTROY,  ///< The entity that holds it is destroyed too.
+    ORR_ON_DESTROY_KEEP = 0, ///< The reference stays unchanged; orr_alive() is false for it.
+    ORR_ON_DESTROY_CLEAR,    ///< The reference becomes null.
+    ORR_ON_DESTROY_DESTROY,  ///< The entity that has the reference is destroyed too.
 } orr_on_destroy;
 
+/// How a field's value between two known states is computed.
 typedef enum orr_interpolation {
-    ORR_INTERPOLATION_DEFAULT = 0, ///< Linear for float and double, else stepwise.
-    ORR_INTERPOLATION_LINEAR,
-    ORR_INTERPOLATION_STEPWISE,
+    ORR_INTERPOLATION_DEFAULT = 0, ///< Linear for float and double, otherwise stepwise.
+    ORR_INTERPOLATION_LINEAR,      ///< Weighted mean of both states.
+    ORR_INTERPOLATION_STEPWISE,    ///< The earlier state, until the later one is reached.
 } orr_interpolation;
 
 typedef struct orr_type_desc orr_type_desc;
 
-/// What is known of a field beyond its kind. All zero: nothing.
+/// Properties of a field beyond its kind. All zero: none.
 typedef struct orr_field_attributes {
-    uint32_t flags;                  ///< orr_field_flags.
-    orr_interpolation interpolation; ///< How states in between are made.
-    const char* unit;                ///< "m/s". Default none.
-    double min, max; ///< Allowed range of a number; min == max: any. Checked by parse only.
-    const char*
-        preset; ///< Default value as text (a string in quotes). Default: zero. Not of members that a C initialiser leaves out: these are 0.
-    const orr_type_desc* element; ///< Of an orr_array: what is in it. Required there.
-    orr_on_destroy on_destroy;    ///< Of an indexed reference. Default: it stays.
+    uint32_t flags;                  ///< Set of orr_field_flags. Default none.
+    orr_interpolation interpolation; ///< How states between two known ones are computed.
+    const char* unit;                ///< Unit, such as "m/s", for tools. Default none.
+    double min, max; ///< Allowed range of a number. min == max: any. Only parsing checks it.
+    /// Initial value as text, a string in quotes. Default: zero. It does not apply to members that
+    /// a C initialiser leaves out: these are 0.
+    const char* preset;
+    const orr_type_desc* element; ///< Type of the elements of an orr_array. Required there.
+    orr_on_destroy on_destroy;    ///< For an indexed reference. Default ORR_ON_DESTROY_KEEP.
 } orr_field_attributes;
 
+/// Describes one field of a struct.
 typedef struct orr_field_desc {
-    const char* name;
-    const orr_type_desc* type;
-    uint32_t offset; ///< Ignored when the struct's size is 0.
-    uint32_t count;  ///< 0: a single value; N: an array of N.
-    orr_field_attributes attributes;
+    const char* name;          ///< As a type's name, but without '.' and ':'. Required.
+    const orr_type_desc* type; ///< Type of the field, or of one element if it is an array.
+    uint32_t offset;           ///< Bytes from the start of the struct. Ignored if its size is 0.
+    uint32_t count;            ///< 0: a single value; N: an array of N values.
+    orr_field_attributes attributes; ///< Default none.
 } orr_field_desc;
 
-/// A name of an enum's value or of a mask's bit.
+/// Name of an enum's value, or of the bits of a mask.
 typedef struct orr_label {
-    const char* name;
-    int64_t value;
+    const char* name; ///< As a type's name.
+    int64_t value;    ///< Value of the enum, or the bits of the mask.
 } orr_label;
 
-/// How an opaque value is written as text and compared. `print` and `parse` are required. `parse`
-/// may be called for a value that is then dropped, so it must not acquire anything.
+/// Functions for values of kind ORR_KIND_OPAQUE. `print` and `parse` are required.
 typedef struct orr_codec {
-    /// As snprintf: returns the length needed, writes at most out_size bytes including the zero.
+    /// Writes a value as text, as snprintf does: writes at most out_size bytes including the zero.
+    /// @return the length of the whole text without the zero.
     size_t (*print)(void* user, const void* value, char* out, size_t out_size);
-    /// False when the text is no value. `text` is zero-terminated.
+    /// Reads a value from zero-terminated text. The library may discard the value afterwards, so
+    /// the function must not acquire resources. @return false if the text is not a value.
     bool (*parse)(void* user, const char* text, void* out);
-    int (*compare)(void* user, const void* a, const void* b); ///< Default memcmp.
+    int (*compare)(void* user, const void* a, const void* b); ///< <0, 0 or >0. Default memcmp.
     uint64_t (*hash)(void* user, const void* value);          ///< Default: hash of the bytes.
-    void* user;
+    void* user;                                               ///< Passed to all functions.
 } orr_codec;
 
-/// Hooks for values that are not plain data. Each is optional; a type without them moves by memcpy.
-/// Each value is constructed once (construct or copy) and destructed once, in between moved any number
-/// of times. Hooks run on the calling thread, must not call the world, and get whole row ranges. They are
-/// for whole components: a type with hooks cannot be a field. Owned handles are counted beside them.
+/// Functions for values that are not plain data, such as values that own memory. Each is optional;
+/// the library copies a type without hooks by memcpy.
+///
+/// Each value is constructed once (`construct` or `copy`) and destructed once, and may be moved any
+/// number of times in between. Each call gets `count` values that lie one after another. Hooks run
+/// on the thread that calls the library and must not call the world. A type with hooks can only be
+/// a whole component, not a field. The library counts owned strings and arrays itself; hooks must
+/// not.
 typedef struct orr_hooks {
-    /// Makes values in raw memory. The rows hold the presets when called. False refuses; nothing is made.
+    /// Completes new values, whose bytes are the presets. @return false to refuse; then none of the
+    /// values exists.
     bool (*construct)(void* user, void* rows, uint32_t count);
+    /// Ends the life of values; the memory is raw afterwards.
     void (*destruct)(void* user, void* rows, uint32_t count);
-    /// `to` is raw memory; afterwards `from` is. Default memcpy.
+    /// Moves values from `from` to the raw memory `to`; `from` is raw memory afterwards. Default
+    /// memcpy.
     void (*move)(void* user, void* to, void* from, uint32_t count);
-    /// `to` is raw memory. False refuses; nothing is made. Default memcpy.
+    /// Copies values to the raw memory `to`. Default memcpy. @return false to refuse; then none of
+    /// the copies exists.
     bool (*copy)(void* user, void* to, const void* from, uint32_t count);
-    void* user;
+    void* user; ///< Passed to all functions.
 } orr_hooks;
 
+/// How many values of a type one entity can have.
 typedef enum orr_multiplicity {
     ORR_UNIQUE = 0, ///< At most one per entity.
-    ORR_MULTIPLE,   ///< Any number per entity, each with an id. See kinds.h.
+    ORR_MULTIPLE,   ///< Any number of instances per entity, each with an id. See kinds.h.
 } orr_multiplicity;
 
+/// Where the values of a type are stored.
 typedef enum orr_storage {
-    ORR_CHUNK = 0, ///< In columns of chunks; moves with its entity.
-    ORR_PINNED,    ///< Never moves while it lives. See kinds.h.
+    ORR_CHUNK = 0, ///< In columns of chunks. A value moves when its entity moves.
+    ORR_PINNED,    ///< In a pool. A value keeps its address until it is removed. See kinds.h.
 } orr_storage;
 
-/// Settings of a type used as a component. All zero: the defaults.
+/// Settings of a type that is used as a component. All zero: the defaults.
 typedef struct orr_type_settings {
-    uint32_t version; ///< Of the layout, for migration. Default 1.
-    orr_multiplicity multiplicity;
-    orr_storage storage;
-    /// Types every owner must have too: "Position, Velocity". Adding this type adds those that are missing, with their
-    /// presets; removing one of them while this one is there is refused; so is a cluster without them. They must be
-    /// registered when this one is first used. Pinned types neither need nor are needed. Default none.
+    uint32_t version;              ///< Version of the layout, for migration. Default 1.
+    orr_multiplicity multiplicity; ///< Default ORR_UNIQUE.
+    orr_storage storage;           ///< Default ORR_CHUNK.
+    /// Names of types that every entity with this type must have too: "Position, Velocity". Adding
+    /// this type adds the missing ones with their presets. Removing a needed type while the entity
+    /// has this type is refused, and so is a cluster without it. The needed types must be
+    /// registered when this type is first used. Pinned types can neither need types nor be needed.
+    /// Default none.
     const char* needs;
     const orr_hooks* hooks; ///< Copied. Default none.
-    /// Of what only looks on: drawing, sound, tools. Not part of the world's hash, and hidden from the simulation: only
-    /// systems of spectator pipelines (schedule.h) and calls from outside reach it. Always pinned. docs/SPECTATORS.md.
+    /// For data of drawing, sound and tools. Values are not part of the world's hash and are hidden
+    /// from the simulation: only systems of spectator pipelines (schedule.h) and calls from outside
+    /// of systems can access them. A transient type is always pinned. See docs/SPECTATORS.md.
     bool transient;
-    /// In real time (orr_realtime()) systems of other pipelines read its values in place, under a lock, instead of a copy of the last whole
-    /// tick: for large types that are read rarely, or must be seen at once. Then readers and writers wait for each other.
+    /// In real time (orr_realtime()), systems of other pipelines read the values in place under a
+    /// lock, instead of a copy from the owner's last complete tick. For large types that are read
+    /// rarely, or whose changes must be visible at once. Readers and writers then wait for each
+    /// other.
     bool live;
 } orr_type_settings;
 
-/// Describes a type. Copied at registration, with everything it points to.
+/// Describes a type. Registration copies the desc and everything it points to.
 struct orr_type_desc {
-    const char* name;             ///< Letters, digits, '_', '.', ':'; not a digit first. Required.
+    /// Letters, digits, '_', '.' and ':', not beginning with a digit; at most ORR_NAME_MAX bytes.
+    /// Required.
+    const char* name;
     orr_kind kind;                ///< Default ORR_KIND_STRUCT.
-    uint32_t size;                ///< Bytes. A struct may leave it 0: fields are laid out in order.
-    uint32_t align;               ///< Power of two, at most 64. A struct may leave it 0.
-    const orr_field_desc* fields; ///< Of a struct. None: a marker without data.
-    uint32_t field_count;
-    const orr_label* labels; ///< Of an enum or mask.
-    uint32_t label_count;
-    const orr_codec* codec; ///< Of an opaque type. Copied.
-    orr_type_settings settings;
+    uint32_t size;                ///< Bytes. 0 for a struct: fields are laid out in order.
+    uint32_t align;               ///< Power of two, at most 64. 0 for a struct: computed.
+    const orr_field_desc* fields; ///< Fields of a struct. NULL: a marker without data.
+    uint32_t field_count;         ///< Number of `fields`, at most ORR_FIELDS_MAX.
+    const orr_label* labels;      ///< Labels of an enum or mask.
+    uint32_t label_count;         ///< Number of `labels`, at most ORR_LABELS_MAX; for a mask 64.
+    const orr_codec* codec;       ///< Functions of an opaque type. Required there. Copied.
+    orr_type_settings settings;   ///< Used when the type is a component.
 };
 
-// ---- what a world knows of a registered type --------------------------------------------------------
+// ---- registered types ---------------------------------------------------------------------------
 
 typedef struct orr_type_info orr_type_info;
 
+/// A field of a registered type. Read only; lives as long as the world.
 typedef struct orr_field_info {
-    const char* name;
-    const orr_type_info* type; ///< Of one element.
-    uint32_t offset;
-    uint32_t count;                  ///< 0: a single value.
-    orr_field_attributes attributes; ///< `element` is NULL here: see `element` below.
-    const orr_type_info* element;    ///< Of an orr_array, else NULL.
+    const char* name;                ///< Name of the field.
+    const orr_type_info* type;       ///< Type of the field, or of one element if it is an array.
+    uint32_t offset;                 ///< Bytes from the start of the struct.
+    uint32_t count;                  ///< 0: a single value; N: an array of N values.
+    orr_field_attributes attributes; ///< As registered, but `element` is NULL here.
+    const orr_type_info* element;    ///< Type of the elements of an orr_array, otherwise NULL.
 } orr_field_info;
 
-/// Lives as long as the world. Read only.
+/// A registered type. Read only; lives as long as the world.
 struct orr_type_info {
-    const char* name;
-    orr_kind kind;
-    uint32_t size; ///< 0 for a marker.
-    uint32_t align;
-    const orr_field_info* fields;
-    uint32_t field_count;
-    const orr_label* labels;
-    uint32_t label_count;
-    uint32_t version;
-    orr_multiplicity multiplicity;
-    orr_storage storage;  ///< ORR_PINNED for a transient type.
-    const char* needs;    ///< As registered; "" if none.
-    uint64_t layout_hash; ///< Of names, kinds, offsets and counts; equal on every machine.
+    const char* name;              ///< Name of the type.
+    orr_kind kind;                 ///< Kind of its values.
+    uint32_t size;                 ///< Bytes of a value; 0 for a marker.
+    uint32_t align;                ///< Alignment of a value, in bytes.
+    const orr_field_info* fields;  ///< Fields of a struct.
+    uint32_t field_count;          ///< Number of `fields`.
+    const orr_label* labels;       ///< Labels of an enum or mask.
+    uint32_t label_count;          ///< Number of `labels`.
+    uint32_t version;              ///< orr_type_settings.version; at least 1.
+    orr_multiplicity multiplicity; ///< As registered.
+    orr_storage storage;           ///< As registered; ORR_PINNED for a transient type.
+    const char* needs;             ///< As registered; "" if none.
+    uint64_t layout_hash; ///< Hash of names, kinds, offsets and counts; equal on every machine.
     bool has_padding;     ///< Some bytes belong to no field.
-    bool has_floats;
-    bool has_entities; ///< Some field refers to entities (in an owned array too).
-    bool has_owned;    ///< Some field is an orr_string or orr_array.
-    bool has_hooks;
-    bool transient;
-    bool live; ///< As registered.
+    bool has_floats;      ///< Some field is a float or double.
+    bool has_entities;    ///< Some field, or an element of an owned array, is an orr_entity.
+    bool has_owned;       ///< Some field is an orr_string or orr_array.
+    bool has_hooks;       ///< The type was registered with hooks.
+    bool transient;       ///< As registered.
+    bool live;            ///< As registered.
 };
 
 /// A place inside a value, found by orr_field_find().
 typedef struct orr_field_place {
-    const orr_type_info* type; ///< Of one element.
-    uint32_t offset;           ///< From the start of the value.
-    uint32_t count;            ///< 0: a single value.
-    const orr_field_info* field;
+    const orr_type_info* type;   ///< Type of the place, or of one element if it is an array.
+    uint32_t offset;             ///< Bytes from the start of the value.
+    uint32_t count;              ///< 0: a single value; N: an array of N values.
+    const orr_field_info* field; ///< The innermost field of the path.
 } orr_field_place;
 
-/// Finds "position.x" or "waypoints[2].y". @return ORR_ERR_FIELD for an unknown name (the error names
-/// near misses), an index out of range or a path into something that has no fields.
+/// Finds a place by a path, such as "position.x" or "waypoints[2].y".
+/// @return ORR_ERR_FIELD if a name is unknown (the error text suggests similar names), if an index
+/// is out of range, or if the path continues into something without fields.
 ORR_API ORR_NODISCARD orr_result orr_field_find(const orr_type_info* type, const char* path,
                                                 orr_field_place* out);
 
-/// Writes a value as text: `{x: 1, y: 2}`. Floats are the shortest text that reads back the same
-/// (`nan`, `inf` and `-inf` too), whatever the locale; strings stand in quotes, with the escapes of
-/// C for quote, backslash, newline, tab and hexadecimal bytes; enums are labels or numbers, masks
-/// `BURN|FREEZE`, entities `7v1` (index and generation, then `s` and the salt if there is one) or
-/// `null`, arrays `[1, 2]`, opaque values what their codec says, in quotes.
-/// @return the length needed without the zero; at most out_size bytes are written, always terminated
-/// when out_size > 0. `out` may be NULL when out_size is 0.
+/// Writes a value as text, independent of the locale:
+/// - a struct as `{x: 1, y: 2}`, an array as `[1, 2]`;
+/// - a float as the shortest text that reads back to the same bits, also `nan`, `inf` and `-inf`;
+/// - a string in quotes, with the C escapes for quote, backslash, newline, tab and hexadecimal
+///   bytes;
+/// - an enum as its label or number, a mask as `BURN|FREEZE`;
+/// - an entity as `7v1` (index, `v`, generation; then `s` and the salt if it is not 0) or `null`;
+/// - an opaque value as the text of its codec, in quotes.
+///
+/// Writes at most out_size bytes and always a terminating zero if out_size > 0. `out` may be NULL
+/// if out_size is 0.
+/// @return the length of the whole text without the zero.
 ORR_API size_t orr_value_print(const orr_type_info* type, const void* value, char* out,
                                size_t out_size);
 
-/// Reads what orr_value_print() writes. Fields not named get their preset. On failure `*out` is
-/// untouched. May allocate (owned strings and arrays).
-/// @return ORR_ERR_PARSE, ORR_ERR_FIELD, ORR_ERR_RANGE; the error says where and what was expected.
+/// Reads text in the format of orr_value_print(). Fields that the text does not name get their
+/// presets. A refused call leaves `*out` unchanged. Allocates if the text has owned strings or
+/// arrays.
+/// @return ORR_ERR_PARSE, ORR_ERR_FIELD or ORR_ERR_RANGE; the error text tells the position and
+/// what was expected.
 ORR_API ORR_NODISCARD orr_result orr_value_parse(const orr_type_info* type, const char* text,
                                                  void* out);
 
-/// Orders two values field by field: negative, 0 or positive. NaNs are equal to each other and come
-/// last; -0 comes before 0, so that 0 is returned only for values that print and hash alike;
-/// strings and arrays compare by content; padding does not count.
+/// Compares two values field by field. All NaNs are equal and come last. -0 comes before 0, so that
+/// the result is 0 only for values that print and hash the same. Strings and arrays are compared by
+/// content. Padding is ignored.
+/// @return a negative number, 0 or a positive number.
 ORR_API int orr_value_compare(const orr_type_info* type, const void* a, const void* b);
 
-/// Sets a value to its presets (zero where there is none).
+/// Sets a value to its presets; fields without a preset become zero.
 ORR_API void orr_value_default(const orr_type_info* type, void* out);
 
-/// Hash of a value: padding does not count, all NaNs are one, owned strings and arrays by content.
+/// Hash of a value. Padding is ignored, all NaNs hash the same, owned strings and arrays are hashed
+/// by content.
 ORR_API uint64_t orr_value_hash(const orr_type_info* type, const void* value);
 
 // ---- descs of the built-in types ----------------------------------------------------------------
 
+/// Descs of the types that a field can have without a declaration. Use them through ORR_TYPE().
 extern ORR_API const orr_type_desc orr_desc_bool, orr_desc__Bool, orr_desc_char;
 extern ORR_API const orr_type_desc orr_desc_int8_t, orr_desc_int16_t, orr_desc_int32_t;
 extern ORR_API const orr_type_desc orr_desc_int64_t, orr_desc_uint8_t, orr_desc_uint16_t;
@@ -294,15 +331,17 @@ extern ORR_API const orr_type_desc orr_desc_uint32_t, orr_desc_uint64_t, orr_des
 extern ORR_API const orr_type_desc orr_desc_float, orr_desc_double;
 extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr_desc_orr_array;
 
-/// The desc of a type declared with a macro below, or of a built-in one.
+/// Pointer to the desc of a built-in type or of a type declared with a macro below: ORR_TYPE(Orc).
 #define ORR_TYPE(type) (&orr_desc_##type)
 
-// ---- declaring ------------------------------------------------------------------------------------
+// ---- declaring types ----------------------------------------------------------------------------
 
-/// Declares a struct and its schema.
+/// Declares a C struct and its schema: ORR_STRUCT(Vec3, (float, x), (float, y), (float, z)). The
+/// head of this file describes the fields.
 #define ORR_STRUCT(name, ...) ORR_STRUCT_EX(name, (ORR_PP_NONE), __VA_ARGS__)
 
-/// The same with settings: ORR_STRUCT_EX(Body, (.version = 2, .needs = "Position"), (float, mass))
+/// Declares a struct with settings (orr_type_settings):
+/// ORR_STRUCT_EX(Body, (.version = 2, .needs = "Position"), (float, mass)).
 #define ORR_STRUCT_EX(name_, settings_, ...)                                  \
     ORR_PP_BEGIN                                                              \
     typedef struct name_ {                                                    \
@@ -324,15 +363,16 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
     ORR_PP_END                                                                \
     ORR_PP_DESC_OF(name_)
 
-/// Declares a component without data.
+/// Declares a marker: a component type without data. Its C type is incomplete.
 #define ORR_MARKER(name_)                                                      \
     typedef struct name_ name_;                                                \
     ORR_MAYBE_UNUSED static const orr_type_desc orr_desc_##name_ = {           \
         #name_, ORR_KIND_STRUCT, 0, 1, NULL, 0, NULL, 0, NULL, {ORR_PP_NONE}}; \
     ORR_PP_DESC_OF(name_)
 
-/// Declares an enum with values from 0 up, and its labels. For other values write the enum yourself and a
-/// `static const orr_type_desc orr_desc_Name` of kind ORR_KIND_ENUM with its labels.
+/// Declares an enum with the values 0, 1, 2 … and its labels: ORR_ENUM(Mood, CALM, ANGRY). For
+/// other values write the enum, and a `static const orr_type_desc orr_desc_Name` of kind
+/// ORR_KIND_ENUM with its labels, by hand.
 #define ORR_ENUM(name_, ...)                                         \
     typedef enum name_ {                                             \
         __VA_ARGS__                                                  \
@@ -342,7 +382,7 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
     ORR_PP_LABELLED(name_, ORR_KIND_ENUM)                            \
     ORR_PP_DESC_OF(name_)
 
-/// Declares a 32-bit mask: the first name is bit 0, the next bit 1, and so on.
+/// Declares a 32-bit mask and its labels: the first name is bit 0, the next bit 1, and so on.
 #define ORR_MASK(name_, ...)                                         \
     typedef uint32_t name_;                                          \
     enum {                                                           \
@@ -355,13 +395,13 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
         ORR_PP_EACH(ORR_PP_BIT_LABEL, name_, __VA_ARGS__)};          \
     ORR_PP_LABELLED(name_, ORR_KIND_MASK)
 
-// ---- preprocessor machinery; nothing below is for direct use -------------------------------------------
+// ---- preprocessor machinery; nothing below is for direct use ------------------------------------
 
 #ifdef __cplusplus
 #define ORR_PP_ALIGNOF(type) alignof(type)
 #define ORR_PP_NONE
-// Fields left out of an initialiser are zero in both languages, and gcc and clang take designators in
-// C++17 too; only C++ compilers warn of both.
+// Members that an initialiser leaves out are zero in C and C++, and gcc and clang accept
+// designators in C++17 too. Only the warnings of C++ compilers about both must be disabled.
 #if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
 #define ORR_PP_NO_DESIGNATOR_WARNING _Pragma("GCC diagnostic ignored \"-Wc++20-extensions\"")
 #else
@@ -372,7 +412,7 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
         _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"") \
             ORR_PP_NO_DESIGNATOR_WARNING
 #define ORR_PP_END _Pragma("GCC diagnostic pop")
-// From a type to its desc, for templates (orrery.hpp). Overloaded, so it is C++ also within extern "C".
+// Maps a C++ type to its desc, for the templates of orrery.hpp. Overloads need C++ linkage.
 #define ORR_PP_DESC_OF(name_)                                                     \
     extern "C++" {                                                                \
     ORR_MAYBE_UNUSED static inline const orr_type_desc* orr_desc_of(const name_*) \
@@ -405,12 +445,12 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
 
 #define ORR_PP_LABEL(owner, label)     {#label, (int64_t)(label)},
 #define ORR_PP_BIT_INDEX(owner, label) orr_bit_##owner##_##label,
-// Bit 31 too: an enumerator is an int, and the label is the bit without its sign.
+// The casts allow bit 31: an enumerator is an int, and the label is the unsigned value of the bit.
 #define ORR_PP_BIT(owner, label) label = (int)(1u << orr_bit_##owner##_##label),
 #define ORR_PP_BIT_LABEL(owner, label) \
     {#label, (int64_t)((uint32_t)1 << orr_bit_##owner##_##label)},
 
-// A field tuple has 2 to 4 parts; the third is a count, or attributes if it stands in parentheses.
+// A field tuple has 2 to 4 parts. The third is a count, or attributes if it is in parentheses.
 #define ORR_PP_COUNT4(a, b, c, d, n, ...) n
 #define ORR_PP_PARTS(...)                 ORR_PP_COUNT4(__VA_ARGS__, 4, 3, 2, 1, 0)
 #define ORR_PP_CAT(a, b)                  ORR_PP_CAT_I(a, b)
@@ -430,7 +470,7 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
 
 #define ORR_PP_DESCRIBE(owner, tuple) \
     ORR_PP_CAT(ORR_PP_DESCRIBE_, ORR_PP_PARTS tuple)(owner, ORR_PP_STRIP tuple)
-// One more step, so that the tuple's parts become arguments before they are counted.
+// An extra expansion, so that the parts of the tuple become separate arguments first.
 #define ORR_PP_DESCRIBE_2(owner, ...) ORR_PP_DESCRIBE_2I(owner, __VA_ARGS__)
 #define ORR_PP_DESCRIBE_3(owner, ...) ORR_PP_DESCRIBE_3I(owner, __VA_ARGS__)
 #define ORR_PP_DESCRIBE_4(owner, ...) ORR_PP_DESCRIBE_4I(owner, __VA_ARGS__)

@@ -1,26 +1,35 @@
 // SPDX-License-Identifier: MIT
 /// @file store.h
-/// A world: entities, their components and tags, in clusters of chunks of columns.
+/// The world: entities with components and tags, stored in clusters, chunks and columns.
 ///
-/// Entities with the same component types and the same tags are rows of one cluster. A cluster is a list
-/// of chunks of ORR_CHUNK_CAPACITY rows; a chunk has one array (a block) per type. Rows are dense:
-/// row r is in chunk r / ORR_CHUNK_CAPACITY at slot r % ORR_CHUNK_CAPACITY, a new row goes to the end, and a
-/// removed one is replaced by the last. So an entity is known by its id; its address changes.
+/// Entities with the same component types and the same tags are rows of one cluster. A cluster is a
+/// list of chunks of ORR_CHUNK_CAPACITY rows. A chunk has one array of values, a block, for each
+/// type of the cluster. Rows are dense: row r is in chunk r / ORR_CHUNK_CAPACITY at slot r %
+/// ORR_CHUNK_CAPACITY, a new row is appended at the end, and the last row fills the gap of a
+/// removed row. The id of an entity never changes; its row and the address of its values do.
 ///
-/// The short calls (orr_set, orr_get …) are macros over functions (orr_component_set …) that take an
-/// orr_type. Every refusal returns an orr_result, changes nothing, and is told to the world's error
-/// handler with entity and type by name.
+/// The short forms (orr_set, orr_get …) are macros for functions (orr_component_set …) that take an
+/// orr_type. A refused call returns an orr_result, changes nothing, and passes an error text with
+/// the names of the entity and the type to the world's error handler.
 ///
-/// Threads: one thread at a time may change a world; any number may read it while nobody changes it.
-/// Pointers: a pointer into a world (a component, a column) is good until the next call that adds, removes
-/// or moves rows, advances the tick, or hashes the world; for writing also only until orr_change_mark() or a loop over an
-/// ordered query or one with pinned types begins. So do not add or remove while looping over columns: collect
-/// the ids, then use a batch call. Values passed to orr_component_set() may lie in the world; those passed to
-/// create, add and set calls for many, and the lists of entities given to them, must not.
-/// References: an entity id in a component is plain data. When its target dies it stays as it is and is seen to be
-/// dead (orr_alive()); storing a reference to an entity that is already dead is refused, except where it stood
-/// before. A world tells its types from those of other worlds; entities only if the worlds' id_salts differ.
-/// C++: everything here works in C++17 but orr_set() and ORR_TYPES(), which are C; use orr_put() and a plain array.
+/// Threads: one thread at a time may change a world. Any number of threads may read it while no
+/// thread changes it.
+///
+/// Pointers: a pointer into a world (to a component or a column) is valid until the next call that
+/// adds, removes or moves rows, advances the tick or hashes the world. A pointer for writing also
+/// becomes invalid when orr_change_mark() is called, or when a loop begins over a query that is
+/// ordered or has pinned types. Do not add or remove rows while looping over columns: collect the
+/// ids and use a batch call after the loop. A value passed to orr_component_set() may lie in the
+/// world. Values and lists of entities passed to the create, add and set calls for many entities
+/// must not.
+///
+/// References: an entity id in a component is plain data. When its target is destroyed the id stays
+/// unchanged and orr_alive() is false for it. Storing the id of an entity that is already dead is
+/// refused, except where the same id was stored before. A world always detects types of another
+/// world; it detects entities of another world only if both worlds have different id_salts.
+///
+/// C++: this header is valid C++17. The macros orr_set(), ORR_TYPES() and ORR_REGISTER() exist in C
+/// only; use orr_put(), a plain array and orr_type_of() instead.
 #ifndef ORRERY_STORE_H
 #define ORRERY_STORE_H
 
@@ -31,176 +40,211 @@ extern "C" {
 #endif
 
 #define ORR_CHUNK_CAPACITY    2048u       ///< Rows of a full chunk.
-#define ORR_TYPES_MAX         4096u       ///< Component types of a world.
-#define ORR_CLUSTER_TYPES_MAX 256u        ///< Types of one cluster.
-#define ORR_CLUSTER_TAGS_MAX  64u         ///< Tags of one cluster.
-#define ORR_TAGS_MAX          65536u      ///< Named tags of a world.
-#define ORR_CLUSTERS_MAX      1048576u    ///< Clusters of a world.
-#define ORR_CHUNKS_MAX        2097150u    ///< Chunks of a world.
-#define ORR_ENTITIES_MAX      2147483648u ///< Entities of a world, without transient ones.
-#define ORR_TRANSIENTS_MAX    268435456u  ///< Transient entities of a world.
+#define ORR_TYPES_MAX         4096u       ///< Most component types of a world.
+#define ORR_CLUSTER_TYPES_MAX 256u        ///< Most types of one cluster.
+#define ORR_CLUSTER_TAGS_MAX  64u         ///< Most tags of one cluster.
+#define ORR_TAGS_MAX          65536u      ///< Most named tags of a world.
+#define ORR_CLUSTERS_MAX      1048576u    ///< Most clusters of a world.
+#define ORR_CHUNKS_MAX        2097150u    ///< Most chunks of a world.
+#define ORR_ENTITIES_MAX      2147483648u ///< Most entities of a world, without transient entities.
+#define ORR_TRANSIENTS_MAX    268435456u  ///< Most transient entities of a world.
 #define ORR_SALT_MAX          127u        ///< Largest orr_world_desc.id_salt.
 
-/// A world. Independent of every other one.
+/// A world. Worlds are independent of each other.
 typedef struct orr_world orr_world;
 
-/// Any 64-bit value of the user's, part of the identity of a cluster. One with a name can be saved.
+/// A 64-bit value chosen by the user. The tags of an entity are part of the identity of its
+/// cluster. Only a tag with a name (orr_tag_register()) can be saved.
 typedef uint64_t orr_tag;
 
-/// Names a cluster of one world. A deleted one is detected by its generation. All-zero is null.
+/// Handle of a cluster of one world. The generation detects handles of deleted clusters. All-zero
+/// is null.
 typedef struct orr_cluster {
-    uint32_t id, generation;
+    uint32_t id, generation; ///< Number of the cluster (0 is null) and its generation.
 } orr_cluster;
 
-/// Where an entity is. Goes stale when the entity moves or dies, which is detected.
+/// Place of an entity. The address becomes stale when the entity moves or is destroyed; calls that
+/// take an address detect that.
 typedef struct orr_address {
-    orr_cluster cluster;
-    uint32_t row;
-    orr_entity entity;
+    orr_cluster cluster; ///< Cluster of the entity.
+    uint32_t row;        ///< Row within the cluster.
+    orr_entity entity;   ///< The entity.
 } orr_address;
 
-/// What a refused call wanted and why it was refused. Valid only during the handler's call.
+/// An error, as passed to an orr_error_handler. Valid only during the call of the handler.
 typedef struct orr_error {
-    orr_result result;
-    orr_log_id id;
-    const char* text; ///< One sentence: what, which entity and type, what to do.
+    orr_result result; ///< Result of the refused call.
+    orr_log_id id;     ///< Kind of the error.
+    const char* text;  ///< One sentence: the call, the entity and type, the reason, what to do.
 } orr_error;
 
-/// Hears of refusals. It may look at the world, but not change it: such calls are refused, and go to the log.
+/// Called for every refused call. The handler may read the world. Calls that change the world are
+/// refused inside the handler, and their errors go to the log.
 typedef void (*orr_error_handler)(void* user, orr_world* world, const orr_error* error);
 
-#define ORR_WORKERS_MAX 64u
+#define ORR_WORKERS_MAX 64u ///< Most threads that run the systems of a world.
 
-/// Threads of the program's own job system, for orr_world_desc.pool, in place of threads the world makes.
+/// Connects a world to the program's own thread pool, for orr_world_desc.pool. The world then
+/// creates no worker threads.
 typedef struct orr_pool {
-    void* user;
-    /// Has `help(arg)` called `count` times, soon, each on another thread than the caller's. It returns when there is nothing more to
-    /// do. Returns how many it will call, at most `count`. No tick depends on it: calls may come late, or never, which is said once in the
-    /// log if none ever came; they may be too many, which is said once, and return at once then; and they may come after the world was
-    /// destroyed: it waits for those that are under way, and later ones return without looking at anything (`arg` is no address).
+    void* user; ///< Passed to `start`.
+    /// Schedules `count` asynchronous calls of help(arg), each on a thread other than the caller's.
+    /// help() returns when there is no work left. Results never depend on these calls:
+    /// - Calls may come late or never. If none ever comes, the log says so once.
+    /// - A call beyond the number returned here returns at once. The log says so once.
+    /// - Calls may come after the world was destroyed. orr_world_destroy() waits for the calls that
+    ///   are running; later calls return without accessing memory of the world (`arg` is not an
+    ///   address).
+    /// @return the number of calls that will be made, at most `count`.
     uint32_t (*start)(void* user, uint32_t count, void (*help)(void* arg), void* arg);
 } orr_pool;
 
-/// Settings for orr_world_create(). All zero is a good world.
+/// Settings for orr_world_create(). All zero: the defaults.
 typedef struct orr_world_desc {
-    orr_allocator allocator; ///< Default: the platform's memory.
-    const orr_platform*
-        platform; ///< Must outlive the world, and calls of `pool` that have not returned. Default orr_platform_default().
-    orr_log_desc log;
-    orr_error_handler on_error; ///< Default: one line to the log.
-    void* on_error_user;
-    uint64_t seed; ///< Start of the world's random numbers. Part of the state. Default 0.
-    uint64_t memory_bytes_max; ///< Refuse to hold more. Default: no limit.
-    uint32_t entities_max;     ///< Indexes in use at most. Default and most ORR_ENTITIES_MAX.
-    uint32_t clusters_max;     ///< Default and most ORR_CLUSTERS_MAX (a commit: one more).
-    uint32_t types_max;        ///< Default and most ORR_TYPES_MAX.
-    uint32_t tags_max;         ///< Named ones. Default and most ORR_TAGS_MAX.
-    double
-        rate_hz; ///< Ticks per second of a fixed world: dt is always 1 / rate_hz. Default 0: continuous (schedule.h).
-    /// Threads that run systems, the caller among them, no more than ORR_WORKERS_MAX are used; fewer than asked for is said once in the
-    /// log. Default 0: the caller alone, in plain order; every other number gives
-    /// the same results (schedule.h). The allocator must be good for several threads.
+    orr_allocator allocator; ///< Memory functions. Default: those of the platform.
+    /// Operating system functions. Must stay valid until the world is destroyed and all calls of
+    /// `pool` have returned. Default orr_platform_default().
+    const orr_platform* platform;
+    orr_log_desc log;           ///< Settings of the log.
+    orr_error_handler on_error; ///< Called for every refused call. Default: a line in the log.
+    void* on_error_user;        ///< Passed to on_error.
+    uint64_t seed; ///< Seed of the world's random numbers. Part of the state. Default 0.
+    uint64_t memory_bytes_max; ///< Limit of the world's memory, in bytes. Default 0: no limit.
+    /// Most entity indexes in use. Default and upper limit ORR_ENTITIES_MAX.
+    uint32_t entities_max;
+    /// Most clusters. Default and upper limit ORR_CLUSTERS_MAX. A commit may create one cluster
+    /// more.
+    uint32_t clusters_max;
+    uint32_t types_max; ///< Most types. Default and upper limit ORR_TYPES_MAX.
+    uint32_t tags_max;  ///< Most named tags. Default and upper limit ORR_TAGS_MAX.
+    /// Ticks per second of the first pipeline, at most 1,000,000: the time step is always 1 /
+    /// rate_hz seconds. Default 0: continuous, the caller gives the time step of each tick
+    /// (schedule.h).
+    double rate_hz;
+    /// Number of threads that run systems, including the calling thread, at most ORR_WORKERS_MAX.
+    /// If fewer can be used, the log says so once. Every number gives the same results
+    /// (schedule.h). With workers the allocator must be thread-safe. Default 0: the calling thread
+    /// runs all systems, one after another.
     uint32_t workers;
-    orr_pool pool; ///< Threads of the program's own instead of new ones. Default: none.
-    /// A system that runs longer is named in the log. If set, a thread is made that does nothing but look, with any number of workers;
-    /// where there are no threads it is named when it has returned, and every tick is timed. Default 10 s, without that thread: other
-    /// workers look while they wait; if there are none, it is named when it has returned, in ticks that are timed (every 16th).
+    /// The program's own threads, used as workers. Default: the world creates threads.
+    orr_pool pool;
+    /// Time in nanoseconds after which the log names a system that has not returned. If set, one
+    /// extra thread watches the systems, with any number of workers; on a platform without threads
+    /// the system is named when it returns, and every tick is timed. Default 0: 10 seconds without
+    /// an extra thread; idle workers watch. Without workers the system is named when it returns, in
+    /// ticks that are timed (every 16th).
     uint64_t stuck_ns;
-    /// Systems may have atomic sections (orr_atomic()): their results may depend on how fast threads are. Default false: such a
-    /// system is refused, and the same inputs give the same hashes with any number of workers.
+    /// Allows systems with atomic sections (orr_atomic()), whose results may depend on the speed of
+    /// threads. Default false: such systems are refused, and equal inputs give equal hashes with
+    /// any number of workers.
     bool atomic_sections;
-    uint32_t id_salt; ///< Worlds with different salts refuse each other's ids. Default 0.
+    /// 0 to ORR_SALT_MAX. Worlds with different salts refuse each other's entity ids. Default 0.
+    uint32_t id_salt;
 } orr_world_desc;
 
-/// How much of everything a world holds.
+/// Counts of a world (orr_world_stats_get()).
 typedef struct orr_world_stats {
-    uint64_t entities;
-    uint64_t clusters;
-    uint64_t chunks;
-    uint64_t types;
-    uint64_t tags;  ///< With a name.
-    uint64_t blobs; ///< Owned strings and arrays.
-    uint64_t bytes; ///< As orr_memory_stats.total.
+    uint64_t entities; ///< Entities, without transient entities.
+    uint64_t clusters; ///< Clusters, also empty ones.
+    uint64_t chunks;   ///< Chunks of all clusters.
+    uint64_t types;    ///< Registered types.
+    uint64_t tags;     ///< Tags with a name.
+    uint64_t blobs;    ///< Owned strings and arrays.
+    uint64_t bytes;    ///< Memory in use, as orr_memory_stats.total.bytes.
 } orr_world_stats;
 
-// An option that changes the ABI would rename this symbol, so that a mismatch fails at link time.
+// A program and a library that disagree on ORR_NO_ASSERT fail to link, because the names differ.
 #ifdef ORR_NO_ASSERT
 #define orr_world_create orr_world_create_noassert
 #endif
 
-/// Creates a world. `desc` may be NULL. @return NULL when memory is refused or the desc is invalid (said
-/// in the log). Allocates.
+/// Creates a world. `desc` may be NULL: the defaults. Allocates.
+/// @return NULL if there is no memory or the desc is invalid; the log says why.
 ORR_API orr_world* orr_world_create(const orr_world_desc* desc);
-/// Destroys a world with everything in it; destruct hooks run, all memory is given back. NULL is allowed. Also while a tick is half
-/// done. Not inside a loop over one of its queries; refused inside a system, in a tick that runs (from a hook), and from its error handler.
+/// Destroys a world and everything in it: calls destruct hooks and frees all memory. NULL is
+/// allowed. Also allowed while a tick is half done (orr_tick_open()). Must not be called inside a
+/// loop over a query of the world. Refused inside a system, while a tick runs (from a hook) and in
+/// an error handler.
 ORR_API void orr_world_destroy(orr_world* world);
 
-/// The number of ticks advanced since creation.
+/// Number of ticks since the world was created.
 ORR_API uint64_t orr_world_tick(const orr_world* world);
+/// Seed of the world (orr_world_desc.seed).
 ORR_API uint64_t orr_world_seed(const orr_world* world);
-/// Begins the next tick: later writes are stamped with it, owned strings nobody stored are freed. Pointers into the
-/// world are no longer good for writing.
+/// Begins the next tick without running systems: later writes are stamped with the new tick, and
+/// owned strings and arrays that are stored nowhere are freed. Pointers into the world become
+/// invalid for writing.
 ORR_API void orr_tick_advance(orr_world* world);
 
-/// Hash of the whole state: equal for equal histories on every machine, compiler and allocator; 0, refused, inside a system. Costs what
-/// changed since the last call. Not const: it remembers the hashes of blocks, and pointers into the world are no longer
-/// good for writing.
+/// Hash of the whole state. Equal histories give equal hashes on every machine, with every compiler
+/// and allocator. Takes time for the blocks that changed since the last call, because it caches the
+/// hashes of blocks (therefore `world` is not const). Pointers into the world become invalid for
+/// writing.
+/// @return 0, refused, inside a system.
 ORR_API uint64_t orr_world_hash(orr_world* world);
-/// Checks every invariant. Slow: for tests and for suspicion. Not inside systems, nor error handlers they cause: others may be writing.
-/// @return ORR_ERR_CORRUPT, with the broken invariant in the error; ORR_ERR_STATE inside a system.
+/// Checks all invariants of the world. Slow; for tests and debugging. Not inside a system, nor in
+/// an error handler called for a system: other threads may be writing.
+/// @return ORR_ERR_CORRUPT if an invariant is violated, which the error text names; ORR_ERR_STATE
+/// inside a system.
 ORR_API orr_result orr_world_validate(orr_world* world);
+/// Counts the contents of a world.
 ORR_API void orr_world_stats_get(const orr_world* world, orr_world_stats* out);
-/// Changes orr_world_desc.memory_bytes_max; 0: no limit. What is held already stays. Also while a tick is half done.
+/// Changes orr_world_desc.memory_bytes_max; 0: no limit. Frees nothing if more is already in use.
+/// Also allowed while a tick is half done. Refused inside a system.
 ORR_API void orr_world_memory_limit(orr_world* world, uint64_t bytes_max);
+/// Memory in use, in total and by purpose.
 ORR_API void orr_world_memory_get(const orr_world* world, orr_memory_stats* out);
-/// The text of the last refusal; "" when there was none. Overwritten by the next one.
+/// Text of the last error; "" if there was none. Valid until the next error.
 ORR_API const char* orr_error_last(const orr_world* world);
-/// Sets the threshold of one category. Default: the desc's level.
+/// Sets the threshold of one log category. Default: orr_log_desc.level.
 ORR_API void orr_log_level_set(orr_world* world, orr_log_category category, orr_log_level level);
-/// Writes a line of the user's to the world's log.
+/// Writes a line to the world's log, with the id ORR_LOG_ID_USER_LINE. `format` is as for printf.
 ORR_API void orr_log(orr_world* world, orr_log_level level, const char* format, ...)
     ORR_PRINTF(3, 4);
 
-// ---- types ----------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------------------
 
-/// Registers a type. The same name with the same layout gives the same type again; `settings` of the first
-/// registration stay. Allocates.
-/// @return ORR_ERR_CONFLICT for another layout under the name, ORR_ERR_NAME, ORR_ERR_ARGUMENT,
-/// ORR_ERR_CAPACITY, ORR_ERR_MEMORY.
+/// Registers a type. Registering the same name with the same layout again returns the same type;
+/// the settings of the first registration stay. Allocates.
+/// @return ORR_ERR_CONFLICT if the name is registered with another layout; ORR_ERR_NAME,
+/// ORR_ERR_ARGUMENT, ORR_ERR_CAPACITY, ORR_ERR_MEMORY.
 ORR_API ORR_NODISCARD orr_result orr_type_register(orr_world* world, const orr_type_desc* desc,
                                                    orr_type* out);
-/// The type of a desc with static storage (ORR_TYPE), registered at first use. Null when refused.
+/// Type of a desc with static storage (ORR_TYPE), registered on first use. Null if the registration
+/// is refused. Allocates on first use.
 ORR_API orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc);
-/// The type of a name; null if there is none.
+/// Type with a name; null if there is none.
 ORR_API orr_type orr_type_find(const orr_world* world, const char* name);
-/// What the world knows of a type; NULL if it is none of this world.
+/// Description of a type; NULL if it is not a type of this world. Lives as long as the world.
 ORR_API const orr_type_info* orr_type_info_get(const orr_world* world, orr_type type);
 
-// ---- tags -----------------------------------------------------------------------------------------
+// ---- tags ---------------------------------------------------------------------------------------
 
-/// Gives a tag a name. Naming it the same again is allowed. Tags need no name to be used. Allocates.
-/// @return ORR_ERR_CONFLICT when the name or the value is taken.
+/// Gives a tag a name. A tag can be used without a name. Repeating a call is allowed. Allocates.
+/// @return ORR_ERR_CONFLICT if the name belongs to another tag, or the tag has another name.
 ORR_API ORR_NODISCARD orr_result orr_tag_register(orr_world* world, orr_tag tag, const char* name);
-/// Finds a tag by its name. False if there is none.
+/// Finds a tag by its name. `out` may be NULL. @return false if there is none.
 ORR_API bool orr_tag_find(const orr_world* world, const char* name, orr_tag* out);
-/// The name of a tag; NULL if it has none.
+/// Name of a tag; NULL if it has none.
 ORR_API const char* orr_tag_name(const orr_world* world, orr_tag tag);
 
-// ---- clusters -------------------------------------------------------------------------------------
+// ---- clusters -----------------------------------------------------------------------------------
 
-/// A set of types and tags. Order does not matter; doubles are refused.
+/// Set of types and tags that identifies a cluster. The order does not matter. Listing a type or
+/// tag twice is refused.
 typedef struct orr_cluster_desc {
-    const orr_type* types;
-    uint32_t type_count;
-    const orr_tag* tags;
-    uint32_t tag_count;
-    /// Instances a row has room for, per type: a power of two for `multiple` types, 1 or 0 for the others. Default
-    /// NULL: 1 each.
+    const orr_type* types; ///< Component types, not pinned.
+    uint32_t type_count;   ///< Number of `types`, at most ORR_CLUSTER_TYPES_MAX.
+    const orr_tag* tags;   ///< Tags.
+    uint32_t tag_count;    ///< Number of `tags`, at most ORR_CLUSTER_TAGS_MAX.
+    /// Instances that a row has room for, one number for each type: a power of two for multiple
+    /// types, 1 or 0 for unique types. Default NULL: 1 for each type.
     const uint16_t* capacities;
 } orr_cluster_desc;
 
-/// Fills the types of an orr_cluster_desc or orr_cluster_match, in C:
-/// orr_cluster_get(world, &(orr_cluster_desc){ORR_TYPES(world, Position, Velocity)}, &cluster)
+/// Initialises `types` and `type_count` of an orr_cluster_desc or orr_cluster_match from C types:
+/// orr_cluster_get(world, &(orr_cluster_desc){ORR_TYPES(world, Position, Velocity)}, &cluster). C
+/// only.
 #ifndef __cplusplus
 #define ORR_TYPES(world, ...)                                                     \
     .types = (const orr_type[]){ORR_PP_EACH(ORR_PP_TYPE_OF, world, __VA_ARGS__)}, \
@@ -208,87 +252,100 @@ typedef struct orr_cluster_desc {
 #define ORR_PP_TYPE_OF(world, type) orr_type_of(world, ORR_TYPE(type)),
 #endif
 
-/// What a cluster is and holds. The arrays belong to the world and are good until it is deleted.
+/// Description of a cluster. The arrays belong to the world and are valid until the cluster is
+/// deleted.
 typedef struct orr_cluster_info {
-    const orr_type* types; ///< In registration order.
-    uint32_t type_count;
-    const orr_tag* tags; ///< Ascending.
-    uint32_t tag_count;
-    uint32_t row_count;
-    uint32_t chunk_count;
-    const uint16_t* capacities; ///< Per type, instances a row has room for; 1 for unique types.
+    const orr_type* types;      ///< Types, in the order of their registration.
+    uint32_t type_count;        ///< Number of `types`.
+    const orr_tag* tags;        ///< Tags, ascending.
+    uint32_t tag_count;         ///< Number of `tags`.
+    uint32_t row_count;         ///< Entities of the cluster.
+    uint32_t chunk_count;       ///< Chunks of the cluster.
+    const uint16_t* capacities; ///< For each type, instances a row has room for; 1 if unique.
 } orr_cluster_info;
 
-/// The cluster of a set, created if missing. Chunks come with the first entity. Allocates.
+/// Gets the cluster of a set of types and tags and creates it if it is missing. A new cluster has
+/// no chunks until its first entity is created. Allocates.
 ORR_API ORR_NODISCARD orr_result orr_cluster_get(orr_world* world, const orr_cluster_desc* desc,
                                                  orr_cluster* out);
-/// The cluster of a set; null if there is none.
+/// Cluster of a set of types and tags; null if there is none.
 ORR_API orr_cluster orr_cluster_find(const orr_world* world, const orr_cluster_desc* desc);
-/// @return ORR_ERR_CLUSTER.
+/// Describes a cluster.
+/// @return ORR_ERR_CLUSTER if the cluster is null, deleted or of another world.
 ORR_API ORR_NODISCARD orr_result orr_cluster_info_get(const orr_world* world, orr_cluster cluster,
                                                       orr_cluster_info* out);
-/// The cluster created after this one; the first for a null one; null at the end or for a deleted one.
+/// Walks all clusters in order of creation: the cluster created after `cluster`, or the first one
+/// if `cluster` is null. Null at the end, and for a deleted cluster.
 ORR_API orr_cluster orr_cluster_next(const orr_world* world, orr_cluster cluster);
 
-/// Which clusters orr_clusters_find() finds: those with all of `types` and `tags`, none of `without_types`
-/// and `without_tags`, for which `predicate` is true. All zero finds every cluster.
+/// Condition on clusters, for orr_clusters_find() and orr_clusters_delete(). A cluster matches if
+/// it has all of `types` and `tags`, none of `without_types` and `without_tags`, and `predicate`
+/// returns true. All zero matches every cluster.
 typedef struct orr_cluster_match {
-    const orr_type* types;
-    uint32_t type_count;
-    const orr_tag* tags;
-    uint32_t tag_count;
-    const orr_type* without_types;
-    uint32_t without_type_count;
-    const orr_tag* without_tags;
-    uint32_t without_tag_count;
-    bool (*predicate)(void* user, const orr_world* world, orr_cluster cluster); ///< Default: true.
-    void* user;
+    const orr_type* types;         ///< Types that the cluster has.
+    uint32_t type_count;           ///< Number of `types`.
+    const orr_tag* tags;           ///< Tags that the cluster has.
+    uint32_t tag_count;            ///< Number of `tags`.
+    const orr_type* without_types; ///< Types that the cluster does not have.
+    uint32_t without_type_count;   ///< Number of `without_types`.
+    const orr_tag* without_tags;   ///< Tags that the cluster does not have.
+    uint32_t without_tag_count;    ///< Number of `without_tags`.
+    /// Further condition. Default NULL: true.
+    bool (*predicate)(void* user, const orr_world* world, orr_cluster cluster);
+    void* user; ///< Passed to `predicate`.
 } orr_cluster_match;
 
-/// Finds clusters in creation order. Writes at most `out_count` of them; `out` may be NULL when that is 0.
-/// @return how many match in all.
+/// Finds clusters in order of creation. Writes at most `out_count` of them; `out` may be NULL if
+/// out_count is 0.
+/// @return the number of all clusters that match.
 ORR_API uint32_t orr_clusters_find(const orr_world* world, const orr_cluster_match* match,
                                    orr_cluster* out, uint32_t out_count);
 
-/// Destroys all entities of a cluster; the cluster stays. Costs by chunk where no hook needs a row.
+/// Destroys all entities of a cluster. The cluster stays. Takes time per chunk, not per row, unless
+/// a hook must be called for each row.
 ORR_API orr_result orr_cluster_clear(orr_world* world, orr_cluster cluster);
-/// Destroys all entities of a cluster and the cluster; handles to it are stale.
+/// Destroys all entities of a cluster and deletes the cluster. Its handles become stale.
 ORR_API orr_result orr_cluster_delete(orr_world* world, orr_cluster cluster);
-/// Deletes every cluster that matches, with its entities: unloads a level. `out_count` (may be NULL) gets how many.
-/// All or nothing. An empty match deletes all clusters; a NULL one is refused.
+/// Deletes all clusters that match, with their entities, for example to unload a level.
+/// `*out_count` (may be NULL) becomes the number of deleted clusters. All or nothing. An all-zero
+/// match deletes every cluster; a NULL match is refused.
 ORR_API orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
                                        uint32_t* out_count);
-/// Destroys all entities of the world; clusters, types and tags stay.
+/// Destroys all entities of the world. Clusters, types and tags stay.
 ORR_API orr_result orr_entities_destroy_all(orr_world* world);
 
-/// Rows of a chunk; 0 if there is no such chunk.
+/// Number of rows of a chunk; 0 if there is no such chunk.
 ORR_API uint32_t orr_chunk_count(const orr_world* world, orr_cluster cluster, uint32_t chunk);
-/// Writes the entities of a chunk, at most `out_count`. @return how many were written.
+/// Writes the entities of a chunk in order of their rows, at most `out_count`.
+/// @return the number of entities written.
 ORR_API uint32_t orr_chunk_entities(const orr_world* world, orr_cluster cluster, uint32_t chunk,
                                     orr_entity* out, uint32_t out_count);
-/// The raw array of a type in a chunk, to read. NULL if there is no such chunk or column. 64-byte aligned,
-/// readable up to the next multiple of 64 bytes. A marker has a column without data: not NULL, not to be read.
+/// Values of a type in a chunk, for reading. NULL if there is no such chunk or column. The array is
+/// 64-byte aligned and readable up to the next multiple of 64 bytes. The column of a marker is not
+/// NULL but has no data to read.
 ORR_API const void* orr_column_read(const orr_world* world, orr_cluster cluster, uint32_t chunk,
                                     orr_type type);
-/// The same to write: stamps the block with the tick. NULL also when the block is held by a snapshot and
-/// memory for a copy is refused.
+/// Values of a type in a chunk, for writing. Stamps the block with the current tick. NULL as for
+/// orr_column_read(), and if a snapshot shares the block and there is no memory for a copy.
 ORR_API void* orr_column_write(orr_world* world, orr_cluster cluster, uint32_t chunk,
                                orr_type type);
-/// The world tick of the last write to a block; 0 if there is none.
+/// World tick in which a block was last written; 0 if there is no such block.
 ORR_API uint64_t orr_column_tick(const orr_world* world, orr_cluster cluster, uint32_t chunk,
                                  orr_type type);
-/// The version of a block: grows with every tick in which it is written, never goes back.
+/// Version of a block. It grows with every tick in which the block is written and never decreases.
+/// 0 if there is no such block.
 ORR_API uint64_t orr_column_version(const orr_world* world, orr_cluster cluster, uint32_t chunk,
                                     orr_type type);
-/// Enable bits of a column, one per row (of a multiple type one per instance there is room for), least significant first;
-/// NULL: all are on.
-/// A null type, (orr_type){0}, gives the bits of the entities themselves.
+/// Enable bits of a column, least significant bit first: one per row, for a multiple type one per
+/// instance that a row has room for. NULL: all are enabled. With a null type, (orr_type){0}: the
+/// enable bits of the entities.
 ORR_API const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster cluster,
                                            uint32_t chunk, orr_type type);
 
-/// A run of rows that lie one after another in memory, across chunks where these are adjacent. `*count` says how
-/// many rows from `row` on are wanted, and becomes how many there are in the run; 0 and NULL past the end or without
-/// such a column. Calls for several types chain, each lowering the count:
+/// Values of a type in rows that are contiguous in memory, also across chunks that are adjacent. On
+/// entry `*count` is the number of rows wanted from `row` on; on return it is the number of rows in
+/// the run. Returns NULL and sets `*count` to 0 past the end or if there is no such column. Calls
+/// for several types can share one count, since each call can only lower it:
 ///
 ///     for (uint32_t row = 0, n; row < info.row_count; row += n) {
 ///         n = info.row_count - row;
@@ -296,198 +353,240 @@ ORR_API const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster c
 ///         const Velocity* v = orr_span_read(world, cluster, velocity, row, &n);
 ///         for (uint32_t i = 0; i < n; i++) …
 ///
-/// How far a run goes depends on memory, so go on until all wanted rows are done: a program that stopped where a run
-/// ends would not be deterministic.
+/// The length of a run depends on memory. Continue until all rows are done: a program whose results
+/// depend on where a run ends is not deterministic.
 ORR_API const void* orr_span_read(const orr_world* world, orr_cluster cluster, orr_type type,
                                   uint32_t row, uint32_t* count);
-/// The same to write: stamps every block of the run, and copies those a snapshot holds.
+/// As orr_span_read(), for writing. Stamps every block of the run, and copies blocks that a
+/// snapshot shares.
 ORR_API void* orr_span_write(orr_world* world, orr_cluster cluster, orr_type type, uint32_t row,
                              uint32_t* count);
 
-// ---- entities -------------------------------------------------------------------------------------
+// ---- entities -----------------------------------------------------------------------------------
 
-/// Initial values for a column of new rows: one value per row, one after another.
+/// Initial values of one type for new rows: an array with one value per row.
 typedef struct orr_column_data {
-    orr_type type;
-    const void* values;
+    orr_type type;      ///< A type of the cluster.
+    const void* values; ///< One value per row.
 } orr_column_data;
 
-/// Creates an entity without components. Null when refused. Allocates.
+/// Creates an entity without components. Null if refused. Allocates.
 ORR_API orr_entity orr_create(orr_world* world);
-/// Creates an entity in a cluster; its components have their presets. Null when refused. Allocates.
+/// Creates an entity in a cluster. Its components have their presets. Null if refused. Allocates.
 ORR_API orr_entity orr_create_in(orr_world* world, orr_cluster cluster);
-/// Creates `count` entities in a cluster; columns not in `data` get presets. Values are copied. Of a multiple type each
-/// gets one instance.
-/// `out` may be NULL. All or nothing. Allocates.
+/// Creates `count` entities in a cluster. Types that `data` does not list get their presets; values
+/// are copied. Each entity gets one instance of a multiple type. `out` receives the ids and may be
+/// NULL. All or nothing. Allocates.
 ORR_API orr_result orr_create_many(orr_world* world, orr_cluster cluster, uint32_t count,
                                    const orr_column_data* data, uint32_t data_count,
                                    orr_entity* out);
-/// Creates an entity with the components, tags and enable bits of another. Null when refused. Allocates.
+/// Creates an entity with copies of the components, tags and enable bits of another. Null if
+/// refused. Allocates.
 ORR_API orr_entity orr_copy(orr_world* world, orr_entity source);
+/// Destroys an entity.
+/// @return ORR_ERR_ENTITY if it is dead, null or of another world.
 ORR_API orr_result orr_destroy(orr_world* world, orr_entity entity);
-/// Destroys all or, if one is dead or listed twice, none.
+/// Destroys several entities, or none of them if one is dead or listed twice.
 ORR_API orr_result orr_destroy_many(orr_world* world, const orr_entity* entities, uint32_t count);
-/// False for a dead, null or foreign id.
+/// True if the entity is alive. False for a dead, null or foreign id.
 ORR_API bool orr_alive(const orr_world* world, orr_entity entity);
+/// Number of living entities, without transient entities.
 ORR_API uint64_t orr_entity_count(const orr_world* world);
 
-// Transient entities: of who looks on (drawing, sound, tools), beside the simulation. They have components of transient types
-// (orr_type_settings.transient) only, and no name, tags or switch of their own. Their ids are of a range of their own, so that the world is the same with
-// and without them: they are not in its hash or its counts, and for systems of the simulation they are dead. Queries that require a
-// transient type find them, after all others. docs/SPECTATORS.md.
+// Transient entities belong to drawing, sound and tools, not to the simulation. They can only have
+// components of transient types (orr_type_settings.transient), and no name, tags or enable bit of
+// their own. Their ids come from a separate range and they are not part of the world's hash and
+// counts, so the simulation is the same with and without them. Systems of the simulation see them
+// as dead. Queries that require a transient type find them, after all other entities. See
+// docs/SPECTATORS.md.
 
-/// Creates one; orr_destroy() destroys it. Null when refused. Between ticks; spectator systems send instead (orr_send_create()). Allocates.
+/// Creates a transient entity; orr_destroy() destroys it. Call between ticks. Systems of spectator
+/// pipelines use orr_send_create() instead. Null if refused. Allocates.
 ORR_API orr_entity orr_create_transient(orr_world* world);
-/// True for a live transient entity.
+/// True for a living transient entity.
 ORR_API bool orr_transient(const orr_world* world, orr_entity entity);
+/// Number of living transient entities.
 ORR_API uint64_t orr_transient_count(const orr_world* world);
 
+/// Gets the address of an entity.
+/// @return ORR_ERR_ENTITY if it is dead, null or of another world.
 ORR_API ORR_NODISCARD orr_result orr_address_get(const orr_world* world, orr_entity entity,
                                                  orr_address* out);
-/// True while the entity is alive and still there.
+/// True while the entity is alive and at this address.
 ORR_API bool orr_address_valid(const orr_world* world, const orr_address* address);
-/// The value at an address; NULL if the address is stale or the entity lacks the type.
+/// Value of a component at an address, for reading. NULL if the address is stale or the entity does
+/// not have the type.
 ORR_API const void* orr_address_read(const orr_world* world, const orr_address* address,
                                      orr_type type);
+/// As orr_address_read(), for writing. Stamps the block.
 ORR_API void* orr_address_write(orr_world* world, const orr_address* address, orr_type type);
-/// The cluster of an entity; null for a dead one.
+/// Cluster of an entity; null for a dead one.
 ORR_API orr_cluster orr_entity_cluster(const orr_world* world, orr_entity entity);
 
-/// Moves an entity to another cluster: new components get presets, dropped ones are destructed. This is
-/// what all adding and removing of components and tags comes down to. Allocates.
+/// Moves an entity to another cluster. Components that only the new cluster has get their presets,
+/// components that only the old cluster has are destructed. Adding and removing components and tags
+/// is done by such moves. Allocates.
 ORR_API orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to);
-/// Moves rows first … first + count - 1 of a cluster to another. All or nothing. Allocates.
+/// Moves the rows first … first + count - 1 of a cluster to another cluster. All or nothing.
+/// Allocates.
 ORR_API orr_result orr_rows_move(orr_world* world, orr_cluster from, uint32_t first, uint32_t count,
                                  orr_cluster to);
-/// Moves all rows; whole chunks are relinked, not copied. Allocates.
+/// Moves all rows of a cluster to another. Whole chunks are transferred without copying. Allocates.
 ORR_API orr_result orr_rows_move_all(orr_world* world, orr_cluster from, orr_cluster to);
 
-/// A disabled entity keeps its place and its components; queries will skip it.
+/// Enables or disables an entity. A disabled entity keeps its place and its components; queries
+/// skip it.
 ORR_API orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool on);
-/// False also for a dead one.
+/// True if the entity is alive and enabled.
 ORR_API bool orr_entity_enabled(const orr_world* world, orr_entity entity);
 
-/// Writes an entity as text: `7v1: Position {x: 1, y: 2}, #level1`, or with its name instead of the id, if it has one
-/// (kinds.h): `bob: Position {x: 1, y: 2}`. Pinned components follow the others. As orr_value_print().
+/// Writes an entity as text: `7v1: Position {x: 1, y: 2}, #level1`, or with its name (kinds.h) in
+/// place of the id: `bob: Position {x: 1, y: 2}`. Pinned components come last. Size and return
+/// value as for orr_value_print().
 ORR_API size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out,
                                 size_t out_size);
-/// Prints an entity to stdout, with a newline.
+/// Prints an entity and a newline to stdout.
 ORR_API void orr_print(const orr_world* world, orr_entity entity);
 
-// ---- components and tags of an entity --------------------------------------------------------------
+// ---- components and tags of an entity -----------------------------------------------------------
 
-/// Copies a value into a component, adding it if missing. References to dead entities in it are refused.
-/// Allocates.
+/// Copies a value into a component and adds the component if it is missing. A value that refers to
+/// a dead entity is refused. Allocates.
 ORR_API orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
                                      const void* value);
-/// Adds a component with its preset; ORR_OK if it is there already. Allocates.
+/// Adds a component with its preset. ORR_OK if the entity already has it. Allocates.
 ORR_API orr_result orr_component_add(orr_world* world, orr_entity entity, orr_type type);
-/// Removes a component; ORR_OK if it is not there. Allocates.
+/// Removes a component. ORR_OK if the entity does not have it. Allocates.
 ORR_API orr_result orr_component_remove(orr_world* world, orr_entity entity, orr_type type);
-/// The value, or NULL if the entity does not have it. A dead id gives NULL and an error. Inline, see the end.
+/// Value of a component, for reading; NULL if the entity does not have it. A dead id gives NULL and
+/// an error. Defined inline at the end of this file.
 static inline const void* orr_component_get(const orr_world* world, orr_entity entity,
                                             orr_type type);
-/// The value to change in place: stamps its block. NULL as above, or when memory for a copy is refused.
+/// Value of a component, for writing in place. Stamps the block. NULL as for orr_component_get(),
+/// and if there is no memory for a copy of a block that a snapshot shares.
 ORR_API void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type);
-/// False also for a dead one.
+/// True if the entity is alive and has the component, enabled or not.
 ORR_API bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type);
-/// Switches a component off or on without moving anything. @return ORR_ERR_ABSENT. Allocates.
+/// Enables or disables a component. The value stays and no row moves. Allocates.
+/// @return ORR_ERR_ABSENT if the entity does not have the component.
 ORR_API orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type type,
                                         bool on);
-/// False also for a missing component or a dead entity.
+/// True if the entity is alive, has the component, and the component is enabled.
 ORR_API bool orr_component_enabled(const orr_world* world, orr_entity entity, orr_type type);
 
+/// Adds a tag to an entity. ORR_OK if the entity already has it. Allocates.
 ORR_API orr_result orr_tag_add(orr_world* world, orr_entity entity, orr_tag tag);
+/// Removes a tag from an entity. ORR_OK if the entity does not have it. Allocates.
 ORR_API orr_result orr_tag_remove(orr_world* world, orr_entity entity, orr_tag tag);
+/// True if the entity is alive and has the tag.
 ORR_API bool orr_tag_has(const orr_world* world, orr_entity entity, orr_tag tag);
 
-// Batches. All or nothing; `values` is one value per entity, one after another. An entity listed twice is
-// refused where it would move (add, remove, a set that adds), and allowed in get and in a set of what is there.
+// Batch calls. All or nothing. `values` is an array with one value per entity. Calls that move rows
+// (add, remove, and a set that adds) refuse an entity that is listed twice; get, and a set of
+// components that exist, allow it.
 
-/// Adds a component to each that lacks it and sets it for all; `values` NULL: presets for those that lack it. Values of
-/// a multiple type are refused if one has it already: which instance would be set?
+/// Adds a component to each entity that does not have it, and sets it for all. With `values` NULL
+/// it adds presets and changes no existing value. Values of a multiple type are refused if an
+/// entity already has the type, because it would not be clear which instance to set. Allocates.
 ORR_API orr_result orr_component_add_many(orr_world* world, const orr_entity* entities,
                                           uint32_t count, orr_type type, const void* values);
+/// Removes a component from each entity that has it. Allocates.
 ORR_API orr_result orr_component_remove_many(orr_world* world, const orr_entity* entities,
                                              uint32_t count, orr_type type);
-/// Sets a component that all have. @return ORR_ERR_ABSENT.
+/// Sets a component of several entities.
+/// @return ORR_ERR_ABSENT if an entity does not have the component.
 ORR_API orr_result orr_component_set_many(orr_world* world, const orr_entity* entities,
                                           uint32_t count, orr_type type, const void* values);
-/// Copies the bytes of a component that all have. @return ORR_ERR_ABSENT.
+/// Copies the component values of several entities to `out`.
+/// @return ORR_ERR_ABSENT if an entity does not have the component.
 ORR_API orr_result orr_component_get_many(const orr_world* world, const orr_entity* entities,
                                           uint32_t count, orr_type type, void* out);
 
-/// Registers C types now, so that texts (queries, bundles, needs) can name them: ORR_REGISTER(world, Position, Velocity);
+/// Registers C types, so that texts (queries, bundles, needs) can use their names:
+/// ORR_REGISTER(world, Position, Velocity). C only.
 #ifndef __cplusplus
 #define ORR_REGISTER(world, ...) \
     ((void)(const orr_type[]){ORR_PP_EACH(ORR_PP_TYPE_OF, world, __VA_ARGS__)})
 #endif
 
-/// Typed short forms: orr_set(world, bob, Position, {1, 2}); orr_put(world, bob, Position, &position);
-/// const Position* p = orr_get(world, bob, Position);
+/// Sets a component from an initialiser: orr_set(world, bob, Position, {1, 2}). As
+/// orr_component_set(). C only.
 #ifndef __cplusplus
 #define orr_set(world, entity, type, ...) \
     orr_component_set(world, entity, orr_type_of(world, ORR_TYPE(type)), &(const type)__VA_ARGS__)
 #endif
-/// The same with a pointer to a value, whose type is checked by the compiler.
+/// Sets a component from a pointer, whose type the compiler checks: orr_put(world, bob, Position,
+/// &p). As orr_component_set().
 #define orr_put(world, entity, type, pointer)                            \
     orr_component_set(world, entity, orr_type_of(world, ORR_TYPE(type)), \
                       1 ? (pointer) : (const type*)NULL)
+/// const Position* p = orr_get(world, bob, Position). As orr_component_get().
 #define orr_get(world, entity, type) \
     ((const type*)orr_component_get(world, entity, orr_type_of(world, ORR_TYPE(type))))
+/// Position* p = orr_edit(world, bob, Position). As orr_component_edit().
 #define orr_edit(world, entity, type) \
     ((type*)orr_component_edit(world, entity, orr_type_of(world, ORR_TYPE(type))))
+/// orr_add(world, bob, Position). As orr_component_add().
 #define orr_add(world, entity, type) \
     orr_component_add(world, entity, orr_type_of(world, ORR_TYPE(type)))
+/// orr_remove(world, bob, Position). As orr_component_remove().
 #define orr_remove(world, entity, type) \
     orr_component_remove(world, entity, orr_type_of(world, ORR_TYPE(type)))
+/// orr_has(world, bob, Position). As orr_component_has().
 #define orr_has(world, entity, type) \
     orr_component_has(world, entity, orr_type_of(world, ORR_TYPE(type)))
+/// orr_enabled(world, bob, Position). As orr_component_enabled().
 #define orr_enabled(world, entity, type) \
     orr_component_enabled(world, entity, orr_type_of(world, ORR_TYPE(type)))
+/// orr_enable(world, bob, Position, false). As orr_component_enable().
 #define orr_enable(world, entity, type, on) \
     orr_component_enable(world, entity, orr_type_of(world, ORR_TYPE(type)), on)
 
-// ---- appending ------------------------------------------------------------------------------------
+// ---- appending ----------------------------------------------------------------------------------
 
-#define ORR_APPEND_TYPES_MAX 16u ///< Columns an appender hands out.
+#define ORR_APPEND_TYPES_MAX 16u ///< Most columns that an appender gives access to.
 
-/// Creates entities one by one at the speed of a bulk call: rows are made in runs, the caller fills
-/// columns directly (owned strings with orr_string_assign()). Between begin and end, calls that add, remove or move rows
-/// are refused (ORR_ERR_STATE); reading, writing values and making strings are allowed. Until the end, rows made ahead
-/// count as entities.
+/// An open appender: creates entities one at a time at the cost of a bulk call. The appender
+/// creates rows in runs, and the caller writes the columns directly (owned strings with
+/// orr_string_assign()). Between begin and end, calls that add, remove or move rows return
+/// ORR_ERR_STATE; reading, writing values and making strings are allowed. Rows created ahead count
+/// as entities until the end.
 ///
 ///     orr_appender a;
 ///     orr_append_begin(world, cluster, (orr_type[]){position, velocity}, 2, &a);
 ///     while (...) {
-///         uint32_t i = orr_append(&a);            // ORR_APPEND_NONE when refused
+///         uint32_t i = orr_append(&a);            // ORR_APPEND_NONE if refused
 ///         ((Position*)a.columns[0])[i] = ...;
 ///         ids[n++] = a.entities[i];
 ///     }
 ///     orr_append_end(&a);
 typedef struct orr_appender {
-    void* columns[ORR_APPEND_TYPES_MAX]; ///< Of the current run, in the order of the types given.
-    const orr_entity* entities;          ///< Of the current run.
-    uint32_t used, count;                ///< Rows of the current run taken, and in all.
-    orr_world* world;
-    orr_cluster cluster;
-    orr_type types[ORR_APPEND_TYPES_MAX];
-    uint32_t type_count;
-    uint32_t run_next; ///< How many rows to make next time.
+    void* columns[ORR_APPEND_TYPES_MAX];  ///< Values of the current run, in the order of the types.
+    const orr_entity* entities;           ///< Ids of the current run.
+    uint32_t used, count;                 ///< Rows of the current run: taken, and all.
+    orr_world* world;                     ///< Private. NULL: not open.
+    orr_cluster cluster;                  ///< Private. Cluster that gets the rows.
+    orr_type types[ORR_APPEND_TYPES_MAX]; ///< Private. Types of `columns`.
+    uint32_t type_count;                  ///< Private. Number of `types`.
+    uint32_t run_next;                    ///< Private. Rows of the next run.
 } orr_appender;
 
-#define ORR_APPEND_NONE UINT32_MAX
+#define ORR_APPEND_NONE UINT32_MAX ///< Returned by orr_append() if refused.
 
-/// Starts appending to a cluster. Components hold their presets until written. Allocates.
+/// Opens an appender for a cluster. New components have their presets until they are written. A
+/// world has at most one open appender. `types` are unique types of the cluster without indexed
+/// references. Allocates.
 ORR_API ORR_NODISCARD orr_result orr_append_begin(orr_world* world, orr_cluster cluster,
                                                   const orr_type* types, uint32_t type_count,
                                                   orr_appender* out);
-/// Makes the next run. Called by orr_append(). False when refused.
+/// Creates the next run of rows. Called by orr_append(). Allocates. @return false if refused.
 ORR_API bool orr_append_run(orr_appender* appender);
-/// Ends appending; rows not taken are undone, as if their ids had never been given. Twice does no harm.
+/// Closes an appender and undoes the rows that were not taken, as if their ids had never been
+/// given. Closing twice is allowed.
 ORR_API void orr_append_end(orr_appender* appender);
 
-/// Takes the next row. @return its index in `columns` and `entities`, or ORR_APPEND_NONE when refused.
+/// Takes the next row. Allocates when a new run is needed.
+/// @return its index in `columns` and `entities`; ORR_APPEND_NONE if refused.
 static inline uint32_t orr_append(orr_appender* appender)
 {
     if (ORR_UNLIKELY(appender->used == appender->count) && !orr_append_run(appender)) {
@@ -496,47 +595,56 @@ static inline uint32_t orr_append(orr_appender* appender)
     return appender->used++;
 }
 
-// ---- owned strings and arrays -----------------------------------------------------------------------
+// ---- owned strings and arrays -------------------------------------------------------------------
 
-/// Makes a string; the same text gives the same handle. Null (the empty string) when refused. Allocates.
+/// Makes an owned string. Equal texts give equal handles. Null, which is the empty string, if
+/// refused. Allocates.
 ORR_API orr_string orr_string_make(orr_world* world, const char* text);
-/// Its text; "" for null or a string that is gone.
+/// Text of a string; "" for null or a string that was freed.
 ORR_API const char* orr_string_text(const orr_world* world, orr_string string);
-/// Changes an owned string inside a value that is in the world (a column, an orr_edit pointer). A plain
-/// assignment there would not be counted. Values passed to set, add and create are counted by the call.
+/// Assigns a string to a field of a value that lies in the world (in a column, or behind an
+/// orr_edit() pointer). A plain assignment there would not be counted, and the string would be
+/// freed too early. Calls that take values (set, add, create) count the strings in them.
 ORR_API void orr_string_assign(orr_world* world, orr_string* field, orr_string value);
-/// Makes an array of `count` values of `element_size` bytes. Null when refused. Allocates.
+/// Makes an owned array of `count` values of `element_size` bytes each. Null if refused. Allocates.
 ORR_API orr_array orr_array_make(orr_world* world, const void* values, uint32_t count,
                                  uint32_t element_size);
-/// Its values, 16-byte aligned, and their number; NULL and 0 for null or an array that is gone.
+/// Values of an array, 16-byte aligned; `*count` becomes their number. NULL and 0 for null or an
+/// array that was freed.
 ORR_API const void* orr_array_values(const orr_world* world, orr_array array, uint32_t* count);
-/// As orr_string_assign().
+/// Assigns an array to a field of a value that lies in the world. As orr_string_assign().
 ORR_API void orr_array_assign(orr_world* world, orr_array* field, orr_array value);
 
-// ---- what is inline -----------------------------------------------------------------------------------
-// Reading a component by id is the one call made so often, and so short, that calling it would cost as much as
-// doing it. These structs are the part of a world it reads. They are no API: they change with any version.
+// ---- inline access by id ------------------------------------------------------------------------
+// Programs read components by id so often that a function call would cost as much as the read
+// itself. The structs below are the parts of a world that the inline functions read. They are not
+// part of the API and may change with any version.
 
+// Record of an entity. `place` is its chunk and row; `generation` is the upper half of its id.
 typedef struct orr_hot_record {
     uint32_t generation, place;
 } orr_hot_record;
 
-// The index of an id, and the bit that no id has: an id with it is larger than any count.
+// Bits of an id that give the index of its record. The top bit is 0 in every valid id; an invalid
+// id with that bit gives an index above every count.
 #define ORR_HOT_ID_MASK 0x80000000FFFFFFFFu
 
+// Columns of one type.
 typedef struct orr_hot_table {
-    uint8_t** data; // By chunk; NULL: the chunk lacks the type.
-    uint32_t capacity, size;
+    uint8_t** data;          // By chunk id: the block of the type; NULL if the chunk lacks it.
+    uint32_t capacity, size; // Number of `data`; bytes of a value.
 } orr_hot_table;
 
+// First member of a world.
 typedef struct orr_hot_world {
-    orr_hot_record** pages; // By index / 4096, as signed numbers.
+    orr_hot_record** pages; // Records, 4096 per page; transient entities have pages below 0.
     orr_hot_table** tables; // By type index.
-    uint32_t count, table_capacity;
-    uint32_t type_base; // Of the first type. Each world has its own.
+    uint32_t count, table_capacity; // Number of records; number of `tables`.
+    uint32_t type_base;             // Id of the first type. Different for each world.
 } orr_hot_world;
 
-/// For orr_component_get(): the value in a chunk that is not in the table; or NULL, and says why there is nothing.
+/// Slow path of orr_component_get(), for chunks that are not in the table. @return NULL if there is
+/// no value; a dead entity is an error.
 ORR_API const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr_type type);
 
 static inline const void* orr_component_get(const orr_world* world, orr_entity entity,
@@ -559,22 +667,26 @@ static inline const void* orr_component_get(const orr_world* world, orr_entity e
     return orr_component_get_far(world, entity, type);
 }
 
-/// A type made ready for many reads by id in a loop. Good until the next call that adds, removes or moves rows.
+/// Fast access to one type by entity id, for many reads in a loop. Valid until the next call that
+/// adds, removes or moves rows. All fields are private.
 typedef struct orr_reader {
-    orr_hot_record* const* pages;
-    uint8_t* const* data;
-    uint32_t count, capacity, size;
-    orr_type type;
-    const orr_world* world;
+    orr_hot_record* const* pages;   ///< Records of the entities.
+    uint8_t* const* data;           ///< Blocks of the type, by chunk id.
+    uint32_t count, capacity, size; ///< Number of records, number of blocks, bytes of a value.
+    orr_type type;                  ///< The type.
+    const orr_world* world;         ///< The world.
 } orr_reader;
 
-/// For orr_reader_get(): chunks that are not in the table. By value, so that a reader stays in registers.
+/// Slow path of orr_reader_get(). Takes its arguments by value, so that a reader can stay in
+/// registers.
 ORR_API const void* orr_reader_get_far(const orr_world* world, orr_type type, orr_entity entity);
 
-/// For orr_reader_make(): while systems run on several threads, each has tables of its own.
+/// Slow path of orr_reader_make(). While systems run on several threads, each thread has its own
+/// tables.
 ORR_API orr_reader orr_reader_make_far(const orr_world* world, orr_type type);
 
-/// Makes a type ready. A type that no entity has, or that is none of this world, gives a reader that finds nothing.
+/// Makes a reader for a type. If no entity has the type, or it is not a type of this world, the
+/// reader finds nothing.
 static inline orr_reader orr_reader_make(const orr_world* world, orr_type type)
 {
     const orr_hot_world* hot = (const orr_hot_world*)(const void*)world;
@@ -587,7 +699,8 @@ static inline orr_reader orr_reader_make(const orr_world* world, orr_type type)
     return reader;
 }
 
-/// As orr_component_get(), but a dead id is NULL without an error.
+/// Value of the reader's type; NULL if the entity does not have it. A dead id gives NULL without an
+/// error.
 static inline const void* orr_reader_get(const orr_reader* reader, orr_entity entity)
 {
     uint64_t index = entity.id & ORR_HOT_ID_MASK;

@@ -1,30 +1,37 @@
 // SPDX-License-Identifier: MIT
 /// @file system.hpp
-/// Systems in C++: what one works on follows from the arguments of its lambda. orrery.hpp includes it.
+/// Systems in C++: the arguments of a lambda define what the system reads and writes. orrery.hpp
+/// includes this header.
 ///
 ///     world.system("move").without<Frozen>().parallel().each(
 ///         [](orr::run& run, Position& p, const Velocity& v) { p.x += v.x * run.dt(); });
-///     world.system("hit").sends<Hit>().transacts<Health>().each([](orr::run& run, const Arrow& a) {
-///         run.transact<&Health::value>(orr::op::add, a.target, -5);
-///         run.send(Hit{a.target});
-///     });
+///     world.system("hit").sends<Hit>().transacts<Health>().each(
+///         [](orr::run& run, const Arrow& a) {
+///             run.transact<&Health::value>(orr::op::add, a.target, -5);
+///             run.send(Hit{a.target});
+///         });
 ///     world.system("sound").receives<Hit>().once([](orr::run& run) {
 ///         for (const Hit& hit : run.events<Hit>()) …
 ///     });
 ///     world.step(60);
 ///
-/// A system is described call by call and added by the last one, which takes its function:
+/// A system is described by a chain of calls. The last call takes its function and adds it:
 ///
-///     each   for every row. Arguments: orr::run& and orr::entity if wanted, in this order; then `T&` writes, `const T&` reads, `T*` and
-///            `const T*` the same where it is there (else null), instances<T> and instances<const T> of a multiple type.
-///     runs   for every run of rows. Arguments: orr::run&; then `T*` writes and `const T*` reads the column, or none, and run.write<T>()
-///            and run.read<T>() of what query<>() says.
-///     once   once a tick, with orr::run& (run.each() loops over query<>()).
-///     on_message   of an indirect system: once a tick with orr::run&, or for every message with (orr::run&, orr::message). It hears of query<>().
+///     each         calls it for every row. Arguments: orr::run& and orr::entity, both optional, in
+///                  this order; then one per component: `T&` writes, `const T&` reads, `T*` and
+///                  `const T*` do the same for a component that may be missing (null then),
+///                  instances<T> and instances<const T> are for a multiple type.
+///     runs         calls it for every run of rows. Arguments: orr::run&, optional; then `T*` for a
+///                  column to write and `const T*` for a column to read. Without column arguments
+///                  use run.write<T>() and run.read<T>() for the terms of query<>().
+///     once         calls it once per tick, with orr::run&. run.each() loops over query<>().
+///     on_message   indirect system: calls it once per tick with orr::run&, or for every message
+///                  with (orr::run&, orr::message). query<>() selects the entities and types.
 ///
-/// query<…>() adds terms as of make_query<…>(); one of a type that the lambda takes decides what it is given: query<changed<read<T>>>().
-/// The lambda captures nothing, so that there is nothing to keep: its type makes the function that C calls. What a system
-/// may do is declared by types (or as text), which become known to the world by that. All words are those of orr_system_desc.
+/// query<…>() adds terms, as in make_query<…>(). A term of a type that is also an argument replaces
+/// the term of the argument: query<changed<read<T>>>(). The lambda must capture nothing.
+/// Declarations (creates<…>() and so on) take types, which are registered in the world, or a text.
+/// The names of all calls are those of the fields of orr_system_desc, which documents them.
 #if !defined(ORRERY_ORRERY_HPP)
 #include <orrery/orrery.hpp> // Includes this one at its end.
 #elif !defined(ORRERY_SYSTEM_HPP)
@@ -34,52 +41,62 @@
 
 namespace orr {
 
-/// A system of a world. False if it was refused.
+/// Handle of a system of one world. Converts to false if the system was refused.
 class system {
   public:
+    /// A null handle.
     system() = default;
+    /// Handle of a system of `world`.
     system(orr_world* world, orr_system id) : world_(world), id_(id)
     {
     }
+    /// False if the system was refused.
     explicit operator bool() const
     {
         return id_.id != 0;
     }
+    /// The handle, for C calls.
     orr_system get() const
     {
         return id_;
     }
+    /// The handle, for C calls.
     operator orr_system() const
     {
         return id_;
     }
+    /// Its name; "" for a removed system.
     const char* name() const
     {
         return orr_system_name(world_, id_);
     }
+    /// Enables or disables it from the next tick on: orr_system_enable().
     orr_result enable(bool on = true) const
     {
         return orr_system_enable(world_, id_, on);
     }
+    /// True if it will run in the next tick in which it is due.
     bool enabled() const
     {
         return orr_system_enabled(world_, id_);
     }
+    /// Removes it before the next tick: orr_system_remove().
     orr_result remove() const
     {
         return orr_system_remove(world_, id_);
     }
-    /// All zero when it is refused.
+    /// Its statistics; all zero if it was refused or removed.
     orr_system_stats stats() const
     {
         orr_system_stats out = {};
         return orr_system_stats_get(world_, id_, &out) == ORR_OK ? out : orr_system_stats();
     }
-    /// Between ticks; NULL if it has none, or has not begun.
+    /// Its state, between ticks; NULL if it has none, or has not started yet.
     template <class T> const T* state() const
     {
         return static_cast<const T*>(orr_system_state(world_, id_));
     }
+    /// Its exports, between ticks; NULL if it has none, or has not started yet.
     template <class T> const T* exports() const
     {
         return static_cast<const T*>(orr_system_exports(world_, id_));
@@ -92,20 +109,22 @@ class system {
 
 namespace detail {
 
-// ---- declarations as text -----------------------------------------------------------------------------------------
+// ---- declarations as text -----------------------------------------------------------------------
 
+// A field of orr_system_desc that takes a list as text.
 using text_field = const char* orr_system_desc::*;
 
+// Items declared for a field.
 template <text_field Field, class... Items> struct declared {
 };
-struct as_text { // The field itself has it.
+struct as_text { // Item: the declaration was given as text, in the field itself.
 };
 
-// Writes up to the end, and always a zero.
+// Writes text into a buffer, truncates at its end, always terminates.
 struct writer {
     char* at;
     char* end;
-    bool known; // All types so far.
+    bool known; // True while all types could be registered.
     void put(char c)
     {
         if (at < end) {
@@ -168,7 +187,7 @@ template <> struct item_text<list<>> {
 template <> struct item_text<list<as_text>> : item_text<list<>> {
 };
 template <class... Items> struct item_text<list<Items...>> {
-    static constexpr size_t most = ORR_NAME_MAX + 16; // With its words.
+    static constexpr size_t most = ORR_NAME_MAX + 16; // A name, and "write " or a tag.
     char text[sizeof...(Items) * most + 1];
     bool fill(orr_world* world, const char*& field)
     {
@@ -187,7 +206,7 @@ template <class... Items> struct item_text<list<Items...>> {
 template <text_field A, text_field B> struct same_field : std::bool_constant<A == B> {
 };
 
-// What was declared for one field, of all the calls.
+// All items declared for one field.
 template <text_field Field, class Out, class... Declared> struct items_of {
     using type = Out;
 };
@@ -205,7 +224,7 @@ template <class... Items>
 struct has_text<list<Items...>> : std::bool_constant<(std::is_same_v<Items, as_text> || ...)> {
 };
 
-// The texts of all fields that take types, while the system is added.
+// Texts of all fields that take types, used while the system is added.
 template <class... Declared> struct texts {
     template <text_field Field>
     using of = item_text<typename items_of<Field, list<>, Declared...>::type>;
@@ -223,7 +242,7 @@ template <class... Declared> struct texts {
     of<&orr_system_desc::sends> sends;
     of<&orr_system_desc::receives> receives;
 
-    // False when the world refuses one of the types.
+    // Fills the fields of `out`. False if the world refuses a type.
     bool fill(orr_world* world, orr_system_desc& out)
     {
         return by_id.fill(world, out.by_id) && creates.fill(world, out.creates) &&
@@ -236,9 +255,10 @@ template <class... Declared> struct texts {
     }
 };
 
-// ---- the functions that C calls --------------------------------------------------------------------------------------
+// ---- the functions that C calls -----------------------------------------------------------------
 
-// They end the program if a system throws: there is nobody above who could catch it.
+// noexcept: a system that throws ends the program, because C code above could not pass on the
+// exception.
 
 template <class F, bool Run, bool Id, class List> struct row_loop;
 template <class F, bool Run, bool Id, class... Terms> struct row_loop<F, Run, Id, list<Terms...>> {
@@ -250,7 +270,7 @@ template <class F, bool Run, bool Id, class... Terms> struct row_loop<F, Run, Id
         rows(it, column<Terms>(*it)...);
     }
 
-    // Columns by value, as in loops<>.
+    // Columns are passed by value, as in loops<>.
     static void rows(orr_run* it, const column<Terms>... columns)
     {
         F& f = stateless<F>();
@@ -269,7 +289,8 @@ template <class F, bool Run, bool Id, class... Terms> struct row_loop<F, Run, Id
         }
     }
 
-    // With Loose what is declared read is taken for written: to say why a function does not fit.
+    // True if the function accepts the arguments. Loose: if all terms were declared as write; tells
+    // why a function does not fit.
     template <bool Loose> static constexpr bool fits()
     {
         return fits_with(list<std::conditional_t<Loose, typename column<Terms>::loose,
@@ -331,9 +352,10 @@ template <class F, class T> void combine_call(void* into, const void* part) noex
 
 } // namespace detail
 
-// ---- describing a system ------------------------------------------------------------------------------------------------
+// ---- describing a system ------------------------------------------------------------------------
 
-/// What world.system("name") gives: see the head of this file. Does nothing until each(), runs(), once() or on_message().
+/// Result of world.system("name"); see the top of this file. Does nothing until each(), runs(),
+/// once() or on_message(). Immutable: each call returns a new builder.
 template <class Terms, class Declared> class system_builder;
 template <class... Terms, class... Declared>
 class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared...>> {
@@ -342,36 +364,42 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
     using items = typename detail::items_of<Field, detail::list<>, Declared...>::type;
 
   public:
+    /// Begins with the fields of `desc`.
     system_builder(orr_world* world, const orr_system_desc& desc) : world_(world), desc_(desc)
     {
     }
 
-    // What it works on, beside what its lambda takes.
+    // What it works on, in addition to the arguments of its lambda.
 
-    /// Terms: query<orr::changed<orr::read<T>>, orr::any_of<…>, orr::tag<7>>().
+    /// Adds terms: query<orr::changed<orr::read<T>>, orr::any_of<…>, orr::tag<7>>().
     template <class... More> auto query() const
     {
         return system_builder<detail::list<Terms..., More...>, detail::list<Declared...>>(world_,
                                                                                           desc_);
     }
+    /// Terms as text, as orr_query_text().
     auto query(const char* text) const
     {
         return say<&D::query>(text);
     }
-    /// Has these; for markers, and for columns that the function asks for by itself.
+    /// Requires these types, for reading: for markers, and for columns that the function gets with
+    /// run.read<T>().
     template <class... Ts> auto with() const
     {
         return query<orr::read<Ts>...>();
     }
+    /// Excludes entities with these types.
     template <class... Ts> auto without() const
     {
         return query<orr::without<Ts>...>();
     }
-    /// By id, and in queries of its own: by_id<Position, orr::write<Health>, orr::tag<17>>().
+    /// Types accessed by entity id or in other queries: by_id<Position, orr::write<Health>,
+    /// orr::tag<17>>().
     template <class... Items> auto by_id() const
     {
         return declare<&D::by_id, Items...>();
     }
+    /// The same as text, with commas.
     auto by_id(const char* text) const
     {
         return say<&D::by_id>(text);
@@ -379,111 +407,133 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
 
     // What it may send.
 
+    /// Types that created entities may have.
     template <class... Ts> auto creates() const
     {
         return declare<&D::creates, Ts...>();
     }
+    /// The same as text, with commas.
     auto creates(const char* text) const
     {
         return say<&D::creates>(text);
     }
+    /// Limit of entities created per chunk of rows; see orr_system_desc.creates_max.
     auto creates_max(uint32_t most) const
     {
         return with_value(&D::creates_max, most);
     }
-    /// Terms: destroys<Bullet, orr::without<Player>>(); as text, "*": anything.
+    /// Terms of entities it destroys: destroys<Bullet, orr::without<Player>>(). As text, "*": any
+    /// entity.
     template <class... Items> auto destroys() const
     {
         return declare<&D::destroys, Items...>();
     }
+    /// The same as text, with commas.
     auto destroys(const char* text) const
     {
         return say<&D::destroys>(text);
     }
+    /// Types of components it adds.
     template <class... Ts> auto adds() const
     {
         return declare<&D::adds, Ts...>();
     }
+    /// The same as text, with commas.
     auto adds(const char* text) const
     {
         return say<&D::adds>(text);
     }
+    /// Types of components it removes.
     template <class... Ts> auto removes() const
     {
         return declare<&D::removes, Ts...>();
     }
+    /// The same as text, with commas.
     auto removes(const char* text) const
     {
         return say<&D::removes>(text);
     }
+    /// Types whose values it sends.
     template <class... Ts> auto changes() const
     {
         return declare<&D::changes, Ts...>();
     }
+    /// The same as text, with commas.
     auto changes(const char* text) const
     {
         return say<&D::changes>(text);
     }
+    /// Types it transacts on.
     template <class... Ts> auto transacts() const
     {
         return declare<&D::transacts, Ts...>();
     }
+    /// The same as text, with commas.
     auto transacts(const char* text) const
     {
         return say<&D::transacts>(text);
     }
+    /// Types it changes in atomic sections.
     template <class... Ts> auto atomics() const
     {
         return declare<&D::atomics, Ts...>();
     }
+    /// The same as text, with commas.
     auto atomics(const char* text) const
     {
         return say<&D::atomics>(text);
     }
-    /// Write terms of which it writes every row it is given, whatever was there.
+    /// Write terms of which it writes every row it is given, whatever the old value.
     template <class... Ts> auto overwrites() const
     {
         return declare<&D::overwrites, Ts...>();
     }
+    /// The same as text, with commas.
     auto overwrites(const char* text) const
     {
         return say<&D::overwrites>(text);
     }
-    /// As text, "*" among them: entities.
+    /// Types of components it enables or disables. As text, "*" in the list: entities.
     template <class... Ts> auto switches() const
     {
         return declare<&D::switches, Ts...>();
     }
+    /// The same as text, with commas.
     auto switches(const char* text) const
     {
         return say<&D::switches>(text);
     }
+    /// Tags it adds or removes: tags<17>(). As text, "*": any tag.
     template <orr_tag... Tags> auto tags() const
     {
         return declare<&D::tags, orr::tag<Tags>...>();
     }
+    /// The same as text, with commas.
     auto tags(const char* text) const
     {
         return say<&D::tags>(text);
     }
+    /// It changes names of entities.
     auto renames() const
     {
         return with_value(&D::renames, true);
     }
-    /// sends<orr::optional<Hit>>(): there may be nobody who receives it.
+    /// Event types it sends. sends<orr::optional<Hit>>(): no error if no system receives Hit.
     template <class... Ts> auto sends() const
     {
         return declare<&D::sends, Ts...>();
     }
+    /// The same as text, with commas.
     auto sends(const char* text) const
     {
         return say<&D::sends>(text);
     }
-    /// A direct system that receives is called once().
+    /// Event types it receives. A direct system that receives uses once().
     template <class... Ts> auto receives() const
     {
         return declare<&D::receives, Ts...>();
     }
+    /// The same as text, with commas.
     auto receives(const char* text) const
     {
         return say<&D::receives>(text);
@@ -491,58 +541,71 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
 
     // When and where it runs.
 
+    /// Runs of rows may be shared among several workers.
     auto parallel(bool on = true) const
     {
         return with_value(&D::parallel, on);
     }
+    /// Runs in every Nth tick. Default 1.
     auto every(uint32_t ticks) const
     {
         return with_value(&D::every, ticks);
     }
+    /// Runs only on the thread that drives the world.
     auto main_thread() const
     {
         return with_value(&D::main_thread, true);
     }
+    /// Runs exclusively: no other system runs at the same time.
     auto alone() const
     {
         return with_value(&D::alone, true);
     }
+    /// Accesses nothing but the rows it is given; see orr_system_desc.own_rows.
     auto own_rows() const
     {
         return with_value(&D::own_rows, true);
     }
+    /// Starts disabled.
     auto disabled() const
     {
         return with_value(&D::disabled, true);
     }
+    /// Name of its pipeline. Default: the world's first.
     auto pipeline(const char* name) const
     {
         return say<&D::pipeline>(name);
     }
+    /// Systems or groups that run after it: "draw, ?sound".
     auto before(const char* names) const
     {
         return say<&D::before>(names);
     }
+    /// Systems or groups that run before it.
     auto after(const char* names) const
     {
         return say<&D::after>(names);
     }
+    /// Name shared by systems that are ordered and enabled together.
     auto group(const char* name) const
     {
         return say<&D::group>(name);
     }
 
-    // What it keeps.
+    // State, exports and pointers.
 
+    /// Type of its state, which is part of the world.
     template <class T> auto state() const
     {
         return with_value(&D::state, desc<T>());
     }
+    /// Type of a value that other systems may import.
     template <class T> auto exports() const
     {
         return with_value(&D::exports, desc<T>());
     }
-    /// exports<T>(), combined: combine([](Total& into, const Total& part) { into.sum += part.sum; }).
+    /// Sets exports<T>() and how exports of chunks are combined:
+    /// combine([](Total& into, const Total& part) { into.sum += part.sum; }).
     template <class F> auto combine(F) const
     {
         using T = typename detail::target<decltype(detail::arguments_of<F>())>::type;
@@ -553,50 +616,60 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
         out.desc_.combine = detail::combine_call<F, T>;
         return out;
     }
+    /// Systems whose exports it reads.
     auto imports(const char* systems) const
     {
         return say<&D::imports>(systems);
     }
-    /// What stays as it is while the system exists, and stays where it is: run.settings<T>(). Not copied.
+    /// Constant data for run.settings<T>(). Not copied; it must stay alive and unchanged while the
+    /// system exists.
     template <class T> auto settings(const T* constant) const
     {
         return with_value(&D::settings, static_cast<const void*>(constant));
     }
-    /// State outside of the world: run.user<T>(). Who writes or sends says impure() too.
+    /// State outside of the world, for run.user<T>(). A system of the simulation that also writes
+    /// or sends must be impure().
     template <class T> auto user(T* outside) const
     {
         return with_value(&D::user, static_cast<void*>(outside));
     }
+    /// Its results are an input: recorded, and not computed again in a replay.
     auto impure() const
     {
         return with_value(&D::impure, true);
     }
+    /// Limit of unread entities in its message queue. Default 16,777,216.
     auto messages_max(uint32_t entities) const
     {
         return with_value(&D::messages_max, entities);
     }
 
-    // Called once each, with orr::run&.
+    // Callbacks with orr::run&, called between ticks.
 
+    /// Called when the system takes effect.
     template <class F> auto on_create(F) const
     {
         return with_value(&D::create, callback<F>());
     }
+    /// Called before its first tick, and each time after it was enabled.
     template <class F> auto on_start(F) const
     {
         return with_value(&D::start, callback<F>());
     }
+    /// Called after it was disabled or removed, and when its world ends.
     template <class F> auto on_stop(F) const
     {
         return with_value(&D::stop, callback<F>());
     }
+    /// Called when it is removed or its world ends, after on_stop.
     template <class F> auto on_destroy(F) const
     {
         return with_value(&D::destroy, callback<F>());
     }
 
-    // The last call: adds the system. The result is false when it is refused. Allocates.
+    // The last call of the chain adds the system. The result is false if it is refused. Allocates.
 
+    /// Adds a system whose function is called for every row.
     template <class F> system each(F) const
     {
         detail::check_stateless<F>();
@@ -612,11 +685,12 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
             return system();
         }
     }
-    /// A function: each<move>().
+    /// The same with a function: each<move>().
     template <auto Function> system each() const
     {
         return each(detail::constant<Function>());
     }
+    /// Adds a system whose function is called for every run of rows.
     template <class F> system runs(F) const
     {
         detail::check_stateless<F>();
@@ -630,18 +704,22 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
             return system();
         }
     }
+    /// The same with a function: runs<move>().
     template <auto Function> system runs() const
     {
         return runs(detail::constant<Function>());
     }
+    /// Adds a system whose function is called once per tick.
     template <class F> system once(F) const
     {
         return with_value(&D::once, true).add(flat(), callback<F>());
     }
+    /// The same with a function: once<tally>().
     template <auto Function> system once() const
     {
         return once(detail::constant<Function>());
     }
+    /// Adds an indirect system; its function is called for every message, or once per tick.
     template <class F> system on_message(F) const
     {
         system_builder out = with_value(&D::kind, ORR_INDIRECT);
@@ -653,16 +731,19 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
             return out.add(flat(), callback<F>());
         }
     }
+    /// The same with a function: on_message<watch>().
     template <auto Function> system on_message() const
     {
         return on_message(detail::constant<Function>());
     }
 
-    /// As described so far, for what has no word here: change the desc, and go on with with_desc().
+    /// The fields set so far. For a field without a call here: copy the desc, change it, and
+    /// continue with with_desc().
     const orr_system_desc& get_desc() const
     {
         return desc_;
     }
+    /// Continues with these fields.
     system_builder with_desc(const orr_system_desc& desc) const
     {
         return system_builder(world_, desc);

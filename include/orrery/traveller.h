@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 /// @file traveller.h
-/// Time of single entities: how old one is, states of it that are remembered in slots and gone back to, and a time of its own that runs faster, slower
-/// or backwards, through remembered states.
+/// Time of single entities: the age of an entity; its state saved in numbered slots, and restored;
+/// and playback of these slots, faster, slower or backwards.
 ///
-///     orr_add(world, ball, orr_time_traveller);          // brings orr_time along
-///     orr_entity_remember(world, ball, 0);               // its whole state, in slot 0
+///     orr_add(world, ball, orr_time_traveller); // adds orr_time, too
+///     orr_entity_remember(world, ball, 0);      // saves its whole state in slot 0
 ///     orr_step(world, 10);
 ///     orr_entity_remember(world, ball, 10);
-///     orr_entity_travel(world, ball, 0);                 // as it was; the rest of the world stays
+///     orr_entity_travel(world, ball, 0);        // restores it; the rest of the world is unchanged
 ///
-///     orr_stretcher_add(world, NULL);                    // once: the system that moves stretchers
-///     orr_time_stretch(world, ball, 0.5);                // slot 0 to slot 10 in 20 ticks, what is between made of both
+///     orr_stretcher_add(world, NULL);           // once: the system that does the playback
+///     orr_time_stretch(world, ball, 0.5);       // plays slot 0 to 10 in 20 ticks, interpolated
 ///
-/// Everything is in components of the entity: hashed, gone back to with the world, copied with the entity. Calls are for between ticks, on the thread that
-/// drives the world. See docs/ENTITY_TIME.md.
+/// All of this is stored in components of the entity. So it is in the world's hash, is restored
+/// when the world travels, and is copied with the entity. Call all functions of this header between
+/// ticks, on the thread that drives the world. See docs/ENTITY_TIME.md.
 #ifndef ORRERY_TRAVELLER_H
 #define ORRERY_TRAVELLER_H
 
@@ -23,97 +24,137 @@
 extern "C" {
 #endif
 
-// ---- time -----------------------------------------------------------------------------------------------------------
+// ---- age ----------------------------------------------------------------------------------------
 
-/// How old an entity is: ticks since it was created or, if it got this later, since then. A component as any other; its preset is the world's tick, so
-/// whatever creates or adds it begins at 0. A copy of an entity (orr_copy()) begins at 0, too.
+/// Component: the age of an entity in ticks, since it got this component. Its preset is the world's
+/// tick, so the age begins at 0 however the component is added. A copy of an entity (orr_copy())
+/// begins at 0, too. Read the age with orr_time_of().
 typedef struct orr_time {
-    int64_t
-        origin; ///< The world's tick when its time was 0; less than 0 for one that has travelled far ahead.
+    /// The world's tick at which the entity's time was 0. Negative for an entity that travelled
+    /// ahead further than the world's tick.
+    int64_t origin;
 } orr_time;
+/// Desc of orr_time.
 extern ORR_API const orr_type_desc orr_desc_orr_time;
 ORR_PP_DESC_OF(orr_time)
 
-/// Its own time, in ticks of the world: of all pipelines, if there are several. 0, and an error, for a dead one and one without orr_time. Inside systems
-/// as orr_component_get().
+/// The entity's own time, in ticks of the world (of all pipelines except spectators). Inside a
+/// system it is allowed where orr_component_get() of orr_time is.
+/// @return 0, and an error in the log, for a dead entity and for an entity without orr_time.
 ORR_API uint64_t orr_time_of(const orr_world* world, orr_entity entity);
 
-// ---- remembering and travelling ---------------------------------------------------------------------------------------
+// ---- slots --------------------------------------------------------------------------------------
 
-#define ORR_TRAVELLER_BYTES_MAX (1u << 24) ///< Of all that one entity remembers.
-#define ORR_TRAVELLER_PAGES     16u        ///< In so many pieces.
+#define ORR_TRAVELLER_BYTES_MAX (1u << 24) ///< Limit of bytes of all slots of one entity: 16 MiB.
+#define ORR_TRAVELLER_PAGES     16u        ///< Number of arrays in which the slots are stored.
 
-/// Makes an entity one that can remember itself. Needs orr_time, which comes with it.
+/// Component: the slots of an entity. Only an entity with this component can save its state.
+/// Requires orr_time, which is added with it.
 typedef struct orr_time_traveller {
-    /// Slots in order, some in each page. Written by orr_entity_remember() and orr_entity_forget() only.
+    /// The slots in ascending order, several per array. Written only by orr_entity_remember() and
+    /// orr_entity_forget().
     orr_array memory[ORR_TRAVELLER_PAGES];
 } orr_time_traveller;
+/// Desc of orr_time_traveller.
 extern ORR_API const orr_type_desc orr_desc_orr_time_traveller;
 ORR_PP_DESC_OF(orr_time_traveller)
 
-/// Remembers the state of an entity in a slot, in place of what was there: all components with their values, instances and switches, pinned ones too, its
-/// tags, and whether it is on. Not its name, its time, what it remembers and how it is stretched, nor transient types. Any slot may be used, whatever the
-/// entity's time is. Costs as much as what it remembers, divided by ORR_TRAVELLER_PAGES. Allocates.
-/// @return ORR_ERR_ABSENT without orr_time_traveller; ORR_ERR_TYPE if it has an opaque type or one with hooks (named); ORR_ERR_CAPACITY beyond
-/// ORR_TRAVELLER_BYTES_MAX; ORR_ERR_MEMORY, ORR_ERR_STATE: nothing has changed.
+/// Saves the state of an entity in a slot, and replaces what the slot had. The state is: all
+/// components with their values, instances and enable bits, pinned components included; tags; and
+/// whether the entity is enabled. Not saved: its name, orr_time, orr_time_traveller,
+/// orr_time_stretcher, and transient types. Any slot number may be used, whatever the entity's time
+/// is. The cost is proportional to the bytes of all its slots divided by ORR_TRAVELLER_PAGES.
+/// Allocates.
+/// @return ORR_ERR_ABSENT without orr_time_traveller; ORR_ERR_TYPE if the entity has an opaque type
+/// or a type with hooks (the log names it); ORR_ERR_CAPACITY above ORR_TRAVELLER_BYTES_MAX;
+/// ORR_ERR_ENTITY, ORR_ERR_MEMORY, ORR_ERR_STATE. On error nothing changed.
 ORR_API orr_result orr_entity_remember(orr_world* world, orr_entity entity, uint64_t slot);
-/// Forgets a slot. ORR_ERR_PAST if there is nothing in it; else as above. Allocates.
+/// Empties a slot. Allocates.
+/// @return ORR_ERR_PAST if the slot is empty. Other errors as orr_entity_remember().
 ORR_API orr_result orr_entity_forget(orr_world* world, orr_entity entity, uint64_t slot);
-/// The slots there are, ascending; writes at most `out_count`. @return how many there are: 0 for one that is no traveller.
+/// Lists the used slots, ascending. Writes at most `out_count` of them to `out`.
+/// @return the number of used slots; 0 for an entity without orr_time_traveller.
 ORR_API uint32_t orr_entity_slots(const orr_world* world, orr_entity entity, uint64_t* out,
                                   uint32_t out_count);
 
-/// Makes the entity as it was remembered in the slot; its time is the slot's number then. Instances keep their ids by position. References to entities
-/// that have died since become null. Nothing else of the world changes.
-/// Without a state in the slot: to a time that lies ahead the entity is updated alone, tick by tick, which is what running a tick does to it; only
-/// through systems that touch nothing but their own rows: any other that selects it, or may change it by id, is refused by name (ORR_ERR_STATE).
-/// To its own time: nothing happens. To a time that is past: ORR_ERR_PAST, which names the nearest slots.
-/// @return ORR_ERR_ABSENT, ORR_ERR_FORMAT (a type is not as it was), ORR_ERR_CAPACITY (its old components and tags do not fit the world's limits),
-/// ORR_ERR_ARGUMENT (more than UINT32_MAX ticks ahead), ORR_ERR_MEMORY, ORR_ERR_STATE: the entity is as it was. Allocates.
+/// Restores the state of an entity from a slot, and sets its time to the slot's number. Instances
+/// keep their ids by position. References to entities that died since become null. Nothing else of
+/// the world changes. Allocates.
+///
+/// If the slot is empty, the number is compared with the entity's time:
+/// - ahead: the entity alone is updated, tick by tick, as running ticks would update it. All
+///   systems that select it must touch nothing but their own rows; any other system that selects
+///   the entity, or may change it by id, is refused by name (ORR_ERR_STATE).
+/// - equal: nothing happens.
+/// - past: ORR_ERR_PAST; the log names the nearest used slots.
+/// @return ORR_ERR_ABSENT without orr_time_traveller; ORR_ERR_FORMAT if a saved type is not
+/// registered or has another layout now; ORR_ERR_CAPACITY if its saved components and tags exceed
+/// the world's limits; ORR_ERR_ARGUMENT if the time is more than UINT32_MAX ticks ahead;
+/// ORR_ERR_ENTITY, ORR_ERR_MEMORY, ORR_ERR_STATE. On error the entity is unchanged.
 ORR_API orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64_t slot);
 
-// ---- stretching ---------------------------------------------------------------------------------------------------------
+// ---- playback -----------------------------------------------------------------------------------
 
-/// How the last move of a stretcher went.
+/// Result of the last step of a playback.
 typedef enum orr_stretch_state {
-    ORR_STRETCH_MOVES = 0,
-    ORR_STRETCH_LACKS,   ///< Not enough is remembered where it would be.
-    ORR_STRETCH_BARRED,  ///< A type would change that orr_stretcher_desc.types does not name.
-    ORR_STRETCH_REFUSED, ///< Memory, or a remembered type that is not as it was.
+    ORR_STRETCH_MOVES = 0, ///< It moved, or has nothing to do.
+    ORR_STRETCH_LACKS,     ///< There are no slots on both sides of the next position.
+    ORR_STRETCH_BARRED,    ///< A type would change that orr_stretcher_desc.types does not name.
+    ORR_STRETCH_REFUSED,   ///< Out of memory, or a saved type is not registered as it was.
 } orr_stretch_state;
 
-/// Plays what an entity remembers. In each tick the position moves by the rate, and the entity becomes what lies there between two slots: numbers with a
-/// fraction in proportion, quaternions around the sphere, the rest as in the lower slot (orr_field_attributes.interpolation says otherwise). Needs
-/// orr_time_traveller, which comes with it. Where it cannot go it stays, with all its state and its time, says why once, and tries again in each tick.
+/// Component: plays back the slots of an entity. In each tick the position moves by the rate, and
+/// the entity gets the state between the two slots around the position: floating-point numbers are
+/// interpolated linearly, quaternions along the sphere, everything else is as in the lower slot
+/// (orr_field_attributes.interpolation changes this per field). Requires orr_time_traveller, which
+/// is added with it. If a step is not possible, the entity keeps its state, position and time; the
+/// reason is logged once, and each tick tries again.
 typedef struct orr_time_stretcher {
     double position; ///< In the entity's own time.
-    double rate;     ///< Added to the position in each tick: also with a fraction, 0, or less.
-    double
-        push; ///< Added to the rate in the last tick, by those that drive it. Written by the system.
-    orr_entity
-        drives; ///< Whose stretcher this one is the derivative of; null: it moves its own entity.
-    orr_stretch_state state; ///< Written by the system.
+    double rate;     ///< Added to the position in each tick. Any finite number, also 0 or negative.
+    /// Sum of the rates of all stretchers that drive this one; added to `rate` in the last tick.
+    /// Written by the system.
+    double push;
+    /// The entity whose rate this stretcher changes (orr_time_derivate()). Null: it plays back its
+    /// own entity.
+    orr_entity drives;
+    orr_stretch_state state; ///< Result of the last step. Written by the system.
 } orr_time_stretcher;
+/// Desc of orr_time_stretcher.
 extern ORR_API const orr_type_desc orr_desc_orr_time_stretcher;
 ORR_PP_DESC_OF(orr_time_stretcher)
 
-/// Sets the rate, finite, of an entity's stretcher; it is added if there is none, at the entity's time. ORR_ERR_RANGE for others. Systems write the component
-/// instead. Nothing is remembered by this: for where it goes, states must be there. A world without the
-/// system of orr_stretcher_add() is warned of in the log, once. Allocates.
+/// Sets the playback rate of an entity. Adds orr_time_stretcher if it is missing, with the entity's
+/// time as position. This saves no state: slots must exist where the position goes. Inside systems
+/// write the component instead. If the world has no system from orr_stretcher_add(), a warning is
+/// logged once. Allocates.
+/// @return ORR_ERR_RANGE if the rate is not finite; ORR_ERR_ENTITY, ORR_ERR_MEMORY, ORR_ERR_STATE.
 ORR_API orr_result orr_time_stretch(orr_world* world, orr_entity entity, double rate);
-/// From now on the rate of `stretcher` is added, in each tick, to the rate of `of`: it is its acceleration, and what drives it its jerk. `of` null, or the
-/// same: it moves its own entity again. Several may drive one. ORR_ERR_ABSENT without stretchers, ORR_ERR_ARGUMENT for a cycle (said). Everything moves
-/// by what there was when the tick began: with rate v and acceleration a, after n ticks the position is further by n v + a n (n - 1) / 2.
+/// Makes `stretcher` the derivative of `of`: from now on its rate is added, in each tick, to the
+/// rate of `of`. It is then an acceleration, and a stretcher that drives it is a jerk. An entity
+/// whose stretcher drives another one is not played back. With `of` null, or the same entity, it
+/// plays back its own entity again. Several stretchers may drive one. All stretchers move by the
+/// values at the beginning of the tick: with rate v and acceleration a, after n ticks the position
+/// has moved by n v + a n (n - 1) / 2.
+/// @return ORR_ERR_ABSENT if one of the entities has no orr_time_stretcher; ORR_ERR_ARGUMENT for a
+/// cycle; ORR_ERR_ENTITY, ORR_ERR_STATE.
 ORR_API orr_result orr_time_derivate(orr_world* world, orr_entity stretcher, orr_entity of);
 
+/// Settings of the playback system.
 typedef struct orr_stretcher_desc {
-    /// Types it may change: "Position, Rotation", at most 31. Default: all that can be remembered and are registered now.
+    /// Types that playback may change, as text: "Position, Rotation". At most 31. Default: all
+    /// types registered now that can be saved in slots.
     const char* types;
-    const char* pipeline; ///< As in orr_system_desc, as what follows. It writes the types above.
-    const char* before;
-    const char* after;
+    /// The pipeline of the system, as in orr_system_desc. It must be the pipeline that writes the
+    /// types above. Default: the world's first.
+    const char* pipeline;
+    const char* before; ///< As in orr_system_desc.
+    const char* after;  ///< As in orr_system_desc.
 } orr_stretcher_desc;
-/// Adds the system "orr_stretch", which moves all stretchers; `desc` may be NULL. Systems that would move a stretched entity too say `!orr_time_stretcher`, or come before it. Null when refused.
+/// Adds the system "orr_stretch", which does the playback of all entities with orr_time_stretcher.
+/// `desc` may be NULL. Systems that would also move these entities exclude them with
+/// "!orr_time_stretcher", or run before "orr_stretch". Allocates.
+/// @return null when refused.
 ORR_API orr_system orr_stretcher_add(orr_world* world, const orr_stretcher_desc* desc);
 
 #ifdef __cplusplus

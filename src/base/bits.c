@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Ranges of bits in arrays of 64-bit words, a word at a time. Bit i is bit i % 64 of word i / 64. No word is
-// touched that holds no bit of the range, and neighbours of the range in its words keep their values.
+// Operations on ranges of bits in arrays of 64-bit words, one word at a time. Bit i is bit i % 64
+// of word i / 64. Words that hold no bit of the range are not accessed; other bits of the range's
+// words keep their values.
 #include "base/util.h"
 
-// The lowest `count` bits, 1 to 64.
+// A mask of the lowest `count` bits, 1 to 64.
 static uint64_t bits_mask(uint32_t count)
 {
     return ~(uint64_t)0 >> (64 - count);
 }
 
-// How many of `count` bits lie in the word of `first`.
+// How many of the `count` bits from `first` on lie in the word of `first`.
 static uint32_t bits_in_word(uint32_t first, uint32_t count)
 {
     uint32_t room = 64 - (first & 63);
     return count < room ? count : room;
 }
 
-// The `count` bits (1 to 64) from `first` on; those above are zero.
+// Reads `count` bits (1 to 64) from `first` on; the higher bits of the result are zero.
 static uint64_t bits_read(const uint64_t* words, uint32_t first, uint32_t count)
 {
     uint32_t shift = first & 63;

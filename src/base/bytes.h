@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: MIT
-// Bytes written one after the other, and read again in the same order: what recordings keep of values. They hold no addresses, so that they mean the
-// same in another run. Numbers lie as they do in memory.
+// Byte streams for recordings: values are appended one after the other and read back in the same
+// order. A stream holds no addresses, so it is valid in another run. Numbers have the byte order of
+// the machine.
 #ifndef ORRI_BASE_BYTES_H
 #define ORRI_BASE_BYTES_H
 
 #include "base/env.h"
 #include <string.h>
 
-// Begins all-zero but for its env. When memory is refused nothing more is written.
+// A stream that is written. Initialise to zero except for `env`. After memory was refused nothing
+// more is written.
 typedef struct orri_bytes {
     orri_env* env;
     uint8_t* data;
-    uint32_t count, capacity;
-    bool failed;
+    uint32_t count, capacity; // Bytes.
+    bool failed;              // Memory was refused, or the stream would exceed 4 GiB.
 } orri_bytes;
 
-// What is read. Past the end everything is 0, and it says so.
+// A stream that is read. Reading past the end yields 0 and sets `failed`.
 typedef struct orri_bytes_from {
     const uint8_t* data;
-    size_t count, at;
+    size_t count, at; // Bytes in all, and the next to read.
     bool failed;
 } orri_bytes_from;
 
@@ -38,7 +40,8 @@ static inline void orri_bytes_put_word(orri_bytes* bytes, uint64_t word)
     orri_bytes_put(bytes, &word, sizeof word);
 }
 
-// Where they are; NULL: there are not as many. (Of none it is not NULL.)
+// Returns the address of the next `size` bytes and skips them. NULL: the stream has fewer. (For
+// size 0 the result is not NULL.)
 static inline const uint8_t* orri_bytes_take(orri_bytes_from* from, size_t size)
 {
     from->failed = from->failed || size > from->count - from->at;
@@ -59,7 +62,8 @@ static inline uint64_t orri_bytes_word(orri_bytes_from* from)
     return word;
 }
 
-// A size of what follows, as it was read: one that there are not the bytes for is a failure, whatever the machine can count to.
+// Checks a size that was read from the stream: fails if fewer bytes follow. So a size that does not
+// fit into size_t fails too.
 static inline size_t orri_bytes_size(orri_bytes_from* from, uint64_t size)
 {
     from->failed = from->failed || size > from->count - from->at;

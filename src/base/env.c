@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sets an env up, and refuses: the one way in which a call says no in words.
+// Initialises an env, and implements refusing: the one way in which a call reports an error with a
+// text.
 #include "base/env.h"
 #include "base/util.h"
 
@@ -38,12 +39,15 @@ _Thread_local orri_env_ear orri_ear_here;
 
 bool orri_refusing_here(const orri_env* env)
 {
-    // An address that only this thread has.
+    // The address of a thread-local variable identifies the thread.
     const void* thread = &orri_refused_last;
     return atomic_load_explicit(&env->refusing_thread, memory_order_relaxed) == thread;
 }
 
-static void env_tell(orri_env* env, orr_result result, orr_log_id id, const char* text)
+// Passes a refusal to the handler of this thread, else to the owner's, else to the log. Refusals of
+// several threads are handled one after the other; a handler may itself make a call that is
+// refused.
+static void env_report(orri_env* env, orr_result result, orr_log_id id, const char* text)
 {
     bool nested = orri_refusing_here(env);
     if (!nested) {
@@ -57,7 +61,7 @@ static void env_tell(orri_env* env, orr_result result, orr_log_id id, const char
     } else {
         orri_log(env, id, "%s", text);
     }
-    // Kept last: the handler may have made a call that was refused itself.
+    // Stored after the handler, because the handler may have made a call that was refused itself.
     memcpy(env->error_text, text, strlen(text) + 1);
     if (!nested) {
         atomic_store_explicit(&env->refusing_thread, NULL, memory_order_relaxed);
@@ -67,7 +71,7 @@ static void env_tell(orri_env* env, orr_result result, orr_log_id id, const char
 
 orr_result orri_refuse(orri_env* env, orr_result result, orr_log_id id, const char* format, ...)
 {
-    // Not into error_text at once: the arguments may point into it.
+    // Not formatted into error_text directly: the arguments may point into it.
     char buffer[ORRI_ERROR_SIZE];
     orri_text text = {buffer, sizeof buffer, 0};
     va_list args;
@@ -75,7 +79,7 @@ orr_result orri_refuse(orri_env* env, orr_result result, orr_log_id id, const ch
     orri_text_add_v(&text, format, args);
     va_end(args);
     orri_text_cut(&text);
-    env_tell(env, result, id, buffer);
+    env_report(env, result, id, buffer);
     orri_refused_last = result;
     return result;
 }
@@ -84,7 +88,7 @@ orr_result orri_refuse_at(orri_env* env, orr_result result, orr_log_id id, const
                           const char* text, const char* at, const char* format, va_list args)
 {
     char buffer[ORRI_ERROR_SIZE];
-    // The words never take the room of the lines that point.
+    // The message leaves room for the two lines that point at the place.
     orri_text out = {buffer, sizeof buffer - ORRI_POINT_SIZE, 0};
     orri_text_add(&out, "%s: ", call);
     orri_text_add_v(&out, format, args);
@@ -99,11 +103,12 @@ orr_result orri_refuse_memory(orri_env* env, const char* doing)
     unsigned long long held = atomic_load(&env->total.bytes), most = env->bytes_max;
     if (most != 0) {
         return orri_refuse(env, ORR_ERR_MEMORY, ORR_LOG_ID_MEMORY_REFUSED,
-                           "out of memory while %s; %llu of at most %llu bytes are held "
+                           "out of memory while %s; %llu of at most %llu bytes are in use "
                            "(memory_bytes_max)",
                            doing, held, most);
     }
     return orri_refuse(env, ORR_ERR_MEMORY, ORR_LOG_ID_MEMORY_REFUSED,
-                       "out of memory while %s; %llu bytes are held, the allocator gave no more",
+                       "out of memory while %s; %llu bytes are in use and the allocator returned "
+                       "NULL",
                        doing, held);
 }

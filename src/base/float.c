@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Rounding and denormals of the calling thread. Registers are written only when they differ: reading one is cheap, writing one
-// stops the pipeline.
+// Sets rounding and denormal handling of the calling thread. A control register is written only
+// when its value differs, because reading is cheap and writing stalls the processor's pipeline.
 #include "base/float.h"
 
 #if defined(__x86_64__) || (defined(__i386__) && defined(__SSE2__))
 
-// Rounding (13, 14), flush results (15), take operands for zero (6).
+// MXCSR: rounding (bits 13, 14), flush results to zero (15), treat denormal operands as zero (6).
 #define FLOAT_SSE_BITS 0xE040u
-// Rounding (10, 11); precision (8, 9) is to be extended, as the ABI has it.
+// x87 control word: rounding (bits 10, 11) and precision (8, 9), which the ABI sets to extended.
 #define FLOAT_X87_BITS     0x0F00u
 #define FLOAT_X87_EXTENDED 0x0300u
 
@@ -25,7 +25,7 @@ orri_float_mode orri_float_mode_set(void)
     return mode;
 }
 
-// Flags that were raised meanwhile stay raised.
+// Exception flags raised since orri_float_mode_set() stay raised.
 void orri_float_mode_restore(orri_float_mode mode)
 {
     uint32_t now = __builtin_ia32_stmxcsr();
@@ -45,7 +45,8 @@ void orri_float_mode_restore(orri_float_mode mode)
 
 #elif defined(__aarch64__)
 
-// Rounding (22, 23), flush (24), flush of halves (19), default NaN (25), and what came with FEAT_AFP (0, 1, 2).
+// FPCR: rounding (bits 22, 23), flush to zero (24), flush of half floats (19), default NaN (25),
+// and the bits of FEAT_AFP (0, 1, 2).
 #define FLOAT_FPCR_BITS 0x03C80007u
 
 static uint32_t float_fpcr(void)
@@ -80,7 +81,7 @@ void orri_float_mode_restore(orri_float_mode mode)
 
 #else
 
-// WebAssembly has only the one mode. Of other machines nothing is known here: whoever starts threads there leaves them as C does.
+// WebAssembly has only this one mode. On other machines the mode is left as the thread has it.
 orri_float_mode orri_float_mode_set(void)
 {
     return (orri_float_mode){0};

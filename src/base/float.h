@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
-// How the processor rounds, and what it makes of numbers near zero, are settings of a thread that any library may have changed.
-// A run must give the same bits whatever they were, so they are set before simulation code and put back after it.
+// The rounding mode and the handling of denormal numbers are settings of a thread that any library
+// may have changed. A run must give the same bits whatever they were, so they are set before
+// simulation code and restored after it.
 #ifndef ORRI_BASE_FLOAT_H
 #define ORRI_BASE_FLOAT_H
 
 #include <stdint.h>
 
 typedef struct orri_float_mode {
-    uint32_t word; // The control register as it was; on x86 that of SSE,
-    uint16_t x87;  // and that of the x87, which long double uses.
+    uint32_t word; // The control register before; on x86 that of SSE.
+    uint16_t x87;  // On x86: the x87 control word, which long double uses.
 } orri_float_mode;
 
-// Rounding to nearest, no flush to zero. Returns what was set; traps and flags are left as they are.
+// Sets rounding to nearest and no flush to zero. Returns the previous settings. Traps and flags are
+// not changed.
 orri_float_mode orri_float_mode_set(void);
-// Puts back what orri_float_mode_set() returned, on the same thread.
+// Restores the settings that orri_float_mode_set() returned on this thread.
 void orri_float_mode_restore(orri_float_mode mode);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The hash of bytes. One step takes 16 bytes into a 64-bit lane by a folded 128-bit product. Long inputs
-// use four lanes that do not wait for each other, because a product takes several cycles to finish but a
-// new one can begin in each; the lanes are then joined by the same step. Bytes are read as little-endian
-// words, so the value is the same on every machine. It becomes part of saved data: never change it.
+// The hash of bytes. One step mixes 16 bytes into a 64-bit lane by a folded 128-bit product. Long
+// inputs use four independent lanes, because a product takes several cycles but a new one can start
+// in each cycle; the same step then joins the lanes. Bytes are read as little-endian words, so the
+// value is the same on every machine. The hash is part of saved data: never change it.
 #include "base/util.h"
 
-// First 64 binary digits behind the point of the square roots of 3, 5, 7, 11, 13, 19: odd, nothing hidden.
+// The first 64 fractional bits of the square roots of 3, 5, 7, 11, 13 and 19: odd numbers without
+// hidden structure.
 #define HASH_SEED  0xBB67AE8584CAA73Bu
 #define HASH_SIZE  0x3C6EF372FE94F82Bu
 #define HASH_STEP  0xA54FF53A5F1D36F1u
@@ -33,20 +34,20 @@ static uint64_t hash_read4(const unsigned char* data)
     return word;
 }
 
-// The product alone would lose `x` where b happens to be HASH_STEP, and with it all bytes before; added
-// once more beside the product, which costs a cycle, it stays.
-static uint64_t hash_step(uint64_t commands, uint64_t a, uint64_t b)
+// The product alone would lose `x`, and with it all earlier bytes, where b happens to equal
+// HASH_STEP. Adding a rotation of x to the product costs a cycle and prevents this.
+static uint64_t hash_step(uint64_t lane, uint64_t a, uint64_t b)
 {
-    uint64_t x = commands ^ a;
+    uint64_t x = lane ^ a;
     return orri_hash_fold(x, b ^ HASH_STEP) + (x << 23 | x >> 41);
 }
 
-static uint64_t hash_step16(uint64_t commands, const unsigned char* data)
+static uint64_t hash_step16(uint64_t lane, const unsigned char* data)
 {
-    return hash_step(commands, hash_read8(data), hash_read8(data + 8));
+    return hash_step(lane, hash_read8(data), hash_read8(data + 8));
 }
 
-// One to one, so nothing is lost; spreads every bit over all.
+// A bijection, so no information is lost; spreads every bit over all bits.
 static uint64_t hash_finish(uint64_t h)
 {
     h = (h ^ h >> 32) * HASH_MIX_A;
@@ -54,58 +55,56 @@ static uint64_t hash_finish(uint64_t h)
     return h ^ h >> 32;
 }
 
-// Up to 16 bytes: two words that may overlap. The size is in the lane already, so it is no matter that
-// different sizes may give the same words.
-static uint64_t hash_short(uint64_t commands, const unsigned char* data, size_t size)
+// Up to 16 bytes: two words that may overlap. Different sizes may give the same words; the size is
+// already in the lane.
+static uint64_t hash_short(uint64_t lane, const unsigned char* data, size_t size)
 {
     if (size >= 8) {
-        return hash_step(commands, hash_read8(data), hash_read8(data + size - 8));
+        return hash_step(lane, hash_read8(data), hash_read8(data + size - 8));
     }
     if (size >= 4) {
-        return hash_step(commands, hash_read4(data), hash_read4(data + size - 4));
+        return hash_step(lane, hash_read4(data), hash_read4(data + size - 4));
     }
     uint64_t word = 0;
     if (size > 0) {
         word = (uint64_t)data[0] | (uint64_t)data[size >> 1] << 8 | (uint64_t)data[size - 1] << 16;
     }
-    return hash_step(commands, word, 0);
+    return hash_step(lane, word, 0);
 }
 
-// Eats blocks of 64 bytes while more than 64 are left.
-static uint64_t hash_long(uint64_t commands, const unsigned char** data, size_t* size)
+// Consumes blocks of 64 bytes while more than 64 are left.
+static uint64_t hash_long(uint64_t lane, const unsigned char** data, size_t* size)
 {
-    uint64_t command_buffers[4] = {commands, commands + HASH_LANE, commands + 2 * HASH_LANE,
-                                   commands + 3 * HASH_LANE};
+    uint64_t lanes[4] = {lane, lane + HASH_LANE, lane + 2 * HASH_LANE, lane + 3 * HASH_LANE};
     const unsigned char* at = *data;
     size_t left = *size;
     for (; left > 64; left -= 64, at += 64) {
-        command_buffers[0] = hash_step16(command_buffers[0], at);
-        command_buffers[1] = hash_step16(command_buffers[1], at + 16);
-        command_buffers[2] = hash_step16(command_buffers[2], at + 32);
-        command_buffers[3] = hash_step16(command_buffers[3], at + 48);
+        lanes[0] = hash_step16(lanes[0], at);
+        lanes[1] = hash_step16(lanes[1], at + 16);
+        lanes[2] = hash_step16(lanes[2], at + 32);
+        lanes[3] = hash_step16(lanes[3], at + 48);
     }
     *data = at;
     *size = left;
-    return hash_step(hash_step(command_buffers[0], command_buffers[1], command_buffers[2]),
-                     command_buffers[3], 0);
+    return hash_step(hash_step(lanes[0], lanes[1], lanes[2]), lanes[3], 0);
 }
 
 uint64_t orr_hash(const void* data, size_t size, uint64_t seed)
 {
     const unsigned char* at = data;
-    uint64_t commands = orri_hash_fold(seed ^ HASH_SEED, (uint64_t)size ^ HASH_SIZE) + seed;
+    uint64_t lane = orri_hash_fold(seed ^ HASH_SEED, (uint64_t)size ^ HASH_SIZE) + seed;
     if (size <= 16) {
-        return hash_finish(hash_short(commands, at, size));
+        return hash_finish(hash_short(lane, at, size));
     }
     if (size > 64) {
-        commands = hash_long(commands, &at, &size);
+        lane = hash_long(lane, &at, &size);
     }
     const unsigned char* end = at + size;
     for (; size > 16; size -= 16, at += 16) {
-        commands = hash_step16(commands, at);
+        lane = hash_step16(lane, at);
     }
     return hash_finish(
-        hash_step16(commands, end - 16)); // Overlaps the step before by 16 - size bytes.
+        hash_step16(lane, end - 16)); // Overlaps the previous step by 16 - size bytes.
 }
 
 #undef HASH_SEED

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// RTM by the compilers' builtins, in functions that say they need it: so the library is built without any flag for it, and runs where
-// there is none. The processor's word alone is not enough: firmware switches RTM off in ways that leave it standing, and emulators give
-// up every transaction. So one is carried through before it counts.
+// RTM by compiler builtins, in functions with the target attribute "rtm": so the library is built
+// without a compiler flag and runs on machines without RTM. The CPUID bit alone is not sufficient:
+// firmware can disable RTM and leave the bit set, and emulators abort every transaction. So a
+// transaction must succeed once before RTM is used.
 #include "base/htm.h"
 #include "base/util.h"
 #include <stdatomic.h>
@@ -17,40 +18,43 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(HTM_NONE)
 
 #define HTM_STARTED  0xFFFFFFFFu
-#define HTM_EXPLICIT 0x1u // By the transaction itself, with a code.
-#define HTM_RETRY    0x2u
-#define HTM_CONFLICT 0x4u
-#define HTM_HELD     0x5Au // The code.
-#define HTM_TRIALS   16u   // An interrupt may end one of them.
+#define HTM_EXPLICIT 0x1u  // Aborted by the transaction itself, with a code.
+#define HTM_RETRY    0x2u  // The processor suggests another attempt.
+#define HTM_CONFLICT 0x4u  // Another core accessed the same memory.
+#define HTM_HELD     0x5Au // The abort code for "the lock is held".
+#define HTM_TRIALS   16u   // Attempts; an interrupt may abort one of them.
 
+// Result of the trial, found at the first call of orri_htm_works().
 enum {
-    HTM_UNKNOWN,
-    HTM_WORKS,
-    HTM_FAILS,
+    HTM_UNKNOWN, // Not tried yet.
+    HTM_WORKS,   // A transaction succeeded.
+    HTM_FAILS,   // RTM is absent or every trial was aborted.
 };
 
 static _Atomic int htm_state;
 
-// What the processor says of itself, on a page: a and b of the four words.
-static void htm_ask(uint32_t page, uint32_t* a, uint32_t* b)
+// CPUID leaf `page`, subleaf 0: returns EAX and EBX.
+static void htm_cpuid(uint32_t page, uint32_t* a, uint32_t* b)
 {
-    uint32_t c = 0, d = 0; // Of the page the first part.
+    uint32_t c = 0, d = 0; // ECX selects the subleaf.
     *a = page;
     *b = 0;
     __asm__ volatile("cpuid" : "+a"(*a), "+b"(*b), "+c"(c), "+d"(d));
 }
 
-static bool htm_said(void)
+// True if CPUID reports RTM (leaf 7, EBX bit 11).
+static bool htm_reported(void)
 {
     uint32_t a, b;
-    htm_ask(0, &a, &b);
+    htm_cpuid(0, &a, &b);
     if (a < 7) {
-        return false; // That is its last page.
+        return false; // Leaf 7 does not exist.
     }
-    htm_ask(7, &a, &b);
+    htm_cpuid(7, &a, &b);
     return (b >> 11 & 1) != 0;
 }
 
+// True if a transaction is committed.
 __attribute__((target("rtm"))) static bool htm_trial(volatile uint32_t* word)
 {
     if ((unsigned)__builtin_ia32_xbegin() != HTM_STARTED) {
@@ -67,12 +71,12 @@ bool orri_htm_works(void)
     if (state == HTM_UNKNOWN) {
         uint32_t word = 0;
         bool works = false;
-        for (uint32_t i = 0; htm_said() && !works && i < HTM_TRIALS; i++) {
+        for (uint32_t i = 0; htm_reported() && !works && i < HTM_TRIALS; i++) {
             works = htm_trial(&word);
         }
         state = works ? HTM_WORKS : HTM_FAILS;
-        atomic_store_explicit(&htm_state, state,
-                              memory_order_relaxed); // Whoever asks finds the same.
+        // Threads that do this at the same time store the same result.
+        atomic_store_explicit(&htm_state, state, memory_order_relaxed);
     }
     return state == HTM_WORKS;
 }
@@ -82,7 +86,8 @@ __attribute__((target("rtm"))) orri_htm_end orri_htm_try(const _Atomic uint32_t*
 {
     unsigned status = (unsigned)__builtin_ia32_xbegin();
     if (status == HTM_STARTED) {
-        // Having read it, the transaction ends as soon as somebody takes the lock.
+        // The word is now in the read set: the transaction aborts when another thread takes the
+        // lock.
         if (atomic_load_explicit(word, memory_order_relaxed) != 0) {
             __builtin_ia32_xabort(HTM_HELD);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Lines for people. What a line is about is its id; the id gives level and category. Each id has its own
-// budget of lines per second, so that an error in a loop can neither drown the others nor cost much:
-// lines over the budget are counted and not even formatted.
+// The log. Each line has an id; the id gives its level and category. Each id has its own budget of
+// lines per second, so that an error in a loop can neither hide other lines nor cost much: lines
+// over the budget are counted and not formatted.
 #include "base/env.h"
 #include "base/util.h"
 #include <inttypes.h>
@@ -23,6 +23,7 @@ static const log_item log_items[] = {
 #undef X
 };
 
+// Position of the id in log_items; ORRI_LOG_ITEM_COUNT if it is unknown.
 static uint32_t log_index(orr_log_id id)
 {
     switch (id) {
@@ -58,7 +59,7 @@ const char* orr_log_id_name(orr_log_id id)
     return index < ORRI_LOG_ITEM_COUNT ? log_items[index].name : "?";
 }
 
-// One call of stdio for one line, so that lines of several threads do not mix.
+// One stdio call per line, so that lines of several threads do not mix.
 void orri_log_sink_stderr(void* user, const orr_log_line* line)
 {
     (void)user;
@@ -70,7 +71,8 @@ void orri_log_sink_stderr(void* user, const orr_log_line* line)
             orr_log_category_name(line->category), (int)line->id, more);
 }
 
-// True when a line of this id may be shown now; *out is then how many were not before it.
+// True if a line of this id may be written now; *out then receives the number of lines suppressed
+// before it.
 static bool log_admit(orri_env* env, uint32_t index, uint64_t* out)
 {
     uint64_t now = env->platform->clock_ns(env->platform->user);
@@ -92,6 +94,7 @@ static bool log_admit(orri_env* env, uint32_t index, uint64_t* out)
     return shown;
 }
 
+// Removes newlines at the end.
 static void log_trim(char* text)
 {
     size_t length = strlen(text);
@@ -128,7 +131,7 @@ void orri_log(orri_env* env, orr_log_id id, const char* format, ...)
     va_end(args);
 }
 
-// Lists and clears what is held back. False when there is nothing.
+// Appends the numbers of suppressed lines to a text and clears them. False when there are none.
 static bool log_rates_take(orri_env* env, orri_text* text)
 {
     bool any = false;
@@ -137,7 +140,7 @@ static bool log_rates_take(orri_env* env, orri_text* text)
         uint64_t count = env->rates[i].suppressed;
         if (count > 0) {
             orri_text_add(text, "%s %s %" PRIu64,
-                          any ? "," : "lines held back by the rate limit:", log_items[i].name,
+                          any ? "," : "lines suppressed by the rate limit:", log_items[i].name,
                           count);
             env->rates[i].suppressed = 0;
             any = true;
@@ -147,7 +150,7 @@ static bool log_rates_take(orri_env* env, orri_text* text)
     return any;
 }
 
-// Past the rate limit: this line is what makes it honest.
+// Ignores the rate limit, so that no suppressed line goes unreported.
 void orri_log_flush(orri_env* env)
 {
     char buffer[ORRI_ERROR_SIZE];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A world's memory: every block comes from the world's allocator and is counted under its purpose and in
-// the total. Counters are relaxed atomics: each is right by itself at any time, and once no call is under
-// way the purposes add up to the total.
+// A world's memory: every block comes from the world's allocator and is counted under its purpose
+// and in the total. Counters are relaxed atomics: each one is correct by itself at any time, and
+// while no call is in progress the purposes add up to the total.
 #include "base/env.h"
 #include "base/util.h"
 
@@ -20,8 +20,8 @@ static void mem_uncount(orri_mem_counter* counter, uint64_t size)
     atomic_fetch_sub_explicit(&counter->blocks, 1, memory_order_relaxed);
 }
 
-// Takes the bytes out of the limit before they are asked for, so that threads that allocate together
-// cannot pass it together. *out is what the world then holds.
+// Counts the bytes before they are requested from the allocator, so that threads that allocate at
+// the same time cannot exceed the limit together. *out receives the new total.
 static bool mem_reserve(orri_env* env, uint64_t size, uint64_t* out)
 {
     uint64_t bytes = atomic_load_explicit(&env->total.bytes, memory_order_relaxed);
@@ -45,7 +45,7 @@ static void mem_count(orri_env* env, orr_memory_purpose purpose, uint64_t size, 
     atomic_fetch_add_explicit(&env->total.blocks, 1, memory_order_relaxed);
 }
 
-// What stands for a block of no bytes: aligned, not NULL, and a fault if somebody looks.
+// The address that represents a block of 0 bytes: aligned, not NULL, and a fault when accessed.
 static void* mem_nothing(size_t align)
 {
     return (void*)(uintptr_t)align;
@@ -120,8 +120,8 @@ static uint32_t mem_capacity_next(uint32_t capacity, uint32_t needed)
     return next < 8 ? 8 : next;
 }
 
-// `data` is really a pointer to a pointer of another type; it is read and written as bytes, so that the
-// compiler may not assume that the two do not overlap.
+// `data` points to a pointer of another type. That pointer is read and written as bytes, so that
+// the compiler does not assume that the two types never alias.
 bool orri_array_reserve(orri_env* env, orr_memory_purpose purpose, void** data, uint32_t* capacity,
                         uint32_t needed, size_t item_size, size_t align)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Words about text that is wrong: which names are near to one that does not exist, and where in the text it stands.
+// Help for error messages about text: similar names for an unknown name, and two lines that point
+// at a place in the text.
 #include "base/util.h"
 
-// ---- near misses -----------------------------------------------------------------------------------
+// ---- similar names ------------------------------------------------------------------------------
 
 void orri_near_begin(orri_near* near, const char* name, size_t size)
 {
@@ -32,13 +33,14 @@ void orri_near_say(const orri_near* near, orri_text* out)
     orri_text_add(out, "%s", near->count > 0 ? "?" : "");
 }
 
-// ---- pointing at a character --------------------------------------------------------------------------
+// ---- pointing at a character --------------------------------------------------------------------
 
-#define NEAR_BEFORE       40 // Characters shown before the caret, where the text goes on long enough.
-#define NEAR_BYTES        100 // Of the part shown, at most: characters may have four.
-#define NEAR_BYTES_BEFORE 80  // Likewise before the caret.
+#define NEAR_BEFORE       40  // Characters shown before the caret, if the text is long enough.
+#define NEAR_BYTES        100 // Most bytes shown; a character may have four.
+#define NEAR_BYTES_BEFORE 80  // Most bytes shown before the caret.
 
-// Bytes of the character at the place. What is no UTF-8 counts one by one. Never looks behind a zero.
+// Bytes of the UTF-8 character at `at`. An invalid byte counts as a character. Never reads beyond a
+// zero.
 static uint32_t near_char_size(const char* at)
 {
     unsigned char first = (unsigned char)at[0];
@@ -54,7 +56,7 @@ static uint32_t near_char_size(const char* at)
     return wanted;
 }
 
-// Characters before an offset.
+// Number of characters before an offset.
 static size_t near_column(const char* source, size_t offset)
 {
     size_t column = 0;
@@ -64,7 +66,8 @@ static size_t near_column(const char* source, size_t offset)
     return column;
 }
 
-// One character; what a terminal would take as a command, or as no character at all, becomes a space or a '?'.
+// Appends one character. White space becomes a space; control characters and invalid bytes become
+// '?'.
 static void near_show(orri_text* out, const char* at, uint32_t size)
 {
     unsigned char first = (unsigned char)at[0];
@@ -77,7 +80,8 @@ static void near_show(orri_text* out, const char* at, uint32_t size)
     }
 }
 
-// The first character shown: so many before the caret, more where the text would end early.
+// The first character shown: NEAR_BEFORE before the caret, more of them where the text ends soon
+// after the caret.
 static size_t near_first(const char* source, size_t offset, size_t column)
 {
     size_t total = column + near_column(source + offset, strlen(source + offset));
@@ -93,7 +97,7 @@ void orri_text_point(orri_text* out, const char* source, size_t offset)
     for (size_t i = 0; i < first; i++) {
         at += near_char_size(source + at);
     }
-    // Bytes are limited too: the caret is always within the part shown.
+    // The limit in bytes must not move the caret out of the part shown.
     for (; at + NEAR_BYTES_BEFORE < offset; first++) {
         at += near_char_size(source + at);
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Random numbers by key. Seed and keys are taken in one after the other, each by a step that is one to one
-// in the key and in what came before, so that two draws that differ in a single key never coincide. The
-// value becomes part of recorded runs: never change it.
+// Random numbers by key. The seed and the keys are mixed in one after the other. Each step is a
+// bijection in the key and in the state before, so two draws that differ in a single key never
+// coincide. The values are part of recorded runs: never change them.
 #include "base/util.h"
 
-// First 64 binary digits behind the point of the square roots of 3, 7, 11.
+// The first 64 fractional bits of the square roots of 3, 7 and 11.
 #define RANDOM_A 0xBB67AE8584CAA73Bu
 #define RANDOM_B 0xA54FF53A5F1D36F1u
 #define RANDOM_C 0x510E527FADE682D1u
@@ -17,7 +17,7 @@ static uint64_t random_step(uint64_t state, uint64_t key)
 
 uint64_t orr_random(uint64_t seed, uint64_t key_a, uint64_t key_b, uint64_t key_c)
 {
-    // All keys zero must not stay zero, so the seed meets a constant first.
+    // Starts with a constant, so that a zero seed and zero keys do not give a zero state.
     uint64_t state = random_step(RANDOM_B, seed);
     state = random_step(state, key_a);
     state = random_step(state, key_b);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A mutex of one word: 0 free, 1 held, 2 held and somebody may sleep. Unlocking a word that nobody waited
-// for makes no system call. Whoever slept takes the mutex as 2, since it cannot know whether others sleep
-// too: at worst one wake for nothing, never a sleeper forgotten.
+// A mutex of one word: 0 free, 1 held, 2 held and a thread may sleep. Unlocking from state 1 makes
+// no system call. A thread that slept takes the mutex in state 2, because it cannot know whether
+// other threads sleep too. The cost is at most one unnecessary wake-up; no sleeper is forgotten.
 #include "base/sync.h"
 #include <orrery/base.h>
 
-// Tries before sleeping. Sections are a few dozen instructions; going to sleep costs thousands.
+// Tries before sleeping. Critical sections take a few dozen instructions; sleeping costs thousands.
 enum {
     SYNC_SPINS = 64
 };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Text in buffers of fixed size, the rule for names, and how near two names are.
+// Text in buffers of fixed size, the rule for valid names, and the edit distance between names.
 #include "base/util.h"
 #include <stdio.h>
 
-// Longest name whose neighbours are looked for.
+// Names of this length or longer are similar only to themselves.
 #define TEXT_DISTANCE_SIZE 128
 
+// The unused rest of the buffer; NULL and size 0 if it is full.
 static char* text_rest(const orri_text* text, size_t* out_size)
 {
     bool room = text->length < text->size;
@@ -56,7 +57,7 @@ void orri_text_cut(orri_text* text)
         return;
     }
     size_t end = text->size - sizeof ellipsis;
-    // Never back further than a character is long: bytes that are no UTF-8 are cut where they are.
+    // Moves back by one UTF-8 character at most; invalid bytes are cut where they are.
     for (uint32_t i = 0; i < 3 && end > 0 && text_continues(text->data[end]); i++) {
         end--;
     }
@@ -69,8 +70,9 @@ static uint32_t text_min(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-// One row of the table of edits between `b` and the beginnings of `a`: from row[j], the edits to the first
-// j bytes of `b`, to those with `byte` appended on the other side. Returns the least of the new row.
+// One row of the edit distance table (Levenshtein). On entry row[j] is the distance between the
+// bytes of `a` so far and the first j bytes of `b`; on return, with `byte` appended to the bytes of
+// `a`. Returns the least value of the new row.
 static uint32_t text_row(uint32_t* row, char byte, const char* b, size_t b_size)
 {
     uint32_t corner = row[0], least = ++row[0];
@@ -97,7 +99,7 @@ uint32_t orri_text_distance(const char* a, const char* b, uint32_t most)
         row[j] = j;
     }
     for (size_t i = 0; i < a_size; i++) {
-        // Later rows never get below the least of this one.
+        // Later rows never contain less than the least value of this row.
         if (text_row(row, a[i], b, b_size) > most) {
             return most + 1;
         }

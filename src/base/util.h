@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small things without state: hashes, bits, text, poisoning.
+// Small functions without state: hashes, bits, text, poisoning, integers by size.
 #ifndef ORRI_BASE_UTIL_H
 #define ORRI_BASE_UTIL_H
 
@@ -7,17 +7,18 @@
 #include <stdarg.h>
 #include <string.h>
 
-// A way that is seldom gone: kept out of line, so that the common one saves no registers for it.
+// For rare paths: kept out of line, so that the common path saves no registers for them.
 #define ORRI_COLD __attribute__((noinline, cold))
 
-// A way that is gone often enough, but not by the shortest: out of line for the same reason, yet as fast as can be.
+// For paths that are common but not the shortest: out of line for the same reason, optimised for
+// speed.
 #define ORRI_ASIDE __attribute__((noinline))
 
 #define ORRI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-// ---- hash -----------------------------------------------------------------------------------------
+// ---- hash ---------------------------------------------------------------------------------------
 
-// Folds the 128-bit product: a good mixer of two words. A known pair may give 0; callers add constants.
+// Folds the 128-bit product: mixes two words well. Certain pairs give 0, so callers add constants.
 static inline uint64_t orri_hash_fold(uint64_t a, uint64_t b)
 {
     __extension__ typedef unsigned __int128 u128;
@@ -32,7 +33,7 @@ static inline uint64_t orri_hash_word(uint64_t h, uint64_t word)
            0x2545F4914F6CDD1Du;
 }
 
-// ---- bits -----------------------------------------------------------------------------------------
+// ---- bits ---------------------------------------------------------------------------------------
 
 static inline bool orri_bit_get(const uint64_t* words, uint32_t index)
 {
@@ -45,7 +46,7 @@ static inline void orri_bit_set(uint64_t* words, uint32_t index, bool on)
     words[index >> 6] = on ? words[index >> 6] | bit : words[index >> 6] & ~bit;
 }
 
-// Sets bits first … first + count - 1.
+// Sets bits first … first + count - 1 to `on`.
 void orri_bits_fill(uint64_t* words, uint32_t first, uint32_t count, bool on);
 // Copies `count` bits; the ranges must not overlap.
 void orri_bits_copy(uint64_t* to, uint32_t to_first, const uint64_t* from, uint32_t from_first,
@@ -53,10 +54,10 @@ void orri_bits_copy(uint64_t* to, uint32_t to_first, const uint64_t* from, uint3
 // True when bits first … first + count - 1 are all on.
 bool orri_bits_all(const uint64_t* words, uint32_t first, uint32_t count);
 
-// ---- text -----------------------------------------------------------------------------------------
+// ---- text ---------------------------------------------------------------------------------------
 
-// Appends to a buffer as snprintf does: `length` counts what was wanted, the buffer gets what fits and is
-// always terminated.
+// Appends to a buffer like snprintf: `length` counts everything that was appended, the buffer
+// receives what fits and is always terminated.
 typedef struct orri_text {
     char* data;
     size_t size; // Of the buffer.
@@ -66,41 +67,44 @@ typedef struct orri_text {
 void orri_text_add(orri_text* text, const char* format, ...) ORR_PRINTF(2, 3);
 void orri_text_add_v(orri_text* text, const char* format, va_list args) ORR_PRINTF(2, 0);
 void orri_text_bytes(orri_text* text, const char* data, size_t size);
-// When the text did not fit: ends what is there in "…", cut between two UTF-8 characters.
+// If the text did not fit: replaces its end by "…", cut between two UTF-8 characters.
 void orri_text_cut(orri_text* text);
-// Edits (insert, delete, replace a byte) between two names, capped at `most` + 1. For near misses; what is
-// longer than 127 bytes is near to nothing but itself.
+// Number of edits (insert, delete, replace a byte) between two names, capped at `most` + 1. A name
+// of more than 127 bytes is similar only to itself.
 uint32_t orri_text_distance(const char* a, const char* b, uint32_t most);
-// ORR_NAME_MAX of schema.h, which stands above this module.
+// Equals ORR_NAME_MAX of schema.h, a header that this module may not include.
 #define ORRI_NAME_MAX 63
-// True for a name of the library: 1 to ORRI_NAME_MAX bytes of letters, digits, '_', '.', ':'; not a digit first.
+// True for a valid name: 1 to ORRI_NAME_MAX bytes of letters, digits, '_', '.', ':', not beginning
+// with a digit.
 bool orri_name_valid(const char* name);
 
-// ---- words about text that is wrong (near.c) --------------------------------------------------------
+// ---- help for error messages about text (near.c) ------------------------------------------------
 
-#define ORRI_NEAR_MOST 3 // Near names that are shown.
+#define ORRI_NEAR_MOST 3 // Most similar names that are shown.
 
-// The names nearest to one that does not exist: all of the least distance, in the order offered. A third of the
-// letters may be wrong. Never allocates; the names offered must live as long.
+// Collects the names most similar to an unknown name: all with the least distance, in the order
+// offered. At most a third of the bytes, plus one, may differ. Never allocates; the offered names
+// must stay valid.
 typedef struct orri_near {
-    char name[ORRI_NAME_MAX + 1]; // The name that was meant, as far as it fits.
-    uint32_t distance;            // The least so far.
+    char name[ORRI_NAME_MAX + 1]; // The unknown name, cut to ORRI_NAME_MAX bytes.
+    uint32_t distance;            // The least distance so far.
     const char* found[ORRI_NEAR_MOST];
     uint32_t count;
 } orri_near;
 
 void orri_near_begin(orri_near* near, const char* name, size_t size);
 void orri_near_offer(orri_near* near, const char* name);
-// "; did you mean 'position' or 'rotation'?"; nothing if nothing is near.
+// Appends "; did you mean 'position' or 'rotation'?", or nothing if no name is similar.
 void orri_near_say(const orri_near* near, orri_text* out);
 
-// Appends two lines that point at a byte of a source text: a part of it of about ORRI_POINT_CHARS characters, and a caret
-// below with the column, in characters from 1. Blanks of every kind show as spaces. Takes at most ORRI_POINT_SIZE bytes.
+// Appends two lines that point at a byte of a source text: a part of the text of about
+// ORRI_POINT_CHARS characters, and below it a caret with the column, in characters from 1. White
+// space of any kind is shown as spaces. Appends at most ORRI_POINT_SIZE bytes.
 #define ORRI_POINT_CHARS 60
 #define ORRI_POINT_SIZE  200
 void orri_text_point(orri_text* out, const char* source, size_t offset);
 
-// ---- poisoning: under ASan, memory that holds no value may not be touched ---------------------------
+// ---- poisoning: ASan reports every access to memory that holds no value -------------------------
 
 #if defined(__SANITIZE_ADDRESS__)
 #define ORRI_ASAN 1
@@ -139,10 +143,10 @@ static inline uint64_t orri_load_unsigned(const void* value, uint32_t size)
     }
 }
 
-// The low bytes of a number as a signed one.
+// The low `size` bytes of a number as a signed number.
 static inline int64_t orri_sign_extend(uint64_t bits, uint32_t size)
 {
-    // The sign bit's weight turned round: no shift of a negative number.
+    // Negates the weight of the sign bit, which avoids shifting a negative number.
     uint64_t sign = (uint64_t)1 << (8 * size - 1);
     return (int64_t)((bits ^ sign) - sign);
 }

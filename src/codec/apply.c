@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A frame becomes the state of an entity: what differs, as one net change. Instances keep their ids by position; what is as it was is left alone, so that
-// nothing counts as written that was not.
+// Applies a frame to an entity: finds the differences and makes them as one net change. Instances
+// keep their ids by position. Equal values are not written, so they do not count as changed.
 #include "codec/codec.h"
 
-// Room for one more; sets `failed` when refused.
+// Makes room for one more item of a list; sets `failed` when refused.
 #define ENTITY_APPLY_ROOM(c, list, count, capacity)                                          \
     ((c)->failed = (c)->failed || !ORRI_RESERVE(&(c)->frame->world->env, ORR_MEMORY_TEMP,    \
                                                 &(c)->list, &(c)->capacity, (c)->count + 1), \
@@ -18,14 +18,14 @@ static void entity_apply_switch(orri_entity_apply* c, const orri_type* type, orr
     }
 }
 
-static void entity_apply_instance(orri_entity_apply* c, orri_instance_change deed)
+static void entity_apply_instance(orri_entity_apply* c, orri_instance_change change)
 {
     if (ENTITY_APPLY_ROOM(c, instances, instance_count, instance_capacity)) {
-        c->instances[c->instance_count++] = deed;
+        c->instances[c->instance_count++] = change;
     }
 }
 
-// ---- types --------------------------------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------------------
 
 static void entity_apply_unique(orri_entity_apply* c, const orri_decoded_part* part)
 {
@@ -45,7 +45,7 @@ static void entity_apply_unique(orri_entity_apply* c, const orri_decoded_part* p
     }
 }
 
-// An instance that is there, at a position that the frame has too.
+// An instance that exists in both the entity and the frame.
 static void entity_apply_old_instance(orri_entity_apply* c, const orri_decoded_part* part,
                                       uint32_t i, const uint8_t* now, orr_component_id id)
 {
@@ -73,16 +73,17 @@ static void entity_apply_multiple(orri_entity_apply* c, const orri_decoded_part*
         } else if (i < has) {
             entity_apply_old_instance(c, part, i, now, ids[i]);
         } else {
-            uint32_t deed = c->instance_count;
+            uint32_t index = c->instance_count;
             const uint8_t* value = part->values + (size_t)i * part->type->info.size;
             entity_apply_instance(c, (orri_instance_change){type, 0, false, value});
             if (!orri_bit_get(part->on, i)) {
-                entity_apply_switch(c, part->type, ORRI_PROVISIONAL | deed, false);
+                entity_apply_switch(c, part->type, ORRI_PROVISIONAL | index, false);
             }
         }
     }
 }
 
+// True if the frame has the type, or the type is not part of frames.
 static bool entity_apply_keeps(const orri_entity_apply* c, const orri_type* type)
 {
     for (uint32_t i = 0; i < c->frame->part_count; i++) {
@@ -93,6 +94,7 @@ static bool entity_apply_keeps(const orri_entity_apply* c, const orri_type* type
     return orri_encode_skips(type);
 }
 
+// Removes the type, unless the frame keeps it.
 static void entity_apply_take(orri_entity_apply* c, const orri_type* type)
 {
     if (!entity_apply_keeps(c, type) && ENTITY_APPLY_ROOM(c, taken, taken_count, taken_capacity)) {
@@ -121,7 +123,7 @@ static void entity_apply_types(orri_entity_apply* c, const orri_cluster* cluster
     }
 }
 
-// ---- tags ---------------------------------------------------------------------------------------------------------------
+// ---- tags ---------------------------------------------------------------------------------------
 
 static bool entity_apply_has_tag(const orr_tag* tags, uint32_t count, orr_tag tag)
 {
@@ -150,7 +152,7 @@ static void entity_apply_tags(orri_entity_apply* c, const orri_cluster* cluster)
     }
 }
 
-// ---- all of it ------------------------------------------------------------------------------------------------------------
+// ---- all differences ----------------------------------------------------------------------------
 
 bool orri_entity_apply_find(orri_entity_apply* load, const orri_decoded* frame, orr_entity entity)
 {
@@ -180,7 +182,7 @@ void orri_entity_apply_free(orri_entity_apply* load)
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, load->tags_off, load->tag_off_capacity);
 }
 
-// ---- by a change set ----------------------------------------------------------------------------------------------------
+// ---- by a change set ----------------------------------------------------------------------------
 
 static orr_result entity_apply_run(const orri_entity_apply* c, const char* call)
 {
@@ -217,112 +219,6 @@ orr_result orri_decoded_apply(const orri_decoded* frame, const char* call, orr_e
         }
     }
     orr_result result = found ? entity_apply_run(&load, call) : ORR_ERR_MEMORY;
-    orri_entity_apply_free(&load);
-    return result;
-}
-
-// ---- by messages ----------------------------------------------------------------------------------------------------------
-
-// The first type that the system has not declared; null: none.
-static orr_type entity_apply_barred(const orri_entity_apply* c, const orri_rights* rights)
-{
-    const orr_world* world = c->frame->world;
-    uint32_t counts[] = {c->given_count, c->taken_count, c->instance_count, c->switch_count};
-    for (uint32_t list = 0; list < ORRI_COUNT(counts); list++) {
-        for (uint32_t i = 0; i < counts[list]; i++) {
-            orr_type type = list == 0   ? c->given[i].type
-                            : list == 1 ? c->taken[i]
-                            : list == 2 ? c->instances[i].type
-                                        : c->switches[i].type;
-            if (type.id != 0 &&
-                !orri_right(rights->changes, rights, orri_type_index(world, type))) {
-                return type;
-            }
-        }
-    }
-    return (orr_type){0};
-}
-
-static orr_result entity_apply_send_types(const orri_entity_apply* c, orr_run* run)
-{
-    orr_result result = ORR_OK;
-    for (uint32_t i = 0; result == ORR_OK && i < c->given_count; i++) {
-        const uint8_t* now;
-        const orr_component_id* ids;
-        orr_type type = c->given[i].type;
-        const orri_type* known = orri_type_at(&c->frame->world->schema, type);
-        bool has = orri_decoded_current(c->frame->world, c->entity, known, &now, &ids) > 0;
-        result = has ? orr_send_change_type(run, c->entity, type, 0, c->given[i].values)
-                     : orr_send_add_type(run, c->entity, type, c->given[i].values, NULL);
-    }
-    for (uint32_t i = 0; result == ORR_OK && i < c->taken_count; i++) {
-        result = orr_send_remove_type(run, c->entity, c->taken[i], 0);
-    }
-    return result;
-}
-
-// `ids` gets those of instances that come.
-static orr_result entity_apply_send_instances(const orri_entity_apply* c, orr_run* run,
-                                              orr_component_id* ids)
-{
-    orr_result result = ORR_OK;
-    for (uint32_t i = 0; result == ORR_OK && i < c->instance_count; i++) {
-        const orri_instance_change* deed = &c->instances[i];
-        result = deed->removed ? orr_send_remove_type(run, c->entity, deed->type, deed->id)
-                 : deed->id != 0
-                     ? orr_send_change_type(run, c->entity, deed->type, deed->id, deed->value)
-                     : orr_send_add_type(run, c->entity, deed->type, deed->value, &ids[i]);
-    }
-    return result;
-}
-
-static orr_result entity_apply_send_rest(const orri_entity_apply* c, orr_run* run,
-                                         const orr_component_id* ids)
-{
-    orr_result result = ORR_OK;
-    for (uint32_t i = 0; result == ORR_OK && i < c->tag_on_count; i++) {
-        result = orr_send_tag(run, c->entity, c->tags_on[i], true);
-    }
-    for (uint32_t i = 0; result == ORR_OK && i < c->tag_off_count; i++) {
-        result = orr_send_tag(run, c->entity, c->tags_off[i], false);
-    }
-    for (uint32_t i = 0; result == ORR_OK && i < c->switch_count; i++) {
-        orri_enable_change deed = c->switches[i];
-        bool coming = (deed.id & ORRI_PROVISIONAL) != 0;
-        orr_component_id id = coming ? ids[deed.id & ~ORRI_PROVISIONAL] : deed.id;
-        result = orr_send_enable_type(run, c->entity, deed.type, id, deed.on);
-    }
-    return result;
-}
-
-static orr_result entity_apply_send(const orri_entity_apply* c, orr_run* run)
-{
-    orri_env* env = &c->frame->world->env;
-    orr_component_id* ids = ORRI_ALLOC(env, ORR_MEMORY_TEMP, orr_component_id, c->instance_count);
-    if (ids == NULL) {
-        return orri_refuse_memory(env, "changing an entity");
-    }
-    orr_result result = entity_apply_send_types(c, run);
-    if (result == ORR_OK) {
-        result = entity_apply_send_instances(c, run, ids);
-    }
-    if (result == ORR_OK) {
-        result = entity_apply_send_rest(c, run, ids);
-    }
-    ORRI_FREE(env, ORR_MEMORY_TEMP, orr_component_id, ids, c->instance_count);
-    return result;
-}
-
-orr_result orri_decoded_send(const orri_decoded* frame, orr_run* run, orr_entity entity,
-                             orr_type* barred)
-{
-    orri_entity_apply load;
-    orr_result result = orri_entity_apply_find(&load, frame, entity) ? ORR_OK : ORR_ERR_MEMORY;
-    *barred = (orr_type){0};
-    if (result == ORR_OK) {
-        *barred = entity_apply_barred(&load, orri_command_buffer_rights(run->commands));
-        result = barred->id == 0 ? entity_apply_send(&load, run) : ORR_ERR_TYPE;
-    }
     orri_entity_apply_free(&load);
     return result;
 }

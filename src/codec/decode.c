@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// An image taken apart: values with handles of this world, to be looked at, blended, and made an entity's.
+// Decodes an image into a frame: values with handles of this world, which can be compared,
+// interpolated and applied to an entity. encode.c has the layout. Image bytes are checked, because
+// a program may have written them.
 #include "codec/codec.h"
+#include "schema/field_walk.h"
 
 #define DECODE_VERSION 1u
 
@@ -27,17 +30,17 @@ uint32_t orri_decoded_current(const orr_world* world, orr_entity entity, const o
                                                    : 1;
 }
 
-// ---- reading ----------------------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 typedef struct decode_reader {
     orri_decoded* frame;
     const char* call;
     orri_bytes_from from;
-    uint8_t* value; // In hand.
-    bool failed;    // Memory was refused (said).
+    uint8_t* value; // The value whose owned content is read.
+    bool failed;    // The error is already reported.
 } decode_reader;
 
-// Bytes, and what fills up the last word.
+// Takes `size` bytes and their padding. NULL if the image ends before.
 static const uint8_t* decode_take(decode_reader* r, size_t size)
 {
     return orri_bytes_take(&r->from, (size + 7) & ~(size_t)7) != NULL
@@ -52,17 +55,18 @@ static bool decode_alive(const orr_world* world, const uint8_t* at)
     return entity.id == 0 || orri_record_find(world, entity) != NULL;
 }
 
+// The value whose references are checked.
 typedef struct decode_mender {
     const orr_world* world;
     uint8_t* value;
 } decode_mender;
 
-// References to the dead become null.
-static bool decode_mend(void* user, const orri_field_span* grain)
+// Sets references to dead entities to null.
+static bool decode_mend(void* user, const orri_field_span* span)
 {
     const decode_mender* m = user;
-    for (uint32_t i = 0; grain->type->kind == ORR_KIND_ENTITY && i < grain->count; i++) {
-        uint8_t* at = m->value + grain->offset + i * sizeof(orr_entity);
+    for (uint32_t i = 0; span->type->kind == ORR_KIND_ENTITY && i < span->count; i++) {
+        uint8_t* at = m->value + span->offset + i * sizeof(orr_entity);
         if (!decode_alive(m->world, at)) {
             memset(at, 0, sizeof(orr_entity));
         }
@@ -86,12 +90,12 @@ static bool decode_fail(decode_reader* r, const char* what)
     return false;
 }
 
-// A blob of what a handle held.
-static bool decode_make_blob(decode_reader* r, const orri_field_span* grain, const uint8_t* data,
+// Makes the blob of a string or array.
+static bool decode_make_blob(decode_reader* r, const orri_field_span* span, const uint8_t* data,
                              uint32_t size, uint32_t element_size, orr_string* out)
 {
     orr_world* world = r->frame->world;
-    const orr_type_info* element = grain->element;
+    const orr_type_info* element = span->element;
     bool refers = element != NULL && element->has_entities;
     if (!refers) {
         r->failed |= !orri_blob_make(&world->schema, data, size, element_size, out);
@@ -99,7 +103,7 @@ static bool decode_make_blob(decode_reader* r, const orri_field_span* grain, con
     }
     uint8_t* copy = orri_alloc(&world->env, ORR_MEMORY_TEMP, size, ORRI_BLOCK_ALIGN);
     if (copy == NULL) {
-        return decode_fail(r, "reading what an entity remembers");
+        return decode_fail(r, "reading a slot of an entity");
     }
     memcpy(copy, data, size);
     decode_mend_values(world, element, copy, size / element_size);
@@ -108,11 +112,11 @@ static bool decode_make_blob(decode_reader* r, const orri_field_span* grain, con
     return !r->failed;
 }
 
-static bool decode_read_owned(void* user, const orri_field_span* grain)
+static bool decode_read_owned(void* user, const orri_field_span* span)
 {
     decode_reader* r = user;
-    bool owned = grain->type->kind == ORR_KIND_STRING || grain->type->kind == ORR_KIND_ARRAY;
-    for (uint32_t i = 0; owned && i < grain->count; i++) {
+    bool owned = span->type->kind == ORR_KIND_STRING || span->type->kind == ORR_KIND_ARRAY;
+    for (uint32_t i = 0; owned && i < span->count; i++) {
         uint64_t word = orri_bytes_word(&r->from);
         uint32_t size = (uint32_t)word, element_size = (uint32_t)(word >> 32);
         if (word == 0) {
@@ -120,13 +124,12 @@ static bool decode_read_owned(void* user, const orri_field_span* grain)
         }
         const uint8_t* data = decode_take(r, size);
         orr_string handle;
-        bool fits = grain->element != NULL ? element_size == grain->element->size
-                                           : element_size == 1;
+        bool fits = span->element != NULL ? element_size == span->element->size : element_size == 1;
         if (data == NULL || !fits || size % element_size != 0 ||
-            !decode_make_blob(r, grain, data, size, element_size, &handle)) {
+            !decode_make_blob(r, span, data, size, element_size, &handle)) {
             return false;
         }
-        memcpy(r->value + grain->offset + i * sizeof handle, &handle, sizeof handle);
+        memcpy(r->value + span->offset + i * sizeof handle, &handle, sizeof handle);
     }
     return true;
 }
@@ -144,7 +147,7 @@ static bool decode_read_values(decode_reader* r, orri_decoded_part* part)
     part->on = ORRI_ALLOC(env, ORR_MEMORY_TEMP, uint64_t, part->count / 64 + 1);
     part->values = orri_alloc(env, ORR_MEMORY_TEMP, size, ORRI_BLOCK_ALIGN);
     if (part->on == NULL || part->values == NULL) {
-        return decode_fail(r, "reading what an entity remembers");
+        return decode_fail(r, "reading a slot of an entity");
     }
     memcpy(part->on, bits, ((size_t)part->count / 64 + 1) * 8);
     if (size > 0) {
@@ -160,7 +163,7 @@ static bool decode_read_values(decode_reader* r, orri_decoded_part* part)
     return true;
 }
 
-// The type of a part, as it was; NULL (reported): there is none any more.
+// The type of a part. NULL (reported) if it is not registered, or has another layout.
 static const orri_type* decode_read_type(decode_reader* r, uint64_t layout, const uint8_t* name,
                                          uint32_t size)
 {
@@ -173,13 +176,14 @@ static const orri_type* decode_read_type(decode_reader* r, uint64_t layout, cons
     }
     r->failed = true;
     (void)orri_refuse(&world->env, ORR_ERR_FORMAT, ORR_LOG_ID_CALL_REFUSED,
-                      "%s: the state was remembered with a type %s %s; register it as it was, or "
-                      "forget the slot",
-                      r->call, text, type == NULL ? "that is not registered" : "of another layout");
+                      "%s: the slot was saved with type %s, which %s; register the type as it "
+                      "was, or empty the slot with orr_entity_forget()",
+                      r->call, text, type == NULL ? "is not registered" : "has another layout now");
     return NULL;
 }
 
-// What no image has, unless somebody wrote one by hand or a file was damaged.
+// False for a part that encode.c never writes. Such an image was written by the program, or
+// damaged.
 static bool decode_sound(const orri_decoded* frame, const orri_type* type, uint32_t count)
 {
     uint32_t before = frame->part_count;
@@ -230,7 +234,7 @@ static bool decode_read_head(decode_reader* r, uint32_t* part_count)
     if (!ORRI_RESERVE(env, ORR_MEMORY_TEMP, &frame->parts, &frame->part_capacity,
                       (uint32_t)parts) ||
         !ORRI_RESERVE(env, ORR_MEMORY_TEMP, &frame->tags, &frame->tag_capacity, (uint32_t)tags)) {
-        return decode_fail(r, "reading what an entity remembers");
+        return decode_fail(r, "reading a slot of an entity");
     }
     frame->tag_count = (uint32_t)tags;
     if (tags > 0) {
@@ -259,8 +263,8 @@ orr_result orri_entity_decode(orr_world* world, const char* call, orri_bytes_fro
     }
     orr_result result = r.failed ? orri_env_result(&world->env)
                                  : orri_refuse(&world->env, ORR_ERR_FORMAT, ORR_LOG_ID_CALL_REFUSED,
-                                               "%s: what is in the slot is no state of an entity; "
-                                               "forget the slot",
+                                               "%s: the slot does not contain the state of an "
+                                               "entity; empty it with orr_entity_forget()",
                                                call);
     orri_decoded_free(out);
     return result;
@@ -278,6 +282,24 @@ void orri_decoded_free(orri_decoded* frame)
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, frame->parts, frame->part_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, frame->tags, frame->tag_capacity);
     *frame = (orri_decoded){.world = frame->world};
+}
+
+void orri_decoded_interpolate(orri_decoded* frame, const orri_decoded* later, double share)
+{
+    ORR_ASSERT(share >= 0 && share <= 1);
+    for (uint32_t i = 0, j = 0; share > 0 && i < frame->part_count; i++) {
+        orri_decoded_part* part = &frame->parts[i];
+        const char* name = part->type->info.name;
+        while (j < later->part_count && strcmp(later->parts[j].type->info.name, name) < 0) {
+            j++;
+        }
+        bool both = j < later->part_count && later->parts[j].type == part->type;
+        uint32_t size = part->type->info.size;
+        for (uint32_t k = 0; both && k < part->count && k < later->parts[j].count; k++) {
+            orri_value_interpolate(&part->type->info, part->values + (size_t)k * size,
+                                   later->parts[j].values + (size_t)k * size, share);
+        }
+    }
 }
 
 #undef DECODE_VERSION

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The state of an entity as bytes: a head, its tags, then for each type in order of names what it has of it.
+// Encodes the state of an entity as bytes (an image). Layout, in words of 8 bytes; text and bytes
+// that end within a word are padded with 0:
 //
-//   head:  version | entity on << 32, tag count, part count
-//   part:  layout hash, instances | bytes of the name << 32, name, enable bits, values, what their handles hold (element size << 32 | size, bytes)
-//
-// All is in words of 8 bytes; what ends within one is filled up with 0.
+//   head    version | entity enabled << 32, number of tags, number of parts
+//   tags    ascending
+//   part    one per type, in the order of names:
+//           layout hash
+//           number of instances | bytes of the name << 32
+//           name
+//           enable bits, one per instance
+//           values
+//           content of their strings and arrays: element size << 32 | bytes, then the bytes
 #include "codec/codec.h"
+#include "schema/field_walk.h"
 
 #define ENCODE_VERSION 1u
 
@@ -18,27 +25,29 @@ bool orri_encode_skips(const orri_type* type)
              strcmp(name, "orr_time_stretcher") == 0 || strcmp(name, "orr_name") == 0));
 }
 
+// Pads with 0 to a whole word.
 static void encode_fill(orri_bytes* out)
 {
     static const uint8_t zero[8] = {0};
     orri_bytes_put(out, zero, (8 - (out->count & 7)) & 7);
 }
 
-// ---- values -----------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
+// The value whose owned content is written.
 typedef struct encode_value {
     orr_world* world;
     const uint8_t* value;
     orri_bytes* out;
 } encode_value;
 
-static bool encode_put_owned(void* user, const orri_field_span* grain)
+static bool encode_put_owned(void* user, const orri_field_span* span)
 {
     const encode_value* v = user;
-    bool owned = grain->type->kind == ORR_KIND_STRING || grain->type->kind == ORR_KIND_ARRAY;
-    for (uint32_t i = 0; owned && i < grain->count; i++) {
+    bool owned = span->type->kind == ORR_KIND_STRING || span->type->kind == ORR_KIND_ARRAY;
+    for (uint32_t i = 0; owned && i < span->count; i++) {
         orr_string handle;
-        memcpy(&handle, v->value + grain->offset + i * sizeof handle, sizeof handle);
+        memcpy(&handle, v->value + span->offset + i * sizeof handle, sizeof handle);
         const orri_blob* blob = orri_blob_at(&v->world->schema, handle);
         orri_bytes_put_word(v->out,
                             blob != NULL ? (uint64_t)blob->element_size << 32 | blob->size : 0);
@@ -84,9 +93,9 @@ static void encode_put_bits(const orr_world* world, orr_entity entity, const orr
     orri_bytes_put_word(out, word);
 }
 
-// ---- parts ------------------------------------------------------------------------------------------------------------
+// ---- parts --------------------------------------------------------------------------------------
 
-// The types of an entity that are part of its image.
+// The types of an entity that are part of its image, in the order of names.
 typedef struct encode_types {
     const orri_type** list;
     uint32_t count, capacity;
@@ -123,6 +132,7 @@ static bool encode_find_types(orr_world* world, const orri_cluster* cluster, uin
     return fits;
 }
 
+// Only types that are fully described by fields can be saved.
 static orr_result encode_check(orr_world* world, const char* call, orr_entity entity,
                                const orri_type* type)
 {
@@ -132,8 +142,8 @@ static orr_result encode_check(orr_world* world, const char* call, orr_entity en
     }
     orri_id_text who = orri_entity_format(world, entity);
     return orri_refuse(&world->env, ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: %s of entity %s %s, so its state is not known by a schema; describe it "
-                       "with fields%s, or make it transient, or remove it first",
+                       "%s: %s of entity %s %s, so its state cannot be saved; describe it with "
+                       "fields%s, make it transient, or remove it first",
                        call, type->info.name, who.text, hooked ? "has hooks" : "is opaque",
                        hooked ? " and without hooks" : "");
 }
@@ -170,7 +180,7 @@ static orr_result encode_put_all(orr_world* world, const char* call, orr_entity 
         }
     }
     return result == ORR_OK && out->failed
-               ? orri_refuse_memory(&world->env, "remembering an entity")
+               ? orri_refuse_memory(&world->env, "saving the state of an entity")
                : result;
 }
 
@@ -184,7 +194,7 @@ orr_result orri_entity_encode(orr_world* world, const char* call, orr_entity ent
     orr_result result = encode_find_types(world, orri_place_chunk(world, record->place)->cluster,
                                           orri_id_index(entity), &types)
                             ? encode_put_all(world, call, entity, &types, out)
-                            : orri_refuse_memory(&world->env, "remembering an entity");
+                            : orri_refuse_memory(&world->env, "saving the state of an entity");
     ORRI_RELEASE(&world->env, ORR_MEMORY_TEMP, types.list, types.capacity);
     return result;
 }

@@ -1,5 +1,4 @@
 set(ORR_SOURCES_CODEC
     src/codec/apply.c
     src/codec/decode.c
-    src/codec/encode.c
-    src/codec/entity_slots.c)
+    src/codec/encode.c)

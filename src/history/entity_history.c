@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Entities that remember themselves: remember, forget, travel.
-#include "codec/codec.h"
+// Time and slots of single entities: orr_time_of(), orr_entity_remember(), orr_entity_forget(),
+// orr_entity_slots() and orr_entity_travel().
+#include "history/entity_history.h"
 
-// Their descs are the store's (pseudo_types.c), so that names lead to them.
+// Their descs are in the store (pseudo_types.c), so that the types can be found by name.
 _Static_assert(sizeof(orr_time) == 8 && sizeof(orr_time_traveller) == 128 &&
                    sizeof(orr_time_stretcher) == 40 && offsetof(orr_time_stretcher, state) == 32 &&
                    sizeof(orr_stretch_state) == 4,
-               "a type of time changed: change its desc in store/virtual.c too");
+               "a type of traveller.h changed: change its desc in store/table/pseudo_types.c");
 
-// ---- time ---------------------------------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
 uint64_t orr_time_of(const orr_world* world, orr_entity entity)
 {
@@ -20,23 +21,24 @@ uint64_t orr_time_of(const orr_world* world, orr_entity entity)
     }
     const orr_time* time = type.id != 0 ? orr_component_get(world, entity, type) : NULL;
     if (time == NULL) {
-        if (orr_alive(world, entity) && !orri_watched(world)) {
+        if (orr_alive(world, entity) && !orri_access_checked(world)) {
             orri_id_text who = orri_entity_format(world, entity);
             (void)orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
                               "orr_time_of: entity %s has no orr_time; add it", who.text);
         }
         return 0;
     }
-    // Numbers of 64 bits wrap around: exact also for slots far ahead of the world's tick.
+    // Unsigned arithmetic modulo 2^64: exact also for slots far ahead of the world's tick.
     return orri_tick_now(world) - (uint64_t)time->origin;
 }
 
+// The value of orr_time of an entity whose time is `time` now.
 static orr_time entity_history_time(const orr_world* world, uint64_t time)
 {
     return (orr_time){(int64_t)(orri_tick_now(world) - time)};
 }
 
-// The types of time, made known if they are not. Refusals are reported.
+// Finds the types of traveller.h; registers them if necessary. Errors are reported.
 static orr_result entity_history_types(orr_world* world, orri_time_types* out)
 {
     out->time = orr_type_of(world, ORR_TYPE(orr_time));
@@ -56,28 +58,30 @@ static orr_result entity_history_types(orr_world* world, orri_time_types* out)
 
 orr_result orri_time_open(orr_world* world, const char* call, orri_time_types* out)
 {
-    // Before types are looked up: inside a system they cannot be made known, which is not what is wrong.
-    if (orri_watched(world)) {
+    // Before types are looked up: inside a system they cannot be registered, and that error would
+    // be misleading.
+    if (orri_access_checked(world)) {
         return orri_refuse_running(world, call);
     }
     if (world->schedule != NULL && orri_system_here(world) != NULL) {
-        return orri_step_check(world, call); // Its guard is off.
+        return orri_step_check(world, call); // Inside a system whose access checks are off.
     }
     orr_result result = orri_check_open(world, call);
     return result == ORR_OK ? entity_history_types(world, out) : result;
 }
 
-// ---- what all calls look at -----------------------------------------------------------------------------------------------
+// ---- common checks ------------------------------------------------------------------------------
 
-// A traveller, and what its calls need to know of it.
+// The arguments of a call, and what it found about the entity.
 typedef struct entity_history_here {
     orr_world* world;
-    const char* call;
+    const char* call; // Name of the public function, for error texts.
     orr_entity entity;
     orri_time_types types;
-    orri_entity_slots memory;
+    orri_entity_slots memory; // The slots of the entity.
 } entity_history_here;
 
+// Checks that the call is allowed and the entity has orr_time_traveller. Errors are reported.
 static orr_result entity_history_find(orr_world* world, const char* call, orr_entity entity,
                                       entity_history_here* out)
 {
@@ -98,20 +102,21 @@ static orr_result entity_history_find(orr_world* world, const char* call, orr_en
     return ORR_OK;
 }
 
-// ---- remembering and forgetting --------------------------------------------------------------------------------------------
+// ---- remembering and forgetting -----------------------------------------------------------------
 
 ORRI_COLD static orr_result entity_history_refuse_size(const entity_history_here* here,
                                                        uint64_t slot, uint64_t size)
 {
     orri_id_text who = orri_entity_format(here->world, here->entity);
     return orri_refuse(&here->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: with slot %llu entity %s would remember %llu bytes, more than %u; "
-                       "forget some slots first",
+                       "%s: with slot %llu the slots of entity %s would use %llu bytes, the limit "
+                       "is %u (ORR_TRAVELLER_BYTES_MAX); empty some slots with "
+                       "orr_entity_forget()",
                        here->call, (unsigned long long)slot, who.text, (unsigned long long)size,
                        ORR_TRAVELLER_BYTES_MAX);
 }
 
-// With another image in a slot; NULL: with none.
+// Writes an image to a slot; NULL: empties the slot.
 static orr_result entity_history_store(const entity_history_here* here, uint64_t slot,
                                        const orri_bytes* image)
 {
@@ -153,7 +158,7 @@ ORRI_COLD static orr_result entity_history_refuse_past(const entity_history_here
     orri_entity_slots_near(&here->memory, (double)slot, &text);
     orri_id_text who = orri_entity_format(here->world, here->entity);
     return orri_refuse(&here->world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: entity %s remembers nothing in slot %llu; %s%s", here->call, who.text,
+                       "%s: entity %s has no state in slot %llu; %s%s", here->call, who.text,
                        (unsigned long long)slot, near, remedy);
 }
 
@@ -186,14 +191,15 @@ uint32_t orr_entity_slots(const orr_world* world, orr_entity entity, uint64_t* o
     return memory.count;
 }
 
-// ---- travelling -------------------------------------------------------------------------------------------------------------
+// ---- travelling ---------------------------------------------------------------------------------
 
-// What goes with a frame: the entity's time, and the position of its stretcher, if it has one.
+// Values that are not part of an image, and are set together with it: the entity's time, and the
+// position of its stretcher, if it has one.
 typedef struct entity_history_extra {
     orr_time time;
     orr_time_stretcher stretcher;
-    orri_given given[2];
-    uint32_t count;
+    orri_given given[2]; // Point to `time` and `stretcher`.
+    uint32_t count;      // Of `given`: 1 or 2.
 } entity_history_extra;
 
 static void entity_history_extras(const entity_history_here* here, uint64_t time,
@@ -213,7 +219,7 @@ static void entity_history_extras(const entity_history_here* here, uint64_t time
     }
 }
 
-// Makes the entity what an image says, at a time.
+// Gives the entity the state of an image, and sets its time.
 static orr_result entity_history_load(const entity_history_here* here, orri_bytes_from image,
                                       uint64_t time)
 {
@@ -228,20 +234,22 @@ static orr_result entity_history_load(const entity_history_here* here, orri_byte
     return result;
 }
 
+// Runs the ticks of one entity from time `from` to time `to`.
 static orr_result entity_history_run(const entity_history_here* here,
-                                     const orri_single_entity* solo, uint64_t from, uint64_t to)
+                                     const orri_single_entity* single, uint64_t from, uint64_t to)
 {
     orr_result result = ORR_OK;
     for (uint64_t time = from; result == ORR_OK && time < to; time++) {
         orr_time value = entity_history_time(here->world, time + 1);
         result = orr_component_set(here->world, here->entity, here->types.time, &value);
         if (result == ORR_OK) {
-            result = orri_single_entity_tick(solo, time + 1 - from);
+            result = orri_single_entity_tick(single, time + 1 - from);
         }
     }
     return result;
 }
 
+// Sets the position of its stretcher, if it has one, after the ticks ran.
 static orr_result entity_history_arrive(const entity_history_here* here, uint64_t time)
 {
     entity_history_extra extra;
@@ -251,7 +259,8 @@ static orr_result entity_history_arrive(const entity_history_here* here, uint64_
                                                 &extra.stretcher);
 }
 
-// Nothing is run for who is moved through what it remembers.
+// True if the entity is played back. Such an entity moves only to its slots: no ticks are run for
+// it.
 static bool entity_history_stretched(const entity_history_here* here)
 {
     const orr_time_stretcher* stretcher =
@@ -264,24 +273,24 @@ ORRI_COLD static orr_result entity_history_refuse_stretched(const entity_history
 {
     orri_id_text who = orri_entity_format(here->world, here->entity);
     return orri_refuse(&here->world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: entity %s has an orr_time_stretcher, which moves it through what it "
-                       "remembers, and slot %llu is not; remember it, or remove the stretcher "
-                       "before going ahead",
+                       "%s: entity %s has an orr_time_stretcher, so it moves only to its slots, "
+                       "and slot %llu is empty; save it with orr_entity_remember(), or remove "
+                       "the stretcher first",
                        here->call, who.text, (unsigned long long)slot);
 }
 
-// Updates it alone. What is refused on the way leaves it as it was.
+// Runs the ticks of the entity alone. On error the entity gets its old state back.
 static orr_result entity_history_ahead(const entity_history_here* here, uint64_t from, uint64_t to)
 {
     orri_env* env = &here->world->env;
-    orri_single_entity solo = {here->world, here->call, here->entity, "orr_stretch"};
+    orri_single_entity single = {here->world, here->call, here->entity, "orr_stretch"};
     orri_bytes before = {.env = env};
-    orr_result result = orri_single_entity_check(&solo);
+    orr_result result = orri_single_entity_check(&single);
     if (result == ORR_OK) {
         result = orri_entity_encode(here->world, here->call, here->entity, &before);
     }
     if (result == ORR_OK) {
-        result = entity_history_run(here, &solo, from, to);
+        result = entity_history_run(here, &single, from, to);
         result = result == ORR_OK ? entity_history_arrive(here, to) : result;
         if (result != ORR_OK) {
             orri_bytes_from image = {.data = before.data, .count = before.count};
@@ -292,14 +301,14 @@ static orr_result entity_history_ahead(const entity_history_here* here, uint64_t
     return result;
 }
 
-// So far ahead is what comes of a time that was to be past, but wrapped around.
+// Such a distance comes from a time before 0 that wrapped around.
 ORRI_COLD static orr_result entity_history_refuse_far(const entity_history_here* here, uint64_t now,
                                                       uint64_t slot)
 {
     orri_id_text who = orri_entity_format(here->world, here->entity);
     return orri_refuse(&here->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: entity %s remembers nothing in slot %llu, which lies %llu ticks ahead "
-                       "of its time, %llu; at most 4294967295",
+                       "%s: entity %s has no state in slot %llu, which is %llu ticks ahead "
+                       "of its time, %llu; at most 4294967295 ticks can be run",
                        here->call, who.text, (unsigned long long)slot,
                        (unsigned long long)(slot - now), (unsigned long long)now);
 }
@@ -329,5 +338,5 @@ orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64_t slot)
     }
     return slot > now
                ? entity_history_ahead(&here, now, slot)
-               : entity_history_refuse_past(&here, slot, ", and its past is not computed again");
+               : entity_history_refuse_past(&here, slot, ", and a past state cannot be computed");
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Memories of a world: made, forgotten, counted. What each consists of, store, messages and schedule know.
+// Remembers and forgets ticks of a world, finds remembered ticks, and counts what they cost. The
+// store, the message module and the schedule each save and free their own part of a memory.
 #include "history/history.h"
 #include "realtime/realtime.h"
 
-static void history_gone(orr_world* world)
+static void history_free(orr_world* world)
 {
     struct orri_history* history = world->history;
     orri_history_drop(world, 0, history->memory_count);
@@ -20,8 +21,8 @@ static orr_result history_validate(orr_world* world)
         bool ascends = i == 0 || history->memories[i - 1].tick < memory->tick;
         if (!ascends || !orri_snapshot_valid(memory->store)) {
             return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                               "orr_world_validate: invariant %s does not hold in what is "
-                               "remembered of tick %llu",
+                               "orr_world_validate: invariant %s is violated by remembered "
+                               "tick %llu",
                                ascends ? "S18" : "H0", (unsigned long long)memory->tick);
         }
     }
@@ -33,20 +34,20 @@ struct orri_history* orri_history_of(orr_world* world)
     if (world->history == NULL) {
         world->history = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, struct orri_history, 1);
         if (world->history == NULL) {
-            (void)orri_refuse_memory(&world->env, "beginning a history");
+            (void)orri_refuse_memory(&world->env, "creating a history");
             return NULL;
         }
-        world->extensions[ORRI_EXTENSION_HISTORY].gone = history_gone;
+        world->extensions[ORRI_EXTENSION_HISTORY].gone = history_free;
         world->extensions[ORRI_EXTENSION_HISTORY].validate = history_validate;
         world->tick_hooks.begins = orri_history_tick_begins;
         world->tick_hooks.ended = orri_history_tick_ended;
-        world->tick_hooks.wanted = orri_history_tick_wanted;
-        world->tick_hooks.met = orri_history_tick_met;
+        world->tick_hooks.sync_wanted = orri_history_tick_wanted;
+        world->tick_hooks.synced = orri_history_tick_met;
     }
     return world->history;
 }
 
-// ---- finding ----------------------------------------------------------------------------------------------------------------
+// ---- finding ------------------------------------------------------------------------------------
 
 uint32_t orri_history_find(const struct orri_history* history, uint64_t tick)
 {
@@ -72,10 +73,11 @@ const orri_memory* orri_history_at(const orr_world* world, uint64_t tick)
     return found ? &history->memories[at] : NULL;
 }
 
-// In real time memories come and go while systems and the program's threads run.
-static bool history_hidden(const orr_world* world, const char* call)
+// True (reported) while a world runs in real time outside of a sync point: memories are then made
+// and freed by other threads.
+static bool history_refuse_running(const orr_world* world, const char* call)
 {
-    bool hidden = orri_scattered(world);
+    bool hidden = orri_between_sync_points(world);
     if (hidden) {
         (void)orri_refuse_running(world, call);
     }
@@ -85,7 +87,7 @@ static bool history_hidden(const orr_world* world, const char* call)
 bool orr_remembered(const orr_world* world, uint64_t tick)
 {
     ORR_ASSERT(world != NULL);
-    return !history_hidden(world, "orr_remembered") && orri_history_at(world, tick) != NULL;
+    return !history_refuse_running(world, "orr_remembered") && orri_history_at(world, tick) != NULL;
 }
 
 void orri_history_near(const orr_world* world, uint64_t tick, uint64_t* before, uint64_t* after)
@@ -106,14 +108,14 @@ void orr_remembered_near(const orr_world* world, uint64_t tick, uint64_t* before
 {
     ORR_ASSERT(world != NULL && before != NULL && after != NULL);
     *before = *after = UINT64_MAX;
-    if (!history_hidden(world, "orr_remembered_near")) {
+    if (!history_refuse_running(world, "orr_remembered_near")) {
         orri_history_near(world, tick, before, after);
     }
 }
 
-// ---- remembering ------------------------------------------------------------------------------------------------------------
+// ---- remembering --------------------------------------------------------------------------------
 
-static void history_end(orr_world* world, const orri_memory* memory)
+static void history_memory_free(orr_world* world, const orri_memory* memory)
 {
     world->history->beside -= memory->beside;
     if (memory->schedule != NULL) {
@@ -127,14 +129,14 @@ static void history_end(orr_world* world, const orri_memory* memory)
     }
 }
 
-static bool history_make(orr_world* world, bool ruled, orri_memory* out)
+static bool history_memory_make(orr_world* world, bool ruled, orri_memory* out)
 {
     *out = (orri_memory){.tick = world->tick, .ruled = ruled};
     out->store = orri_snapshot_take(world);
     out->messages = out->store != NULL ? orri_messages_remember(world) : NULL;
     out->schedule = out->messages != NULL ? orri_schedule_remember(world) : NULL;
     if (out->schedule == NULL) {
-        history_end(world, out);
+        history_memory_free(world, out);
         return false;
     }
     out->number = ++world->history->number_last;
@@ -143,14 +145,15 @@ static bool history_make(orr_world* world, bool ruled, orri_memory* out)
     return true;
 }
 
-// Takes the place of what was remembered of this tick. What lies ahead stays the future of what is remembered now if that is the same.
+// Replaces the old memory of the same tick. If the world is unchanged since it was restored to the
+// old memory, the memories ahead are also the future of the new one.
 static void history_replace(orr_world* world, orri_memory* old, orri_memory* memory)
 {
     if (orri_history_stands(world, old)) {
         world->history->stands = memory->number;
     }
     memory->ruled = memory->ruled && old->ruled;
-    history_end(world, old);
+    history_memory_free(world, old);
 }
 
 orr_result orri_history_keep(orr_world* world, bool ruled)
@@ -165,7 +168,7 @@ orr_result orri_history_keep(orr_world* world, bool ruled)
                       history->memory_count + 1)) {
         return orri_refuse_memory(&world->env, "remembering a tick");
     }
-    if (!history_make(world, ruled, &memory)) {
+    if (!history_memory_make(world, ruled, &memory)) {
         return orri_env_result(&world->env);
     }
     uint32_t at = orri_history_find(history, memory.tick);
@@ -181,8 +184,9 @@ orr_result orri_history_keep(orr_world* world, bool ruled)
     return ORR_OK;
 }
 
-// True when the budget is exceeded. In a replay, when it was.
-static bool history_over(orr_world* world)
+// True if the limit of bytes is exceeded. In a replay the recorded answer is used, because the
+// number of bytes depends on spectators.
+static bool history_over_budget(orr_world* world)
 {
     const struct orri_history* history = world->history;
     if (history == NULL || history->rules.bytes_max == 0) {
@@ -203,26 +207,27 @@ orr_result orr_remember(orr_world* world)
     if (result != ORR_OK) {
         return result;
     }
-    if (history_over(world)) {
+    if (history_over_budget(world)) {
         const struct orri_history* history = world->history;
         return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_remember: what is remembered takes %llu bytes, more than the "
-                           "%llu of the history's bytes_max; forget some, or allow more",
+                           "orr_remember: remembered ticks use %llu bytes, the limit "
+                           "orr_history_desc.bytes_max is %llu; forget ticks with orr_forget(), or "
+                           "raise the limit with orr_history_set()",
                            (unsigned long long)orri_history_bytes(world),
                            (unsigned long long)history->rules.bytes_max);
     }
     return orri_history_keep(world, false);
 }
 
-// ---- forgetting -------------------------------------------------------------------------------------------------------------
+// ---- forgetting ---------------------------------------------------------------------------------
 
 void orri_history_drop(orr_world* world, uint32_t first, uint32_t count)
 {
     struct orri_history* history = world->history;
     for (uint32_t i = first; i < first + count; i++) {
-        history_end(world, &history->memories[i]);
+        history_memory_free(world, &history->memories[i]);
     }
-    if (count > 0) { // There may be no list yet.
+    if (count > 0) { // `memories` may be NULL.
         memmove(&history->memories[first], &history->memories[first + count],
                 (history->memory_count - first - count) * sizeof *history->memories);
     }
@@ -239,7 +244,7 @@ void orri_history_sweep(orr_world* world)
     history->losses = world->cow.losses;
     for (uint32_t i = 0; i < history->memory_count; i++) {
         if (orri_snapshot_lost(history->memories[i].store)) {
-            history_end(world, &history->memories[i]);
+            history_memory_free(world, &history->memories[i]);
             history->lost++;
         } else {
             history->memories[kept++] = history->memories[i];
@@ -259,7 +264,9 @@ orr_result orr_forget(orr_world* world, uint64_t tick)
     if (world->history == NULL || at == world->history->memory_count ||
         world->history->memories[at].tick != tick) {
         return orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_forget: tick %llu is not remembered", (unsigned long long)tick);
+                           "orr_forget: tick %llu is not remembered; orr_remembered_near() finds "
+                           "remembered ticks",
+                           (unsigned long long)tick);
     }
     orri_history_drop(world, at, 1);
     return ORR_OK;
@@ -276,22 +283,23 @@ uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t last, uint6
     while (end < history->memory_count && history->memories[end].tick <= last) {
         end++;
     }
-    // The newest first: what an older one leans on is near then, not behind all that are to go.
+    // Newest first: an older share that leans on a newer one then finds its next base nearby, not
+    // behind all memories that are freed.
     uint32_t kept = end;
     for (uint32_t i = end; i-- > begin;) {
         if (keep_every != 0 && history->memories[i].tick % keep_every == 0) {
             history->memories[--kept] = history->memories[i];
         } else {
-            history_end(world, &history->memories[i]);
+            history_memory_free(world, &history->memories[i]);
         }
     }
-    uint32_t gone = kept - begin;
-    if (gone > 0) {
+    uint32_t forgotten = kept - begin;
+    if (forgotten > 0) {
         memmove(&history->memories[begin], &history->memories[kept],
                 (history->memory_count - kept) * sizeof *history->memories);
     }
-    history->memory_count -= gone;
-    return gone;
+    history->memory_count -= forgotten;
+    return forgotten;
 }
 
 uint64_t orr_timeline(const orr_world* world)
@@ -300,7 +308,7 @@ uint64_t orr_timeline(const orr_world* world)
     return world->timeline;
 }
 
-// ---- what it costs ----------------------------------------------------------------------------------------------------------
+// ---- statistics ---------------------------------------------------------------------------------
 
 uint64_t orri_history_bytes(const orr_world* world)
 {
@@ -315,7 +323,7 @@ void orr_history_stats_get(const orr_world* world, orr_history_stats* out)
     ORR_ASSERT(world != NULL && out != NULL);
     const struct orri_history* history = world->history;
     *out = (orr_history_stats){0};
-    if (history_hidden(world, "orr_history_stats_get") || history == NULL) {
+    if (history_refuse_running(world, "orr_history_stats_get") || history == NULL) {
         return;
     }
     *out = (orr_history_stats){.tick_first = UINT64_MAX,
@@ -348,7 +356,7 @@ size_t orr_history_print(const orr_world* world, char* out, size_t out_size)
     orri_text text = {out, out_size, 0};
     orr_history_stats stats;
     orri_text_add(&text, "%s", "");
-    if (history_hidden(world, "orr_history_print")) {
+    if (history_refuse_running(world, "orr_history_print")) {
         return 0;
     }
     orr_history_stats_get(world, &stats);
@@ -358,13 +366,14 @@ size_t orr_history_print(const orr_world* world, char* out, size_t out_size)
         orri_text_add(&text, "%u ticks remembered, %llu to %llu\n", stats.ticks,
                       (unsigned long long)stats.tick_first, (unsigned long long)stats.tick_last);
     }
-    orri_text_add(&text, "%12llu bytes of their own\n", (unsigned long long)stats.bytes);
+    orri_text_add(&text, "%12llu bytes used by them alone\n", (unsigned long long)stats.bytes);
     orri_text_add(&text, "%12llu bytes shared with the world, copied when they change\n",
                   (unsigned long long)stats.bytes_shared);
-    orri_text_add(&text, "%12llu remembered in all, %llu forgotten by the rules, %llu lost\n",
+    orri_text_add(&text, "%12llu remembered in all, %llu forgotten automatically, %llu lost\n",
                   (unsigned long long)stats.remembered, (unsigned long long)stats.forgotten,
                   (unsigned long long)stats.lost);
-    orri_text_add(&text, "%12llu times gone back; %llu ticks run by travelling forward\n",
+    orri_text_add(&text,
+                  "%12llu travels to remembered ticks, %llu ticks run by travelling forward\n",
                   (unsigned long long)stats.travels, (unsigned long long)stats.ticks_run);
     return text.length;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is remembered of a world: memories in order of their ticks, and the rules by which they come and go.
+// Remembered ticks of a world (struct orri_history), and the functions that the files of this
+// module share. A remembered tick is called a memory.
 #ifndef ORRI_HISTORY_HISTORY_H
 #define ORRI_HISTORY_HISTORY_H
 
@@ -8,55 +9,71 @@
 #include "store/snapshot/snapshot.h"
 #include <orrery/history.h>
 
-// The world after one tick.
+// The world as it was after one tick.
 typedef struct orri_memory {
-    uint64_t tick;
+    uint64_t tick; // The world's tick. Key of the list.
+    // The three parts of the state; each belongs to its module.
     orri_snapshot* store;
     orri_messages_past* messages;
     orri_schedule_past* schedule;
-    bool ruled;      // Remembered by the rules, which forget it again; not by a call.
-    uint64_t number; // No other has it, nor will.
-    uint64_t beside; // Bytes of messages and schedule.
+    bool ruled;      // Made by orr_history_set(), which may forget it; not by orr_remember().
+    uint64_t number; // Unique among all memories of the world, also forgotten ones.
+    uint64_t beside; // Bytes of `messages` and `schedule`.
 } orri_memory;
 
 struct orri_history {
-    orri_memory* memories; // By tick, ascending; no two of one.
+    orri_memory* memories; // Ascending by tick; at most one per tick.
     uint32_t memory_count, memory_capacity;
-    orr_history_desc rules;
-    uint64_t ruled_to; // Ticks before it have been looked at by the rules.
-    uint64_t losses;   // world->cow.losses when all memories were whole.
-    uint64_t remembered, forgotten, lost, travels, ticks_run;
-    uint64_t number_last;
-    uint64_t stands; // The number of the memory the world went to last: those ahead are its future.
-    uint64_t
-        stood; // Going elsewhere was refused: the epoch that ended then, in which it stood there. 0: not since.
-    uint64_t beside; // Of all memories.
-    uint64_t round;  // Of the last count of bytes.
+    orr_history_desc rules; // Settings of orr_history_set().
+    uint64_t ruled_to;      // Retention has already thinned out the ticks before this one.
+    uint64_t losses; // world->cow.losses at the last sweep: if equal, no memory was lost since.
+    uint64_t remembered, forgotten, lost, travels, ticks_run; // As in orr_history_stats.
+    uint64_t number_last;                                     // The last orri_memory.number given.
+    // Number of the memory that was restored last. As long as the world is unchanged since, the
+    // memories ahead are its future. 0: none was restored.
+    uint64_t stands;
+    // Set when a travel was refused while the world stood unchanged at `stands`: the epoch that
+    // ended then. Changes are searched from there. 0: no travel was refused since.
+    uint64_t stood;
+    uint64_t beside; // Sum of orri_memory.beside.
+    uint64_t round;  // Number of the last count of shared bytes; marks shares as counted.
 };
 
-// The history of a world, made if missing. NULL when refused (reported).
+// Returns the history of a world; creates it if it is missing. NULL when refused (reported).
 struct orri_history* orri_history_of(orr_world* world);
-// Where the first memory of this tick, or of a later one, is.
+// Index of the first memory of this tick or a later one; memory_count if there is none.
 uint32_t orri_history_find(const struct orri_history* history, uint64_t tick);
-// The memory of a tick that can be gone back to; NULL: none.
+// The memory of a tick, if it can be restored; NULL if there is none or it was lost.
 const orri_memory* orri_history_at(const orr_world* world, uint64_t tick);
-// The latest that is remembered up to a tick, and the earliest from it on; UINT64_MAX: none.
+// The latest remembered tick up to `tick`, and the earliest one from `tick` on; UINT64_MAX: none.
 void orri_history_near(const orr_world* world, uint64_t tick, uint64_t* before, uint64_t* after);
-// Remembers now. Reported. (history.c)
+// Remembers the current tick. Replaces a memory of the same tick. Errors are reported. (history.c)
 orr_result orri_history_keep(orr_world* world, bool ruled);
-// True when the world stands, unchanged, where it went to by this memory. (travel.c)
+// True if this memory was restored last and the world is unchanged since. (travel.c)
 bool orri_history_stands(orr_world* world, const orri_memory* memory);
+// Frees `count` memories from index `first` on.
 void orri_history_drop(orr_world* world, uint32_t first, uint32_t count);
-// Drops memories that were lost.
+// Frees memories that were lost because memory ran out.
 void orri_history_sweep(orr_world* world);
-// By the rules, around a tick. (retention.c)
+
+// ---- hooks around a tick (retention.c) ----------------------------------------------------------
+
+// A tick begins: forgets the memories of later ticks, which belong to an abandoned timeline. In
+// real time it is called while systems run, so it touches no block of the world.
 void orri_history_tick_begins(orr_world* world);
+// A tick ended: remembers it if the settings say so, and forgets old memories.
 void orri_history_tick_ended(orr_world* world);
+// In real time: true if the world should be remembered after this tick, at a sync point. Called
+// while systems run, so it touches no block of the world.
 bool orri_history_tick_wanted(const orr_world* world);
+// In real time, at a sync point: as orri_history_tick_ended(), unless the tick is already
+// remembered.
 void orri_history_tick_met(orr_world* world);
-// Before going back: what was done since the tick ended is kept with it, so that one can come back to it.
+
+// Before a travel: remembers the changes made since the last tick ended under that tick, so that a
+// later travel can return to them. Does nothing without `rules.recent`.
 void orri_history_keep_now(orr_world* world);
-// What memories take besides what the world has.
+// Bytes that memories use in addition to the world.
 uint64_t orri_history_bytes(const orr_world* world);
 
 #endif

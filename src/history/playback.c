@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Entities with a time of their own: a system that moves through what they remember.
-#include "codec/codec.h"
+// Playback: the system "orr_stretch", which moves entities through their slots, and its calls
+// orr_time_stretch(), orr_time_derivate() and orr_stretcher_add().
+#include "history/entity_history.h"
+#include "schema/field_walk.h"
 #include <stdio.h>
 
 #define PLAYBACK_SYSTEM    "orr_stretch"
-#define PLAYBACK_TYPES_MAX (ORR_TERMS_MAX - 1) // Beside its own, in .by_id.
+#define PLAYBACK_TYPES_MAX (ORR_TERMS_MAX - 1) // .by_id also has orr_time_stretcher.
 
-// ---- the calls ------------------------------------------------------------------------------------------------------------
+// ---- the calls ----------------------------------------------------------------------------------
 
 static bool playback_finite(double x)
 {
     return x - x == 0;
 }
 
+// Checks that the call is allowed and the entity is alive. Errors are reported.
 static orr_result playback_check(orr_world* world, const char* call, orr_entity entity,
                                  orr_type* type)
 {
@@ -24,24 +27,24 @@ static orr_result playback_check(orr_world* world, const char* call, orr_entity 
                : result;
 }
 
-// Where a new stretcher begins: at the entity's time, which begins too if it had none.
+// Position of a new stretcher: the entity's time; 0 if orr_time is added with the stretcher.
 static double playback_begin(orr_world* world, orr_entity entity)
 {
     return orr_has(world, entity, orr_time) ? (double)orr_time_of(world, entity) : 0;
 }
 
-// Once for each world: it is easily forgotten, and all calls are well without it.
+// Warns once per world: without the system all calls succeed, and nothing moves.
 static void playback_warn(orr_world* world, const char* call, orr_entity entity)
 {
     const char* name = PLAYBACK_SYSTEM;
-    if (world->stretch_said || orri_system_named(world, name, strlen(name)) != NULL) {
+    if (world->stretch_warned || orri_system_named(world, name, strlen(name)) != NULL) {
         return;
     }
-    world->stretch_said = true;
+    world->stretch_warned = true;
     orri_id_text who = orri_entity_format(world, entity);
     orri_log(&world->env, ORR_LOG_ID_STRETCHER_IDLE,
-             "%s: entity %s has a rate, but no system moves stretchers; add it with "
-             "orr_stretcher_add() (said once)",
+             "%s: entity %s has a rate, but the world has no playback system; add it with "
+             "orr_stretcher_add() (logged once)",
              call, who.text);
 }
 
@@ -57,7 +60,8 @@ orr_result orr_time_stretch(orr_world* world, orr_entity entity, double rate)
     if (!playback_finite(rate)) {
         orri_id_text who = orri_entity_format(world, entity);
         return orri_refuse(&world->env, ORR_ERR_RANGE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: the rate for entity %s is not finite", call, who.text);
+                           "%s: the rate for entity %s is not finite; pass a finite number", call,
+                           who.text);
     }
     const orr_time_stretcher* now = orr_component_get(world, entity, type);
     orr_time_stretcher value =
@@ -79,11 +83,12 @@ static orr_result playback_check_has(orr_world* world, const char* call, orr_ent
     }
     orri_id_text who = orri_entity_format(world, entity);
     return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
-                       "%s: entity %s has no orr_time_stretcher; give it a rate first, with "
+                       "%s: entity %s has no orr_time_stretcher; set a rate first with "
                        "orr_time_stretch()",
                        call, who.text);
 }
 
+// The entity whose rate `entity` changes; null if it drives none.
 static orr_entity playback_drives(orr_world* world, orr_entity entity)
 {
     const orr_time_stretcher* stretcher =
@@ -91,7 +96,8 @@ static orr_entity playback_drives(orr_world* world, orr_entity entity)
     return stretcher != NULL ? stretcher->drives : (orr_entity){0};
 }
 
-// True when what `from` drives, and so on, comes to `to`. A cycle elsewhere, which somebody wrote by hand, ends with the steps.
+// True if the chain of driven entities from `from` reaches `to`. The number of steps is limited,
+// because a program may have written a cycle into the components.
 static bool playback_leads(orr_world* world, orr_entity from, orr_entity to)
 {
     uint64_t steps = orr_entity_count(world);
@@ -116,8 +122,8 @@ orr_result orr_time_derivate(orr_world* world, orr_entity stretcher, orr_entity 
     if (!own && playback_leads(world, of, stretcher)) {
         orri_id_text a = orri_entity_format(world, stretcher), b = orri_entity_format(world, of);
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: entity %s cannot drive %s, which drives it already, by itself or "
-                           "through others",
+                           "%s: entity %s cannot drive %s, which already drives it, directly or "
+                           "through others; end that first with orr_time_derivate()",
                            call, a.text, b.text);
     }
     orr_time_stretcher value = *orr_get(world, stretcher, orr_time_stretcher);
@@ -125,21 +131,22 @@ orr_result orr_time_derivate(orr_world* world, orr_entity stretcher, orr_entity 
     return orr_put(world, stretcher, orr_time_stretcher, &value);
 }
 
-// ---- a move ---------------------------------------------------------------------------------------------------------------
+// ---- one step of one entity ---------------------------------------------------------------------
 
-// A stretcher that is to be moved, and how that goes.
+// One step of one entity.
 typedef struct playback_move {
     orr_run* run;
     orr_entity entity;
     const orr_time_stretcher* stretcher;
-    orri_entity_slots memory;
-    double target;
-    // What was refused, and held back: it is said once.
+    orri_entity_slots memory; // The slots of the entity.
+    double target;            // The next position.
+    // The error of this step. It is captured here, and reported only if the step before had another
+    // one.
     orr_result result;
     char text[ORRI_ERROR_SIZE];
 } playback_move;
 
-static void playback_hear(void* owner, orr_result result, orr_log_id id, const char* text)
+static void playback_capture_error(void* owner, orr_result result, orr_log_id id, const char* text)
 {
     (void)id;
     playback_move* m = owner;
@@ -147,7 +154,7 @@ static void playback_hear(void* owner, orr_result result, orr_log_id id, const c
     snprintf(m->text, sizeof m->text, "%s", text);
 }
 
-// The last slot at or below the target; UINT32_MAX: the target is not within what is remembered.
+// Index of the last slot at or below the target. UINT32_MAX if the target is outside of the slots.
 static uint32_t playback_slot(const playback_move* m)
 {
     const orri_entity_slots* memory = &m->memory;
@@ -165,8 +172,9 @@ static orr_stretch_state playback_lacks(playback_move* m)
     orri_id_text who = orri_entity_format(m->run->world, m->entity);
     m->result = ORR_ERR_PAST;
     snprintf(m->text, sizeof m->text,
-             PLAYBACK_SYSTEM ": entity %s cannot move from %g to %g: %s; remember states on both "
-                             "sides of where it goes (orr_entity_remember()), or change its rate",
+             PLAYBACK_SYSTEM
+             ": entity %s cannot move from %g to %g: %s; save slots on both sides of "
+             "that position with orr_entity_remember(), or change its rate",
              who.text, m->stretcher->position, m->target, near);
     return ORR_STRETCH_LACKS;
 }
@@ -176,13 +184,13 @@ static orr_stretch_state playback_barred(playback_move* m, orr_type type)
     orri_id_text who = orri_entity_format(m->run->world, m->entity);
     m->result = ORR_ERR_TYPE;
     snprintf(m->text, sizeof m->text,
-             PLAYBACK_SYSTEM ": %s of entity %s would change, which it did not declare; name it in "
-                             "orr_stretcher_desc.types",
+             PLAYBACK_SYSTEM ": %s of entity %s would change, but the system did not declare the "
+                             "type; name it in orr_stretcher_desc.types",
              orri_type_label(m->run->world, type), who.text);
     return ORR_STRETCH_BARRED;
 }
 
-// The frame at the target: of one slot, or of the two around it.
+// Decodes the state at the target: one slot, or the interpolation of the two slots around it.
 static orr_result playback_frame(const playback_move* m, uint32_t slot, orri_decoded* out)
 {
     orr_world* world = m->run->world;
@@ -205,6 +213,7 @@ static orr_result playback_frame(const playback_move* m, uint32_t slot, orri_dec
     return result;
 }
 
+// Makes the step. Returns what becomes orr_time_stretcher.state.
 static orr_stretch_state playback_go(playback_move* m)
 {
     uint32_t slot = playback_slot(m);
@@ -223,12 +232,12 @@ static orr_stretch_state playback_go(playback_move* m)
                             : ORR_STRETCH_REFUSED;
 }
 
-// Refusals are heard here: the same one, tick after tick, is said once.
+// Makes the step and captures its errors. An error that repeats tick after tick is reported once.
 static orr_stretch_state playback_try(playback_move* m)
 {
     orri_env* env = &m->run->world->env;
     orri_env_ear before = orri_ear_here;
-    orri_ear_here = (orri_env_ear){env, playback_hear, m};
+    orri_ear_here = (orri_env_ear){env, playback_capture_error, m};
     orr_stretch_state state = playback_go(m);
     orri_ear_here = before;
     if (state != ORR_STRETCH_MOVES && state != m->stretcher->state) {
@@ -237,7 +246,8 @@ static orr_stretch_state playback_try(playback_move* m)
     return state;
 }
 
-// A position as a time. Positions that somebody wrote by hand may be none.
+// The whole part of a position, as a time. A program may have written any value into the component,
+// so it is clamped to 0 … UINT64_MAX.
 static uint64_t playback_time(double position)
 {
     const double end = 18446744073709551616.0; // 2^64
@@ -253,21 +263,22 @@ static void playback_row(orr_run* run, orr_entity entity, orr_time_stretcher* st
                           .stretcher = stretcher,
                           .memory = orri_entity_slots_in(&world->schema, traveller),
                           .target = stretcher->position + stretcher->rate};
-    // One that stands and remembers nothing has nowhere to be.
+    // A stretcher with rate 0 and without slots has no state to take.
     bool idle = stretcher->drives.id != 0 || (stretcher->rate == 0 && move.memory.count == 0);
     orr_stretch_state state = idle ? ORR_STRETCH_MOVES : playback_try(&move);
     if (state == ORR_STRETCH_MOVES && !idle) {
         stretcher->position = move.target;
     }
-    if (stretcher->drives.id == 0) { // Its entity's time stays where it stays.
+    if (stretcher->drives.id == 0) { // The entity's time follows the position, also when it stays.
         time->origin = (int64_t)(orri_tick_now(world) - playback_time(stretcher->position));
     }
     stretcher->state = state;
     stretcher->rate += stretcher->push;
 }
 
-// ---- the system -------------------------------------------------------------------------------------------------------------
+// ---- the system ---------------------------------------------------------------------------------
 
+// Sets all pushes to 0.
 static void playback_reset(orr_query* query)
 {
     ORR_EACH (it, query) {
@@ -278,7 +289,8 @@ static void playback_reset(orr_query* query)
     }
 }
 
-// Rates as they were when the tick began: nothing has moved yet.
+// Adds the rate of each driving stretcher to the push of its target. All rates are still those of
+// the beginning of the tick (H6).
 static void playback_push(orr_query* query)
 {
     orr_world* world = orr_query_world(query);
@@ -311,7 +323,7 @@ static void playback_run(orr_run* run)
     }
 }
 
-// All types that can be remembered, as a text. False (reported): there are too many.
+// Writes the names of all types that can be saved in slots. False (reported) if there are too many.
 static bool playback_types(const orr_world* world, orri_text* out)
 {
     uint32_t count = 0;
@@ -326,8 +338,8 @@ static bool playback_types(const orr_world* world, orri_text* out)
     if (count > PLAYBACK_TYPES_MAX) {
         (void)orri_refuse(
             orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_SYSTEM_REFUSED,
-            "orr_stretcher_add: the world has %u types that stretched entities could "
-            "have, more than %u; name those they do have, in orr_stretcher_desc.types",
+            "orr_stretcher_add: the world has %u types that playback could change, the limit "
+            "is %u; name the types that it changes in orr_stretcher_desc.types",
             count, PLAYBACK_TYPES_MAX);
     }
     return count <= PLAYBACK_TYPES_MAX;

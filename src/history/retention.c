@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What is remembered without being asked for: the last ticks, of earlier ones each Nth, within a budget.
+// Retention: remembers ticks automatically by the settings of orr_history_set() (the rules), and
+// forgets them again. Kept are the most recent ticks, and of older ticks one per interval, within a
+// limit of bytes. Only memories with `ruled` are forgotten here.
 #include "history/history.h"
 #include "realtime/realtime.h"
 
-// A future that the world left by going back is another one now.
+// A tick that begins starts another timeline: memories of later ticks are no longer its future.
 void orri_history_tick_begins(orr_world* world)
 {
     struct orri_history* history = world->history;
@@ -18,8 +20,9 @@ static bool retention_on(const orr_history_desc* rules)
     return rules->recent != 0 || rules->every != 0;
 }
 
-// True when none that the rules made before memory `at` is of the same stretch of `every` ticks. In real time ticks are left out, and some are lost: so it is
-// not by number.
+// True if no earlier ruled memory before index `at` is in the same interval of `every` ticks. The
+// first one that exists counts, not the tick that `every` divides: in real time not every tick is
+// remembered, and some are lost.
 static bool retention_first(const struct orri_history* history, uint32_t at, uint64_t tick)
 {
     uint64_t every = history->rules.every;
@@ -29,7 +32,9 @@ static bool retention_first(const struct orri_history* history, uint32_t at, uin
     return every != 0 && (at == 0 || history->memories[at - 1].tick / every < tick / every);
 }
 
-// Memories that the rules made and no longer want, of the ticks that became too old since the last time. The newest first: what others lean on is near then.
+// Forgets ruled memories that left the window of recent ticks since the last call, except the first
+// of each interval. Newest first, so that shares that lean on a freed one find their next base
+// nearby.
 static void retention_forget_old(orr_world* world)
 {
     struct orri_history* history = world->history;
@@ -46,7 +51,7 @@ static void retention_forget_old(orr_world* world)
     history->ruled_to = oldest;
 }
 
-// The oldest one that the rules made. False: there is none before memory `end`.
+// Forgets the oldest ruled memory before index `end`. False if there is none.
 static bool retention_forget_oldest(orr_world* world, uint32_t end)
 {
     struct orri_history* history = world->history;
@@ -60,25 +65,27 @@ static bool retention_forget_oldest(orr_world* world, uint32_t end)
     return false;
 }
 
-// The oldest go first; the newest stays. A replay forgets what its run forgot: how much memory there is depends on who looks on.
+// Forgets the oldest ruled memories until the limit of bytes holds; the newest stays. A replay
+// forgets as many as were forgotten in the recorded run, because the number of bytes depends on
+// spectators.
 static void retention_keep_budget(orr_world* world)
 {
     struct orri_history* history = world->history;
     uint64_t most = history->rules.bytes_max;
-    uint32_t dropped = 0, told;
+    uint32_t dropped = 0, recorded;
     if (most == 0) {
         return;
     }
-    bool replays = orri_replay_budget(world, &told);
+    bool replays = orri_replay_budget(world, &recorded);
     while (history->memory_count > 0 &&
-           (replays ? dropped < told : orri_history_bytes(world) > most) &&
+           (replays ? dropped < recorded : orri_history_bytes(world) > most) &&
            retention_forget_oldest(world, history->memory_count - 1)) {
         dropped++;
     }
     orri_realtime_log_budget(world, dropped);
 }
 
-// Whether the tick that is now is to be remembered.
+// True if the rules want the current tick.
 static bool retention_want(const orr_world* world)
 {
     const struct orri_history* history = world->history;
@@ -94,7 +101,7 @@ void orri_history_tick_ended(orr_world* world)
         return;
     }
     if (retention_want(world) && orri_history_keep(world, true) != ORR_OK) {
-        history->lost++; // The oldest makes room, for the world too.
+        history->lost++; // Memory ran out: free the oldest, for the world as well.
         (void)retention_forget_oldest(world, history->memory_count);
     }
     retention_forget_old(world);
@@ -104,15 +111,15 @@ void orri_history_tick_ended(orr_world* world)
 bool orri_history_tick_wanted(const orr_world* world)
 {
     const orr_history_desc* rules = &world->history->rules;
-    uint32_t transient = rules->sync_every > 0 ? rules->sync_every : 1;
-    return retention_on(rules) && world->schedule->pipelines[0]->tick % transient == 0 &&
+    uint32_t interval = rules->sync_every > 0 ? rules->sync_every : 1;
+    return retention_on(rules) && world->schedule->pipelines[0]->tick % interval == 0 &&
            retention_want(world);
 }
 
 void orri_history_tick_met(orr_world* world)
 {
     orri_history_sweep(world);
-    if (orri_history_at(world, world->tick) == NULL) { // Else nothing ran since.
+    if (orri_history_at(world, world->tick) == NULL) { // Otherwise no tick ran since.
         orri_history_tick_ended(world);
     }
 }

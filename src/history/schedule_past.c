@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The schedule of a moment: what systems keep and how far their lives are, clocks of pipelines, and which blocks are new to systems with `changed` terms.
-// Nothing of spectators and of systems that only listen; nothing of plans, which follow from the systems, nor of the pause, which is the user's.
+// The schedule's part of a remembered tick. It has: states and exports of systems and their life
+// cycle, clocks of pipelines, and which blocks are new to systems with `changed` terms. It does not
+// have: spectators and systems that only receive messages (they are not part of the world's state),
+// plans (they follow from the systems), and whether the world is paused (that belongs to the user).
 #include "history/schedule_past.h"
 #include "realtime/realtime.h"
 #include "schedule/record/recording.h"
 
 typedef struct schedule_past_system {
     orr_system handle;
+    // `tick_first` as in orri_system. `since`: version after its last run, for `changed` terms; 0
+    // if it has not run.
     uint64_t tick_first, since;
-    uint32_t state1, exports1; // Where in `bytes`, plus 1; 0: it had none yet.
+    uint32_t state1, exports1; // Offset in `bytes`, plus 1. 0: it had none yet.
+    // As in orri_system.
     bool created, started, removed, self_on, group_on, met_create, met_start;
 } schedule_past_system;
 
@@ -17,31 +22,33 @@ typedef struct schedule_past_pipe {
     bool renewed;
 } schedule_past_pipe;
 
-// A block that was new to some system. Versions go on when the world goes back; what counts is which was written after which system had run.
+// A block written after some system with a `changed` term last ran. Versions never go back when the
+// world is restored; only the order of writes and runs is restored.
 typedef struct schedule_past_block {
     uint64_t version;
-    uint32_t cluster, chunk, column; // By its place in the order of clusters.
+    uint32_t cluster, chunk, column; // The cluster by its position in the list of clusters.
 } schedule_past_block;
 
 struct orri_schedule_past {
-    uint64_t tick, time_ns, passed_ns;
-    bool stale;
-    schedule_past_system* systems;
+    uint64_t tick, time_ns, passed_ns; // The world's tick; clocks as in struct orri_schedule.
+    bool stale;                        // Plans had to be rebuilt.
+    schedule_past_system* systems;     // In order of registration.
     uint32_t system_count, system_capacity;
-    schedule_past_pipe* pipes; // None: there was no schedule.
+    schedule_past_pipe* pipes; // Without spectators. Empty if the world had no schedule yet.
     uint32_t pipe_count, pipe_capacity;
-    uint8_t* bytes;
+    uint8_t* bytes; // States and exports of all systems.
     uint32_t byte_count, byte_capacity;
-    schedule_past_block* blocks;
+    schedule_past_block* blocks; // Ascending by cluster.
     uint32_t block_count, block_capacity;
 };
 
+// True if the system is part of the world's state.
 static bool schedule_past_counts(const orri_system* system)
 {
     return !system->pipe->spectator && !orri_system_outside(system);
 }
 
-// ---- remembering ------------------------------------------------------------------------------------------------------
+// ---- remembering --------------------------------------------------------------------------------
 
 static bool schedule_past_keep(orri_env* env, orri_schedule_past* past,
                                const orri_system_state* keep, uint32_t* at1)
@@ -113,15 +120,16 @@ static bool schedule_past_take(orr_world* world, orri_schedule_past* past)
     return true;
 }
 
-// ---- what is new to whom ------------------------------------------------------------------------------------------------
+// ---- blocks that are new to systems with `changed` terms ----------------------------------------
 
+// True if the system has a `changed` term and has run.
 static bool schedule_past_looks(const orri_system* system)
 {
     return schedule_past_counts(system) && system->query != NULL && system->query->has_changed &&
            system->since != 0;
 }
 
-// When the first of those that look ran; UINT64_MAX: none does.
+// The smallest `since` of all systems with `changed` terms; UINT64_MAX if there is none.
 static uint64_t schedule_past_least(const struct orri_schedule* schedule)
 {
     uint64_t least = UINT64_MAX;
@@ -133,7 +141,7 @@ static uint64_t schedule_past_least(const struct orri_schedule* schedule)
     return least;
 }
 
-// True when somebody asks whether the type was changed.
+// True if a system has a `changed` term of this type.
 static bool schedule_past_asked(const struct orri_schedule* schedule, orr_type type)
 {
     bool asked = false;
@@ -165,7 +173,8 @@ static bool schedule_past_take_column(orr_world* world, orri_schedule_past* past
     return true;
 }
 
-// Of a type its values and its switches; with one that is asked for, also those of entities.
+// Saves the blocks of values and of enable bits of each type with a `changed` term and, if there is
+// one, those of the entities' enable bits.
 static bool schedule_past_take_cluster(orr_world* world, orri_schedule_past* past,
                                        const orri_cluster* cluster, uint32_t number, uint64_t least)
 {
@@ -212,7 +221,7 @@ orri_schedule_past* orri_schedule_remember(orr_world* world)
     }
     if (!done) {
         orri_schedule_forget(world, past);
-        (void)orri_refuse_memory(&world->env, "remembering systems");
+        (void)orri_refuse_memory(&world->env, "remembering the state of systems");
         return NULL;
     }
     past->tick = world->tick;
@@ -239,7 +248,7 @@ uint64_t orri_schedule_past_bytes(const orri_schedule_past* past)
            past->block_capacity * sizeof *past->blocks;
 }
 
-// ---- whether it can be gone back to ----------------------------------------------------------------------------------------
+// ---- checks before restoring --------------------------------------------------------------------
 
 static const schedule_past_system* schedule_past_find(const orri_schedule_past* past,
                                                       orr_system handle)
@@ -274,18 +283,18 @@ static orr_result schedule_past_check_systems(orr_world* world, const orri_sched
         if (was == NULL) {
             return schedule_past_refuse(
                 world, past, "system", system->desc.name, "added",
-                "remove it (and run a tick), or forget the ticks before it came");
+                "remove it and run a tick, or forget the ticks before it was added");
         }
         if (system->removed && !was->removed) {
             return schedule_past_refuse(world, past, "system", system->desc.name, "removed",
-                                        "forget the ticks before it went");
+                                        "forget the ticks before it was removed");
         }
         found++;
     }
     return found == past->system_count
                ? ORR_OK
-               : schedule_past_refuse(world, past, "a system", "that is gone", "removed",
-                                      "forget the ticks before it went");
+               : schedule_past_refuse(world, past, "system", "(freed, name unknown)", "removed",
+                                      "forget the ticks before it was removed");
 }
 
 static orr_result schedule_past_check_pipes(orr_world* world, const orri_schedule_past* past)
@@ -294,10 +303,10 @@ static orr_result schedule_past_check_pipes(orr_world* world, const orri_schedul
     uint32_t n = 0;
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         const orri_pipeline* pipe = schedule->pipelines[i];
-        // The first is always there: it had not begun.
+        // The first pipeline always exists, also if the world had no schedule then.
         if (!pipe->spectator && n++ >= past->pipe_count && i > 0) {
             return schedule_past_refuse(world, past, "pipeline", pipe->name, "added",
-                                        "forget the ticks before it came");
+                                        "forget the ticks before it was added");
         }
     }
     return ORR_OK;
@@ -334,12 +343,12 @@ bool orri_schedule_same(const orr_world* world, const orri_schedule_past* past)
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         pipes += !schedule->pipelines[i]->spectator;
     }
-    // A world that had no systems yet is as one with the first pipeline alone.
+    // A world without a schedule counts as one with only the first pipeline.
     uint32_t were = past->pipe_count > 0 ? past->pipe_count : 1;
     return same && systems == past->system_count && pipes == were;
 }
 
-// ---- going back ---------------------------------------------------------------------------------------------------------------
+// ---- restoring ----------------------------------------------------------------------------------
 
 static void schedule_past_put_keep(const orri_schedule_past* past, const orri_system_state* keep,
                                    uint32_t at1)
@@ -354,7 +363,8 @@ static void schedule_past_put_keep(const orri_schedule_past* past, const orri_sy
     }
 }
 
-// True when it is switched or begun otherwise than it was: plans are made anew.
+// Restores one system. True if its life cycle or its enable flags differ, so that plans must be
+// rebuilt.
 static bool schedule_past_put_system(const orri_schedule_past* past,
                                      const schedule_past_system* was, orri_system* system)
 {
@@ -407,7 +417,7 @@ static void schedule_past_put_pipes(struct orri_schedule* schedule, const orri_s
             pipe->tick = was.tick;
             pipe->renewed = was.renewed;
         }
-        // Of a spectator that would stand until the time it saw comes again.
+        // A spectator that is due after the restored time would stand still until then: restart it.
         if (!pipe->spectator || due > past->time_ns) {
             pipe->start_ns = was.start_ns;
             pipe->ran = was.ran;
@@ -423,7 +433,8 @@ static void schedule_past_put_clocks(struct orri_schedule* schedule, const orri_
 {
     orri_realtime* rt = schedule->realtime;
     if (rt != NULL) {
-        orri_realtime_lock(rt); // Others may ask for the phase, and wait until they are due.
+        // Other threads read these clocks (orr_phase()) and wait for due times.
+        orri_realtime_lock(rt);
     }
     schedule->time_ns = past->time_ns;
     schedule->passed_ns = past->passed_ns;
@@ -434,7 +445,7 @@ static void schedule_past_put_clocks(struct orri_schedule* schedule, const orri_
     }
 }
 
-// How many systems that look, counted by when they ran, had run before a version; or up to it.
+// Number of different `since` values below a version; with `up_to` also equal to it.
 static uint64_t schedule_past_rank(const orri_schedule_past* past, uint64_t version, bool up_to)
 {
     uint64_t rank = 0;
@@ -466,7 +477,8 @@ static void schedule_past_stamp(orri_cluster* cluster, const schedule_past_block
     }
 }
 
-// Versions from here on are in the order in which they were: what was written, and who had run then.
+// Gives blocks and systems new versions, above all versions there are, in the order in which they
+// were written and run: system of rank r gets now + 2 r, a block written after it now + 2 r + 1.
 static void schedule_past_put_changes(orr_world* world, const orri_schedule_past* past)
 {
     orri_world_settle(world);
@@ -493,7 +505,7 @@ static void schedule_past_put_changes(orr_world* world, const orri_schedule_past
     }
     world->epoch =
         now + 2 * last +
-        4; // Of none of these it is the epoch: they may be held. Nor the number before it.
+        4; // Neither the epoch nor epoch - 1 is one of these versions: the blocks may be shared.
 }
 
 void orri_schedule_restore(orr_world* world, const orri_schedule_past* past)
@@ -506,7 +518,7 @@ void orri_schedule_restore(orr_world* world, const orri_schedule_past* past)
     schedule->stale |= differs;
     schedule->switched |= differs;
     schedule_past_put_clocks(schedule, past);
-    if (schedule->tape != NULL) { // It compares hashes as of the end of a tick.
+    if (schedule->tape != NULL) { // A recording compares hashes as of the end of a tick.
         schedule->tape->first_ns = schedule->pipelines[0]->due_ns;
     }
     schedule_past_put_changes(world, past);
@@ -514,5 +526,5 @@ void orri_schedule_restore(orr_world* world, const orri_schedule_past* past)
 
 void orri_schedule_restore_cancel(orr_world* world)
 {
-    (void)world; // Nothing was made ready.
+    (void)world; // orri_schedule_restore_prepare() makes nothing.
 }

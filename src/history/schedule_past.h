@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the schedule is of a world's state: states, exports and lives of systems, ticks and due times of pipelines. Held for a snapshot, and gone back to.
+// The schedule's part of a remembered tick: states, exports and life cycle of systems; ticks and
+// due times of pipelines. Restoring goes in three steps:
+//
+//   1. orri_schedule_restore_prepare: checks everything that may be refused
+//   2. orri_schedule_leave:           before the store is restored
+//   3. orri_schedule_restore:         cannot fail
 #ifndef ORRI_HISTORY_SCHEDULE_PAST_H
 #define ORRI_HISTORY_SCHEDULE_PAST_H
 
@@ -7,18 +12,25 @@
 
 typedef struct orri_schedule_past orri_schedule_past;
 
-// Between ticks. NULL when refused (reported). A world without systems has one, too.
+// Copies the schedule's state, between ticks. A world without systems has one, too. NULL when
+// refused (reported).
 orri_schedule_past* orri_schedule_remember(orr_world* world);
 void orri_schedule_forget(orr_world* world, orri_schedule_past* past);
+// Bytes of memory that it uses.
 uint64_t orri_schedule_past_bytes(const orri_schedule_past* past);
-// True when nothing that is the schedule's was done since: no system came, went or was switched, no call waits, no time passed.
+// True if nothing of the schedule changed since: no system was added, removed, enabled or disabled,
+// no call was posted, no time passed.
 bool orri_schedule_same(const orr_world* world, const orri_schedule_past* past);
-// All that may be refused: ORR_ERR_CONFLICT too, if the systems are others than those that were.
+// Checks whether it can be restored. ORR_ERR_CONFLICT (reported) if systems or pipelines were added
+// or removed since.
 orr_result orri_schedule_restore_prepare(orr_world* world, const orri_schedule_past* past);
-// Before the store goes back, and when a run ends. In real time what is published goes; after a meeting it is made anew, and if
-// that is refused the run ends. Nothing to do in lockstep.
+// Called before the store is restored, and when a run in real time ends: frees the published
+// values. They are rebuilt after the sync point; if that is refused, the run ends. No effect in
+// lockstep.
 void orri_schedule_leave(orr_world* world);
+// Restores the schedule's state, after the store. Cannot fail.
 void orri_schedule_restore(orr_world* world, const orri_schedule_past* past);
+// Undoes orri_schedule_restore_prepare().
 void orri_schedule_restore_cancel(orr_world* world);
 
 #endif

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Going back to a tick that is remembered, and forward by running ticks.
+// orr_time_travel(): restores a remembered tick, or runs ticks to reach a later one.
 #include "history/history.h"
 #include "realtime/realtime.h"
 #include <stdio.h>
 
-// What may be refused, and then what may not.
+// Restores a memory: first all steps that may be refused, then all steps that cannot fail.
 static orr_result travel_back(orr_world* world, const orri_memory* memory)
 {
-    orri_restore* way = NULL;
+    orri_restore* restore = NULL;
     orr_result result = orri_schedule_restore_prepare(world, memory->schedule);
     result = result == ORR_OK ? orri_messages_restore_prepare(world, memory->messages) : result;
     if (result != ORR_OK) {
         return result;
     }
-    result = orri_snapshot_restore_prepare(world, memory->store, &way);
+    result = orri_snapshot_restore_prepare(world, memory->store, &restore);
     if (result != ORR_OK) {
         orri_messages_restore_cancel(world);
         return result;
     }
     orri_schedule_leave(world);
-    orri_snapshot_restore(world, way);
+    orri_snapshot_restore(world, restore);
     orri_messages_restore(world, memory->messages);
     orri_schedule_restore(world, memory->schedule);
     world->timeline++;
@@ -30,20 +30,19 @@ static orr_result travel_back(orr_world* world, const orri_memory* memory)
     return ORR_OK;
 }
 
-// "; nearest: 40 and 45", "; nothing is".
+// Writes the end of an error text: the nearest remembered ticks.
 static void travel_nearest(const orr_world* world, uint64_t tick, char* out, size_t size)
 {
     uint64_t before, after;
     orri_history_near(world, tick, &before, &after);
     if (before != UINT64_MAX && after != UINT64_MAX) {
-        snprintf(out, size, "; the nearest that are: %llu and %llu", (unsigned long long)before,
-                 (unsigned long long)after);
+        snprintf(out, size, "; the nearest remembered ticks are %llu and %llu",
+                 (unsigned long long)before, (unsigned long long)after);
     } else if (before != UINT64_MAX || after != UINT64_MAX) {
-        snprintf(out, size, "; the nearest that is: %llu",
+        snprintf(out, size, "; the nearest remembered tick is %llu",
                  (unsigned long long)(before != UINT64_MAX ? before : after));
     } else {
-        snprintf(out, size,
-                 "; nothing is: call orr_remember(), or orr_history_set() for all ticks");
+        snprintf(out, size, "; no tick is remembered: call orr_remember(), or orr_history_set()");
     }
 }
 
@@ -52,7 +51,7 @@ static orr_result travel_refuse(orr_world* world, uint64_t tick)
     char nearest[128];
     travel_nearest(world, tick, nearest, sizeof nearest);
     return orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
-                       "orr_time_travel: tick %llu is past (it is tick %llu now) and not "
+                       "orr_time_travel: tick %llu is past (the world is at tick %llu) and not "
                        "remembered%s",
                        (unsigned long long)tick, (unsigned long long)world->tick, nearest);
 }
@@ -66,7 +65,8 @@ bool orri_history_stands(orr_world* world, const orri_memory* memory)
              orri_snapshot_same_since(world, memory->store, history->stood)));
 }
 
-// The last memory up to a tick ahead, if it is ahead too: of the future that the world left by going back, if nothing was changed since.
+// The latest memory ahead of the world, up to `tick`. NULL if there is none, or if the world was
+// changed since it travelled back: then the memories ahead are not its future.
 static const orri_memory* travel_ahead(orr_world* world, uint64_t tick)
 {
     const struct orri_history* history = world->history;
@@ -78,7 +78,7 @@ static const orri_memory* travel_ahead(orr_world* world, uint64_t tick)
     if (last == NULL || last->tick <= world->tick) {
         return NULL;
     }
-    // It left from a tick that is remembered, and stands there still.
+    // The world must stand, unchanged, at a tick that it was restored to.
     const orri_memory* here = orri_history_at(world, world->tick);
     return here != NULL && orri_history_stands(world, here) ? last : NULL;
 }
@@ -92,18 +92,19 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
     }
     if (world->schedule != NULL && world->schedule->calling) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_time_travel: not in a call that was posted, nor while a replay "
-                           "shows a tick: return first");
+                           "orr_time_travel: not allowed in a posted call in lockstep, nor in "
+                           "on_tick of a replay; travel after it returned");
     }
     if (world->history != NULL) {
         orri_history_sweep(world);
     }
     if (tick > world->tick && tick - world->tick > UINT32_MAX) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_time_travel: tick %llu lies %llu ticks ahead; at most 4294967295",
+                           "orr_time_travel: tick %llu is %llu ticks ahead; at most 4294967295",
                            (unsigned long long)tick, (unsigned long long)(tick - world->tick));
     }
-    // Where ticks do nothing by themselves, what was done since the last one is that tick's. Elsewhere it is an input of the next.
+    // In a world without systems, changes since the last tick belong to that tick, so they are kept
+    // with it. With systems they are an input of the next tick.
     bool edits = tick > world->tick &&
                  (world->schedule == NULL || world->schedule->system_count == 0);
     if ((tick < world->tick && orr_remembered(world, tick)) ||
@@ -120,7 +121,8 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
         bool stood = here != NULL && orri_history_stands(world, here);
         result = travel_back(world, memory);
         if (ORR_UNLIKELY(result != ORR_OK) && stood) {
-            // What it stands on is not shared any more, but it stands there still: what lies ahead is to be had.
+            // The preparation ended the sharing with this memory, but the world is unchanged:
+            // remember the epoch, so that the memories ahead stay reachable.
             world->history->stood = orri_epoch_end(world);
         }
     }

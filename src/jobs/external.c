@@ -1,232 +1,249 @@
 // SPDX-License-Identifier: MIT
-// Calls on threads of the program's own. A program may call more often than it promised, or when the crew is long gone, so
-// help() is not given the address of a crew but the number of a desk, and how often that desk changed hands: who comes with an
-// old number is sent away, and finds nothing that was freed, since desks are never freed.
+// Calls of help(arg) on threads of the program (orr_pool). A program may call more often than it
+// promised, or after the pool of workers is destroyed. So `arg` is not the address of a pool: it is
+// the number of a slot and the slot's generation. A call with an old generation is rejected. Slots
+// are static and never freed, so a late call accesses no freed memory.
 #include "base/float.h"
 #include "jobs/jobs_detail.h"
 
-#define EXTERNAL_DESK_BITS \
-    10 // Crews at a time, of the whole process; beyond, the caller works alone.
+// 1024 slots: pools that use the program's threads at the same time, in the whole process. A pool
+// that gets no slot works on the calling thread alone.
+#define EXTERNAL_SLOT_BITS 10
 
-// The word of a desk: how often it changed hands << 32 | EXTERNAL_AWAITED | calls inside | calls promised that have not come.
-#define EXTERNAL_DUE ((uint64_t)0xFF)
-#define EXTERNAL_IN \
-    ((uint64_t)1 << 8) // Counts; also calls that nobody asked for, which are gone again soon.
-#define EXTERNAL_AWAITED \
-    ((uint64_t)1 << 31) // The crew ends and waits for the last call inside to return.
-#define EXTERNAL_HANDS ((uint64_t)1 << 32) // Counts.
+// The word of a slot:
+//
+//    bits 0-7    PENDING     calls that were requested or promised and have not arrived
+//    bits 8-30   INSIDE      calls inside; also unrequested calls, which leave at once
+//    bit 31      CLOSING     the pool is being destroyed and waits for the last call to leave
+//    bits 32-63  GENERATION  incremented when the slot is acquired and when it is freed
+#define EXTERNAL_PENDING_MASK ((uint64_t)0xFF)
+#define EXTERNAL_INSIDE       ((uint64_t)1 << 8) // One call.
+#define EXTERNAL_CLOSING      ((uint64_t)1 << 31)
+#define EXTERNAL_GENERATION   ((uint64_t)1 << 32) // One generation.
 
-// A program that never calls is told so after so many runs and so long: its threads may be busy, or begin late.
-#define EXTERNAL_RUNS   64u
-#define EXTERNAL_AGE_NS UINT64_C(1000000000)
+// A program that never calls is reported in the log after this many runs and this much time, since
+// its threads may be busy or start late.
+#define EXTERNAL_MISSING_RUNS 64u
+#define EXTERNAL_MISSING_NS   UINT64_C(1000000000)
 
-struct orri_external_calls {
+struct orri_external_slot {
     _Alignas(ORRI_JOBS_LINE) _Atomic uint64_t word;
-    _Atomic uint32_t bell; // Rung by the last that leaves, if it is awaited.
-    _Atomic uint32_t taken;
-    orri_jobs* jobs; // Whose it is; only for who is inside.
+    // orri_jobs_external_end() sleeps on it; incremented by the last call that leaves.
+    _Atomic uint32_t wake_word;
+    _Atomic uint32_t in_use; // 1: a pool owns the slot.
+    orri_jobs* jobs;         // The owner. Read only by calls that are INSIDE.
 };
 
-static orri_external_calls help_desks[1u << EXTERNAL_DESK_BITS];
+static orri_external_slot external_slots[1u << EXTERNAL_SLOT_BITS];
 
-// ---- numbers --------------------------------------------------------------------------------------------------------
+// ---- fields of the word and of the argument -----------------------------------------------------
 
-// Never NULL: some programs take that for no argument.
-static void* external_arg(const orri_external_calls* desk, uint64_t word)
+// The argument of help(). Never NULL, because a program may treat NULL as "no argument": the
+// generation is at least 1.
+static void* external_arg(const orri_external_slot* slot, uint64_t word)
 {
-    uintptr_t hands = (uintptr_t)(word / EXTERNAL_HANDS);
-    return (void*)(hands << EXTERNAL_DESK_BITS | (uintptr_t)(desk - help_desks));
+    uintptr_t generation = (uintptr_t)(word / EXTERNAL_GENERATION);
+    return (void*)(generation << EXTERNAL_SLOT_BITS | (uintptr_t)(slot - external_slots));
 }
 
-static orri_external_calls* external_desk_of(const void* arg)
+static orri_external_slot* external_slot_of(const void* arg)
 {
-    return &help_desks[(uintptr_t)arg & (((uintptr_t)1 << EXTERNAL_DESK_BITS) - 1)];
+    return &external_slots[(uintptr_t)arg & (((uintptr_t)1 << EXTERNAL_SLOT_BITS) - 1)];
 }
 
-static uint32_t external_due(uint64_t word)
+static uint32_t external_pending(uint64_t word)
 {
-    return (uint32_t)(word & EXTERNAL_DUE);
+    return (uint32_t)(word & EXTERNAL_PENDING_MASK);
 }
 
-static uint32_t external_in(uint64_t word)
+static uint32_t external_inside(uint64_t word)
 {
-    return (uint32_t)((word & (EXTERNAL_AWAITED - 1)) / EXTERNAL_IN);
+    return (uint32_t)((word & (EXTERNAL_CLOSING - 1)) / EXTERNAL_INSIDE);
 }
 
-// A worker number that nobody has; 0, the caller's, if there is none.
-static uint32_t external_number_take(orri_jobs* jobs)
+// Takes a free worker number. 0, the number of the calling thread: none is free.
+static uint32_t external_number_acquire(orri_jobs* jobs)
 {
-    uint64_t free = orri_jobs_load(jobs, &jobs->numbers);
+    uint64_t free = orri_jobs_load(jobs, &jobs->free_numbers);
     while (free != 0) {
         uint32_t number = (uint32_t)__builtin_ctzll(free);
-        if (orri_jobs_swap(jobs, &jobs->numbers, &free, free & (free - 1))) {
+        if (orri_jobs_compare_swap(jobs, &jobs->free_numbers, &free, free & (free - 1))) {
             return number;
         }
     }
     return 0;
 }
 
-// ---- a call ---------------------------------------------------------------------------------------------------------
+// ---- a call -------------------------------------------------------------------------------------
 
-// False: the crew is gone. Without a sched point, for which the crew would have to be there.
-static bool external_enter(orri_external_calls* desk, const void* arg, bool* asked)
+// False: the pool is destroyed. *requested: the call is one of those that were requested. There is
+// no sched point, because the platform is known only through the pool.
+static bool external_enter(orri_external_slot* slot, const void* arg, bool* requested)
 {
-    uint64_t word = atomic_load(&desk->word);
+    uint64_t word = atomic_load(&slot->word);
     do {
-        if (external_arg(desk, word) != arg) {
+        if (external_arg(slot, word) != arg) {
             return false;
         }
-        *asked = external_due(word) > 0;
-    } while (!atomic_compare_exchange_weak(&desk->word, &word, word + EXTERNAL_IN - *asked));
+        *requested = external_pending(word) > 0;
+    } while (
+        !atomic_compare_exchange_weak(&slot->word, &word, word + EXTERNAL_INSIDE - *requested));
     return true;
 }
 
-// When the last call was counted the crew may be gone, so only the desk is used after that.
-static void external_leave(orri_external_calls* desk)
+// When the count is decremented the pool may be destroyed by another thread, so only the slot and
+// the platform are used after that.
+static void external_leave(orri_external_slot* slot)
 {
-    const orr_platform* platform = desk->jobs->platform;
-    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &desk->word);
-    uint64_t before = atomic_fetch_sub(&desk->word, EXTERNAL_IN);
-    if ((before & EXTERNAL_AWAITED) != 0 && external_in(before) == 1) {
-        atomic_fetch_add(&desk->bell, 1);
-        ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, &desk->bell);
-        platform->thread_wake(platform->user, &desk->bell, 1);
+    const orr_platform* platform = slot->jobs->platform;
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &slot->word);
+    uint64_t before = atomic_fetch_sub(&slot->word, EXTERNAL_INSIDE);
+    if ((before & EXTERNAL_CLOSING) != 0 && external_inside(before) == 1) {
+        atomic_fetch_add(&slot->wake_word, 1);
+        ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, &slot->wake_word);
+        platform->thread_wake(platform->user, &slot->wake_word, 1);
     }
 }
 
 static void external_work(orri_jobs* jobs)
 {
-    if (orri_jobs_peek(&jobs->came) == 0) {
-        orri_jobs_put(&jobs->came, 1);
+    if (orri_jobs_peek(&jobs->call_seen) == 0) {
+        orri_jobs_put(&jobs->call_seen, 1);
     }
-    uint32_t number = external_number_take(jobs);
+    uint32_t number = external_number_acquire(jobs);
     if (number != 0) {
         orri_float_mode mode = orri_float_mode_set();
-        orri_jobs_serve(&jobs->members[number], true);
+        orri_jobs_serve(&jobs->workers[number], true);
         orri_float_mode_restore(mode);
-        orri_jobs_on(jobs, &jobs->numbers, orri_jobs_bit(number));
+        orri_jobs_bits_set(jobs, &jobs->free_numbers, orri_jobs_bit(number));
     }
 }
 
 static void external_call(void* arg)
 {
-    orri_external_calls* desk = external_desk_of(arg);
-    bool asked;
-    if (!external_enter(desk, arg, &asked)) {
+    orri_external_slot* slot = external_slot_of(arg);
+    bool requested;
+    if (!external_enter(slot, arg, &requested)) {
         return;
     }
-    if (asked) {
-        external_work(desk->jobs);
-    } else if (atomic_exchange(&desk->jobs->unasked, 1) == 0) {
+    if (requested) {
+        external_work(slot->jobs);
+    } else if (atomic_exchange(&slot->jobs->excess_logged, 1) == 0) {
         orri_log(
-            desk->jobs->env, ORR_LOG_ID_HELP_UNASKED,
-            "the pool of the program calls help() more often than its start() was asked for or "
-            "promised; such calls return at once. Call it as often as start() returns");
+            slot->jobs->env, ORR_LOG_ID_HELP_UNASKED,
+            "orr_pool.start: help() was called more often than start() was asked for or promised; "
+            "the extra calls return at once. Call help(arg) as often as start() returns");
     }
-    external_leave(desk);
+    external_leave(slot);
 }
 
-// ---- asking for calls -----------------------------------------------------------------------------------------------
+// ---- requesting calls ---------------------------------------------------------------------------
 
-// Only said: a run ends without them, and has the same results.
-static void external_missed(orri_jobs* jobs)
+// Only logs: a run completes without these calls and has the same results.
+static void external_check_missing(orri_jobs* jobs)
 {
-    if (orri_jobs_peek(&jobs->came) != 0) {
-        jobs->hopes = false;
+    if (orri_jobs_peek(&jobs->call_seen) != 0) {
+        jobs->awaits_first_call = false;
         return;
     }
     uint64_t now_ns = jobs->platform->clock_ns(jobs->platform->user);
-    jobs->hoped_ns = jobs->hoped_runs == 0 ? now_ns : jobs->hoped_ns;
-    if (++jobs->hoped_runs >= EXTERNAL_RUNS && now_ns - jobs->hoped_ns >= EXTERNAL_AGE_NS) {
-        jobs->hopes = false;
+    jobs->request_first_ns = jobs->request_runs == 0 ? now_ns : jobs->request_first_ns;
+    if (++jobs->request_runs >= EXTERNAL_MISSING_RUNS &&
+        now_ns - jobs->request_first_ns >= EXTERNAL_MISSING_NS) {
+        jobs->awaits_first_call = false;
         orri_log(jobs->env, ORR_LOG_ID_HELP_MISSING,
-                 "the pool of the program was asked for help in %u runs, promised %u calls and has "
-                 "made none: the calling thread works alone. Its start() has to see that help(arg) "
-                 "is called on other threads, and return how often; without a pool the world makes "
-                 "threads itself",
-                 (unsigned)jobs->hoped_runs,
-                 (unsigned)external_due(atomic_load(&jobs->desk->word)));
+                 "orr_pool.start was called in %u runs, promised %u calls of help() and made none: "
+                 "the calling thread works alone. Have start() call help(arg) on other threads and "
+                 "return the number of calls, or leave orr_world_desc.pool empty: the world then "
+                 "creates its own threads",
+                 (unsigned)jobs->request_runs,
+                 (unsigned)external_pending(atomic_load(&jobs->slot->word)));
     }
 }
 
-// Calls that were not promised after all. If they came nevertheless, there is nothing to take back.
-static void external_take_back(const orri_jobs* jobs, uint32_t count)
+// Takes back requests for `count` calls that start() did not promise. Calls that arrived
+// nevertheless are no longer pending and cannot be taken back.
+static void external_cancel(const orri_jobs* jobs, uint32_t count)
 {
-    ORRI_SCHED_POINT(jobs->platform, ORR_SCHED_STORE, &jobs->desk->word);
-    uint64_t word = atomic_load(&jobs->desk->word), less;
+    ORRI_SCHED_POINT(jobs->platform, ORR_SCHED_STORE, &jobs->slot->word);
+    uint64_t word = atomic_load(&jobs->slot->word), less;
     do {
-        less = external_due(word) < count ? external_due(word) : count;
-    } while (!atomic_compare_exchange_weak(&jobs->desk->word, &word, word - less));
+        less = external_pending(word) < count ? external_pending(word) : count;
+    } while (!atomic_compare_exchange_weak(&jobs->slot->word, &word, word - less));
 }
 
-// Calls that are late from an earlier run are as good as new ones, so never more are under way than there are numbers.
-void orri_jobs_invite(orri_jobs* jobs)
+// A late call that was requested by an earlier run is as good as a new one. So requested calls,
+// pending and inside together, never exceed the worker numbers besides the caller's.
+void orri_jobs_external_request(orri_jobs* jobs)
 {
-    orri_external_calls* desk = jobs->desk;
-    if (ORR_UNLIKELY(jobs->hopes)) {
-        external_missed(jobs);
+    orri_external_slot* slot = jobs->slot;
+    if (ORR_UNLIKELY(jobs->awaits_first_call)) {
+        external_check_missing(jobs);
     }
-    ORRI_SCHED_POINT(jobs->platform, ORR_SCHED_LOAD, &desk->word);
-    uint64_t word = atomic_load(&desk->word);
-    uint32_t owed = external_due(word) + external_in(word), most = jobs->workers - 1;
+    ORRI_SCHED_POINT(jobs->platform, ORR_SCHED_LOAD, &slot->word);
+    uint64_t word = atomic_load(&slot->word);
+    uint32_t owed = external_pending(word) + external_inside(word), most = jobs->worker_count - 1;
     if (owed >= most) {
         return;
     }
     uint32_t count = most - owed;
-    ORRI_SCHED_POINT(jobs->platform, ORR_SCHED_STORE, &desk->word);
-    atomic_fetch_add(&desk->word, count);
-    uint32_t come = jobs->own.start(jobs->own.user, count, external_call, external_arg(desk, word));
-    if (come < count) {
-        external_take_back(jobs, count - come);
+    ORRI_SCHED_POINT(jobs->platform, ORR_SCHED_STORE, &slot->word);
+    atomic_fetch_add(&slot->word, count);
+    uint32_t promised =
+        jobs->external.start(jobs->external.user, count, external_call, external_arg(slot, word));
+    if (promised < count) {
+        external_cancel(jobs, count - promised);
     }
 }
 
-// ---- beginning and end ----------------------------------------------------------------------------------------------
+// ---- slots --------------------------------------------------------------------------------------
 
 bool orri_jobs_external_begin(orri_jobs* jobs)
 {
-    for (uint32_t i = 0; i < (1u << EXTERNAL_DESK_BITS); i++) {
-        orri_external_calls* desk = &help_desks[i];
-        if (atomic_load(&desk->taken) == 0 && atomic_exchange(&desk->taken, 1) == 0) {
-            desk->jobs = jobs;
-            atomic_fetch_add(&desk->word, EXTERNAL_HANDS);
-            jobs->desk = desk;
-            jobs->hopes = true;
+    for (uint32_t i = 0; i < (1u << EXTERNAL_SLOT_BITS); i++) {
+        orri_external_slot* slot = &external_slots[i];
+        if (atomic_load(&slot->in_use) == 0 && atomic_exchange(&slot->in_use, 1) == 0) {
+            slot->jobs = jobs;
+            atomic_fetch_add(&slot->word, EXTERNAL_GENERATION);
+            jobs->slot = slot;
+            jobs->awaits_first_call = true;
             return true;
         }
     }
     return false;
 }
 
-// Calls that are inside return soon, since no run is on. Those that have not come are not waited for: the pool may be shared with
-// somebody who waits for us, or may have forgotten them.
+// Calls inside return soon, because no run is OPEN. Calls that have not arrived are not waited for:
+// the program's pool may be shared with a thread that waits for this one, or may have dropped the
+// calls.
 void orri_jobs_external_end(orri_jobs* jobs)
 {
-    orri_external_calls* desk = jobs->desk;
+    orri_external_slot* slot = jobs->slot;
     const orr_platform* platform = jobs->platform;
-    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &desk->word);
-    atomic_fetch_or(&desk->word, EXTERNAL_AWAITED);
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &slot->word);
+    atomic_fetch_or(&slot->word, EXTERNAL_CLOSING);
     for (;;) {
-        ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &desk->bell);
-        uint32_t bell = atomic_load(&desk->bell);
-        ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &desk->word);
-        uint64_t word = atomic_load(&desk->word);
-        if (external_in(word) > 0) {
-            ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &desk->bell);
-            platform->thread_wait(platform->user, &desk->bell, bell, UINT64_MAX);
-        } else if (atomic_compare_exchange_strong(&desk->word, &word,
-                                                  (word / EXTERNAL_HANDS + 1) * EXTERNAL_HANDS)) {
-            break; // From here on who has this number is sent away.
+        ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &slot->wake_word);
+        uint32_t wake_word = atomic_load(&slot->wake_word);
+        ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &slot->word);
+        uint64_t word = atomic_load(&slot->word);
+        if (external_inside(word) > 0) {
+            ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &slot->wake_word);
+            platform->thread_wait(platform->user, &slot->wake_word, wake_word, UINT64_MAX);
+        } else if (atomic_compare_exchange_strong(&slot->word, &word,
+                                                  (word / EXTERNAL_GENERATION + 1) *
+                                                      EXTERNAL_GENERATION)) {
+            break; // From here on calls with the old generation are rejected.
         }
     }
-    desk->jobs = NULL;
-    atomic_store(&desk->taken, 0);
+    slot->jobs = NULL;
+    atomic_store(&slot->in_use, 0);
 }
 
-#undef EXTERNAL_DESK_BITS
-#undef EXTERNAL_DUE
-#undef EXTERNAL_IN
-#undef EXTERNAL_AWAITED
-#undef EXTERNAL_HANDS
-#undef EXTERNAL_RUNS
-#undef EXTERNAL_AGE_NS
+#undef EXTERNAL_SLOT_BITS
+#undef EXTERNAL_PENDING_MASK
+#undef EXTERNAL_INSIDE
+#undef EXTERNAL_CLOSING
+#undef EXTERNAL_GENERATION
+#undef EXTERNAL_MISSING_RUNS
+#undef EXTERNAL_MISSING_NS

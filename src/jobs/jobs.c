@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The life of a crew: threads of its own, or calls on the user's (external.c). A helper serves: it waits for news, comes in when the gate is
-// open, works until it finds nothing, and goes out again. The same for both kinds, but that the user's threads are not kept
-// when a run is over.
+// Creates and destroys a pool of workers, and answers questions about it. The helpers (all workers
+// but the calling thread) are threads of the pool or calls on the program's own threads
+// (external.c). Both kinds run the same loop: wait for a signal, enter when the status is OPEN,
+// work until no work is found, leave. Calls on the program's threads return to the program when the
+// run is over; the pool's threads stay.
 #include "base/float.h"
 #include "base/util.h"
 #include "jobs/jobs_detail.h"
 #include <stdio.h>
 
+// About 50 µs: longer than the time between two runs in a tick, shorter than a wake-up takes.
 enum {
-    JOBS_SPINS =
-        1024 // Some 50 µs: longer than what lies between two runs in a tick, shorter than what a wake-up costs.
+    JOBS_SPINS = 1024
 };
 
-// ---- helpers ----------------------------------------------------------------------------------------------------------
+// ---- helpers ------------------------------------------------------------------------------------
 
 void orri_jobs_serve(orri_jobs_worker* me, bool one_run)
 {
@@ -20,13 +22,13 @@ void orri_jobs_serve(orri_jobs_worker* me, bool one_run)
     for (;;) {
         uint64_t seen;
         if (orri_jobs_enter(jobs, &seen)) {
-            orri_jobs_waited(me);
+            orri_jobs_wait_report(me);
             orri_jobs_leave(jobs, orri_graph_work(me));
-        } else if (one_run || (seen & ORRI_GATE_STOP) != 0) {
+        } else if (one_run || (seen & ORRI_STATUS_STOP) != 0) {
             me->wait_ns = me->sleep_ns = 0;
             return;
         }
-        orri_jobs_wait(me, seen, ORRI_GATE_NEWS);
+        orri_jobs_wait(me, seen, ORRI_STATUS_SIGNAL_MASK);
     }
 }
 
@@ -36,70 +38,74 @@ static void jobs_thread_main(void* arg)
     orri_jobs_serve(arg, false);
 }
 
-// ---- life ---------------------------------------------------------------------------------------------------------------
+// ---- create and destroy -------------------------------------------------------------------------
 
 static void jobs_start_threads(orri_jobs* jobs)
 {
     int error = 0;
     uint32_t started = 1;
-    while (started < jobs->asked && error == 0) {
-        orri_jobs_worker* worker = &jobs->members[started];
+    while (started < jobs->requested && error == 0) {
+        orri_jobs_worker* worker = &jobs->workers[started];
         char name[20];
         snprintf(name, sizeof name, "orrery %u", (unsigned)started);
         error = jobs->platform->thread_create(jobs->platform->user, name, jobs_thread_main, worker,
                                               &worker->thread);
         started += error == 0;
     }
-    jobs->workers = started;
+    jobs->worker_count = started;
     if (error != 0) {
         orri_log(jobs->env, ORR_LOG_ID_WORKERS_FEWER,
-                 "%u workers were asked for and %u can be had: no more threads (error %d). Results "
-                 "are the same, only later",
-                 (unsigned)jobs->asked, (unsigned)started, error);
+                 "workers requested: %u, available: %u. The system created no more threads (error "
+                 "%d). Results are the same, ticks take longer",
+                 (unsigned)jobs->requested, (unsigned)started, error);
     }
 }
 
-static void jobs_ask_own(orri_jobs* jobs)
+static void jobs_start_external(orri_jobs* jobs)
 {
-    jobs->has_own = jobs->asked > 1 && orri_jobs_external_begin(jobs);
-    if (jobs->asked > 1 && !jobs->has_own) {
-        jobs->workers = 1;
+    jobs->uses_external = jobs->requested > 1 && orri_jobs_external_begin(jobs);
+    if (jobs->requested > 1 && !jobs->uses_external) {
+        jobs->worker_count = 1;
         orri_log(jobs->env, ORR_LOG_ID_WORKERS_FEWER,
-                 "%u workers were asked for and 1 can be had: too many worlds of this process use "
-                 "threads of the program's own. Results are the same, only later",
-                 (unsigned)jobs->asked);
+                 "workers requested: %u, available: 1. 1024 worlds of this process already use a "
+                 "thread pool of the program (orr_world_desc.pool). Results are the same, ticks "
+                 "take longer",
+                 (unsigned)jobs->requested);
     }
 }
 
-static uint32_t jobs_count_of(orri_env* env, uint32_t asked)
+static uint32_t jobs_count_of(orri_env* env, uint32_t requested)
 {
-    if (asked > ORRI_JOBS_MOST) {
-        orri_log(env, ORR_LOG_ID_WORKERS_FEWER, "%u workers were asked for; %u are the most",
-                 (unsigned)asked, (unsigned)ORRI_JOBS_MOST);
+    if (requested > ORRI_JOBS_MOST) {
+        orri_log(env, ORR_LOG_ID_WORKERS_FEWER,
+                 "workers requested: %u, limit: %u (orr_world_desc.workers)", (unsigned)requested,
+                 (unsigned)ORRI_JOBS_MOST);
         return ORRI_JOBS_MOST;
     }
-    return asked > 0 ? asked : 1;
+    return requested > 0 ? requested : 1;
 }
 
-static void jobs_init(orri_jobs* jobs, orri_env* env, const orri_jobs_desc* desc, uint32_t asked)
+static void jobs_init(orri_jobs* jobs, orri_env* env, const orri_jobs_desc* desc,
+                      uint32_t requested)
 {
     uint32_t cores = env->platform->thread_cores(env->platform->user);
     jobs->env = env;
     jobs->platform = env->platform;
-    jobs->asked = jobs->workers = asked;
-    jobs->spins = desc->spins != 0 ? desc->spins : asked <= cores ? JOBS_SPINS : 0;
+    jobs->requested = jobs->worker_count = requested;
+    jobs->spins = desc->spins != 0 ? desc->spins : requested <= cores ? JOBS_SPINS : 0;
     jobs->wakes = cores > 2 ? cores - 1 : 1;
     jobs->stuck_ns = desc->stuck_ns;
     jobs->name = desc->name;
     jobs->context = desc->context;
-    jobs->numbers = (asked < 64 ? orri_jobs_bit(asked) - 1 : UINT64_MAX) & ~(uint64_t)1;
-    for (uint32_t i = 0; i < asked; i++) {
-        jobs->members[i].jobs = jobs;
-        jobs->members[i].number = i;
+    jobs->free_numbers = (requested < 64 ? orri_jobs_bit(requested) - 1 : UINT64_MAX) &
+                         ~(uint64_t)1;
+    for (uint32_t i = 0; i < requested; i++) {
+        jobs->workers[i].jobs = jobs;
+        jobs->workers[i].number = i;
     }
     if (desc->own != NULL) {
-        jobs->own = *desc->own;
-        jobs_ask_own(jobs);
+        jobs->external = *desc->own;
+        jobs_start_external(jobs);
     } else {
         jobs_start_threads(jobs);
     }
@@ -110,16 +116,17 @@ static void jobs_init(orri_jobs* jobs, orri_env* env, const orri_jobs_desc* desc
 
 orri_jobs* orri_jobs_create(orri_env* env, const orri_jobs_desc* desc)
 {
-    uint32_t asked = jobs_count_of(env, desc->workers);
+    uint32_t requested = jobs_count_of(env, desc->workers);
     orri_jobs* jobs = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SYSTEM, orri_jobs, 1);
-    orri_jobs_worker* members = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SYSTEM, orri_jobs_worker, asked);
-    if (jobs == NULL || members == NULL) {
+    orri_jobs_worker* workers =
+        ORRI_ALLOC_ZERO(env, ORR_MEMORY_SYSTEM, orri_jobs_worker, requested);
+    if (jobs == NULL || workers == NULL) {
         ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_jobs, jobs, 1);
-        ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_jobs_worker, members, asked);
+        ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_jobs_worker, workers, requested);
         return NULL;
     }
-    jobs->members = members;
-    jobs_init(jobs, env, desc, asked);
+    jobs->workers = workers;
+    jobs_init(jobs, env, desc, requested);
     return jobs;
 }
 
@@ -132,36 +139,36 @@ void orri_jobs_destroy(orri_jobs* jobs)
     if (jobs->watcher) {
         orri_jobs_watcher_end(jobs);
     }
-    if (jobs->has_own) {
+    if (jobs->uses_external) {
         orri_jobs_external_end(jobs);
-    } else if (jobs->workers > 1) {
-        orri_jobs_add(jobs, &jobs->gate, ORRI_GATE_BELL + ORRI_GATE_STOP);
+    } else if (jobs->worker_count > 1) {
+        orri_jobs_add(jobs, &jobs->status, ORRI_STATUS_SIGNAL + ORRI_STATUS_STOP);
         orri_jobs_wake_some(jobs, UINT32_MAX);
-        for (uint32_t i = 1; i < jobs->workers; i++) {
-            jobs->platform->thread_join(jobs->platform->user, jobs->members[i].thread);
+        for (uint32_t i = 1; i < jobs->worker_count; i++) {
+            jobs->platform->thread_join(jobs->platform->user, jobs->workers[i].thread);
         }
     }
     orri_env* env = jobs->env;
-    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_jobs_worker, jobs->members, jobs->asked);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_jobs_worker, jobs->workers, jobs->requested);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_jobs, jobs, 1);
 }
 
-// ---- asking -------------------------------------------------------------------------------------------------------------
+// ---- statistics and settings --------------------------------------------------------------------
 
 uint32_t orri_jobs_workers(const orri_jobs* jobs)
 {
-    return jobs->workers;
+    return jobs->worker_count;
 }
 
 bool orri_jobs_watches(const orri_jobs* jobs)
 {
-    return jobs->watcher || (jobs->stuck_ns != 0 && jobs->workers > 1 && !jobs->has_own);
+    return jobs->watcher || (jobs->stuck_ns != 0 && jobs->worker_count > 1 && !jobs->uses_external);
 }
 
 void orri_jobs_stats_get(const orri_jobs* jobs, uint32_t worker, orri_jobs_stats* out)
 {
-    ORR_ASSERT(worker < jobs->workers);
-    const orri_jobs_worker* member = &jobs->members[worker];
+    ORR_ASSERT(worker < jobs->worker_count);
+    const orri_jobs_worker* member = &jobs->workers[worker];
     uint64_t busy_ns = orri_jobs_peek(&member->busy_ns);
     *out = (orri_jobs_stats){.units = orri_jobs_peek(&member->units),
                              .claims = orri_jobs_peek(&member->claims),
@@ -188,5 +195,5 @@ void orri_jobs_trace(orri_jobs* jobs, bool on)
 
 void orri_jobs_note(orri_jobs* jobs, uint32_t worker, uint64_t amount)
 {
-    orri_jobs_count(&jobs->members[worker].noted, amount);
+    orri_jobs_count(&jobs->workers[worker].noted, amount);
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Workers, and the graphs they run together. A graph is a set of nodes with an order between some of them; a node is a number
-// of units, each to be done exactly once, by whoever comes. Nothing here knows of systems or worlds: what a node means, its
-// owner says. The caller is worker 0 and always works itself, so that a graph ends even when no other worker ever comes.
+// A pool of worker threads, and the task graphs that the workers run together. A graph is a set of
+// nodes with an order between some of them. A node is a number of units; each unit is run exactly
+// once, by any worker. This module knows nothing of systems or worlds: the owner of a graph decides
+// what a node means. The calling thread is worker 0 and always works itself, so a graph completes
+// even when no other worker ever joins. The invariants are in README.md.
 //
-// The pool of workers is a crew inside, since a pool is already where pinned values live (store/pool.h).
+// The type is called orri_jobs and not a pool, because a pool already is where pinned values live
+// (store/pool/pool.h).
 #ifndef ORRI_JOBS_JOBS_H
 #define ORRI_JOBS_JOBS_H
 
@@ -13,91 +16,111 @@
 
 typedef struct orri_jobs orri_jobs;
 
-#define ORRI_JOBS_MOST 64 // Workers: who sleeps is one word of bits.
+#define ORRI_JOBS_MOST 64 // Most workers of a pool: the set of sleeping workers is one 64-bit word.
 
 typedef struct orri_jobs_desc {
-    uint32_t workers;    // With the caller; 0 is taken as 1, more than ORRI_JOBS_MOST as that.
-    const orr_pool* own; // Threads of the user's, copied; NULL: the crew makes workers − 1 threads.
-    uint64_t stuck_ns;   // A call of `run` that takes longer is named in the log, once; 0: never.
-    bool
-        watcher; // With a thread that does nothing but watch: workers may all be stuck, and the user's go away.
-    uint32_t
-        spins; // Looks before a worker goes to sleep; 0: some 50 µs, or none with more workers than cores.
-    // What orri_jobs_says() means, for the watch; NULL: nobody says anything.
+    // Workers, the calling thread included. 0 means 1; more than ORRI_JOBS_MOST means
+    // ORRI_JOBS_MOST, with a warning.
+    uint32_t workers;
+    // The program's own threads (copied). NULL: the pool creates workers - 1 threads.
+    const orr_pool* own;
+    // A call of `run` that takes longer is named in the log, once. 0: never.
+    uint64_t stuck_ns;
+    // Create a thread that only watches for stuck calls. Without it only waiting workers watch; all
+    // of them may be stuck, and the program's own threads do not stay.
+    bool watcher;
+    // Times that a worker polls for work before it sleeps. 0: about 50 µs, or no polling with more
+    // workers than cores.
+    uint32_t spins;
+    // Returns the name of a value passed to orri_jobs_says(), for the log. NULL: orri_jobs_says()
+    // does nothing.
     const char* (*name)(void* context, uint32_t what);
-    void* context;
+    void* context; // Passed to `name`.
 } orri_jobs_desc;
 
-// NULL when refused for want of memory (silent). Threads that cannot be had are a warning in the log: the crew has fewer.
+// Returns NULL when memory is refused (no error text). When threads cannot be created, the pool has
+// fewer workers and logs a warning. Allocates.
 orri_jobs* orri_jobs_create(orri_env* env, const orri_jobs_desc* desc);
-// Joins all threads, and waits for calls of the user's own that are under way; those that come later return at once. No graph runs.
-// NULL is allowed.
+// Joins all threads and waits for calls on the program's own threads that are in progress; calls
+// that start later return at once. No graph may be running. `jobs` may be NULL.
 void orri_jobs_destroy(orri_jobs* jobs);
-// How many there are now, with the caller.
+// Number of workers now, the calling thread included.
 uint32_t orri_jobs_workers(const orri_jobs* jobs);
-// Whether a thread is there that can see the caller stuck: a watcher, or a worker of the crew's own.
+// True when some thread can detect that the calling thread is stuck: a watcher, or a worker thread
+// of the pool.
 bool orri_jobs_watches(const orri_jobs* jobs);
 
-// A node begins when all nodes that have it in their `next` are done; it is done when all its units are. What `run` of an
-// earlier node writes into `items` and `grain` counts.
+// A node may begin when all nodes that list it in `next` are done. A node is done when all its
+// units are done. A node's `run` may change `items` and `grain` of a node that depends on it.
 typedef struct orri_graph_node {
-    const char* name; // For the watch and the trace.
-    uint32_t items;   // Units; 0: it is done at once.
-    // So many are handed out together; at least 1. As many as items or more: all to one worker, in one call. A lone worker gets
-    // everything in one call in any case.
+    const char* name; // For the watchdog and the trace.
+    uint32_t
+        items; // Number of units. 0: the node is done as soon as it may begin; `run` is not called.
+    // Units per call of `run`, at least 1. With items <= grain one worker runs the whole node in
+    // one call. A pool of one worker runs every node in one call.
     uint32_t grain;
-    uint32_t needs;                  // How many nodes have it in `next`.
-    uint32_t next_first, next_count; // In orri_graph.next.
-    bool here;                       // Only on the caller, in one call.
+    uint32_t needs; // Number of nodes that list this node in `next`.
+    uint32_t next_first,
+        next_count; // The nodes that depend on this node: a range of orri_graph.next.
+    bool here;      // Run by the calling thread only, in one call.
 } orri_graph_node;
 
-// Nodes stand in an order that would do for one worker: `next` holds greater numbers only.
+// The nodes are in an order that one worker could run: `next` lists only higher node numbers.
 typedef struct orri_graph {
     orri_graph_node* nodes;
     uint32_t node_count;
-    const uint32_t* next;
-    // Does units [first, last) of a node. Two calls never get the same unit; what a call did is seen by whoever runs a later
-    // node, and by the caller afterwards. `worker` is below orri_jobs_workers(); two calls at the same time have two.
+    const uint32_t* next; // Node numbers; each node refers to a range.
+    // Runs units [first, last) of a node. No unit is passed to two calls. Writes of a call are
+    // visible to every call for a dependent node, and to the caller of orri_jobs_run() afterwards.
+    // `worker` is below orri_jobs_workers(); calls that run at the same time have different values.
     void (*run)(void* context, uint32_t node, uint32_t first, uint32_t last, uint32_t worker);
-    // A worker waited before it came, or between its calls (orri_jobs_trace()): looked for work from `begin_ns`, slept from
-    // `sleep_ns` (0: it did not). On that worker, while the graph runs. NULL: nobody asks.
+    // Reports a wait of a worker before it joined or between two calls of `run`; only while
+    // orri_jobs_trace() is on. The worker polled from `begin_ns` and slept from `sleep_ns` (0: it
+    // did not sleep). Called on that worker while the graph runs. NULL: waits are not reported.
     void (*waited)(void* context, uint32_t worker, uint64_t begin_ns, uint64_t sleep_ns,
                    uint64_t end_ns);
-    void* context;
-    struct orri_graph_room* room; // What a run needs: orri_graph_reserve().
-    uint32_t room_capacity;       // Nodes.
+    void* context;                // Passed to `run` and `waited`.
+    struct orri_graph_room* room; // Memory for the state of a run, made by orri_graph_reserve().
+    uint32_t room_capacity;       // Nodes that `room` is large enough for.
 } orri_graph;
 
-// Room to run `nodes` nodes, with this crew only. Between runs. False when refused (silent): what was reserved stays.
+// Reserves memory to run `nodes` nodes with this pool. Call between runs. Returns false when memory
+// is refused (no error text); what was reserved before is kept. Allocates.
 bool orri_graph_reserve(orri_jobs* jobs, orri_graph* graph, uint32_t nodes);
 void orri_graph_free(orri_jobs* jobs, orri_graph* graph);
 
-// Runs all of it and returns when all is done and no worker looks at the graph any more. Never fails, allocates nothing. A
-// graph of which nothing can go side by side costs no message to another thread. `run` is called with rounding to nearest
-// and without flush to zero, whatever the caller's thread has set. Not from inside `run`.
+// Runs the whole graph. Returns when every node is done and no other thread accesses the graph any
+// more. Never fails and allocates nothing. A graph without parallelism causes no communication with
+// other threads. `run` is called with rounding to nearest and without flush to zero, whatever the
+// thread's settings were. Must not be called from `run`.
 void orri_jobs_run(orri_jobs* jobs, orri_graph* graph);
 
-// Inside `run`, or by the caller while it is watched: this worker is at `what` now. For nodes that do several things, so that the watch
-// names the one that is stuck.
+// Reports that this worker now works on `what`, so that the watchdog can name the stuck part of a
+// node that does several things. Call from `run`, or on the calling thread while orri_jobs_watch()
+// is on.
 void orri_jobs_says(orri_jobs* jobs, uint32_t worker, uint32_t what);
-// The caller works without a graph, and is watched meanwhile. Between runs; on and off in turn.
+// Turns the watchdog on or off for work that the calling thread does outside a graph. Call between
+// runs, alternately on and off.
 void orri_jobs_watch(orri_jobs* jobs, bool on);
 
-// Since the crew was made. Read by the caller between runs.
+// Counters of one worker since the pool was created. Read by the calling thread between runs.
 typedef struct orri_jobs_stats {
-    uint64_t units, claims,
-        steals; // Units done; calls of `run`; of these, how many took from another's part.
-    uint64_t sleeps;
-    uint64_t noted; // By orri_jobs_note().
-    uint64_t busy_ns,
-        idle_ns; // Inside `run`, and the rest of the time that runs took. Only of runs with time on.
+    uint64_t units;            // Units run.
+    uint64_t claims;           // Calls of `run`.
+    uint64_t steals;           // Claims taken from the queue of another worker.
+    uint64_t sleeps;           // Times the worker went to sleep.
+    uint64_t noted;            // Sum of orri_jobs_note().
+    uint64_t busy_ns, idle_ns; // Time inside `run`, and the rest of the time of timed runs.
 } orri_jobs_stats;
 void orri_jobs_stats_get(const orri_jobs* jobs, uint32_t worker, orri_jobs_stats* out);
-// Costs two looks at the clock for each call of `run`. Off at first.
+// Turns time measurement on or off. Costs two clock reads per call of `run`. Off by default. Call
+// between runs.
 void orri_jobs_time(orri_jobs* jobs, bool on);
-// Tells graphs who waited: two looks at the clock for each wait. Off at first.
+// Turns reports of waits (orri_graph.waited) on or off. Costs two clock reads per wait. Off by
+// default. Call between runs.
 void orri_jobs_trace(orri_jobs* jobs, bool on);
-// Inside `run`, by the worker itself: counts something of the owner's.
+// Adds to the worker's counter `noted`, which has a meaning only for the owner of the graph. Call
+// from `run`.
 void orri_jobs_note(orri_jobs* jobs, uint32_t worker, uint64_t amount);
 
 #endif

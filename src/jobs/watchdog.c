@@ -1,65 +1,69 @@
 // SPDX-License-Identifier: MIT
-// The watch: who names a call that does not return. Workers look when they wait, now and then; a watcher does nothing else.
+// The watchdog: logs a call that does not return. Waiting workers check from time to time; the
+// optional watcher thread does nothing else.
 #include "base/util.h"
 #include "jobs/jobs_detail.h"
 
+// Checks one worker. The start of a call is known only from the first check that sees it, so a call
+// may be logged late, by as long as the checking threads sleep, but never early.
 static void watchdog_one(orri_jobs* jobs, orri_jobs_worker* worker, uint64_t now_ns)
 {
     uint64_t at = orri_jobs_peek(&worker->at);
     if (at != worker->seen_at) {
         worker->seen_at = at;
         worker->seen_ns = now_ns;
-        worker->named = false;
+        worker->logged = false;
         return;
     }
     uint32_t node1 = (uint32_t)at;
-    if (node1 == 0 || worker->named || now_ns - worker->seen_ns < jobs->stuck_ns) {
+    if (node1 == 0 || worker->logged || now_ns - worker->seen_ns < jobs->stuck_ns) {
         return;
     }
-    worker->named = true;
-    const char* name = (node1 & ORRI_JOBS_SAID) != 0
-                           ? jobs->name(jobs->context, node1 & ~ORRI_JOBS_SAID)
+    worker->logged = true;
+    const char* name = (node1 & ORRI_JOBS_REPORTED) != 0
+                           ? jobs->name(jobs->context, node1 & ~ORRI_JOBS_REPORTED)
                            : jobs->graph->nodes[node1 - 1].name;
     uint64_t ms = (now_ns - worker->seen_ns) / 1000000;
-    orri_log(jobs->env, ORR_LOG_ID_SYSTEM_STUCK,
-             "system '%s' has been running for %u.%03u s on worker %u and has not returned; others "
-             "wait for it: does it loop, or wait for something?",
-             name, (unsigned)(ms / 1000), (unsigned)(ms % 1000), (unsigned)worker->number);
+    orri_log(
+        jobs->env, ORR_LOG_ID_SYSTEM_STUCK,
+        "system '%s' has been running for %u.%03u s on worker %u and has not returned; the tick "
+        "waits for it. Check the system for an endless loop or a wait",
+        name, (unsigned)(ms / 1000), (unsigned)(ms % 1000), (unsigned)worker->number);
 }
 
-// By one that may look at the graph. Since when a call runs is known from the first look at it, so it may be named late by as
-// long as watchers sleep, but never early. `number`: of who looks, if it is a worker.
+// Checks all workers but `number`. The calling thread may access the graph.
 static void watchdog_all(orri_jobs* jobs, uint32_t number)
 {
-    if (!orri_mutex_try(jobs->platform, &jobs->watch)) {
+    if (!orri_mutex_try(jobs->platform, &jobs->watchdog_mutex)) {
         return;
     }
     uint64_t now_ns = jobs->platform->clock_ns(jobs->platform->user);
-    for (uint32_t i = 0; i < jobs->workers; i++) {
+    for (uint32_t i = 0; i < jobs->worker_count; i++) {
         if (i != number) {
-            watchdog_one(jobs, &jobs->members[i], now_ns);
+            watchdog_one(jobs, &jobs->workers[i], now_ns);
         }
     }
-    orri_mutex_unlock(jobs->platform, &jobs->watch);
+    orri_mutex_unlock(jobs->platform, &jobs->watchdog_mutex);
 }
 
-// Most of the time the gate is closed when something is stuck: the caller, with work for nobody else. So a helper comes in
-// as it is, and then asks whether there is a graph to look at. The caller, when it ends a run, first says that there is none
-// and then whether somebody is in: one of the two sees the other.
-void orri_jobs_look(orri_jobs* jobs, uint32_t number)
+// Mostly the status is not OPEN when something is stuck: the calling thread runs a node that has no
+// work for helpers. So a helper counts itself INSIDE without looking at OPEN, and then reads
+// whether a run is watched. The caller, at the end of a run, first clears `watched` and then reads
+// INSIDE: at least one of the two sees the other's write.
+void orri_jobs_watchdog_check(orri_jobs* jobs, uint32_t number)
 {
     if (number == 0) {
         watchdog_all(jobs, number);
         return;
     }
-    orri_jobs_add(jobs, &jobs->gate, ORRI_GATE_IN);
+    orri_jobs_add(jobs, &jobs->status, ORRI_STATUS_INSIDE);
     if (orri_jobs_load(jobs, &jobs->watched) != 0) {
         watchdog_all(jobs, number);
     }
     orri_jobs_leave(jobs, false);
 }
 
-uint64_t orri_jobs_look_ns(const orri_jobs* jobs)
+uint64_t orri_jobs_watchdog_period_ns(const orri_jobs* jobs)
 {
     return jobs->stuck_ns == 0 ? UINT64_MAX : jobs->stuck_ns / 4 + 1;
 }
@@ -70,12 +74,13 @@ static void watchdog_main(void* arg)
     const orr_platform* platform = jobs->platform;
     for (;;) {
         ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &jobs->watcher_stop);
-        platform->thread_wait(platform->user, &jobs->watcher_stop, 0, orri_jobs_look_ns(jobs));
+        platform->thread_wait(platform->user, &jobs->watcher_stop, 0,
+                              orri_jobs_watchdog_period_ns(jobs));
         ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &jobs->watcher_stop);
         if (atomic_load(&jobs->watcher_stop) != 0) {
             return;
         }
-        orri_jobs_look(jobs, UINT32_MAX);
+        orri_jobs_watchdog_check(jobs, UINT32_MAX);
     }
 }
 

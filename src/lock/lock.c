@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: MIT
-// Who has what, and who waits. Everything is decided under one short mutex: a set fits as a whole or its holder goes in line.
-// Whoever gives something back looks through the line, from the front, and grants what can be granted: what somebody further in
-// front waits for is not given away, but to readers for a while (overtake.c). Nobody waits behind one it does not conflict with.
+// Grants sets and upgrades, and queues what cannot be granted. Everything is decided under one
+// mutex that is held for a short time. A set is granted as a whole, or its holder enters the queue.
+// A holder that releases something checks the queue from the front and grants what can be granted.
+// A resource that a waiter further in front needs is not granted, except to readers that may
+// overtake it (overtake.c). Nobody waits behind a request it does not conflict with.
 //
-// There is no deadlock. Who waits for a set holds nothing, so only others in line that come later wait for it. Who waits for an
-// upgrade waits for readers of LIVE resources; a reader that waits itself could only be upgrading, and then it has let its reads
-// go. So the ones waited for in the end are at work, and will come to their release.
+// There is no deadlock:
+//
+// 1. A holder that waits for a set holds nothing, so only waiters behind it in the queue wait for
+//    it.
+// 2. A holder that waits for an upgrade waits for readers of LIVE resources. Such a reader could
+//    wait only for its own upgrade, and then it has released these reads.
+// 3. So every chain of waiting ends at a holder that runs and will release.
 #include "lock/lock_detail.h"
 
 #define LOCK_BIT(mode) ((uint32_t)1 << (mode))
-// Who passes one that waits lasts, as far as is known, so many times less long than whom that one waits for.
-#define LOCK_SHORTER 4
+// A request overtakes a waiter only if it is expected to be held at most 1/4 as long as the set
+// that the waiter waits for.
+#define LOCK_OVERTAKE_FACTOR 4
 
-// By mode: which others refuse it, as fields of a word and as bits of claims.
-static const uint64_t lock_refuses[ORRI_LOCK_MODES] = {
+// By wanted mode: the counts and flags of a resource's word that prevent a grant.
+static const uint64_t lock_conflicts[ORRI_LOCK_MODES] = {
     [ORRI_LOCK_READ] = ORRI_LOCK_ANY(ORRI_LOCK_EXCLUSIVE) | ORRI_LOCK_ANY(ORRI_LOCK_WRITE_WITHIN) |
-                       ORRI_LOCK_STOP,
+                       ORRI_LOCK_READERS_STOPPED,
     [ORRI_LOCK_INCLUSIVE] = ORRI_LOCK_ANY(ORRI_LOCK_INCLUSIVE) |
                             ORRI_LOCK_ANY(ORRI_LOCK_EXCLUSIVE) |
                             ORRI_LOCK_ANY(ORRI_LOCK_WRITE_WITHIN),
@@ -24,44 +31,46 @@ static const uint64_t lock_refuses[ORRI_LOCK_MODES] = {
     [ORRI_LOCK_WRITE_WITHIN] = ORRI_LOCK_ANY(ORRI_LOCK_READ) | ORRI_LOCK_ANY(ORRI_LOCK_INCLUSIVE) |
                                ORRI_LOCK_ANY(ORRI_LOCK_EXCLUSIVE),
 };
-// Claims refuse more than holders do: what is wanted inclusively will be exclusive, so it stands behind who waits to read it (or two
-// that relieve each other would keep off one that reads from both). Claims that may be passed stand beside the others; whoever
-// may pass heeds them too, but for what it only reads.
-#define LOCK_BOTH(bits) ((uint32_t)(bits)*0x101)
-#define LOCK_READ_OFF   (LOCK_BIT(ORRI_LOCK_EXCLUSIVE) | LOCK_BIT(ORRI_LOCK_WRITE_WITHIN))
-#define LOCK_WRITING_OFF                                              \
+// By wanted mode: the claims of waiters further in front that prevent a grant. Claims prevent more
+// than held locks do: a wanted inclusive lock will become exclusive, so it queues behind readers
+// (otherwise two alternating holders could starve a holder that reads from both). The low byte has
+// claims that nobody may overtake, the next byte claims that readers may overtake. A request that
+// may overtake respects both bytes, except where it only reads.
+#define LOCK_BOTH(bits)     ((uint32_t)(bits)*0x101)
+#define LOCK_READ_CONFLICTS (LOCK_BIT(ORRI_LOCK_EXCLUSIVE) | LOCK_BIT(ORRI_LOCK_WRITE_WITHIN))
+#define LOCK_WRITE_CONFLICTS                                          \
     [ORRI_LOCK_INCLUSIVE] = LOCK_BOTH(LOCK_BIT(ORRI_LOCK_MODES) - 1), \
     [ORRI_LOCK_EXCLUSIVE] = LOCK_BOTH(LOCK_BIT(ORRI_LOCK_MODES) - 1), \
     [ORRI_LOCK_WRITE_WITHIN] = LOCK_BOTH(                             \
         LOCK_BIT(ORRI_LOCK_READ) | LOCK_BIT(ORRI_LOCK_INCLUSIVE) | LOCK_BIT(ORRI_LOCK_EXCLUSIVE))
-static const uint32_t lock_against[ORRI_LOCK_MODES] = {
-    LOCK_WRITING_OFF,
-    [ORRI_LOCK_READ] = LOCK_BOTH(LOCK_READ_OFF),
+static const uint32_t lock_claim_conflicts[ORRI_LOCK_MODES] = {
+    LOCK_WRITE_CONFLICTS,
+    [ORRI_LOCK_READ] = LOCK_BOTH(LOCK_READ_CONFLICTS),
     [ORRI_LOCK_READ_WITHIN] = LOCK_BOTH(LOCK_BIT(ORRI_LOCK_EXCLUSIVE)),
 };
-static const uint32_t lock_against_passing[ORRI_LOCK_MODES] = {
-    LOCK_WRITING_OFF,
-    [ORRI_LOCK_READ] = LOCK_READ_OFF,
+static const uint32_t lock_claim_conflicts_overtaking[ORRI_LOCK_MODES] = {
+    LOCK_WRITE_CONFLICTS,
+    [ORRI_LOCK_READ] = LOCK_READ_CONFLICTS,
     [ORRI_LOCK_READ_WITHIN] = LOCK_BIT(ORRI_LOCK_EXCLUSIVE),
 };
 
-// ---- fitting --------------------------------------------------------------------------------------------------------------
+// ---- conflicts ----------------------------------------------------------------------------------
 
-bool orri_lock_apart(uint32_t had, uint32_t wanted)
+bool orri_lock_conflict(uint32_t had, uint32_t wanted)
 {
-    return (lock_refuses[wanted] & ORRI_LOCK_ONE(had)) != 0;
+    return (lock_conflicts[wanted] & ORRI_LOCK_ONE(had)) != 0;
 }
 
 uint64_t orri_lock_round(orri_locks* locks)
 {
-    locks->patience_ns = UINT64_MAX;
+    locks->overtake_max_ns = UINT64_MAX;
     return ++locks->round;
 }
 
-static uint32_t lock_kept_off(const orri_locks* locks, const orri_lock* set, uint32_t count)
+static uint32_t lock_first_conflict(const orri_locks* locks, const orri_lock* set, uint32_t count)
 {
     uint32_t i = 0;
-    while (i < count && (locks->slots[set[i].resource].word & lock_refuses[set[i].mode]) == 0) {
+    while (i < count && (locks->slots[set[i].resource].word & lock_conflicts[set[i].mode]) == 0) {
         i++;
     }
     return i;
@@ -81,15 +90,15 @@ uint32_t orri_lock_blocked(const orri_locks* locks, const orri_lock_holder* hold
         return count;
     }
     if (round == 0) {
-        return lock_kept_off(locks, set, count);
+        return lock_first_conflict(locks, set, count);
     }
-    bool passes = LOCK_SHORTER * holder->lasts_ns <= locks->patience_ns;
-    const uint32_t* against = passes ? lock_against_passing : lock_against;
+    bool overtakes = LOCK_OVERTAKE_FACTOR * holder->hold_ns <= locks->overtake_max_ns;
+    const uint32_t* conflicts = overtakes ? lock_claim_conflicts_overtaking : lock_claim_conflicts;
     for (uint32_t i = 0; i < count; i++) {
         const orri_lock_slot* slot = &locks->slots[set[i].resource];
         uint32_t mode = set[i].mode;
-        if ((slot->word & lock_refuses[mode]) != 0 ||
-            (slot->claims >> 16 == round && (slot->claims & against[mode]) != 0)) {
+        if ((slot->word & lock_conflicts[mode]) != 0 ||
+            (slot->claims >> 16 == round && (slot->claims & conflicts[mode]) != 0)) {
             return i;
         }
     }
@@ -98,34 +107,35 @@ uint32_t orri_lock_blocked(const orri_locks* locks, const orri_lock_holder* hold
 
 void orri_lock_claim(orri_locks* locks, const orri_lock_holder* holder, uint64_t round)
 {
-    uint32_t passed = 0;
+    uint32_t shift = 0;
     if (holder->blocker != NULL) {
-        uint64_t patience = orri_lock_patience(locks, holder);
-        locks->patience_ns = patience < locks->patience_ns ? patience : locks->patience_ns;
-        passed = 8;
+        uint64_t max_ns = orri_lock_overtake_max_ns(locks, holder);
+        locks->overtake_max_ns = max_ns < locks->overtake_max_ns ? max_ns : locks->overtake_max_ns;
+        shift = 8;
     }
-    // What an upgrade waits for is kept for it by ORRI_LOCK_STOP; while a log is followed, which does without, only from who is aside.
+    // ORRI_LOCK_READERS_STOPPED already protects what an upgrade waits for. A followed log does not
+    // use that flag; then claims protect it from unlogged holders.
     bool upgrades = holder->state == ORRI_LOCK_UPGRADING;
     for (uint32_t i = 0; (!upgrades || locks->follow != NULL) && i < holder->count; i++) {
         orri_lock_slot* slot = &locks->slots[holder->set[i].resource];
         bool kept = !upgrades || holder->set[i].mode == ORRI_LOCK_INCLUSIVE;
         uint32_t mode = upgrades ? ORRI_LOCK_EXCLUSIVE : holder->set[i].mode;
         slot->claims = (slot->claims >> 16 == round ? slot->claims : round << 16) |
-                       (kept ? LOCK_BIT(mode) << passed : 0);
+                       (kept ? LOCK_BIT(mode) << shift : 0);
     }
 }
 
-void orri_lock_stop(orri_locks* locks, const orri_lock_holder* holder, bool on)
+void orri_lock_readers_stop(orri_locks* locks, const orri_lock_holder* holder, bool on)
 {
     for (uint32_t i = 0; i < holder->count; i++) {
         if (holder->set[i].mode == ORRI_LOCK_INCLUSIVE) {
             uint64_t* word = &locks->slots[holder->set[i].resource].word;
-            *word = on ? *word | ORRI_LOCK_STOP : *word & ~ORRI_LOCK_STOP;
+            *word = on ? *word | ORRI_LOCK_READERS_STOPPED : *word & ~ORRI_LOCK_READERS_STOPPED;
         }
     }
 }
 
-// ---- granting ---------------------------------------------------------------------------------------------------------------
+// ---- granting -----------------------------------------------------------------------------------
 
 static void lock_count(_Atomic uint64_t* count, uint64_t more)
 {
@@ -138,13 +148,13 @@ static void lock_grant_set(orri_locks* locks, orri_lock_holder* holder)
     for (uint32_t i = 0; i < holder->count; i++) {
         locks->slots[holder->set[i].resource].word += ORRI_LOCK_ONE(holder->set[i].mode);
     }
-    holder->granted = ++locks->grants;
+    holder->granted_at = ++locks->grants;
     lock_count(&holder->takes, 1);
 }
 
 static void lock_grant_upgrade(orri_locks* locks, orri_lock_holder* holder)
 {
-    orri_lock_stop(locks, holder, false);
+    orri_lock_readers_stop(locks, holder, false);
     for (uint32_t i = 0; i < holder->count; i++) {
         if (holder->set[i].mode == ORRI_LOCK_INCLUSIVE) {
             locks->slots[holder->set[i].resource].word += ORRI_LOCK_ONE(ORRI_LOCK_EXCLUSIVE) -
@@ -165,8 +175,8 @@ static void lock_grant(orri_locks* locks, orri_lock_holder* holder)
     if (holder->records != NULL) {
         orri_lock_traced(holder, upgrade ? ORRI_LOCK_UPGRADED : ORRI_LOCK_TAKEN, false);
     }
-    if (ORR_UNLIKELY(holder->aside)) {
-        atomic_fetch_add(&locks->beside, !upgrade);
+    if (ORR_UNLIKELY(holder->unlogged)) {
+        atomic_fetch_add(&locks->unlogged_holders, !upgrade);
     } else if (locks->log != NULL) {
         orri_lock_log_grant(locks, holder, upgrade);
     }
@@ -174,7 +184,8 @@ static void lock_grant(orri_locks* locks, orri_lock_holder* holder)
     holder->state = ORRI_LOCK_HELD;
 }
 
-// Grants to the one at a place in line and takes it out. Returns the end of the list it now stands in.
+// Grants the request at a place in the queue, removes it and appends it to the list of granted
+// holders. Returns the new end of that list.
 static orri_lock_holder** lock_grant_at(orri_locks* locks, orri_lock_holder** place,
                                         orri_lock_holder** granted_end)
 {
@@ -187,31 +198,31 @@ static orri_lock_holder** lock_grant_at(orri_locks* locks, orri_lock_holder** pl
     bool set = holder->state == ORRI_LOCK_ASKING;
     lock_grant(locks, holder);
     if (set) {
-        holder->since_grant = holder->granted;
-        holder->since_ns = locks->now_ns;
+        holder->granted_ns_at = holder->granted_at;
+        holder->granted_ns = locks->now_ns;
     }
     *granted_end = holder;
     return &holder->next;
 }
 
-orri_lock_holder* orri_lock_serve(orri_locks* locks)
+orri_lock_holder* orri_lock_grant_waiting(orri_locks* locks)
 {
     orri_lock_holder* granted = NULL;
     orri_lock_holder** end = &granted;
-    orri_lock_holder** turn;
-    while (locks->follow != NULL && (turn = orri_lock_turn(locks)) != NULL) {
-        end = lock_grant_at(locks, turn, end);
+    orri_lock_holder** next;
+    while (locks->follow != NULL && (next = orri_lock_log_next(locks)) != NULL) {
+        end = lock_grant_at(locks, next, end);
     }
     bool follows = locks->follow != NULL;
     uint64_t round = orri_lock_round(locks);
     for (orri_lock_holder** place = &locks->waiting; *place != NULL;) {
         orri_lock_holder* holder = *place;
         uint32_t blocked = orri_lock_blocked(locks, holder, round);
-        if (blocked == holder->count && (!follows || holder->aside)) {
+        if (blocked == holder->count && (!follows || holder->unlogged)) {
             end = lock_grant_at(locks, place, end);
             continue;
         }
-        if (holder->waits_for == ORRI_LOCK_TURN && (!follows || holder->aside)) {
+        if (holder->waits_for == ORRI_LOCK_TURN && (!follows || holder->unlogged)) {
             holder->waits_for = holder->set[blocked].resource;
         }
         orri_lock_claim(locks, holder, round);
@@ -220,8 +231,10 @@ orri_lock_holder* orri_lock_serve(orri_locks* locks)
     return granted;
 }
 
-// A holder is told last: when its word is cleared it may be gone, so only the address of the word is used after that.
-bool orri_lock_tell(orri_locks* locks, orri_lock_holder* granted, const orri_lock_holder* self)
+// A holder may be destroyed as soon as its word is cleared, so only the address of the word is used
+// after that.
+bool orri_lock_wake_granted(orri_locks* locks, orri_lock_holder* granted,
+                            const orri_lock_holder* self)
 {
     const orr_platform* platform = locks->platform;
     bool found = false;
@@ -240,7 +253,7 @@ bool orri_lock_tell(orri_locks* locks, orri_lock_holder* granted, const orri_loc
     return found;
 }
 
-// ---- waiting ----------------------------------------------------------------------------------------------------------------
+// ---- waiting ------------------------------------------------------------------------------------
 
 bool orri_lock_ready(orri_lock_holder* holder)
 {
@@ -259,12 +272,13 @@ static void lock_count_wait(orri_lock_holder* holder, uint64_t wait_ns)
 }
 
 #ifdef ORR_NO_THREADS
-// Nobody else runs who could release anything: a mistake of the owner. What was asked for is granted all the same, since the
-// counts bear it and waiting would have no end.
+// No other thread exists that could release anything: a mistake of the owner. The request is
+// granted all the same, since the counts can represent it and waiting would never end.
 static void lock_sleep(orri_lock_holder* holder)
 {
     orri_locks* locks = holder->locks;
-    ORR_ASSERT(holder->word == 0 && "a pipeline waits for a lock, and there are no threads");
+    ORR_ASSERT(holder->word == 0 &&
+               "a pipeline waits for a lock, but the library was built without threads");
     orri_lock_holder** place = &locks->waiting;
     while (*place != holder) {
         place = &(*place)->next;
@@ -284,20 +298,21 @@ static void lock_sleep(orri_lock_holder* holder)
 
 void orri_lock_wait(orri_lock_holder* holder)
 {
-    if (!holder->waits) {
+    if (!holder->waiting) {
         return;
     }
     while (!orri_lock_ready(holder)) {
         lock_sleep(holder);
     }
-    holder->waits = false;
+    holder->waiting = false;
     uint64_t now = orri_lock_now(holder->locks);
     lock_count_wait(holder, now > holder->asked_ns ? now - holder->asked_ns : 0);
 }
 
-// Under the mutex, with the holder's state saying what it wants; leaves the mutex. An upgrade goes to the front: what it holds,
-// others wait for.
-static bool lock_line_up(orri_locks* locks, orri_lock_holder* holder)
+// Grants the request in the holder's state, or queues it. Called under the mutex; leaves the mutex.
+// True: granted. An upgrade goes to the front of the queue, because other waiters wait for what it
+// holds.
+static bool lock_request(orri_locks* locks, orri_lock_holder* holder)
 {
     if (locks->follow == NULL && (locks->waiting == NULL || holder->state == ORRI_LOCK_UPGRADING) &&
         orri_lock_blocked(locks, holder, 0) == holder->count) {
@@ -308,8 +323,8 @@ static bool lock_line_up(orri_locks* locks, orri_lock_holder* holder)
     orri_lock_holder** place = locks->waiting_end;
     if (holder->state == ORRI_LOCK_UPGRADING) {
         place = &locks->waiting;
-        if (locks->follow == NULL || holder->aside) {
-            orri_lock_stop(locks, holder, true);
+        if (locks->follow == NULL || holder->unlogged) {
+            orri_lock_readers_stop(locks, holder, true);
         }
     }
     holder->next = *place;
@@ -318,18 +333,18 @@ static bool lock_line_up(orri_locks* locks, orri_lock_holder* holder)
         locks->waiting_end = &holder->next;
     }
     holder->waits_for = ORRI_LOCK_TURN;
-    orri_lock_comes(locks, holder);
+    orri_lock_overtake_enqueued(locks, holder);
     atomic_store(&holder->word, 1);
-    orri_lock_holder* granted = orri_lock_serve(locks);
+    orri_lock_holder* granted = orri_lock_grant_waiting(locks);
     orri_locks_leave(locks);
-    if (orri_lock_tell(locks, granted, holder)) {
+    if (orri_lock_wake_granted(locks, granted, holder)) {
         return true;
     }
-    holder->waits = true;
+    holder->waiting = true;
     return false;
 }
 
-// ---- taking and giving back -----------------------------------------------------------------------------------------------------
+// ---- taking and releasing -----------------------------------------------------------------------
 
 #ifdef ORR_VALIDATE_ON
 static bool lock_set_valid(const orri_locks* locks, const orri_lock* set, uint32_t count)
@@ -365,7 +380,7 @@ bool orri_lock_ask(orri_lock_holder* holder, uint32_t who, const orri_lock* set,
     holder->count = count;
     holder->reads_ended = holder->upgraded = false;
     holder->state = ORRI_LOCK_ASKING;
-    return lock_line_up(locks, holder);
+    return lock_request(locks, holder);
 }
 
 void orri_lock_take(orri_lock_holder* holder, uint32_t who, const orri_lock* set, uint32_t count)
@@ -375,7 +390,7 @@ void orri_lock_take(orri_lock_holder* holder, uint32_t who, const orri_lock* set
     }
 }
 
-// True if its set has one in that mode, and of LIVE resources.
+// True if the holder's set has a LIVE resource in that mode.
 static bool lock_holds_live(const orri_lock_holder* holder, uint32_t mode)
 {
     for (uint32_t i = 0; i < holder->count; i++) {
@@ -399,7 +414,7 @@ bool orri_lock_upgrade_ask(orri_lock_holder* holder)
         return true;
     }
     holder->state = ORRI_LOCK_UPGRADING;
-    return lock_line_up(locks, holder);
+    return lock_request(locks, holder);
 }
 
 void orri_lock_upgrade(orri_lock_holder* holder)
@@ -409,8 +424,8 @@ void orri_lock_upgrade(orri_lock_holder* holder)
     }
 }
 
-// Takes away what of a set is held, or only the reads that end with it.
-static void lock_drop(orri_locks* locks, orri_lock_holder* holder, bool reads_only)
+// Removes the holder's locks from the words; `reads_only`: only the reads of LIVE resources.
+static void lock_remove(orri_locks* locks, orri_lock_holder* holder, bool reads_only)
 {
     if (holder->records != NULL) {
         orri_lock_traced(holder, ORRI_LOCK_RELEASED, reads_only);
@@ -426,46 +441,46 @@ static void lock_drop(orri_locks* locks, orri_lock_holder* holder, bool reads_on
     }
 }
 
-static void lock_give_back(orri_lock_holder* holder, bool reads_only)
+static void lock_release(orri_lock_holder* holder, bool reads_only)
 {
     orri_locks* locks = holder->locks;
     orri_lock_holder* granted = NULL;
     orri_locks_enter(locks);
     bool held = holder->state == ORRI_LOCK_HELD;
     if (held) {
-        lock_drop(locks, holder, reads_only);
+        lock_remove(locks, holder, reads_only);
         holder->reads_ended = true;
         holder->state = reads_only ? ORRI_LOCK_HELD : ORRI_LOCK_FREE;
         if (locks->waiting != NULL) {
-            orri_lock_goes(locks, holder, reads_only);
-            granted = orri_lock_serve(locks);
+            orri_lock_overtake_released(locks, holder, reads_only);
+            granted = orri_lock_grant_waiting(locks);
         }
     }
     orri_locks_leave(locks);
     ORR_ASSERT(held && "nothing is held");
-    orri_lock_tell(locks, granted, NULL);
-    if (ORR_UNLIKELY(holder->aside) && held && !reads_only) {
-        atomic_fetch_sub(&locks->beside, 1);
+    orri_lock_wake_granted(locks, granted, NULL);
+    if (ORR_UNLIKELY(holder->unlogged) && held && !reads_only) {
+        atomic_fetch_sub(&locks->unlogged_holders, 1);
     }
 }
 
 void orri_lock_reads_end(orri_lock_holder* holder)
 {
-    lock_give_back(holder, true);
+    lock_release(holder, true);
 }
 
 void orri_lock_release(orri_lock_holder* holder)
 {
-    lock_give_back(holder, false);
+    lock_release(holder, false);
 }
 
-// ---- life -------------------------------------------------------------------------------------------------------------------
+// ---- table and holders --------------------------------------------------------------------------
 
 orri_locks* orri_locks_create(orri_env* env)
 {
     orri_locks* locks = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SYSTEM, orri_locks, 1);
     if (locks == NULL) {
-        orri_refuse_memory(env, "making the table of locks");
+        orri_refuse_memory(env, "creating the lock table");
         return NULL;
     }
     locks->env = env;
@@ -501,7 +516,7 @@ orr_result orri_locks_add(orri_locks* locks, uint32_t count, orri_lock_kind kind
     locks->count += room ? count : 0;
     orri_locks_leave(locks);
     if (!room) {
-        return orri_refuse_memory(locks->env, "adding locks");
+        return orri_refuse_memory(locks->env, "adding resources to the lock table");
     }
     *out_first = first;
     return ORR_OK;
@@ -520,7 +535,8 @@ orr_result orri_lock_holder_create(orri_locks* locks, uint32_t number, orri_lock
     orri_env* env = locks->env;
     if (locks->holder_count == ORRI_LOCK_HOLDERS) {
         return orri_refuse(env, ORR_ERR_CAPACITY, ORR_LOG_ID_PLAN_REFUSED,
-                           "%u pipelines are the most that can share a world's locks",
+                           "orr_realtime: too many pipelines; at most %u can share the locks of a "
+                           "world",
                            (unsigned)ORRI_LOCK_HOLDERS);
     }
     orri_lock_holder* holder = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SYSTEM, orri_lock_holder, 1);
@@ -530,7 +546,7 @@ orr_result orri_lock_holder_create(orri_locks* locks, uint32_t number, orri_lock
     }
     if (holder == NULL || !orri_lock_ring_create(holder)) {
         ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_lock_holder, holder, 1);
-        return orri_refuse_memory(env, "making a holder of locks");
+        return orri_refuse_memory(env, "creating a lock holder for a pipeline");
     }
     holder->next_holder = locks->holders;
     locks->holders = holder;
@@ -541,12 +557,12 @@ orr_result orri_lock_holder_create(orri_locks* locks, uint32_t number, orri_lock
 
 void orri_lock_holder_aside(orri_lock_holder* holder)
 {
-    holder->aside = true;
+    holder->unlogged = true;
 }
 
 bool orri_locks_beside(const orri_locks* locks)
 {
-    return atomic_load(&locks->beside) > 0;
+    return atomic_load(&locks->unlogged_holders) > 0;
 }
 
 void orri_lock_holder_destroy(orri_lock_holder* holder)
@@ -564,7 +580,7 @@ void orri_lock_holder_destroy(orri_lock_holder* holder)
 }
 
 #undef LOCK_BIT
-#undef LOCK_SHORTER
+#undef LOCK_OVERTAKE_FACTOR
 #undef LOCK_BOTH
-#undef LOCK_READ_OFF
-#undef LOCK_WRITING_OFF
+#undef LOCK_READ_CONFLICTS
+#undef LOCK_WRITE_CONFLICTS

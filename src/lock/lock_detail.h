@@ -1,98 +1,106 @@
 // SPDX-License-Identifier: MIT
-// What the files of the lock table share: lock.c (who has what, who waits), log.c (the order of grants), trace.c.
+// Shared by the files of the lock table: lock.c (granting and waiting), overtake.c (which requests
+// may overtake a waiter), log.c (the recorded order of grants), trace.c (trace, statistics, check).
 #ifndef ORRI_LOCK_LOCK_DETAIL_H
 #define ORRI_LOCK_LOCK_DETAIL_H
 
 #include "base/util.h"
 #include "lock/lock.h"
 
-// A resource is one word: how many hold it in each mode, side by side, so that whether a mode fits is one AND with the modes
-// that refuse it. Holders are at most what a field can count.
+// The word of a resource counts its holders in each mode, 12 bits per mode, so that one AND with
+// the conflicting modes decides whether a request fits. A table has at most as many holders as 12
+// bits can count.
 #define ORRI_LOCK_FIELD     12
 #define ORRI_LOCK_HOLDERS   (((uint32_t)1 << ORRI_LOCK_FIELD) - 1)
-#define ORRI_LOCK_ONE(mode) ((uint64_t)1 << ((mode)*ORRI_LOCK_FIELD))
-#define ORRI_LOCK_ANY(mode) (ORRI_LOCK_ONE(mode) * ORRI_LOCK_HOLDERS)
+#define ORRI_LOCK_ONE(mode) ((uint64_t)1 << ((mode)*ORRI_LOCK_FIELD)) // One holder in the mode.
+#define ORRI_LOCK_ANY(mode) (ORRI_LOCK_ONE(mode) * ORRI_LOCK_HOLDERS) // Mask of the mode's count.
 #define ORRI_LOCK_COUNTS    (((uint64_t)1 << ORRI_LOCK_MODES * ORRI_LOCK_FIELD) - 1)
-// Who holds it inclusively waits to upgrade: no new readers.
-#define ORRI_LOCK_STOP    ((uint64_t)1 << 60)
-#define ORRI_LOCK_IS_LIVE ((uint64_t)1 << 61)
+// The inclusive holder waits to upgrade: no new readers are granted.
+#define ORRI_LOCK_READERS_STOPPED ((uint64_t)1 << 60)
+#define ORRI_LOCK_IS_LIVE         ((uint64_t)1 << 61) // The resource is ORRI_LOCK_LIVE.
 
 typedef struct orri_lock_slot {
     uint64_t word;
-    // Of those who wait and stand before whoever is looked at: round << 16 | bits of modes << 8 that readers may pass | bits
-    // of modes that nobody may.
+    // Modes claimed by the waiters in front of the waiter that is checked: round << 16 | bits of
+    // claims that readers may overtake << 8 | bits of claims that nobody may overtake. A claim of
+    // an earlier round is void.
     uint64_t claims;
 } orri_lock_slot;
 
 typedef enum orri_lock_state {
-    ORRI_LOCK_FREE,
-    ORRI_LOCK_ASKING, // In line; holds nothing.
-    ORRI_LOCK_HELD,
-    ORRI_LOCK_UPGRADING, // In line; holds its set.
+    ORRI_LOCK_FREE,      // Holds nothing and waits for nothing.
+    ORRI_LOCK_ASKING,    // In the queue for a set; holds nothing.
+    ORRI_LOCK_HELD,      // Holds its set.
+    ORRI_LOCK_UPGRADING, // In the queue for an upgrade; holds its set.
 } orri_lock_state;
 
 struct orri_lock_holder {
     orri_locks* locks;
-    uint32_t number;
-    bool aside; // In no log, and bound to none.
-    // Under the table's mutex; also read by the holder's thread while it is not in line, for nobody else writes then.
+    uint32_t number; // Names the holder in traces and logs.
+    bool unlogged;   // orri_lock_holder_aside(): its grants are in no log and follow none.
+    // Under the table's mutex. The holder's thread also reads them while the holder is not in the
+    // queue, since no other thread writes them then.
     orri_lock_state state;
-    bool reads_ended, upgraded;
-    uint32_t who;
-    uint32_t count;
+    bool reads_ended; // Its read locks on LIVE resources were released.
+    bool upgraded;    // Its inclusive locks are exclusive now.
+    uint32_t who;     // For the trace.
+    uint32_t count;   // Locks in `set`.
     const orri_lock* set;
-    uint32_t waits_for;     // A resource; ORRI_LOCK_TURN: none yet.
-    orri_lock_holder* next; // In line, or among those just granted.
-    // By the table's count of grants: when it came in line, and when it got its set.
-    uint64_t came, granted;
-    // In line for a set: one that has had something it cannot have beside it since before it came. NULL: nobody passes it.
+    uint32_t waits_for;     // The first missing resource; ORRI_LOCK_TURN: none known yet.
+    orri_lock_holder* next; // In the queue, or in the list of holders just granted.
+    // Values of orri_locks.grants when it was queued and when its set was granted.
+    uint64_t enqueued_at, granted_at;
+    // While it waits for a set: a holder that already had a conflicting set when this one was
+    // queued, and still has it. NULL: none; then nobody overtakes this one.
     const orri_lock_holder* blocker;
-    // While others wait clocks are read, too: when it got its set, and of which grant that is; how long it has it lately.
-    uint64_t since_ns, since_grant, lasts_ns;
-    uint64_t asked_ns;
-    // 1 while it waits. Set under the mutex, cleared by who granted it, after the mutex.
+    // The clock is read only while somebody waits. When the set was granted, and the value of
+    // granted_at which that time belongs to.
+    uint64_t granted_ns, granted_ns_at;
+    uint64_t hold_ns;  // How long it has held its sets recently.
+    uint64_t asked_ns; // When it was queued.
+    // 1 while it waits; the thread sleeps on it. Set under the mutex, cleared after the mutex by
+    // the thread that granted the request.
     _Atomic uint32_t word;
-    // Of its thread alone.
-    bool waits;
-    // Written by its thread, read by anybody.
+    bool waiting; // Used by its thread only: a request was queued and orri_lock_wait() is due.
+    // Statistics: written by its thread, read by any thread.
     _Atomic uint64_t takes, upgrades, wait_count, waited_ns, longest_ns;
     _Atomic uint32_t longest_resource;
-    // A ring; NULL: no trace.
+    // The trace: a ring of orri_locks.trace_capacity records. NULL: no trace.
     orri_lock_record* records;
-    orri_lock_record* fresh; // While the trace is changed: the ring to come.
-    uint64_t recorded;
-    uint64_t reading; // While it is read: the next.
+    orri_lock_record* records_new; // The replacement ring, while the capacity is changed.
+    uint64_t recorded;             // Records written in all.
+    uint64_t read_next;            // The next record to return, while the trace is read.
 
-    orri_lock_holder* next_holder;
+    orri_lock_holder* next_holder; // In orri_locks.holders.
 };
 
 struct orri_locks {
     orri_env* env;
     const orr_platform* platform;
-    orri_mutex mutex; // Around all that follows, slots and holders.
-    orri_lock_slot* slots;
+    orri_mutex mutex;      // Protects everything below, the slots and the holders.
+    orri_lock_slot* slots; // One per resource.
     uint32_t count, capacity;
-    uint64_t round;       // Of looking at who waits.
-    uint64_t grants;      // Of sets.
-    uint64_t patience_ns; // In a round: how long whoever passes may last.
-    uint64_t now_ns;      // When somebody came in line, or gave something back while others waited.
-    // In line: upgrades first, then by coming.
+    uint64_t round;           // Number of the current pass over the queue.
+    uint64_t grants;          // Sets granted so far.
+    uint64_t overtake_max_ns; // In a pass: upper limit for the hold time of an overtaking request.
+    uint64_t now_ns; // Time of the last enqueue, or of the last release with somebody waiting.
+    // The queue: upgrades first, then sets in order of arrival.
     orri_lock_holder* waiting;
-    orri_lock_holder** waiting_end;
-    // The log being written and the one being followed; NULL: none.
+    orri_lock_holder** waiting_end; // Where the next holder is linked.
+    // The log that is written and the log that is followed; NULL: none.
     orri_lock_log* log;
-    orr_result log_result;
+    orr_result log_result; // Why recording ended early; ORR_OK: it did not.
     const orri_lock_log* follow;
-    uint32_t followed;
-    orr_result follow_result;
-    _Atomic uint32_t
-        beside; // Holders that are aside and hold something, or have not told yet who waited for it.
+    uint32_t followed;        // Grants of `follow` made so far.
+    orr_result follow_result; // Why following ended.
+    // Unlogged holders that hold a set, or have released it and not yet woken the granted waiters.
+    _Atomic uint32_t unlogged_holders;
 
-    // Changed while it is quiet.
+    // Changed only while no holder holds or waits.
     orri_lock_holder* holders;
     uint32_t holder_count;
-    uint32_t trace_capacity;
-    _Atomic uint64_t sequence;
+    uint32_t trace_capacity;   // Records per holder; 0: no trace.
+    _Atomic uint64_t sequence; // Of the last trace record.
 };
 
 static inline void orri_locks_enter(orri_locks* locks)
@@ -105,7 +113,7 @@ static inline void orri_locks_leave(orri_locks* locks)
     orri_mutex_unlock(locks->platform, &locks->mutex);
 }
 
-// The mode in which a holder has one of its set; ORRI_LOCK_MODES: it let it go.
+// The mode in which a holder has a lock of its set now; ORRI_LOCK_MODES: it released the lock.
 static inline uint32_t orri_lock_mode_now(const orri_lock_holder* holder, const orri_lock* lock)
 {
     if (lock->mode == ORRI_LOCK_READ && holder->reads_ended) {
@@ -115,45 +123,51 @@ static inline uint32_t orri_lock_mode_now(const orri_lock_holder* holder, const 
     return lock->mode == ORRI_LOCK_INCLUSIVE && holder->upgraded ? ORRI_LOCK_EXCLUSIVE : lock->mode;
 }
 
-// ---- lock.c: all under the mutex ------------------------------------------------------------------------------------------
+// ---- lock.c: all under the mutex ----------------------------------------------------------------
 
-// Begins to look at who waits, from the front: for each orri_lock_blocked, then orri_lock_claim if it goes on waiting.
+// Begins a pass over the queue, from the front. For each waiter call orri_lock_blocked(), and
+// orri_lock_claim() if it continues to wait.
 uint64_t orri_lock_round(orri_locks* locks);
-// The first of what it waits for that cannot be had; `count` if all can. In round 0 nobody else waits.
+// Returns the position in the holder's set of the first lock that cannot be granted; `count` if all
+// can. Round 0: nobody else waits.
 uint32_t orri_lock_blocked(const orri_locks* locks, const orri_lock_holder* holder, uint64_t round);
-// Notes for the rest of a round that it waits for its set.
+// Claims the holder's set for the rest of the pass: waiters behind it respect the claims.
 void orri_lock_claim(orri_locks* locks, const orri_lock_holder* holder, uint64_t round);
-// Whether one mode keeps off another.
-bool orri_lock_apart(uint32_t had, uint32_t wanted);
-// Keeps new readers off what it holds inclusively, or no longer.
-void orri_lock_stop(orri_locks* locks, const orri_lock_holder* holder, bool on);
-// Grants what can be granted now. Returns those who got it, for orri_lock_tell.
-orri_lock_holder* orri_lock_serve(orri_locks* locks);
-// After the mutex: they may go on. True if `self` is one of them.
-bool orri_lock_tell(orri_locks* locks, orri_lock_holder* granted, const orri_lock_holder* self);
+// True if a lock held in mode `had` prevents a grant in mode `wanted`.
+bool orri_lock_conflict(uint32_t had, uint32_t wanted);
+// Stops new readers of what the holder holds inclusively, or admits them again.
+void orri_lock_readers_stop(orri_locks* locks, const orri_lock_holder* holder, bool on);
+// Grants every waiting request that can be granted now. Returns the list of granted holders, for
+// orri_lock_wake_granted().
+orri_lock_holder* orri_lock_grant_waiting(orri_locks* locks);
+// Wakes the granted holders. Call after leaving the mutex. True if `self` is one of them.
+bool orri_lock_wake_granted(orri_locks* locks, orri_lock_holder* granted,
+                            const orri_lock_holder* self);
 
-// ---- overtake.c: under the mutex, while somebody waits -------------------------------------------------------------------------
+// ---- overtake.c: under the mutex, while somebody waits ------------------------------------------
 
 uint64_t orri_lock_now(const orri_locks* locks);
-// How long the one lasts that it waits for.
-uint64_t orri_lock_patience(const orri_locks* locks, const orri_lock_holder* holder);
-// It goes in line.
-void orri_lock_comes(orri_locks* locks, orri_lock_holder* holder);
-// It has given back its set, or its reads; the line is not served yet.
-void orri_lock_goes(orri_locks* locks, orri_lock_holder* holder, bool reads_only);
+// How long the holder's blocker holds its sets, or how long the holder has waited if that is more.
+uint64_t orri_lock_overtake_max_ns(const orri_locks* locks, const orri_lock_holder* holder);
+// The holder enters the queue: notes the time and its blocker.
+void orri_lock_overtake_enqueued(orri_locks* locks, orri_lock_holder* holder);
+// The holder has released its set, or its reads; the queue was not checked yet.
+void orri_lock_overtake_released(orri_locks* locks, orri_lock_holder* holder, bool reads_only);
 
-// ---- log.c: under the mutex --------------------------------------------------------------------------------------------
+// ---- log.c: under the mutex ---------------------------------------------------------------------
 
+// Appends a grant to the log that is written.
 void orri_lock_log_grant(orri_locks* locks, const orri_lock_holder* holder, bool upgrade);
-// Where in line the one stands whose turn it is, if it can have what it asks for; NULL otherwise, or if nothing is
-// followed any more.
-orri_lock_holder** orri_lock_turn(orri_locks* locks);
+// Returns the place in the queue of the holder that is next in the followed log, if its request can
+// be granted. NULL otherwise, and when following has ended.
+orri_lock_holder** orri_lock_log_next(orri_locks* locks);
 
-// ---- trace.c -----------------------------------------------------------------------------------------------------------
+// ---- trace.c ------------------------------------------------------------------------------------
 
-// Of real locks, under the mutex, before the holder's flags change: what of its set the event is about, or only reads that end.
+// Records an event for the locks of the holder's set that it concerns; `reads_only`: for released
+// reads only. Under the mutex, before the holder's flags change.
 void orri_lock_traced(orri_lock_holder* holder, orri_lock_event event, bool reads_only);
-// A ring for a new holder. False: no memory.
+// Allocates the ring of a new holder. False: memory was refused.
 bool orri_lock_ring_create(orri_lock_holder* holder);
 void orri_lock_ring_free(orri_lock_holder* holder);
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The order of grants, recorded and followed. Takes and upgrades are enough: whatever conflicts has a release between, and a
-// reader beside an inclusive holder saw the values of before if its take stands before the upgrade, of after if behind.
+// Records the order of grants, and makes grants in a recorded order. Takes and upgrades are
+// sufficient: between two conflicting grants there is always a release, and a reader beside an
+// inclusive holder read the old values if its take precedes the upgrade in the log, the new values
+// if it follows.
 //
-// While a log is followed nothing else decides, neither who came first nor that an upgrade waits: a holder may be faster than it
-// was, ask for its upgrade early, and has to see the readers pass that passed.
+// While a log is followed only the log decides, not the order of arrival and not a waiting upgrade:
+// a holder may be faster than in the recording and ask for its upgrade early, and must then let the
+// recorded readers go first.
 #include "lock/lock_detail.h"
 
-// ---- recording ------------------------------------------------------------------------------------------------------------
+// ---- recording ----------------------------------------------------------------------------------
 
 void orri_lock_log_grant(orri_locks* locks, const orri_lock_holder* holder, bool upgrade)
 {
@@ -42,9 +45,9 @@ orr_result orri_locks_record_end(orri_locks* locks)
     return result == ORR_OK
                ? ORR_OK
                : orri_refuse(locks->env, result, ORR_LOG_ID_TRACE_REFUSED,
-                             "the record of the order in which pipelines had their locks ended "
-                             "early, for want of %s: a replay can follow it only so far",
-                             result == ORR_ERR_MEMORY ? "memory" : "room");
+                             "recording the order of locks ended early: %s. A replay can follow "
+                             "the recording only up to there",
+                             result == ORR_ERR_MEMORY ? "out of memory" : "its limit was reached");
 }
 
 void orri_lock_log_free(orri_env* env, orri_lock_log* log)
@@ -53,33 +56,34 @@ void orri_lock_log_free(orri_env* env, orri_lock_log* log)
     *log = (orri_lock_log){.most = log->most};
 }
 
-// ---- following ------------------------------------------------------------------------------------------------------------
+// ---- following ----------------------------------------------------------------------------------
 
-static void lock_log_leave(orri_locks* locks, orr_result result)
+// Ends following. Waiting upgrades stop new readers from now on, as they do without a log.
+static void lock_log_follow_stop(orri_locks* locks, orr_result result)
 {
     locks->follow = NULL;
     locks->follow_result = result;
     for (orri_lock_holder* h = locks->waiting; h != NULL; h = h->next) {
         if (h->state == ORRI_LOCK_UPGRADING) {
-            orri_lock_stop(locks, h, true);
+            orri_lock_readers_stop(locks, h, true);
         }
     }
 }
 
-orri_lock_holder** orri_lock_turn(orri_locks* locks)
+orri_lock_holder** orri_lock_log_next(orri_locks* locks)
 {
     if (locks->followed == locks->follow->count) {
-        lock_log_leave(locks, ORR_OK);
+        lock_log_follow_stop(locks, ORR_OK);
         return NULL;
     }
     uint32_t next = locks->follow->grants[locks->followed];
     for (orri_lock_holder** place = &locks->waiting; *place != NULL; place = &(*place)->next) {
         const orri_lock_holder* holder = *place;
-        if (holder->number != next >> 1 || holder->aside) {
+        if (holder->number != next >> 1 || holder->unlogged) {
             continue;
         }
         if ((holder->state == ORRI_LOCK_UPGRADING) != (next & 1)) {
-            lock_log_leave(locks, ORR_ERR_CONFLICT);
+            lock_log_follow_stop(locks, ORR_ERR_CONFLICT);
             return NULL;
         }
         if (orri_lock_blocked(locks, holder, 0) != holder->count) {
@@ -108,43 +112,43 @@ uint32_t orri_locks_followed(orri_locks* locks)
     return followed;
 }
 
-static orr_result lock_log_end(orri_locks* locks, uint32_t* followed)
+static orr_result lock_log_follow_end(orri_locks* locks, uint32_t* followed)
 {
     orri_locks_enter(locks);
     *followed = locks->followed;
     if (locks->follow != NULL) {
-        lock_log_leave(locks, *followed < locks->follow->count ? ORR_ERR_STATE : ORR_OK);
+        lock_log_follow_stop(locks, *followed < locks->follow->count ? ORR_ERR_STATE : ORR_OK);
     }
     orr_result result = locks->follow_result;
     locks->follow_result = ORR_OK;
-    orri_lock_holder* granted = orri_lock_serve(locks);
+    orri_lock_holder* granted = orri_lock_grant_waiting(locks);
     orri_locks_leave(locks);
-    orri_lock_tell(locks, granted, NULL);
+    orri_lock_wake_granted(locks, granted, NULL);
     return result;
 }
 
 static orr_result lock_log_refuse(const orri_locks* locks, orr_result result, uint32_t followed)
 {
     return orri_refuse(locks->env, result, ORR_LOG_ID_TRACE_REFUSED,
-                       "the recorded order of locks was followed for %u grants and no "
-                       "further: %s",
+                       "the recorded order of locks was followed for %u grants only: %s",
                        (unsigned)followed,
-                       result == ORR_ERR_STATE ? "it was ended there"
-                                               : "a pipeline asked for something else than "
-                                                 "it did when it was recorded");
+                       result == ORR_ERR_STATE
+                           ? "the replay was ended before the end of the recording"
+                           : "a pipeline made another request than in the recording. Replay with "
+                             "the program that made the recording");
 }
 
 orr_result orri_locks_follow_end(orri_locks* locks)
 {
     uint32_t followed;
-    orr_result result = lock_log_end(locks, &followed);
+    orr_result result = lock_log_follow_end(locks, &followed);
     return result == ORR_OK ? ORR_OK : lock_log_refuse(locks, result, followed);
 }
 
 void orri_locks_follow_leave(orri_locks* locks)
 {
     uint32_t followed;
-    if (lock_log_end(locks, &followed) == ORR_ERR_CONFLICT) {
+    if (lock_log_follow_end(locks, &followed) == ORR_ERR_CONFLICT) {
         (void)lock_log_refuse(locks, ORR_ERR_CONFLICT, followed);
     }
 }

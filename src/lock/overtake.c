@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Who may pass one that waits. First come, first served would have every reader of structure stand behind a commit that waits, and the
-// commit itself waits for a system that takes long: so readers would wait for that system, though the commit gains nothing by it. So
-// whoever comes in line notes that somebody is there who had its set before and keeps it off (its blocker). As long as there is such a
-// one, readers pass; when the last of them is gone, nobody does. So it waits for those it found, and at most for one that passed
-// at the last moment. That one should not take long: how long holders have their sets is measured while somebody waits, and only who is
-// a good deal shorter than the blocker passes. The bound does not hang on that.
+// Decides which requests may overtake a waiter. With strict order of arrival, every reader of
+// structure would queue behind a waiting commit, and the commit itself waits for a system that runs
+// long: the readers would wait for that system too, and the commit would gain nothing.
+//
+// 1. A holder that enters the queue notes a blocker: a holder that had its set before and conflicts
+//    with the request.
+// 2. While a waiter has a blocker, readers may overtake it. When its last blocker has released,
+//    nobody overtakes it any more. So a waiter waits for the holders it found, and at most for one
+//    request that overtook it at the last moment.
+// 3. That last request should be short. Hold times are measured while somebody waits, and only a
+//    request expected to be much shorter than the blocker overtakes. The bound of step 2 does not
+//    depend on the measurement.
 #include "lock/lock_detail.h"
 
-// True if what one of them has keeps the other from what it wants. Sets are sorted: each of the smaller is looked for in the other.
-static bool lock_overtake_keeps_off(const orri_lock_holder* has, const orri_lock_holder* wants)
+// True if a lock that `has` holds prevents a lock that `wants` requests. Sets are sorted: each lock
+// of the smaller set is searched in the larger one.
+static bool lock_overtake_conflict(const orri_lock_holder* has, const orri_lock_holder* wants)
 {
     bool more = has->count > wants->count;
     const orri_lock_holder* large = more ? has : wants;
@@ -26,7 +33,7 @@ static bool lock_overtake_keeps_off(const orri_lock_holder* has, const orri_lock
             const orri_lock* had = more ? &large->set[from] : &small->set[i];
             const orri_lock* wanted = more ? &small->set[i] : &large->set[from];
             uint32_t mode = orri_lock_mode_now(has, had);
-            if (mode != ORRI_LOCK_MODES && orri_lock_apart(mode, wanted->mode)) {
+            if (mode != ORRI_LOCK_MODES && orri_lock_conflict(mode, wanted->mode)) {
                 return true;
             }
         }
@@ -34,20 +41,21 @@ static bool lock_overtake_keeps_off(const orri_lock_holder* has, const orri_lock
     return false;
 }
 
-static bool lock_overtake_has(const orri_lock_holder* holder)
+static bool lock_overtake_holds(const orri_lock_holder* holder)
 {
     return holder->state == ORRI_LOCK_HELD || holder->state == ORRI_LOCK_UPGRADING;
 }
 
-// One that had its set before this one came, and still has something that this one cannot have beside it: the longest.
+// The blocker of a waiting holder: of all holders that had their set before it was queued and still
+// conflict with it, the one with the longest hold time. NULL: none.
 static const orri_lock_holder* lock_overtake_blocker(const orri_locks* locks,
                                                      const orri_lock_holder* holder)
 {
     const orri_lock_holder* longest = NULL;
     for (const orri_lock_holder* h = locks->holders; h != NULL; h = h->next_holder) {
-        if (lock_overtake_has(h) && h->granted <= holder->came &&
-            (longest == NULL || h->lasts_ns > longest->lasts_ns) &&
-            lock_overtake_keeps_off(h, holder)) {
+        if (lock_overtake_holds(h) && h->granted_at <= holder->enqueued_at &&
+            (longest == NULL || h->hold_ns > longest->hold_ns) &&
+            lock_overtake_conflict(h, holder)) {
             longest = h;
         }
     }
@@ -59,21 +67,22 @@ uint64_t orri_lock_now(const orri_locks* locks)
     return locks->platform->clock_ns(locks->platform->user);
 }
 
-// A set is given back while others wait: how long it was had. If nobody waited when it was got, then since the first came.
-static void lock_overtake_learn(const orri_locks* locks, orri_lock_holder* holder)
+// A set is released while others wait: updates the hold time. If nobody waited when the set was
+// granted, its time is not known; it then counts from the first waiter's request.
+static void lock_overtake_measure(const orri_locks* locks, orri_lock_holder* holder)
 {
     uint64_t now = locks->now_ns, since = now;
     for (const orri_lock_holder* h = locks->waiting; h != NULL; h = h->next) {
         since = h->asked_ns < since ? h->asked_ns : since;
     }
-    since = holder->since_grant == holder->granted ? holder->since_ns : since;
-    uint64_t lasted = now > since ? now - since : 0;
-    uint64_t before = holder->lasts_ns - holder->lasts_ns / 8;
-    holder->lasts_ns = lasted > before ? lasted : before;
+    since = holder->granted_ns_at == holder->granted_at ? holder->granted_ns : since;
+    uint64_t held_ns = now > since ? now - since : 0;
+    uint64_t before = holder->hold_ns - holder->hold_ns / 8;
+    holder->hold_ns = held_ns > before ? held_ns : before;
 }
 
-// Somebody has given something back: whom it blocked may have nobody left of those it found.
-static void lock_overtake_unblock(const orri_locks* locks, const orri_lock_holder* holder)
+// A holder has released something: waiters that it blocked look for another blocker.
+static void lock_overtake_update(const orri_locks* locks, const orri_lock_holder* holder)
 {
     for (orri_lock_holder* h = locks->waiting; h != NULL; h = h->next) {
         if (h->blocker == holder) {
@@ -82,26 +91,26 @@ static void lock_overtake_unblock(const orri_locks* locks, const orri_lock_holde
     }
 }
 
-uint64_t orri_lock_patience(const orri_locks* locks, const orri_lock_holder* holder)
+uint64_t orri_lock_overtake_max_ns(const orri_locks* locks, const orri_lock_holder* holder)
 {
-    uint64_t lasts = holder->blocker->lasts_ns;
+    uint64_t held_ns = holder->blocker->hold_ns;
     uint64_t waited = locks->now_ns > holder->asked_ns ? locks->now_ns - holder->asked_ns : 0;
-    return waited > lasts ? waited : lasts;
+    return waited > held_ns ? waited : held_ns;
 }
 
-void orri_lock_comes(orri_locks* locks, orri_lock_holder* holder)
+void orri_lock_overtake_enqueued(orri_locks* locks, orri_lock_holder* holder)
 {
-    holder->came = locks->grants;
+    holder->enqueued_at = locks->grants;
     holder->asked_ns = locks->now_ns = orri_lock_now(locks);
     holder->blocker = holder->state == ORRI_LOCK_ASKING ? lock_overtake_blocker(locks, holder)
                                                         : NULL;
 }
 
-void orri_lock_goes(orri_locks* locks, orri_lock_holder* holder, bool reads_only)
+void orri_lock_overtake_released(orri_locks* locks, orri_lock_holder* holder, bool reads_only)
 {
     locks->now_ns = orri_lock_now(locks);
     if (!reads_only) {
-        lock_overtake_learn(locks, holder);
+        lock_overtake_measure(locks, holder);
     }
-    lock_overtake_unblock(locks, holder);
+    lock_overtake_update(locks, holder);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The trace of locks, statistics, and the check of the table. Each holder has a ring of its own, so that what a plan grants is
-// written without a lock: by its thread, or by the one that grants while its thread waits. A number all of them share puts the
-// records in order.
+// The trace of locks, the statistics, and the check of the table. Each holder has its own ring of
+// records, so that grants by a plan are recorded without a lock: by the holder's thread, or by the
+// granting thread while the holder waits. A sequence number shared by all rings orders the records.
 #include "lock/lock_detail.h"
 
-// ---- writing ----------------------------------------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------
 
 static void lock_trace_add(orri_lock_holder* holder, uint32_t who, uint32_t resource, uint32_t mode,
                            orri_lock_event event)
@@ -53,7 +53,7 @@ void orri_lock_note(orri_lock_holder* holder, uint32_t who, const orri_lock* set
     }
 }
 
-// ---- rings ------------------------------------------------------------------------------------------------------------------
+// ---- rings --------------------------------------------------------------------------------------
 
 bool orri_lock_ring_create(orri_lock_holder* holder)
 {
@@ -74,42 +74,42 @@ void orri_lock_ring_free(orri_lock_holder* holder)
     holder->recorded = 0;
 }
 
-// New rings first, so that a refusal leaves the old ones.
+// Allocates all new rings first, so that a refusal leaves the old ones.
 orr_result orri_locks_trace(orri_locks* locks, uint32_t capacity)
 {
     orri_env* env = locks->env;
     bool made = true;
     for (orri_lock_holder* h = locks->holders; capacity > 0 && h != NULL; h = h->next_holder) {
-        h->fresh = ORRI_ALLOC(env, ORR_MEMORY_SYSTEM, orri_lock_record, capacity);
-        made &= h->fresh != NULL;
+        h->records_new = ORRI_ALLOC(env, ORR_MEMORY_SYSTEM, orri_lock_record, capacity);
+        made &= h->records_new != NULL;
     }
     for (orri_lock_holder* h = locks->holders; h != NULL; h = h->next_holder) {
         if (made) {
             orri_lock_ring_free(h);
-            h->records = h->fresh;
+            h->records = h->records_new;
         } else {
-            ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_lock_record, h->fresh, capacity);
+            ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_lock_record, h->records_new, capacity);
         }
-        h->fresh = NULL;
+        h->records_new = NULL;
     }
     if (!made) {
-        return orri_refuse_memory(env, "keeping a trace of locks");
+        return orri_refuse_memory(env, "allocating the trace of locks");
     }
     locks->trace_capacity = capacity;
     atomic_store(&locks->sequence, 0);
     return ORR_OK;
 }
 
-// ---- reading ----------------------------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
-// The next of all rings; NULL: no more.
+// The record with the lowest sequence of all rings; NULL: no more.
 static const orri_lock_record* lock_trace_next(orri_locks* locks)
 {
     const orri_lock_record* best = NULL;
     orri_lock_holder* of = NULL;
     for (orri_lock_holder* h = locks->holders; h != NULL; h = h->next_holder) {
-        if (h->reading < h->recorded) {
-            const orri_lock_record* record = &h->records[h->reading % locks->trace_capacity];
+        if (h->read_next < h->recorded) {
+            const orri_lock_record* record = &h->records[h->read_next % locks->trace_capacity];
             if (best == NULL || record->sequence < best->sequence) {
                 best = record;
                 of = h;
@@ -117,7 +117,7 @@ static const orri_lock_record* lock_trace_next(orri_locks* locks)
         }
     }
     if (of != NULL) {
-        of->reading++;
+        of->read_next++;
     }
     return best;
 }
@@ -126,7 +126,7 @@ static void lock_trace_rewind(orri_locks* locks)
 {
     for (orri_lock_holder* h = locks->holders; h != NULL; h = h->next_holder) {
         uint64_t capacity = locks->trace_capacity;
-        h->reading = h->recorded > capacity ? h->recorded - capacity : 0;
+        h->read_next = h->recorded > capacity ? h->recorded - capacity : 0;
     }
 }
 
@@ -167,7 +167,7 @@ size_t orri_locks_trace_print(orri_locks* locks, const orri_lock_names* names, c
     orri_text out = {buffer, size, 0};
     orri_lock_names none = {0};
     names = names != NULL ? names : &none;
-    orri_text_add(&out, "%s", ""); // Terminated, also if there is nothing to say.
+    orri_text_add(&out, "%s", ""); // Terminates the text even if there is no record.
     lock_trace_rewind(locks);
     for (const orri_lock_record* r; (r = lock_trace_next(locks)) != NULL;) {
         orri_text_add(&out, "#%llu ", (unsigned long long)r->sequence);
@@ -182,7 +182,7 @@ size_t orri_locks_trace_print(orri_locks* locks, const orri_lock_names* names, c
     return out.length;
 }
 
-// ---- statistics -------------------------------------------------------------------------------------------------------------
+// ---- statistics ---------------------------------------------------------------------------------
 
 static uint64_t lock_trace_peek(const _Atomic uint64_t* word)
 {
@@ -210,10 +210,10 @@ void orri_lock_stats_reset(orri_lock_holder* holder)
     atomic_store_explicit(&holder->longest_resource, 0, memory_order_relaxed);
 }
 
-// ---- checking ---------------------------------------------------------------------------------------------------------------
+// ---- checking -----------------------------------------------------------------------------------
 
-// Takes what a holder has out of the words, or puts it back.
-static void lock_trace_count_out(orri_locks* locks, const orri_lock_holder* holder, bool out)
+// Subtracts what a holder holds from the words, or adds it again.
+static void lock_trace_uncount(orri_locks* locks, const orri_lock_holder* holder, bool out)
 {
     bool holds = holder->state == ORRI_LOCK_HELD || holder->state == ORRI_LOCK_UPGRADING;
     for (uint32_t i = 0; holds && i < holder->count; i++) {
@@ -223,23 +223,23 @@ static void lock_trace_count_out(orri_locks* locks, const orri_lock_holder* hold
     }
 }
 
-// L1: what the words count is what holders hold.
+// L1: the words count exactly what the holders hold.
 static bool lock_trace_words_agree(orri_locks* locks)
 {
     bool agree = true;
     for (const orri_lock_holder* h = locks->holders; h != NULL; h = h->next_holder) {
-        lock_trace_count_out(locks, h, true);
+        lock_trace_uncount(locks, h, true);
     }
     for (uint32_t i = 0; i < locks->count; i++) {
         agree &= (locks->slots[i].word & ORRI_LOCK_COUNTS) == 0;
     }
     for (const orri_lock_holder* h = locks->holders; h != NULL; h = h->next_holder) {
-        lock_trace_count_out(locks, h, false);
+        lock_trace_uncount(locks, h, false);
     }
     return agree;
 }
 
-// L2: no two hold what may not be held together.
+// L2: no resource is held in conflicting modes.
 static bool lock_trace_compatible(const orri_locks* locks)
 {
     for (uint32_t i = 0; i < locks->count; i++) {
@@ -257,23 +257,22 @@ static bool lock_trace_compatible(const orri_locks* locks)
     return true;
 }
 
-// L3: whoever waits cannot be served, and whom it can be passed for is there.
-static bool lock_trace_blocker_is_there(const orri_lock_holder* holder)
+// L3: no waiting request could be granted, and each blocker still holds a set it had before.
+static bool lock_trace_blocker_valid(const orri_lock_holder* holder)
 {
     const orri_lock_holder* by = holder->blocker;
     return by == NULL || ((by->state == ORRI_LOCK_HELD || by->state == ORRI_LOCK_UPGRADING) &&
-                          by->granted <= holder->came);
+                          by->granted_at <= holder->enqueued_at);
 }
 
-static bool lock_trace_line_waits(orri_locks* locks)
+static bool lock_trace_waiting_valid(orri_locks* locks)
 {
     uint64_t round = orri_lock_round(locks);
     for (orri_lock_holder* h = locks->waiting; h != NULL; h = h->next) {
         if ((h->state != ORRI_LOCK_ASKING && h->state != ORRI_LOCK_UPGRADING) ||
-            ((locks->follow == NULL || h->aside) &&
+            ((locks->follow == NULL || h->unlogged) &&
              orri_lock_blocked(locks, h, round) == h->count) ||
-            (h->next == NULL && locks->waiting_end != &h->next) ||
-            !lock_trace_blocker_is_there(h)) {
+            (h->next == NULL && locks->waiting_end != &h->next) || !lock_trace_blocker_valid(h)) {
             return false;
         }
         orri_lock_claim(locks, h, round);
@@ -284,12 +283,13 @@ static bool lock_trace_line_waits(orri_locks* locks)
 orr_result orri_locks_validate(orri_locks* locks)
 {
     orri_locks_enter(locks);
-    const char* broken = !lock_trace_words_agree(locks)  ? "L1"
-                         : !lock_trace_compatible(locks) ? "L2"
-                         : !lock_trace_line_waits(locks) ? "L3"
-                                                         : NULL;
+    const char* broken = !lock_trace_words_agree(locks)     ? "L1"
+                         : !lock_trace_compatible(locks)    ? "L2"
+                         : !lock_trace_waiting_valid(locks) ? "L3"
+                                                            : NULL;
     orri_locks_leave(locks);
-    return broken == NULL ? ORR_OK
-                          : orri_refuse(locks->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                                        "locks: invariant %s does not hold", broken);
+    return broken == NULL
+               ? ORR_OK
+               : orri_refuse(locks->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
+                             "locks: invariant %s (src/lock/README.md) is violated", broken);
 }

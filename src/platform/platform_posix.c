@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The system on Linux and other POSIX systems. This is the only file of the library that calls it; all
-// others go through the table at the end. Files are used by offset (pread, pwrite), so an orr_file has no
-// position that threads could fight over. Threads sleep on a word of memory: a futex on Linux, elsewhere
-// (and with ORR_PLATFORM_NO_FUTEX) a condition variable chosen by the word's address. With ORR_NO_THREADS
-// nothing of pthread is used.
+// The platform table for Linux and other POSIX systems. This is the only file of the library that
+// calls the operating system; all others use the table at the end of this file. Files are accessed
+// by offset (pread, pwrite), so an orr_file has no position that threads could disturb. Threads
+// sleep on a word of memory: with a futex on Linux, elsewhere (and with ORR_PLATFORM_NO_FUTEX) with
+// a condition variable chosen by the word's address. With ORR_NO_THREADS nothing of pthread is
+// used.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // sched_getaffinity, pthread_setname_np. Only works before the first include.
 #endif
@@ -27,7 +28,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-// The raw futex call takes the kernel's timespec, which is libc's only where long has 64 bits.
+// The raw futex call takes the kernel's timespec, which equals libc's only where long has 64 bits.
 #if defined(__linux__) && defined(__LP64__) && !defined(ORR_PLATFORM_NO_FUTEX)
 #define PLATFORM_FUTEX 1
 #include <linux/futex.h>
@@ -38,10 +39,11 @@
 #endif
 
 #define PLATFORM_SECOND_NS 1000000000u
-// Linux moves at most 2 GiB less a page per call, macOS refuses more than INT_MAX.
+// Bytes per read or write call: Linux transfers at most 2 GiB less a page, macOS refuses more than
+// INT_MAX.
 #define PLATFORM_IO_MAX ((size_t)1 << 30)
 
-// ---- memory -----------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 static void* platform_memory_alloc(void* user, size_t size, size_t align)
 {
@@ -59,7 +61,7 @@ static void platform_memory_free(void* user, void* ptr, size_t size, size_t alig
     free(ptr);
 }
 
-// ---- clock ------------------------------------------------------------------------------------
+// ---- clock --------------------------------------------------------------------------------------
 
 static struct timespec platform_timespec(uint64_t duration_ns)
 {
@@ -83,7 +85,7 @@ static void platform_sleep_ns(void* user, uint64_t duration_ns)
     }
 }
 
-// ---- files ------------------------------------------------------------------------------------
+// ---- files --------------------------------------------------------------------------------------
 
 static int platform_fd(orr_file file)
 {
@@ -136,7 +138,8 @@ static int platform_file_open(void* user, const char* path, orr_file_mode mode, 
     return error;
 }
 
-// Never repeated after EINTR: on Linux the descriptor is gone by then and may be another thread's.
+// Never repeated after EINTR: on Linux the descriptor is closed by then, and another thread may
+// have opened a file with the same number.
 static void platform_file_close(void* user, orr_file file)
 {
     (void)user;
@@ -183,7 +186,7 @@ static int platform_file_write(void* user, orr_file file, uint64_t offset, const
         if (put > 0) {
             done += (size_t)put;
         } else if (put == 0) {
-            return EIO; // No progress and no reason: better an error than a loop.
+            return EIO; // No progress and no error code: an error is better than an endless loop.
         } else if (errno != EINTR) {
             return errno;
         }
@@ -220,7 +223,7 @@ static int platform_sync(int fd)
     int result;
     do {
 #ifdef __APPLE__
-        result = fcntl(fd, F_FULLFSYNC); // fsync stops at the drive's cache there.
+        result = fcntl(fd, F_FULLFSYNC); // On macOS fsync() does not flush the drive's cache.
 #else
         result = fsync(fd);
 #endif
@@ -234,7 +237,8 @@ static int platform_file_sync(void* user, orr_file file)
     return platform_sync(platform_fd(file));
 }
 
-// Bytes of the folder's part of `path`, without the slash but for the root; 0: the working folder.
+// Bytes of the folder part of `path`, without the last slash except for the root. 0: the working
+// folder.
 static size_t platform_folder_size(const char* path)
 {
     const char* slash = strrchr(path, '/');
@@ -257,7 +261,7 @@ static int platform_folder_sync(const char* path)
     }
     error = platform_sync(fd);
     close(fd);
-    // Some file systems cannot sync a folder and say EINVAL; there a rename is as durable as it gets.
+    // Some file systems cannot sync a folder and return EINVAL; no stronger guarantee exists there.
     return error == EINVAL ? 0 : error;
 }
 
@@ -279,7 +283,7 @@ static int platform_file_remove(void* user, const char* path)
     return unlink(path) == 0 ? 0 : errno;
 }
 
-// ---- threads ----------------------------------------------------------------------------------
+// ---- threads ------------------------------------------------------------------------------------
 
 #ifdef ORR_NO_THREADS
 
@@ -306,7 +310,7 @@ static uint32_t platform_thread_cores(void* user)
     return 1;
 }
 
-// Returning early is allowed, and nobody could ever wake the only thread.
+// Returns at once: early returns are allowed, and no other thread could wake the only one.
 static void platform_thread_wait(void* user, void* word, uint32_t expected, uint64_t timeout_ns)
 {
     (void)user, (void)word, (void)expected, (void)timeout_ns;
@@ -321,6 +325,7 @@ static void platform_thread_wake(void* user, void* word, uint32_t count)
 
 _Static_assert(sizeof(pthread_t) <= sizeof(uint64_t), "orr_thread.handle1 holds a pthread_t");
 
+// What a new thread needs; allocated by the creator, freed by the thread.
 typedef struct platform_start {
     void (*run)(void* arg);
     void* arg;
@@ -378,7 +383,8 @@ static void platform_thread_yield(void* user)
 
 #ifdef __linux__
 
-// The mask's size is not known before: the kernel says EINVAL until it is large enough.
+// The size of the kernel's CPU mask is unknown: sched_getaffinity() returns EINVAL until the mask
+// is large enough.
 static uint32_t platform_thread_cores(void* user)
 {
     (void)user;
@@ -414,7 +420,7 @@ static void platform_thread_wait(void* user, void* word, uint32_t expected, uint
 {
     (void)user;
     struct timespec timeout = platform_timespec(timeout_ns);
-    // Every outcome (woken, changed before, timed out, a signal) means the same: look again.
+    // The result does not matter (woken, word changed, timeout, signal): the caller checks its word.
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected,
             timeout_ns == UINT64_MAX ? NULL : &timeout, NULL, 0);
 }
@@ -428,67 +434,68 @@ static void platform_thread_wake(void* user, void* word, uint32_t count)
 
 #else
 
-// Sleepers of all words with the same place share a condition; each looks at its own word again. The
-// only state of the platform, shared by all worlds and never seen: it holds no values, only sleepers.
-typedef struct platform_place {
+// Words are hashed to 16 buckets; all threads that sleep on words of a bucket share one condition,
+// and each checks its own word after a wake-up. The buckets are the only static state of the
+// platform, shared by all worlds; they hold no values.
+typedef struct platform_bucket {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-} platform_place;
+} platform_bucket;
 
-#define PLATFORM_PLACE                                      \
+#define PLATFORM_BUCKET                                     \
     {                                                       \
         PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER \
     }
-#define PLATFORM_PLACES PLATFORM_PLACE, PLATFORM_PLACE, PLATFORM_PLACE, PLATFORM_PLACE
-static platform_place platform_places[16] = {PLATFORM_PLACES, PLATFORM_PLACES, PLATFORM_PLACES,
-                                             PLATFORM_PLACES};
+#define PLATFORM_BUCKETS_4 PLATFORM_BUCKET, PLATFORM_BUCKET, PLATFORM_BUCKET, PLATFORM_BUCKET
+static platform_bucket platform_buckets[16] = {PLATFORM_BUCKETS_4, PLATFORM_BUCKETS_4,
+                                               PLATFORM_BUCKETS_4, PLATFORM_BUCKETS_4};
 
-static platform_place* platform_place_of(const void* word)
+static platform_bucket* platform_bucket_of(const void* word)
 {
     uint64_t key = (uint64_t)(uintptr_t)word * 0x9E3779B97F4A7C15u;
-    return &platform_places[key >> 60];
+    return &platform_buckets[key >> 60];
 }
 
-static void platform_place_wait(platform_place* place, uint64_t timeout_ns)
+static void platform_bucket_wait(platform_bucket* bucket, uint64_t timeout_ns)
 {
     if (timeout_ns >= (uint64_t)INT64_MAX / 2) {
-        pthread_cond_wait(&place->changed, &place->mutex);
+        pthread_cond_wait(&bucket->changed, &bucket->mutex);
         return;
     }
     struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now); // The clock of conditions that were made by initialiser.
+    clock_gettime(CLOCK_REALTIME, &now); // The clock of statically initialised conditions.
     uint64_t now_ns = (uint64_t)now.tv_sec * PLATFORM_SECOND_NS + (uint64_t)now.tv_nsec;
     struct timespec until = platform_timespec(now_ns + timeout_ns);
-    pthread_cond_timedwait(&place->changed, &place->mutex, &until);
+    pthread_cond_timedwait(&bucket->changed, &bucket->mutex, &until);
 }
 
-// The word is read under the place's mutex, and a waker takes the mutex after it wrote the word: so
-// either the sleeper sees the new value or the waker finds it asleep.
+// The word is read under the bucket's mutex, and a waker locks the mutex after it wrote the word.
+// So either the sleeper reads the new value, or the waker's broadcast reaches the sleeper.
 static void platform_thread_wait(void* user, void* word, uint32_t expected, uint64_t timeout_ns)
 {
     (void)user;
-    platform_place* place = platform_place_of(word);
-    pthread_mutex_lock(&place->mutex);
+    platform_bucket* bucket = platform_bucket_of(word);
+    pthread_mutex_lock(&bucket->mutex);
     if (atomic_load((_Atomic uint32_t*)word) == expected) {
-        platform_place_wait(place, timeout_ns);
+        platform_bucket_wait(bucket, timeout_ns);
     }
-    pthread_mutex_unlock(&place->mutex);
+    pthread_mutex_unlock(&bucket->mutex);
 }
 
-// All of the place, not `count`: the one that is wanted might not be the one that is woken.
+// Wakes all threads of the bucket, not `count`: a signal could wake a thread of another word.
 static void platform_thread_wake(void* user, void* word, uint32_t count)
 {
     (void)user, (void)count;
-    platform_place* place = platform_place_of(word);
-    pthread_mutex_lock(&place->mutex);
-    pthread_cond_broadcast(&place->changed);
-    pthread_mutex_unlock(&place->mutex);
+    platform_bucket* bucket = platform_bucket_of(word);
+    pthread_mutex_lock(&bucket->mutex);
+    pthread_cond_broadcast(&bucket->changed);
+    pthread_mutex_unlock(&bucket->mutex);
 }
 
 #endif
 #endif
 
-// ---- the table --------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------
 
 const orr_platform* orr_platform_default(void)
 {
@@ -519,5 +526,5 @@ const orr_platform* orr_platform_default(void)
 #undef PLATFORM_FUTEX
 #undef PLATFORM_SECOND_NS
 #undef PLATFORM_IO_MAX
-#undef PLATFORM_PLACE
-#undef PLATFORM_PLACES
+#undef PLATFORM_BUCKET
+#undef PLATFORM_BUCKETS_4

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Changing everything that matches in one call. Where whole clusters match and their targets are empty, chunks are handed
-// over without touching a row; otherwise the entities are listed and go through the store's batch calls. Either way the call
-// is done, or refused without effect.
+// Calls that change all entities that match a query. If whole clusters match and their target
+// clusters are empty, chunks are transferred without touching a row. Otherwise the entities are
+// listed and passed to the store's batch calls. In both cases the call is done completely, or
+// refused without effect.
 #include "query/query.h"
 #include "store/world/access.h"
 
-// ---- whole clusters -------------------------------------------------------------------------------------------
+// ---- whole clusters -----------------------------------------------------------------------------
 
+// One transition for each cluster that a call changes.
 typedef struct bulk_edge {
-    orri_transition** plans;
-    bool* created; // The plan's target is new.
+    orri_transition** transitions; // [count]
+    bool* created;                 // [count]: the transition's target cluster is new.
     uint32_t count, capacity;
 } bulk_edge;
 
+// True if every entry matches with all its rows.
 static bool bulk_all_whole(const orr_query* query)
 {
     bool whole = query->working == NULL;
@@ -24,18 +27,20 @@ static bool bulk_all_whole(const orr_query* query)
     return whole;
 }
 
+// Frees the lists. With `undo`, deletes the clusters that were created for the call.
 static void bulk_edge_end(orr_world* world, bulk_edge* edge, bool undo)
 {
     for (uint32_t i = edge->count; undo && i-- > 0;) {
         if (edge->created[i]) {
-            orri_cluster_undo(world, edge->plans[i]->to);
+            orri_cluster_undo(world, edge->transitions[i]->to);
         }
     }
-    ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_transition*, edge->plans, edge->capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_transition*, edge->transitions, edge->capacity);
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, bool, edge->created, edge->capacity);
 }
 
-// The clusters the call concerns, listed before any is made: making one may change the entries.
+// Lists the clusters that the call changes; `out` may be NULL to count only. The list is complete
+// before a cluster is created, because a new cluster can change the entries.
 static uint32_t bulk_list_clusters(const orr_query* query, orr_type type, int direction,
                                    orri_cluster** out)
 {
@@ -53,43 +58,47 @@ static uint32_t bulk_list_clusters(const orr_query* query, orr_type type, int di
     return count;
 }
 
-// Plans from all clusters the call concerns. `*fits` tells whether all of them can hand their chunks over.
-static orr_result bulk_edge_plan(orr_query* query, const char* call, orr_type type, int direction,
-                                 bulk_edge* edge, bool* fits)
+// Finds the transitions of all clusters that the call changes. `*fits` becomes true if all of them
+// can transfer whole chunks.
+static orr_result bulk_edge_begin(orr_query* query, const char* call, orr_type type, int direction,
+                                  bulk_edge* edge, bool* fits)
 {
     orr_world* world = query->world;
     uint32_t count = bulk_list_clusters(query, type, direction, NULL);
     orri_cluster** clusters = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_cluster*, count);
-    edge->plans = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_transition*, count);
+    edge->transitions = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_transition*, count);
     edge->created = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, bool, count);
     edge->capacity = count;
     orr_result result = ORR_OK;
-    if (clusters == NULL || edge->plans == NULL || edge->created == NULL) {
+    if (clusters == NULL || edge->transitions == NULL || edge->created == NULL) {
         result = orri_refuse_memory(&world->env, "changing all entities of a query");
     } else {
         (void)bulk_list_clusters(query, type, direction, clusters);
     }
     *fits = true;
     for (uint32_t i = 0; i < count && result == ORR_OK; i++) {
-        orri_transition* plan =
+        orri_transition* transition =
             orri_transition_edge(world, call, clusters[i], type, direction, &edge->created[i]);
-        if (plan == NULL) {
+        if (transition == NULL) {
             result = orri_env_result(&world->env);
             break;
         }
-        edge->plans[edge->count++] = plan;
-        // Where a type brings others along, clusters that have some of them go to the same one: rows are copied then.
-        *fits = *fits && orri_transition_moves_chunks(plan) && plan->to->batch_incoming == 0;
-        plan->to->batch_incoming = 1; // Scratch, until all are known.
+        edge->transitions[edge->count++] = transition;
+        // A type that needs others adds them too, so several clusters can have the same target.
+        // Then rows must be copied.
+        *fits = *fits && orri_transition_moves_chunks(transition) &&
+                transition->to->batch_incoming == 0;
+        transition->to->batch_incoming = 1; // Temporary mark: the cluster is a target.
     }
     for (uint32_t i = 0; i < edge->count; i++) {
-        edge->plans[i]->to->batch_incoming = 0;
+        edge->transitions[i]->to->batch_incoming = 0;
     }
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_cluster*, clusters, count);
     return result;
 }
 
-// Writes one plain value to a whole column that was just made, so nobody holds it.
+// Writes one plain value to all rows of a column. The column is new, so no snapshot shares its
+// blocks.
 static void bulk_fill(orr_world* world, orri_cluster* cluster, orr_type type, const void* value)
 {
     int32_t column = orri_cluster_find_column(cluster, type);
@@ -106,9 +115,11 @@ static void bulk_fill(orr_world* world, orri_cluster* cluster, orr_type type, co
     }
 }
 
-// ---- by entity -------------------------------------------------------------------------------------------------
+// ---- by entity ----------------------------------------------------------------------------------
 
-// Entities of the query that have (or lack) the type, listed; `*count` of the `*capacity`.
+// Lists the entities of the query that have the type (ORRI_EDGE_REMOVE) or lack it (ORRI_EDGE_ADD),
+// or all (direction -1). The list has `*count` entities and memory for `*capacity`. NULL if refused
+// (reported).
 static orr_entity* bulk_list(orr_query* query, orr_type type, int direction, uint32_t* capacity,
                              uint32_t* count)
 {
@@ -123,14 +134,14 @@ static orr_entity* bulk_list(orr_query* query, orr_type type, int direction, uin
     *count = 0;
     for (uint32_t i = 0; i < found; i++) {
         if (orri_id_transient(list[i]) && direction >= 0) {
-            continue; // Transient entities stay as they are.
+            continue; // Adding and removing skip transient entities.
         }
         if (direction < 0 ||
             orr_component_has(world, list[i], type) == (direction == ORRI_EDGE_REMOVE)) {
             list[(*count)++] = list[i];
         }
     }
-    if (found < *capacity) { // A refresh was refused, and reported.
+    if (found < *capacity) { // A refresh was refused (reported).
         ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orr_entity, list, *capacity);
         return NULL;
     }
@@ -159,8 +170,9 @@ static orr_result bulk_add_listed(orr_query* query, const orri_type* type, const
     return result;
 }
 
-// ---- the calls ---------------------------------------------------------------------------------------------------
+// ---- the calls ----------------------------------------------------------------------------------
 
+// Checks that the call is allowed and the type exists. NULL if refused; `*result` is the reason.
 static const orri_type* bulk_check(const orr_query* query, const char* call, orr_type type,
                                    orr_result* result)
 {
@@ -170,7 +182,8 @@ static const orri_type* bulk_check(const orr_query* query, const char* call, orr
     return *result == ORR_OK ? found : NULL;
 }
 
-// Tries the quick way. `*done` tells whether it was taken, or refused for good.
+// Tries to transfer whole chunks. `*done` becomes true if that was done, or if the call is refused;
+// otherwise the call must be done by entity.
 static orr_result bulk_whole(orr_query* query, const char* call, const orri_type* type,
                              int direction, const void* value, bool* done)
 {
@@ -183,11 +196,11 @@ static orr_result bulk_whole(orr_query* query, const char* call, const orri_type
     }
     bulk_edge edge = {0};
     bool fits;
-    orr_result result = bulk_edge_plan(query, call, handle, direction, &edge, &fits);
+    orr_result result = bulk_edge_begin(query, call, handle, direction, &edge, &fits);
     if (result == ORR_OK && fits) {
-        result = orri_chunk_transfer_many(world, edge.plans, edge.count);
+        result = orri_chunk_transfer_many(world, edge.transitions, edge.count);
         for (uint32_t i = 0; result == ORR_OK && value != NULL && i < edge.count; i++) {
-            bulk_fill(world, edge.plans[i]->to, handle, value);
+            bulk_fill(world, edge.transitions[i]->to, handle, value);
         }
     }
     *done = result != ORR_OK || fits;
@@ -246,11 +259,12 @@ orr_result orr_query_remove(orr_query* query, orr_type type)
     return result;
 }
 
+// Destroys all rows of all entries.
 static orr_result bulk_clear(orr_query* query)
 {
     orr_world* world = query->world;
     if (!orri_index_prepare_all(world)) {
-        return orri_refuse_memory(&world->env, "copying held pages of the entity index");
+        return orri_refuse_memory(&world->env, "copying shared pages of the entity index");
     }
     for (uint32_t e = 0; e < query->entry_count; e++) {
         if (query->entries[e].cluster != NULL) {
@@ -276,7 +290,7 @@ orr_result orr_query_destroy_entities(orr_query* query)
     if (list == NULL) {
         return orri_env_result(&world->env);
     }
-    uint32_t transient = count; // Transient ones come last.
+    uint32_t transient = count; // Transient entities come last.
     while (transient > 0 && orri_id_transient(list[transient - 1])) {
         transient--;
     }

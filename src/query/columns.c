@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT
-// What a loop asks of the run it is at: columns, pinned values, instances, entities. The common case is inline in query.h;
-// here is the first time a type is asked for, and everything that is not a plain column.
+// Access to the current run of a loop: columns, pinned values, instances, entities. The public
+// header has the common case inline. This file has the first use of each type and everything that
+// is not a plain column.
 #include "query/query.h"
 #include "store/publish/publish.h"
 
-// `type` is asked for, for words; null: none.
+// The current span; NULL and an error if there is none. `type` is the type that the caller wants,
+// for the error text; null: none.
 static const orr_hot_span* columns_span(const orr_iter* it, orr_type type)
 {
     if (it->now == NULL && it->commands != NULL) {
-        if (orri_watched(it->world)) {
+        if (orri_access_checked(it->world)) {
             (*orri_access_of(it->world)->violations)++;
         }
         (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                          "system '%s' asks its run for %s, but it is called once and has no rows; "
-                          "loop: ORR_EACH (it, orr_run_query(run)) (an indirect system hears by "
-                          "messages)",
-                          orri_watched(it->world) ? orri_access_of(it->world)->system : "?",
+                          "system '%s' asks its run for %s, but the system is called once and its "
+                          "run has no rows; loop over its query: ORR_EACH (it, orr_run_query(run)) "
+                          "(an indirect system receives messages instead)",
+                          orri_access_checked(it->world) ? orri_access_of(it->world)->system : "?",
                           type.id != 0 ? orri_type_label(it->world, type) : "rows");
         return NULL;
     }
@@ -23,18 +25,18 @@ static const orr_hot_span* columns_span(const orr_iter* it, orr_type type)
     return it->now != NULL && it->era == *it->era_now ? it->now : NULL;
 }
 
-// A mistake in the program: said in words, then an assertion.
+// Reports a programming error in a loop. Outside of systems an assertion fails too.
 ORRI_COLD static void columns_refuse(const orr_iter* it, const char* call, const char* type,
                                      const char* what)
 {
-    if (orri_watched(it->world)) {
+    if (orri_access_checked(it->world)) {
         bool at = it->now != NULL && it->count > 0;
-        orri_id_text who =
+        orri_id_text id =
             orri_entity_format(it->world, at ? orr_iter_entity(it, 0) : (orr_entity){0});
         (*orri_access_of(it->world)->violations)++;
         (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
                           "%s: system '%s'%s%s: %s %s", call, orri_access_of(it->world)->system,
-                          at ? ", at the rows from " : "", at ? who.text : "", type, what);
+                          at ? ", at the rows from " : "", at ? id.text : "", type, what);
         return;
     }
     char text[128];
@@ -42,9 +44,10 @@ ORRI_COLD static void columns_refuse(const orr_iter* it, const char* call, const
     (void)orri_refuse(orri_env_of(it->world), ORR_ERR_ARGUMENT, ORR_LOG_ID_QUERY_REFUSED,
                       "%s: query \"%s\": %s %s", call,
                       it->query->name != NULL ? it->query->name : text, type, what);
-    ORR_ASSERT(false && "a loop asks its query for what it does not have; the error says what");
+    ORR_ASSERT(false && "a loop uses a type that its query does not have; see the error before");
 }
 
+// Number of the field of a type; -1 if the query has none.
 static int32_t columns_field(const orr_iter* it, orr_type type)
 {
     for (uint32_t f = 0; f < it->field_count; f++) {
@@ -55,6 +58,7 @@ static int32_t columns_field(const orr_iter* it, orr_type type)
     return -1;
 }
 
+// Number of the field of a type; -1, reported, if the query does not allow this access.
 static int32_t columns_checked(const orr_iter* it, const char* call, orr_type type,
                                orr_access access, bool pinned)
 {
@@ -62,14 +66,14 @@ static int32_t columns_checked(const orr_iter* it, const char* call, orr_type ty
     const char* name = info != NULL ? info->info.name : "a type that is not registered";
     int32_t field = columns_field(it, type);
     if (field < 0) {
-        columns_refuse(it, call, name, "is not among its terms; add it there");
+        columns_refuse(it, call, name, "is not a term of the query; add a term for it");
     } else if (access == ORR_WRITE && it->query->fields[field].access != ORR_WRITE) {
-        columns_refuse(it, call, name, "is a term to read; make it a write term (\"write …\")");
+        columns_refuse(it, call, name, "is a read term; make it a write term (\"write …\")");
     } else if (pinned && !it->query->fields[field].pinned) {
         columns_refuse(it, call, name, "is not pinned; use orr_read() or orr_write()");
     } else if (!pinned && it->query->fields[field].pinned) {
         columns_refuse(it, call, name,
-                       "is pinned, it has no column; use orr_read_pinned() or "
+                       "is pinned and has no column; use orr_read_pinned() or "
                        "orr_write_pinned()");
     } else {
         return field;
@@ -100,7 +104,7 @@ void* orr_iter_stamp(orr_iter* it, uint32_t field)
     if (ORR_LIKELY(entry->share == NULL)) {
         entry->version = it->clock[1];
         entry->tick = it->clock[0];
-        // Threads that write other chunks of the cluster stamp it too, with the same epoch.
+        // Threads that write other chunks of the cluster store the same epoch at the same time.
         __atomic_store_n(&chunk->cluster->columns[column].version, it->clock[1], __ATOMIC_RELAXED);
     } else if (orri_column_write(it->world, chunk, column) == NULL) {
         return NULL;
@@ -113,7 +117,7 @@ static void* columns_write(orr_iter* it, uint32_t field)
     return it->now->map[field] != ORRI_COLUMN_NONE ? orr_iter_stamp(it, field) : NULL;
 }
 
-// ---- by type ----------------------------------------------------------------------------------------------------
+// ---- by type ------------------------------------------------------------------------------------
 
 const void* orr_iter_read_type(orr_iter* it, orr_type type)
 {
@@ -133,7 +137,7 @@ void* orr_iter_write_type(orr_iter* it, orr_type type)
     return field >= 0 ? columns_write(it, (uint32_t)field) : NULL;
 }
 
-// True when a desc says what the world knows of a type of its name.
+// True if a desc has the same layout as a registered type.
 static bool columns_agrees(const orr_type_desc* desc, const orr_type_info* info, uint32_t depth)
 {
     bool same = desc->kind == info->kind && (desc->size == 0 || desc->size == info->size) &&
@@ -148,7 +152,8 @@ static bool columns_agrees(const orr_type_desc* desc, const orr_type_info* info,
     return same;
 }
 
-// The type of a desc, without registering it: a loop may run on any thread. Null, said by name, if the world has no such type.
+// The type of a desc. Does not register it, because a loop may run on any thread. Null, reported,
+// if the world has no such type.
 static orr_type columns_type(const orr_iter* it, const char* call, const orr_type_desc* desc)
 {
     orr_type type = orri_type_find(&it->world->schema, desc->name);
@@ -156,13 +161,15 @@ static orr_type columns_type(const orr_iter* it, const char* call, const orr_typ
     bool same = info != NULL && columns_agrees(desc, &info->info, 0);
     if (!same) {
         columns_refuse(it, call, desc->name,
-                       info != NULL ? "has another layout in this world"
-                                    : "is not registered in this world, so no term names it");
+                       info != NULL
+                           ? "is registered with another layout in this world"
+                           : "is not registered in this world; add a term for it to the query");
     }
     return same ? type : (orr_type){0};
 }
 
-// Remembers under which desc a plain column is asked for, so that next time the inline way finds it.
+// Stores the desc with which a plain column was asked for, so that the inline functions find it
+// next time.
 static void columns_remember(orr_iter* it, orr_access access, orr_type type,
                              const orr_type_desc* desc)
 {
@@ -189,8 +196,9 @@ void* orr_iter_write_first(orr_iter* it, const orr_type_desc* desc)
     return type.id != 0 ? orr_iter_write_type(it, type) : NULL;
 }
 
-// ---- entities ------------------------------------------------------------------------------------------------------
+// ---- entities -----------------------------------------------------------------------------------
 
+// Entity index of a row of a span.
 static uint32_t columns_index(const orr_hot_span* span, uint32_t i)
 {
     return orri_chunk_ids(span->chunk)[span->slot + i];
@@ -242,7 +250,7 @@ uint64_t orr_iter_group(const orr_iter* it)
     return it->query->groups[entry];
 }
 
-// ---- pinned and multiple ----------------------------------------------------------------------------------------------
+// ---- pinned and multiple ------------------------------------------------------------------------
 
 void* orr_iter_pinned_at(orr_iter* it, uint32_t field, orr_access access, uint32_t i)
 {

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: MIT
-// The clusters that match a query, in order of creation (grouped ones: of their key first), each with a map from field
-// to column. Matched when the query is made, then one cluster at a time as they appear, get enable bits, and go. A
-// cluster that goes leaves a gap, closed when half are gaps: deleting thousands must not move the list each time.
+// Entries: the clusters that match a query, in order of creation (with group_by: by key first),
+// each with a map from field to column. All clusters are matched when the query is created;
+// afterwards single clusters, when they are created, get enable bits, or are deleted. A deleted
+// cluster leaves a gap. Gaps are closed when more than half of the entries are gaps, so that
+// deleting thousands of clusters does not move the list each time.
 #include "query/query.h"
 #include "store/world/access.h"
 #include "store/world/commit_scope.h"
 
-#define ENTRIES_MIN   8u
-#define ENTRIES_AHEAD 8u // Clusters are fetched this far ahead.
+#define ENTRIES_MIN   8u // Smallest capacity.
+#define ENTRIES_AHEAD 8u // How many clusters ahead are prefetched.
 
-// ---- one entry --------------------------------------------------------------------------------------------
+// ---- one entry ----------------------------------------------------------------------------------
 
+// Key of a cluster in the order of entries.
 static uint64_t entries_group(const orr_query* query, const orri_cluster* cluster)
 {
     if (query->group_by == NULL || cluster->transient) {
         return query->group_by == NULL ? 0 : UINT64_MAX; // Transient entities come last.
     }
-    orri_loop_open(query->world); // As a predicate: see orri_leaf_match().
+    orri_loop_open(query->world); // As for a predicate, see orri_leaf_match().
     uint64_t group = query->group_by(query->group_user, query->world, orri_cluster_handle(cluster));
     orri_loop_close(query->world);
     return group;
@@ -36,7 +39,7 @@ static void entries_fill_map(const orr_query* query, const orri_cluster* cluster
     }
 }
 
-// The first entry that is not before (group, sequence).
+// Number of the first entry that is not before (group, sequence).
 static uint32_t entries_lower(const orr_query* query, uint64_t group, uint64_t sequence)
 {
     uint32_t low = 0, high = query->entry_count;
@@ -58,8 +61,9 @@ uint32_t orri_entries_find(const orr_query* query, const orri_cluster* cluster)
                                                                                   : UINT32_MAX;
 }
 
-// ---- room --------------------------------------------------------------------------------------------------
+// ---- room ---------------------------------------------------------------------------------------
 
+// Grows the arrays for `needed` entries. False if refused (reported).
 static bool entries_reserve(orr_query* query, uint32_t needed)
 {
     if (needed <= query->entry_capacity) {
@@ -146,8 +150,9 @@ static void entries_remove(orr_query* query, uint32_t entry)
     }
 }
 
-// ---- matching -----------------------------------------------------------------------------------------------
+// ---- matching -----------------------------------------------------------------------------------
 
+// Adds an entry at its place. False if refused (reported).
 static bool entries_insert(orr_query* query, orri_cluster* cluster, const uint16_t* leaves,
                            orri_match match)
 {
@@ -174,18 +179,19 @@ static bool entries_insert(orr_query* query, orri_cluster* cluster, const uint16
     return true;
 }
 
-// Most clusters lack a type that every match must have: one compare.
-static bool entries_hopeless(const orr_query* query, const orri_cluster* cluster)
+// True if a cluster certainly lacks a required type. One comparison excludes most clusters.
+static bool entries_ruled_out(const orr_query* query, const orri_cluster* cluster)
 {
     return (cluster->type_bloom & query->required_bloom) != query->required_bloom;
 }
 
 bool orri_entries_match(orr_query* query, orri_cluster* cluster)
 {
-    // Where systems run beside the change, they walk what they matched.
+    // In real time, systems that run during a commit iterate their entries; only a commit that owns
+    // all clusters may change them.
     ORR_ASSERT(query->world->change.commit_scope == NULL ||
-               query->world->change.commit_scope->learns);
-    if (entries_hopeless(query, cluster)) {
+               query->world->change.commit_scope->recording);
+    if (entries_ruled_out(query, cluster)) {
         return true;
     }
     uint16_t leaves[ORRI_NODES_MAX];
@@ -205,7 +211,7 @@ bool orri_entries_match(orr_query* query, orri_cluster* cluster)
 
 void orri_entries_drop(orr_query* query, const orri_cluster* cluster)
 {
-    if (entries_hopeless(query, cluster)) {
+    if (entries_ruled_out(query, cluster)) {
         return;
     }
     uint32_t entry = orri_entries_find(query, cluster);
@@ -214,9 +220,9 @@ void orri_entries_drop(orr_query* query, const orri_cluster* cluster)
     }
 }
 
-// ---- building: only clusters that can match are looked at ------------------------------------------------------
+// ---- building: visits only clusters that can match ----------------------------------------------
 
-// The table of the rarest type that every entity of a node must have; NULL: there is none.
+// Table of the rarest type that every entity of a leaf has; NULL: there is none.
 static const orri_table* entries_anchor_leaf(const orr_query* query, const orri_leaf* leaf)
 {
     orr_type types[ORR_TERMS_MAX];
@@ -231,6 +237,7 @@ static const orri_table* entries_anchor_leaf(const orr_query* query, const orri_
     return count > 0 ? orri_table_rarest(query->world, types, count) : NULL;
 }
 
+// The same for a whole query.
 static const orri_table* entries_anchor(const orr_query* query)
 {
     const orri_table* stack[ORRI_NODES_MAX] = {NULL};
@@ -252,8 +259,8 @@ static const orri_table* entries_anchor(const orr_query* query)
     return stack[0];
 }
 
-// Terms that types and tags alone decide, where nothing is switched off: matched and mapped in one go. That is how a query
-// is made over thousands of clusters.
+// True if types and tags alone decide, unless a cluster has enable bits. Such queries match and map
+// a cluster in one pass, which makes creating a query over thousands of clusters fast.
 static bool entries_plain(const orr_query* query)
 {
     const orri_leaf* leaf = &query->leaves[0];
@@ -267,8 +274,9 @@ static bool entries_plain(const orr_query* query)
     return plain;
 }
 
-// False when a cluster without enable bits lacks a required type or has one that it must not. Fields come in the order of
-// their terms. `anchor` is a type whose column is known.
+// Matches a cluster without enable bits against a plain query and fills its map; false if it does
+// not match. Fields are in the order of their terms. `anchor` is a type whose column is known
+// already.
 static inline bool entries_match_plain(const orr_query* query, const orri_cluster* cluster,
                                        uint32_t anchor, uint32_t anchor_column, uint16_t* map)
 {
@@ -295,7 +303,8 @@ static inline bool entries_match_plain(const orr_query* query, const orri_cluste
     return true;
 }
 
-// The next cluster that is not entered the plain way; the count if all were. Room is there.
+// Enters clusters from number `i` on until one has enable bits. Returns the number of that cluster,
+// or cluster_count. The caller has reserved memory.
 static uint32_t entries_build_plain(orr_query* query, const orri_table* table, uint32_t i)
 {
     uint32_t anchor = table->type->id;
@@ -334,7 +343,7 @@ bool orri_entries_build(orr_query* query)
             break;
         }
         cluster = table != NULL ? table->clusters[i].cluster : cluster;
-        if (!entries_hopeless(query, cluster)) {
+        if (!entries_ruled_out(query, cluster)) {
             orri_match match = orri_query_match(query, cluster, leaves);
             if (match != ORRI_MATCH_NONE && !entries_insert(query, cluster, leaves, match)) {
                 return false;

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
-// A query explained to somebody who wonders why it finds nothing: which clusters match, and for each of the others the
-// first term that fails. Slow, and without memory of its own: everything is asked anew of match.c.
+// orr_query_explain(): writes which clusters match a query, and for each other cluster the first
+// term that fails. Slow: it allocates nothing and matches every cluster again.
 #include "query/query.h"
 
-#define EXPLAIN_LINES 16 // Of one list.
+#define EXPLAIN_LINES 16 // Most lines of one list.
 
-// What a query says about a cluster now.
+// Result of matching a query against a cluster.
 typedef struct explain_look {
     const orri_cluster* cluster;
     orri_match match;
-    uint64_t rows; // That match.
+    uint64_t rows; // Number of rows that match.
 } explain_look;
 
-// Clusters of a kind, and rows in them.
+// Numbers of clusters and rows.
 typedef struct explain_sum {
     uint64_t clusters, rows;
 } explain_sum;
 
-// ---- rows ------------------------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------
 
-// Rows of a cluster that match a leaf alone, as if it were a query.
+// Number of rows of a cluster that match a leaf, tested as a query of its own.
 static uint64_t explain_count_leaf(const orr_query* query, const orri_leaf* leaf,
                                    const orri_cluster* cluster)
 {
@@ -31,7 +31,7 @@ static uint64_t explain_count_leaf(const orr_query* query, const orri_leaf* leaf
     return orri_query_count_rows(&alone, some, cluster);
 }
 
-// Rows that meet one term; of a choice any of its terms.
+// Number of rows that match one term; for a choice, any of its terms.
 static uint64_t explain_count_term(const orr_query* query, const orri_leaf* leaf, uint32_t t,
                                    const orri_cluster* cluster)
 {
@@ -58,15 +58,16 @@ static explain_look explain_look_at(const orr_query* query, const orri_cluster* 
     return look;
 }
 
-// A cluster without rows matches if its rows would, whatever they are.
+// True if the cluster is listed as matching. A cluster without rows matches if every row in it
+// would match.
 static bool explain_matches(const explain_look* look)
 {
     return look->rows > 0 || (look->cluster->row_count == 0 && look->match == ORRI_MATCH_ALL);
 }
 
-// ---- reasons -----------------------------------------------------------------------------------------------------
+// ---- reasons ------------------------------------------------------------------------------------
 
-// Rows of the cluster that have the type or tag of a term, on or off.
+// Number of rows that have the type or tag of a term, enabled or disabled.
 static uint64_t explain_count_named(const orr_query* query, const orri_cluster* cluster,
                                     const orr_term* term)
 {
@@ -75,6 +76,7 @@ static uint64_t explain_count_named(const orr_query* query, const orri_cluster* 
     return explain_count_leaf(query, &leaf, cluster);
 }
 
+// Writes why no row of a cluster matches a choice.
 static void explain_group(const orr_query* query, const orri_leaf* leaf, uint32_t t,
                           const orri_cluster* cluster, orri_text* out)
 {
@@ -89,10 +91,10 @@ static void explain_group(const orr_query* query, const orri_leaf* leaf, uint32_
             separator = "|";
         }
     }
-    orri_text_add(out, "%s", there ? ", on or off as asked for" : "");
+    orri_text_add(out, "%s", there ? " in the required enable state" : "");
 }
 
-// Why no row of a cluster meets a term.
+// Writes why no row of a cluster matches a term.
 static void explain_term(const orr_query* query, const orri_leaf* leaf, uint32_t t,
                          const orri_cluster* cluster, orri_text* out)
 {
@@ -106,7 +108,7 @@ static void explain_term(const orr_query* query, const orri_leaf* leaf, uint32_t
     uint64_t rows = without && !off ? 0 : explain_count_named(query, cluster, term);
     if (term->type.id != 0 && rows > 0) {
         orri_term_print_name(query->world, term, out);
-        orri_text_add(out, " is %s in all rows%s", off ? "off" : "on",
+        orri_text_add(out, " is %s in all rows%s", off ? "disabled" : "enabled",
                       rows < cluster->row_count ? " that have it" : "");
     } else {
         orri_text_add(out, without ? "has " : "lacks ");
@@ -114,7 +116,7 @@ static void explain_term(const orr_query* query, const orri_leaf* leaf, uint32_t
     }
 }
 
-// Why no row of a cluster matches, where types and tags alone do not say so.
+// Writes why no row of a cluster matches, if types and tags alone do not exclude it.
 static void explain_rows(const orr_query* query, const orri_leaf* leaf, const orri_cluster* cluster,
                          orri_text* out)
 {
@@ -127,13 +129,14 @@ static void explain_rows(const orr_query* query, const orri_leaf* leaf, const or
     }
     orri_leaf entities = {.entities = leaf->entities};
     if (explain_count_leaf(query, &entities, cluster) == 0) {
-        orri_text_add(out, "all entities are %s", leaf->entities == ORR_ENABLED ? "off" : "on");
+        orri_text_add(out, "all entities are %s",
+                      leaf->entities == ORR_ENABLED ? "disabled" : "enabled");
     } else {
-        orri_text_add(out, "each term is met in some rows, but in none are all");
+        orri_text_add(out, "each term matches some rows, but no row matches all terms");
     }
 }
 
-// What a leaf says about a cluster.
+// Writes the result of matching a leaf against a cluster.
 static void explain_leaf(const orr_query* query, const orri_leaf* leaf, const orri_cluster* cluster,
                          orri_text* out)
 {
@@ -152,12 +155,13 @@ static void explain_leaf(const orr_query* query, const orri_leaf* leaf, const or
         explain_term(query, leaf, failed, cluster, out);
     } else if (leaf->entities == ORR_DISABLED &&
                explain_count_leaf(query, &(orri_leaf){.entities = ORR_DISABLED}, cluster) == 0) {
-        orri_text_add(out, "all entities are on");
+        orri_text_add(out, "all entities are enabled");
     } else {
-        orri_text_add(out, "is refused by the predicate");
+        orri_text_add(out, "is rejected by the predicate");
     }
 }
 
+// Writes why a cluster does not match; for a set, the result of each leaf.
 static void explain_reason(const orr_query* query, const orri_cluster* cluster, orri_text* out)
 {
     for (uint32_t l = 0; l < query->leaf_count; l++) {
@@ -168,8 +172,9 @@ static void explain_reason(const orr_query* query, const orri_cluster* cluster, 
     }
 }
 
-// ---- clusters ----------------------------------------------------------------------------------------------------
+// ---- clusters -----------------------------------------------------------------------------------
 
+// Writes the types and tags of a cluster.
 static void explain_cluster(const orr_world* world, const orri_cluster* cluster, orri_text* out)
 {
     char buffer[128];
@@ -189,7 +194,8 @@ static void explain_cluster(const orr_world* world, const orri_cluster* cluster,
     orri_text_add(out, "%s", buffer);
 }
 
-// Rows of a cluster with what a term names, on or off, if a match need not have it and no term before told it already.
+// Number of rows that have the type or tag of an optional or any-of term, enabled or disabled. 0
+// for other terms and for a type or tag that an earlier term names too.
 static uint64_t explain_count_extra(const orr_query* query, const orri_leaf* leaf, uint32_t t,
                                     const orri_cluster* cluster)
 {
@@ -205,7 +211,7 @@ static uint64_t explain_count_extra(const orr_query* query, const orri_leaf* lea
     return extra ? explain_count_leaf(query, &alone, cluster) : 0;
 }
 
-// What else there is to say of a match: " (of 30 rows, with Mass, Body in 3 rows)".
+// Writes details of a match: " (of 30 rows, with Mass, Body in 3 rows)".
 static void explain_extras(const orr_query* query, const explain_look* look, orri_text* out)
 {
     const orri_cluster* cluster = look->cluster;
@@ -240,7 +246,7 @@ static const char* explain_s(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-// "31 rows in 2 clusters"
+// Writes "31 rows in 2 clusters".
 static void explain_sum_say(const explain_sum* sum, orri_text* out)
 {
     orri_text_add(out, "%llu row%s in %llu cluster%s", (unsigned long long)sum->rows,
@@ -277,7 +283,7 @@ static void explain_list_matching(const orr_query* query, orri_text* out)
     explain_more(&rest, out);
 }
 
-// True for a cluster that has rows, none of which match.
+// True for a cluster that has rows of which none matches.
 static bool explain_passed_over(const orr_query* query, const orri_cluster* cluster)
 {
     return cluster->row_count > 0 && explain_look_at(query, cluster).rows == 0;
@@ -295,10 +301,10 @@ static void explain_list_others(const orr_query* query, orri_text* out)
     }
 }
 
-// Clusters with the same reason, in the order in which reasons first come.
+// Clusters that do not match for the same reason, in the order in which the reasons first occur.
 typedef struct explain_kind {
-    uint64_t hash; // Of the reason's words.
-    const orri_cluster* first;
+    uint64_t hash;             // Of the text of the reason.
+    const orri_cluster* first; // An example.
     explain_sum sum;
 } explain_kind;
 
@@ -345,7 +351,7 @@ static void explain_list_kinds(const orr_query* query, orri_text* out)
     explain_more(&rest, out);
 }
 
-// ---- the whole ---------------------------------------------------------------------------------------------------
+// ---- the whole ----------------------------------------------------------------------------------
 
 static void explain_head(const orr_query* query, orri_text* out)
 {
@@ -355,12 +361,12 @@ static void explain_head(const orr_query* query, orri_text* out)
     }
     size_t before = out->length;
     orri_query_print_to(query, out);
-    orri_text_add(out, "%s", out->length == before ? "(every entity that is on)" : "");
+    orri_text_add(out, "%s", out->length == before ? "(every enabled entity)" : "");
     for (uint32_t l = 0; query->leaf_count > 1 && l < query->leaf_count; l++) {
         orri_text_add(out, "\n  (%u) is ", l + 1);
         before = out->length;
         orri_leaf_print(query, &query->leaves[l], out);
-        orri_text_add(out, "%s", out->length == before ? "(every entity that is on)" : "");
+        orri_text_add(out, "%s", out->length == before ? "(every enabled entity)" : "");
     }
 }
 
@@ -399,7 +405,7 @@ size_t orr_query_explain(const orr_query* query, char* out, size_t out_size)
                       explain_s(empty), empty == 1 ? "s" : "ve");
     }
     orri_text_add(&text, "%s",
-                  query->has_changed ? "\n`changed` is not counted: an iteration leaves out blocks "
+                  query->has_changed ? "\n`changed` is ignored here: an iteration skips blocks "
                                        "that were not written since its mark"
                                      : "");
     return text.length;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Iterating: spans of rows, made some at a time, so that the step from one to the next is a few loads in the caller's loop.
-// Where whole clusters match a span is a chunk; where rows are chosen by bits, a run of rows. Never more than a chunk, though
-// adjacent chunks could be handed out as one: where a run ends would then depend on memory, and so would every sum made run by
-// run. It would gain nothing either: a step costs 2 ns, the loop over a chunk 400 and more.
+// Iteration. An iterator finds up to ORR_HOT_SPANS spans at a time, so that advancing from one to
+// the next is a few loads in the caller's loop. If a whole cluster matches, a span is a chunk; if
+// rows are selected one by one, a span is a run of matching rows.
+//
+// A span never crosses a chunk, even if the next chunk is adjacent in memory. Otherwise the end of
+// a run would depend on memory, and with it every sum that is computed run by run. Nothing would be
+// gained: advancing costs 2 ns, a loop over a chunk 400 ns and more.
 #include "query/query.h"
 #include "store/publish/publish.h"
 
-#define ITERATE_AHEAD        8u // Clusters are fetched this far ahead,
-#define ITERATE_AHEAD_FIELDS 4u // and so many of their columns.
+#define ITERATE_AHEAD        8u // How many clusters ahead are prefetched.
+#define ITERATE_AHEAD_FIELDS 4u // How many columns of them are prefetched.
 
 _Static_assert(offsetof(orr_world, epoch) == offsetof(orr_world, tick) + sizeof(uint64_t),
                "the clock is tick and epoch");
@@ -16,21 +19,23 @@ _Static_assert(sizeof(orr_hot_column) == sizeof(orri_column) &&
                    offsetof(orr_hot_column, version) == offsetof(orri_column, version),
                "a hot column is a column");
 
-// ---- beginning and ending -----------------------------------------------------------------------------------
+// ---- beginning and ending -----------------------------------------------------------------------
 
-// Other pipelines count on meanwhile: the clock is that of the system that runs here.
+// In real time other pipelines advance the world's clock; the iterator uses the clock of its own
+// system.
 static void iterate_init_here(orr_iter* it)
 {
     it->clock = orri_clock_here(it->world);
     it->dt = 0;
     it->tick = it->clock[0];
-    if (orri_here_now.era != NULL) {
-        it->era_now = orri_here_now.era;
+    if (orri_this_thread.era != NULL) {
+        it->era_now = orri_this_thread.era;
         it->era = *it->era_now;
     }
 }
 
-// `since` field by field: copied as a whole, the processor would wait until what was just written can be read as one.
+// Sets `each` field by field. Copying the struct as a whole would stall the processor (store
+// forwarding).
 static void iterate_init(orr_iter* it, orr_query* query, uint64_t since)
 {
     orr_world* world = query->world;
@@ -66,7 +71,7 @@ static void iterate_init(orr_iter* it, orr_query* query, uint64_t since)
     }
 }
 
-// The whole list at once; orr_iter_fill() finds nothing more.
+// Uses the whole run cache. orr_iter_fill() then finds no further spans.
 static void iterate_use_list(orr_iter* it)
 {
     const orr_query* query = it->query;
@@ -87,13 +92,14 @@ void orri_iter_rewind(orr_iter* it)
     }
 }
 
+// True if the iteration may use the run cache.
 static bool iterate_by_list(const orr_iter* it)
 {
     return !it->each.only_group && !it->query->has_changed;
 }
 
-// Before it is counted among the open iterations. Who looks at stamps, or makes them at once: none of an earlier write may
-// come later.
+// An iteration that reads stamps, or stamps blocks itself, first stamps all earlier writes. Called
+// before the iteration is counted as open.
 static void iterate_settle(const orr_iter* it)
 {
     if (!iterate_by_list(it) && (it->query->has_changed || it->query->writes)) {
@@ -101,6 +107,7 @@ static void iterate_settle(const orr_iter* it)
     }
 }
 
+// Registers with the order and chooses the source of spans.
 static void iterate_open(orr_iter* it)
 {
     orr_query* query = it->query;
@@ -161,35 +168,39 @@ void orri_iter_close(orr_iter* it)
     it->era = 0;
 }
 
-// What a system whose runs go to several workers may not loop over, though it declared it. NULL: nothing.
-static const char* iterate_shared(const orr_query* query, const orri_access* guard)
+// Reason why a parallel system may not loop over a query that it declared; NULL: it may.
+static const char* iterate_parallel_error(const orr_query* query, const orri_access* guard)
 {
     if (guard->query == query && query->writes) {
-        return "loops over its own query, which writes: another worker could be at the same rows; "
-               "loop over a query that reads, with its types in .by_id";
+        return "loops over its own query, which writes: another worker could process the same "
+               "rows; loop over a query with read terms only and declare its types in .by_id";
     }
     return NULL;
 }
 
-// What somebody beside it may be bringing up to date at the same moment.
-static bool iterate_kept(const orr_query* query, const orri_access* guard)
+// True if a loop would update the order or pinned set of the query while another system may do the
+// same.
+static bool iterate_must_be_alone(const orr_query* query, const orri_access* guard)
 {
-    // In real time who is alone among its own need not be so among all; but its query is nobody else's.
+    // In real time a system that is alone in its pipeline may run at the same time as systems of
+    // other pipelines. Its own query is used by no other system.
     bool alone = ORR_LIKELY(!query->world->realtime) || guard->query == query ? guard->alone
-                                                                              : guard->transient;
+                                                                              : guard->alone_realtime;
     return !alone && (query->order != NULL || query->working != NULL);
 }
 
-// It has declared to reach everything that the query asks for, everywhere.
-static bool iterate_reaches(const orr_query* query, const char* call)
+// True if the running system has declared access to all types and tags of the query for all
+// entities. Reports a violation otherwise.
+static bool iterate_declared(const orr_query* query, const char* call)
 {
     const orr_world* world = query->world;
     const orri_access* guard = orri_access_of(world);
     static const orr_entity nobody = {0};
-    if (query->field_count == 0 && guard->any_read == NULL) {
+    if (query->field_count == 0 && guard->by_id_read == NULL) {
         return orri_access_reads(world, call, (orr_type){0}, nobody); // Nothing is declared.
     }
-    // Every term decides who is selected, so all are looked at: also what is excluded.
+    // All terms are checked, also excluding ones, because every term influences which rows are
+    // selected.
     for (uint32_t l = 0; l < query->leaf_count; l++) {
         for (uint32_t t = 0; t < query->leaves[l].term_count; t++) {
             const orr_term* term = &query->leaves[l].terms[t];
@@ -205,21 +216,23 @@ static bool iterate_reaches(const orr_query* query, const char* call)
     return true;
 }
 
-// The running system's own query, or one of types it may reach everywhere.
+// A system may use its own query, and queries of types that it declared.
 bool orri_query_allowed(const orr_query* query, const char* call)
 {
     const orri_access* guard = orri_access_of(query->world);
-    return guard == NULL || guard->query == query || iterate_reaches(query, call);
+    return guard == NULL || guard->query == query || iterate_declared(query, call);
 }
 
 bool orri_query_loops(const orr_query* query, const char* call)
 {
     const orri_access* guard = orri_access_of(query->world);
-    const char* shared = guard != NULL && guard->parallel ? iterate_shared(query, guard) : NULL;
-    bool kept = guard != NULL && iterate_kept(query, guard);
+    const char* shared = guard != NULL && guard->parallel ? iterate_parallel_error(query, guard)
+                                                          : NULL;
+    bool kept = guard != NULL && iterate_must_be_alone(query, guard);
     if (ORR_LIKELY(shared == NULL && !kept)) {
-        // While a parallel system is at some rows of its own, one before it may be at others: it says what it reads of these.
-        return guard != NULL && guard->parallel ? iterate_reaches(query, call)
+        // A parallel system can overlap with the system before it, which may still write other
+        // rows. So a loop over the parallel system's own query needs its types declared too.
+        return guard != NULL && guard->parallel ? iterate_declared(query, call)
                                                 : orri_query_allowed(query, call);
     }
     (*guard->violations)++;
@@ -227,26 +240,25 @@ bool orri_query_loops(const orr_query* query, const char* call)
         orri_env_of(query->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH, "%s: system '%s' %s%s", call,
         guard->system, shared != NULL ? "is parallel and " : "",
         shared != NULL ? shared
-                       : "loops over a query with an order or pinned types, which is "
-                         "brought up to date by who loops, with nobody beside it; say .alone");
+                       : "loops over a query with an order or pinned types, which the loop "
+                         "updates, so no other system may run at the same time; set .alone");
     return false;
 }
 
 orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
 {
     ORR_ASSERT(it != NULL);
-    ORR_ASSERT(query != NULL &&
-               "the query is NULL: making it was refused, the error before says why");
+    ORR_ASSERT(query != NULL && "the query is NULL: creating it was refused; see the error before");
     if (query == NULL) {
         static const uint32_t never = 0;
-        *it = (orr_iter){.era_now = &never}; // A loop of no rounds.
+        *it = (orr_iter){.era_now = &never}; // A loop without runs.
         return it;
     }
     iterate_init(it, query, 0);
     if (each != NULL) {
         it->each = *each;
     }
-    if (ORR_UNLIKELY(orri_watched(query->world)) && !orri_query_loops(query, "ORR_EACH")) {
+    if (ORR_UNLIKELY(orri_access_checked(query->world)) && !orri_query_loops(query, "ORR_EACH")) {
         it->era = 0;
         return it;
     }
@@ -265,7 +277,7 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
 void orr_iter_end(orr_iter* it)
 {
     ORR_ASSERT(it != NULL);
-    // An earlier era ended with its tick, and was taken off the count then.
+    // Iterations of an earlier era ended with their tick and are no longer counted.
     if (it->counted && it->era == *it->era_now) {
         orri_loop_close(it->world);
         if (it->listed) {
@@ -280,8 +292,9 @@ void orr_iter_end(orr_iter* it)
     it->span_left = 0;
 }
 
-// ---- spans --------------------------------------------------------------------------------------------------
+// ---- spans --------------------------------------------------------------------------------------
 
+// Appends a span.
 static void iterate_push(orr_iter* it, const uint16_t* map, orri_chunk* chunk, uint32_t slot,
                          uint32_t count)
 {
@@ -290,21 +303,23 @@ static void iterate_push(orr_iter* it, const uint16_t* map, orri_chunk* chunk, u
         (orr_hot_span){(orr_hot_column*)(uintptr_t)columns, map, chunk, slot, count};
 }
 
-// The values of the type that this loop sees were shown by another pipeline.
-static bool iterate_viewed(const orr_iter* it, orr_type type)
+// True if the loop reads values of the type that another pipeline published.
+static bool iterate_published(const orr_iter* it, orr_type type)
 {
     const orri_view* view = orri_view_here(it->world);
     return view != NULL && orri_view_has(view, type);
 }
 
-// True when changed-since decides. Without a mark everything counts as changed, also where the term's type is not there.
-static bool iterate_since(const orr_iter* it)
+// True if `changed` terms filter blocks. Without a mark everything counts as changed, also clusters
+// without the term's type.
+static bool iterate_filters_changed(const orr_iter* it)
 {
     return it->query->has_changed && it->each.since != 0;
 }
 
-// Something of the type, or an entity, was switched off or on: that is a change too.
-static bool iterate_switched(const orr_iter* it, const orri_chunk* chunk, uint32_t column)
+// True if a component of the type, or an entity, was enabled or disabled since the mark. That is a
+// change too.
+static bool iterate_enable_changed(const orr_iter* it, const orri_chunk* chunk, uint32_t column)
 {
     uint32_t half = chunk->column_count / 2;
     uint32_t entities = orri_cluster_entity_column(chunk->cluster);
@@ -312,16 +327,18 @@ static bool iterate_switched(const orr_iter* it, const orri_chunk* chunk, uint32
                                         chunk->columns[half + entities].version > it->each.since);
 }
 
-// True when the values of a term were written; those that others write, when they were shown.
+// True if the values of a term were written since the mark; values of other pipelines, if they were
+// published since then.
 static bool iterate_written(const orr_iter* it, const orri_chunk* chunk, orr_type type,
                             uint32_t column)
 {
-    if (iterate_viewed(it, type)) {
-        return orri_columns_here(it->world, chunk)[column].version > orri_here_now.since_view;
+    if (iterate_published(it, type)) {
+        return orri_columns_here(it->world, chunk)[column].version > orri_this_thread.since_view;
     }
     return chunk->columns[column].version > it->each.since;
 }
 
+// True if a chunk has a change that some `changed` term asks for.
 static bool iterate_changed(const orr_iter* it, const orri_chunk* chunk)
 {
     const orri_leaf* leaf = &it->query->leaves[0];
@@ -329,7 +346,7 @@ static bool iterate_changed(const orr_iter* it, const orri_chunk* chunk)
         if (leaf->terms[t].changed) {
             int32_t column = orri_cluster_find_column(chunk->cluster, leaf->terms[t].type);
             if (column >= 0 && (iterate_written(it, chunk, leaf->terms[t].type, (uint32_t)column) ||
-                                iterate_switched(it, chunk, (uint32_t)column))) {
+                                iterate_enable_changed(it, chunk, (uint32_t)column))) {
                 return true;
             }
         }
@@ -337,14 +354,15 @@ static bool iterate_changed(const orr_iter* it, const orri_chunk* chunk)
     return false;
 }
 
-// False when no block of the cluster can have changed: one compare per term. (Switches are told by chunk.)
+// False if no block of the cluster can have changed; costs one comparison per term. Changes of
+// enable bits are known by chunk only, so a cluster with enable bits is never excluded.
 static bool iterate_cluster_changed(const orr_iter* it, const orri_cluster* cluster)
 {
     const orri_leaf* leaf = &it->query->leaves[0];
     for (uint32_t t = 0; t < leaf->term_count; t++) {
         if (leaf->terms[t].changed) {
             int32_t column = orri_cluster_find_column(cluster, leaf->terms[t].type);
-            if (column >= 0 && (cluster->has_bits || iterate_viewed(it, leaf->terms[t].type) ||
+            if (column >= 0 && (cluster->has_bits || iterate_published(it, leaf->terms[t].type) ||
                                 cluster->columns[column].version > it->each.since)) {
                 return true;
             }
@@ -353,22 +371,24 @@ static bool iterate_cluster_changed(const orr_iter* it, const orri_cluster* clus
     return false;
 }
 
+// End of the chunks to visit in a cluster.
 static inline uint32_t iterate_chunk_end(const orr_iter* it, const orri_cluster* cluster)
 {
     return cluster->chunk_count < it->chunk_end ? cluster->chunk_count : it->chunk_end;
 }
 
-// All rows of a cluster match.
+// Finds spans in a cluster whose rows all match.
 static void iterate_whole(orr_iter* it, const orri_cluster* cluster, const uint16_t* map)
 {
     while (it->chunk < iterate_chunk_end(it, cluster) && it->span_left < ORR_HOT_SPANS) {
         orri_chunk* chunk = cluster->chunks[it->chunk++];
-        if (!iterate_since(it) || iterate_changed(it, chunk)) {
+        if (!iterate_filters_changed(it) || iterate_changed(it, chunk)) {
             iterate_push(it, map, chunk, 0, orri_chunk_rows(chunk));
         }
     }
 }
 
+// Bits of the matching rows among the 64 rows from 64 * word on; the last word is cached.
 static uint64_t iterate_mask(orr_iter* it, const orri_chunk* chunk, const uint16_t* map,
                              uint32_t word, uint32_t rows)
 {
@@ -381,7 +401,7 @@ static uint64_t iterate_mask(orr_iter* it, const orri_chunk* chunk, const uint16
     return it->mask;
 }
 
-// The next run of matching rows from it->slot on; false at the end of the chunk.
+// Finds the next run of matching rows from it->slot on; false at the end of the chunk.
 static bool iterate_run(orr_iter* it, const orri_chunk* chunk, const uint16_t* map, uint32_t rows,
                         uint32_t* first, uint32_t* count)
 {
@@ -409,13 +429,13 @@ static bool iterate_run(orr_iter* it, const orri_chunk* chunk, const uint16_t* m
     return slot > *first;
 }
 
-// Some rows of a cluster match.
+// Finds spans in a cluster of which some rows match.
 static void iterate_some(orr_iter* it, const orri_cluster* cluster, const uint16_t* map)
 {
     while (it->chunk < iterate_chunk_end(it, cluster) && it->span_left < ORR_HOT_SPANS) {
         orri_chunk* chunk = cluster->chunks[it->chunk];
         uint32_t rows = orri_chunk_rows(chunk), first, count;
-        bool skip = it->slot == 0 && iterate_since(it) && !iterate_changed(it, chunk);
+        bool skip = it->slot == 0 && iterate_filters_changed(it) && !iterate_changed(it, chunk);
         if (!skip && iterate_run(it, chunk, map, rows, &first, &count)) {
             iterate_push(it, map, chunk, first, count);
         } else {
@@ -431,21 +451,22 @@ static void iterate_next_entry(orr_iter* it)
     it->chunk = it->slot = it->mask_word1 = 0;
 }
 
-// Without group_by all clusters are of group 0.
+// True if the current entry has the wanted group. Without group_by every entry has group 0.
 static bool iterate_group_wanted(const orr_iter* it)
 {
     const uint64_t* groups = it->query->groups;
     return !it->each.only_group || (groups != NULL ? groups[it->entry] : 0) == it->each.group;
 }
 
+// True if no row of the entry can be visited.
 static bool iterate_skips(const orr_iter* it, const orri_cluster* cluster)
 {
     return cluster == NULL || cluster->row_count == 0 || !iterate_group_wanted(it) ||
-           (iterate_since(it) && it->chunk == 0 && !iterate_cluster_changed(it, cluster));
+           (iterate_filters_changed(it) && it->chunk == 0 && !iterate_cluster_changed(it, cluster));
 }
 
-// Small clusters are many, and each is a few lines somewhere: header, columns, stamps, values. They are fetched while those
-// before are worked on.
+// Small clusters are numerous, and each needs a few cache lines in different places: header,
+// columns, stamps, values. They are prefetched while earlier clusters are processed.
 static inline void iterate_fetch_ahead(const orr_query* query, uint32_t entry)
 {
     if (entry + ITERATE_AHEAD >= query->entry_count) {
@@ -471,7 +492,7 @@ static inline void iterate_fetch_ahead(const orr_query* query, uint32_t entry)
 static inline void iterate_fetch_values(const orr_query* query, const uint16_t* map,
                                         const orri_chunk* chunk)
 {
-    // There others may replace their blocks at this moment.
+    // In real time other threads may replace blocks at this moment.
     uint32_t fields = ORR_UNLIKELY(query->world->realtime) ? 0 : query->field_count;
     for (uint32_t f = 0; f < fields && f < ITERATE_AHEAD_FIELDS; f++) {
         if (map[f] != ORRI_COLUMN_NONE) {
@@ -481,6 +502,7 @@ static inline void iterate_fetch_values(const orr_query* query, const uint16_t* 
     }
 }
 
+// Finds the next spans in the entries.
 static void iterate_fill_entries(orr_iter* it)
 {
     const orr_query* query = it->query;
@@ -510,16 +532,17 @@ static void iterate_fill_entries(orr_iter* it)
     }
 }
 
-// ---- spans of a kept order, one at a time --------------------------------------------------------------------
+// ---- spans of an order or a pinned set, one at a time -------------------------------------------
 
-// Where an entity is, and its entry's map.
+// Finds the chunk and slot of an entity and the map of its entry; `*map` is NULL if it has no
+// entry.
 static orri_chunk* iterate_locate(orr_iter* it, uint32_t index, uint32_t* slot,
                                   const uint16_t** map)
 {
     uint32_t place = orri_record_at(it->world, index)->place;
     orri_chunk* chunk = orri_place_chunk(it->world, place);
     *slot = orri_place_slot(place);
-    // Neighbours are mostly of one cluster: its entry is kept in `entry`.
+    // Consecutive entities are mostly in one cluster, so the last entry is kept in `entry`.
     if (it->entry >= it->query->entry_count ||
         it->query->entries[it->entry].cluster != chunk->cluster) {
         it->entry = orri_entries_find(it->query, chunk->cluster);
@@ -528,7 +551,8 @@ static orri_chunk* iterate_locate(orr_iter* it, uint32_t index, uint32_t* slot,
     return chunk;
 }
 
-// Rows of items position … that lie one after another, as one span.
+// Finds the next span: items from it->position on whose rows are contiguous. With `check`, tests
+// whether each row matches.
 static void iterate_fill_items(orr_iter* it, const orri_ranked* items, uint32_t count, bool check)
 {
     while (it->position < count && it->span_left == 0) {
@@ -537,7 +561,7 @@ static void iterate_fill_items(orr_iter* it, const orri_ranked* items, uint32_t 
         orri_chunk* chunk = iterate_locate(it, items[it->position].index, &slot, &map);
         bool wanted = map != NULL && iterate_group_wanted(it) &&
                       (!check || orri_query_row(it->query, map, chunk, slot)) &&
-                      (!iterate_since(it) || iterate_changed(it, chunk));
+                      (!iterate_filters_changed(it) || iterate_changed(it, chunk));
         uint64_t first = it->position++;
         if (!wanted) {
             continue;
@@ -563,7 +587,7 @@ bool orri_query_row(const orr_query* query, const uint16_t* map, const orri_chun
     return orri_query_mask(query, orri_entry_leaves(query, map), chunk, slot / 64, bit) != 0;
 }
 
-// Of a working set: where the entity is in it, for its pinned values.
+// Finds the position of an entity in the pinned set, for its pinned values.
 static bool iterate_find_item(orr_iter* it, uint32_t index)
 {
     const orri_pinned_matches* working = it->query->working;

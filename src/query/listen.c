@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the store tells: clusters that come and go, pinned values that come and go. All queries of a world hear it, in
-// order of their creation.
+// Receives the store's notifications (orri_listener) and passes them to the queries of the world,
+// in order of their creation: clusters that are created or deleted, pinned values that are added or
+// removed.
 #include "query/query.h"
 
 static bool listen_cluster_match(orr_world* world, orri_cluster* cluster)
@@ -30,9 +31,9 @@ static bool listen_cluster_room(orr_world* world, uint32_t count)
     return true;
 }
 
-// ---- pinned types: only queries that name the type are told -----------------------------------------------------
+// ---- pinned types: a log for each type that some query requires ---------------------------------
 
-#define LISTEN_LOG_MIN 4096u // Changes remembered at least.
+#define LISTEN_LOG_MIN 4096u // Changes that a log keeps at least.
 
 orri_watch* orri_watch_of(const orr_world* world, orr_type type)
 {
@@ -40,7 +41,7 @@ orri_watch* orri_watch_of(const orr_world* world, orr_type type)
     return index < world->queries->watch_capacity ? &world->queries->watches[index] : NULL;
 }
 
-// Room for one more change: more memory, or what is there is forgotten.
+// Makes room for one more change: grows the log, or discards it. False if not even one change fits.
 static bool listen_log_room(orr_world* world, orri_watch* watch, const orri_pool* pool)
 {
     uint32_t most = pool->live / 2 * 4 > LISTEN_LOG_MIN ? pool->live / 2 * 4 : LISTEN_LOG_MIN;
@@ -62,7 +63,7 @@ static void listen_pinned_changed(orr_world* world, const orri_pool* pool, uint3
     if (ORR_LIKELY(watch->count < watch->capacity) || listen_log_room(world, watch, pool)) {
         watch->log[watch->count++] = index;
     } else {
-        watch->base++; // Not even this one could be kept: everybody begins anew.
+        watch->base++; // The change could not be kept: all queries rebuild their sets.
     }
 }
 
@@ -81,6 +82,7 @@ static bool listen_watch_type(orr_world* world, orr_type type)
     return true;
 }
 
+// Stops watching the first `count` required types of a query.
 static void listen_unwatch(orr_query* query, uint32_t count)
 {
     for (uint32_t t = 0; t < count; t++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Questions that need no loop: how many, which one, is this one among them.
+// Public calls on queries without a loop: count, has, first, single, at, entities.
 #include "query/query.h"
 
 uint64_t orri_query_count_rows(const orr_query* query, const uint16_t* matches,
@@ -108,7 +108,7 @@ orr_entity orr_query_single(orr_query* query)
     char text[160];
     (void)orr_query_print(query, text, sizeof text);
     (void)orri_refuse(&query->world->env, ORR_ERR_STATE, ORR_LOG_ID_QUERY_REFUSED,
-                      "orr_query_single: \"%s\" matches %llu entities; it must be one",
+                      "orr_query_single: \"%s\" matches %llu entities; it must match exactly one",
                       query->name != NULL ? query->name : text,
                       (unsigned long long)(count == 0 ? 0 : orr_query_count(query)));
     return (orr_entity){0};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Clusters and rows against terms. What types and tags decide is decided once per cluster; what enable bits and
-// pinned types decide is decided by row, 64 of them at a time.
+// Matches clusters and rows against terms. Types and tags are tested once per cluster. Enable bits
+// and pinned types are tested by row, 64 rows at a time.
 //
-// A component that is switched off counts as absent, for required, subtractive and any-of terms alike.
+// A disabled component counts as absent in required, excluding and any-of terms.
 #include "query/query.h"
 #include "store/world/access.h"
 
-// ---- clusters -------------------------------------------------------------------------------------------
+// ---- clusters -----------------------------------------------------------------------------------
 
 static orri_match match_not(orri_match match)
 {
@@ -25,7 +25,7 @@ static orri_match match_and(orri_match a, orri_match b)
     return a < b ? a : b;
 }
 
-// Rows of a column whose component is in a state.
+// Which rows of a column have their component in an enable state.
 static orri_match match_state(bool has_bits, orr_state state)
 {
     if (state == ORR_EITHER) {
@@ -37,7 +37,7 @@ static orri_match match_state(bool has_bits, orr_state state)
     return state == ORR_ENABLED ? ORRI_MATCH_ALL : ORRI_MATCH_NONE;
 }
 
-// Rows that have what a term names, whatever its kind.
+// Which rows have the type or tag of a term, whatever the kind of the term.
 static orri_match match_presence(const orr_world* world, const orri_cluster* cluster,
                                  const orr_term* term)
 {
@@ -52,8 +52,8 @@ static orri_match match_presence(const orr_world* world, const orri_cluster* clu
                        : ORRI_MATCH_NONE;
 }
 
-// True for the first term of an any-of group, which speaks for all of it.
-static bool match_leads(const orri_leaf* leaf, uint32_t t)
+// True for the first term of an any-of group. The whole group is tested at its first term.
+static bool match_first_of_group(const orri_leaf* leaf, uint32_t t)
 {
     for (uint32_t i = 0; i < t; i++) {
         if (leaf->terms[i].kind == ORR_ANY && leaf->terms[i].group == leaf->terms[t].group) {
@@ -85,14 +85,16 @@ static orri_match match_term(const orr_world* world, const orri_leaf* leaf, uint
     case ORR_WITHOUT:
         return match_not(match_presence(world, cluster, term));
     case ORR_ANY:
-        return match_leads(leaf, t) ? match_group(world, leaf, t, cluster) : ORRI_MATCH_ALL;
+        return match_first_of_group(leaf, t) ? match_group(world, leaf, t, cluster)
+                                             : ORRI_MATCH_ALL;
     default:
         return ORRI_MATCH_ALL;
     }
 }
 
-// Transient entities are for who asks for something transient; and no predicate knows their cluster.
-static bool match_reaches_apart(const orr_world* world, const orri_leaf* leaf)
+// True if a leaf can select transient entities: it asks for a transient type. A leaf with a
+// predicate never does, because the cluster of transient entities is not passed to predicates.
+static bool match_selects_transient(const orr_world* world, const orri_leaf* leaf)
 {
     bool asks = false;
     for (uint32_t t = 0; t < leaf->term_count; t++) {
@@ -107,7 +109,7 @@ static bool match_reaches_apart(const orr_world* world, const orri_leaf* leaf)
 orri_match orri_leaf_match(const orr_world* world, const orri_leaf* leaf,
                            const orri_cluster* cluster, uint32_t* failed)
 {
-    if (ORR_UNLIKELY(cluster->transient) && !match_reaches_apart(world, leaf)) {
+    if (ORR_UNLIKELY(cluster->transient) && !match_selects_transient(world, leaf)) {
         return ORRI_MATCH_NONE;
     }
     orri_match match = ORRI_MATCH_ALL;
@@ -123,7 +125,7 @@ orri_match orri_leaf_match(const orr_world* world, const orri_leaf* leaf,
     bool has_bits = cluster->columns[orri_cluster_entity_column(cluster)].has_bits;
     match = match_and(match, match_state(has_bits, leaf->entities));
     if (leaf->predicate != NULL && match != ORRI_MATCH_NONE) {
-        // As in a loop: what the callback is asked about must not change under it.
+        // Counts as a loop, so that the predicate cannot change the clusters.
         orri_loop_open((orr_world*)(uintptr_t)world);
         bool wanted = leaf->predicate(leaf->user, world, orri_cluster_handle(cluster));
         orri_loop_close((orr_world*)(uintptr_t)world);
@@ -157,9 +159,10 @@ orri_match orri_query_match(const orr_query* query, const orri_cluster* cluster,
     return stack[0];
 }
 
-// ---- rows -------------------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------
 
-// Rows 64 * word … of a column: which are on. Of a multiple type, which have an instance that is.
+// Bits of the rows from 64 * word on that are enabled; for a multiple type, those with an enabled
+// instance.
 static uint64_t match_bits_on(const orri_chunk* chunk, uint32_t column, const uint64_t* bits,
                               uint32_t word)
 {
@@ -244,7 +247,7 @@ static uint64_t match_rows_leaf(const orr_world* world, const orri_leaf* leaf,
             rows &= match_rows_presence(world, chunk, term, word, rows);
         } else if (term->kind == ORR_WITHOUT) {
             rows &= ~match_rows_presence(world, chunk, term, word, rows);
-        } else if (term->kind == ORR_ANY && match_leads(leaf, t)) {
+        } else if (term->kind == ORR_ANY && match_first_of_group(leaf, t)) {
             rows &= match_rows_group(world, leaf, t, chunk, word, rows);
         }
     }

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Entities in order of a number of theirs, kept from one iteration to the next. A refresh looks at the chunks: what stood in
-// one where nothing changed stays as it is; what stood in the others is taken out, read again, sorted by itself and merged
-// in. So it costs what changed, and one pass over the order.
+// Sorted queries (order_by). The order is kept from one iteration to the next. A refresh tests each
+// chunk: entities of unchanged chunks keep their items; items of changed chunks are removed, read
+// again, sorted, and merged in. A refresh costs the changed rows and one pass over the order.
 #include "query/query.h"
 #include "store/publish/publish.h"
 
-// ---- keys: numbers made comparable as unsigned words --------------------------------------------------------
+// ---- keys: values mapped to unsigned numbers of the same order ----------------------------------
 
 static uint64_t order_signed(int64_t value)
 {
     return (uint64_t)value ^ (uint64_t)1 << 63;
 }
 
-// -0 comes before 0. NaNs are the largest key, which no number has, and come last either way.
+// -0 comes before 0. NaN gets the largest key, which no number has, and comes last in both
+// directions.
 static uint64_t order_double(double value)
 {
     if (value != value) {
@@ -49,7 +50,7 @@ static uint64_t order_signed_bytes(const uint8_t* from, uint32_t size)
 {
     uint64_t raw = order_unsigned_bytes(from, size);
     uint32_t shift = 64 - size * 8;
-    // Sign extension through an arithmetic shift, as all compilers of Orrery do it.
+    // Sign extension by an arithmetic shift, which all supported compilers do.
     return order_signed((int64_t)(raw << shift) >> shift);
 }
 
@@ -89,13 +90,14 @@ static uint64_t order_key(const orri_order* order, const uint8_t* value)
     return order->descending ? ~key : key;
 }
 
+// True if values of a kind can be sort keys.
 static bool order_can(orr_kind kind)
 {
     return kind != ORR_KIND_STRUCT && kind != ORR_KIND_STRING && kind != ORR_KIND_ARRAY &&
            kind != ORR_KIND_OPAQUE;
 }
 
-// ---- making ------------------------------------------------------------------------------------------------------
+// ---- creating -----------------------------------------------------------------------------------
 
 static orr_result order_refuse(orr_query* query, const char* path, const char* what)
 {
@@ -103,7 +105,8 @@ static orr_result order_refuse(orr_query* query, const char* path, const char* w
                        "orr_query_create: order_by \"%s\" %s", path, what);
 }
 
-// "Depth.z": a term's type, then a field of it. Type names may have dots: the longest that fits.
+// Finds the term of a path such as "Depth.z", and its field. Type names may have dots, so the
+// longest type name that fits is used.
 static const orr_term* order_term(const orr_query* query, const char* path, const char** field)
 {
     const orr_term* found = NULL;
@@ -128,10 +131,11 @@ orr_result orri_order_create(orr_query* query, const char* path, bool descending
     const orr_term* term = order_term(query, path, &field);
     const orri_type* type = term != NULL ? orri_type_at(&query->world->schema, term->type) : NULL;
     if (term == NULL || term->kind != ORR_REQUIRED) {
-        return order_refuse(query, path, "must be Type.field, with a type that a term requires");
+        return order_refuse(query, path,
+                            "must be Type.field, where Type is a required term of the query");
     }
     if (type->info.storage == ORR_PINNED || type->info.multiplicity == ORR_MULTIPLE) {
-        return order_refuse(query, path, "must name a unique type that lies in chunks");
+        return order_refuse(query, path, "must name a type that is neither multiple nor pinned");
     }
     orr_field_place place;
     orr_result result = orr_field_find(&type->info, field, &place);
@@ -164,7 +168,7 @@ void orri_order_destroy(orr_query* query)
     }
 }
 
-// ---- sorting ----------------------------------------------------------------------------------------------------
+// ---- sorting ------------------------------------------------------------------------------------
 
 static bool order_before(const orri_ranked* a, const orri_ranked* b)
 {
@@ -187,6 +191,7 @@ static void order_merge(const orri_ranked* a, uint32_t a_count, const orri_ranke
     }
 }
 
+// Length of the sorted run at the beginning.
 static uint32_t order_run(const orri_ranked* items, uint32_t count)
 {
     uint32_t run = count > 0;
@@ -196,7 +201,7 @@ static uint32_t order_run(const orri_ranked* items, uint32_t count)
     return run;
 }
 
-// Bottom up over the runs that are there: what is sorted already costs one pass.
+// Natural merge sort: merges existing runs, so sorted input costs one pass.
 void orri_ranked_sort(orri_ranked* items, uint32_t count, orri_ranked* scratch)
 {
     while (order_run(items, count) < count) {
@@ -210,16 +215,17 @@ void orri_ranked_sort(orri_ranked* items, uint32_t count, orri_ranked* scratch)
     }
 }
 
-// ---- refreshing ------------------------------------------------------------------------------------------------
+// ---- refreshing ---------------------------------------------------------------------------------
 
-// True when key, rows and enable bits of a chunk are as they were at the mark.
+// True if keys, rows and enable bits of a chunk are unchanged since the mark.
 static bool order_chunk_clean(const orri_order* order, const orri_chunk* chunk)
 {
     int32_t column = orri_cluster_find_column(chunk->cluster, order->type);
     if (chunk->columns[column].version > order->mark || chunk->stamp > order->mark) {
         return false;
     }
-    // Counts of instances too: one that is on, beside others that are off, makes the row match.
+    // Enable bits and instance counts: a new enabled instance next to disabled ones makes the row
+    // match.
     for (uint32_t c = chunk->cluster->type_count;
          chunk->cluster->has_bits && c < chunk->column_count; c++) {
         if (chunk->columns[c].version > order->mark) {
@@ -229,7 +235,8 @@ static bool order_chunk_clean(const orri_order* order, const orri_chunk* chunk)
     return true;
 }
 
-// Values in pools decide too: then any change there may change any row.
+// True if no pool of the query's pinned terms changed since the mark. A change there can affect any
+// row.
 static bool order_pools_clean(const orr_query* query)
 {
     for (uint32_t t = 0; query->by_row && t < query->leaves[0].term_count; t++) {
@@ -241,7 +248,8 @@ static bool order_pools_clean(const orr_query* query)
     return true;
 }
 
-// Marks clean chunks. @return how many rows the others have.
+// Sets the bits of unchanged chunks; `*any` becomes true if the order must be repaired. Returns the
+// number of rows of all other chunks.
 static uint64_t order_survey(orr_query* query, bool all_dirty, bool* any)
 {
     orri_order* order = query->order;
@@ -296,7 +304,7 @@ static bool order_reserve(orr_query* query, uint64_t needed)
     return true;
 }
 
-// Appends the matching rows of a chunk.
+// Appends items for the matching rows of a chunk.
 static void order_append(orr_query* query, const uint16_t* map, const orri_chunk* chunk)
 {
     orri_order* order = query->order;
@@ -318,6 +326,7 @@ static void order_append(orr_query* query, const uint16_t* map, const orri_chunk
     }
 }
 
+// Removes the items of changed chunks, reads them again, sorts them, and merges them in.
 static void order_repair(orr_query* query)
 {
     orri_order* order = query->order;
@@ -347,7 +356,7 @@ static void order_repair(orr_query* query)
     }
 }
 
-// Loops of an earlier era have ended with their tick.
+// True if a loop over the order is open. Loops of an earlier era ended with their tick.
 static bool order_is_open(const orr_query* query)
 {
     return query->order->open != 0 && query->order->open_era == query->world->loops.era;
@@ -376,7 +385,8 @@ bool orri_order_refresh(orr_query* query)
     }
     orri_world_settle(world);
     uint32_t words = world->chunks.count / 64 + 1;
-    // What this pipeline sees of a key that others write may change as a whole: no mark tells.
+    // If another pipeline publishes the key, all values can change between two refreshes; no mark
+    // shows that.
     const orri_view* view = orri_view_here(world);
     bool seen = view != NULL && orri_view_has(view, order->type);
     bool fresh = order->mark != 0 && !seen && order_pools_clean(query);
@@ -385,14 +395,14 @@ bool orri_order_refresh(orr_query* query)
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_QUERY, &order->clean, &order->clean_capacity,
                       words) ||
         !order_reserve(query, kept + order_survey(query, !fresh, &any))) {
-        order->mark = 0; // The survey stands for nothing: begin anew next time.
+        order->mark = 0; // The bits are not valid: the next refresh sorts everything.
         (void)orri_refuse_memory(&world->env, "bringing a query's order up to date");
         return false;
     }
     if (any) {
         order_repair(query);
         order->entries_mark = query->changes;
-        order->mark = seen ? 0 : orri_mark_now(world); // Of live values it tells nothing.
+        order->mark = seen ? 0 : orri_version_mark(world); // No mark for published values.
     }
     return true;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Cross products: every run of the left query against every run of the right, one chunk at a time, so that both stay in the
-// cache while all their pairs are visited.
+// Cross products: pairs every run of the left query with every run of the right query, one chunk at
+// a time, so that both stay in the cache while all their pairs are visited.
 //
-// Pairs once: of one query, the right side begins at the left one's run. Of two queries, a pair of rows that are both in both
-// would come twice; it comes where the left row is first, by cluster and chunk.
+// ORR_PAIRS_ONCE: if both queries are the same, the right side begins at the run of the left side.
+// With two different queries, a pair of rows that both match both queries would be visited twice;
+// it is visited only where the left row comes first by cluster and chunk.
 #include "query/query.h"
 #include "store/world/access.h"
 
+// True if the query selects rows one by one in some cluster.
 static bool pairs_chosen_by_row(const orr_query* query)
 {
     bool some = query->by_row;
@@ -16,6 +18,7 @@ static bool pairs_chosen_by_row(const orr_query* query)
     return some;
 }
 
+// True if some cluster matches both queries.
 static bool pairs_overlaps(const orr_query* a, const orr_query* b)
 {
     for (uint32_t e = 0; e < a->entry_count; e++) {
@@ -33,17 +36,18 @@ static orr_result pairs_check(const char* call, orr_query* left, orr_query* righ
         return orri_refuse_argument(left->world, call, "the queries are of different worlds");
     }
     if ((unsigned)pairs > ORR_PAIRS_ORDERED) {
-        return orri_refuse_argument(left->world, call, "pairs is no orr_pairs");
+        return orri_refuse_argument(left->world, call, "pairs is not a value of orr_pairs");
     }
     bool ordered = left->order != NULL || right->order != NULL;
     if (pairs == ORR_PAIRS_ONCE && left != right &&
         (ordered || pairs_chosen_by_row(left) || pairs_chosen_by_row(right)) &&
         pairs_overlaps(left, right)) {
-        return orri_refuse(&left->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_QUERY_REFUSED,
-                           "%s: pairs once of two queries that overlap and whose rows "
-                           "are chosen one by one cannot be told from their mirrors; use "
-                           "ORR_PAIRS_ORDERED, or one query for both sides",
-                           call);
+        return orri_refuse(
+            &left->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_QUERY_REFUSED,
+            "%s: ORR_PAIRS_ONCE cannot be used with two queries that share clusters if one is "
+            "ordered or selects rows one by one (enable bits, pinned types): a pair cannot be told "
+            "from its mirror; use ORR_PAIRS_ORDERED, or one query for both sides",
+            call);
     }
     return ORR_OK;
 }
@@ -51,13 +55,13 @@ static orr_result pairs_check(const char* call, orr_query* left, orr_query* righ
 orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right, orr_pairs pairs)
 {
     ORR_ASSERT(cross != NULL && left != NULL && right != NULL);
-    // The right side is brought up to date first: its refresh must not make the left one's rows stale.
+    // The right query is refreshed first, because a refresh could invalidate runs of the left one.
     bool fresh = pairs_check("orr_cross_begin", left, right, pairs) == ORR_OK &&
-                 (!orri_watched(left->world) || orri_query_loops(right, "ORR_CROSS")) &&
+                 (!orri_access_checked(left->world) || orri_query_loops(right, "ORR_CROSS")) &&
                  orri_query_refresh(right);
     static const uint32_t never = 0;
     *cross = (orr_cross){.pairs = pairs};
-    cross->left = cross->right = (orr_iter){.era_now = &never}; // No rounds.
+    cross->left = cross->right = (orr_iter){.era_now = &never}; // Without runs.
     if (!fresh) {
         return cross;
     }
@@ -69,14 +73,15 @@ orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right, 
     return cross;
 }
 
-// A run of a system has rows as long as the function is in it.
+// True if a system's run has rows; reports otherwise. A run has rows only while the system's
+// function runs.
 static bool pairs_has_rows(const orr_iter* run)
 {
     bool rows = run->now != NULL && run->era == *run->era_now;
     if (!rows) {
         (void)orri_refuse(orri_env_of(run->world), ORR_ERR_STATE, ORR_LOG_ID_QUERY_REFUSED,
-                          "orr_cross_run: this run has no rows to pair; it is for systems that are "
-                          "called per run of rows. With two queries use ORR_CROSS");
+                          "orr_cross_run: this run has no rows to pair; use it in systems that are "
+                          "called for each run of rows. To pair two queries use ORR_CROSS");
     }
     return rows;
 }
@@ -87,7 +92,7 @@ orr_cross* orr_cross_run(orr_cross* cross, const orr_iter* run, orr_query* right
     static const uint32_t never = 0;
     bool fine = pairs_has_rows(run) && orri_query_loops(right, "orr_cross_run") &&
                 pairs_check("orr_cross_run", run->query, right, pairs) == ORR_OK;
-    cross->left = *run; // With its rows; it goes no further.
+    cross->left = *run; // Only its current run is used.
     cross->left.counted = false;
     cross->left.span_left = 0;
     if (fine) {
@@ -98,7 +103,7 @@ orr_cross* orr_cross_run(orr_cross* cross, const orr_iter* run, orr_query* right
     cross->pairs = pairs;
     cross->same = cross->begun = false;
     cross->of_run = true;
-    // Who is paired with whom is asked of every pair of runs: others are at the mirrors.
+    // Mirrored pairs are tested for every pair of runs, because other workers visit the mirrors.
     cross->overlap = pairs == ORR_PAIRS_ONCE && fine &&
                      (run->query == right || pairs_overlaps(run->query, right));
     return cross;
@@ -113,7 +118,8 @@ void orr_cross_end(orr_cross* cross)
     orr_iter_end(&cross->right);
 }
 
-// The right side from where it must begin for a new run of the left. Both sides stay counted as they were.
+// Moves the right side to its first run for a new run of the left side. Both sides stay counted as
+// open.
 static void pairs_restart(orr_cross* cross)
 {
     orr_iter* right = &cross->right;
@@ -122,7 +128,8 @@ static void pairs_restart(orr_cross* cross)
         bool counted = right->counted;
         *right = *left;
         right->counted = counted;
-        // The left one's run comes first. Runs that are not of the list are in the iterator itself.
+        // The first run is that of the left side. Runs outside of the run cache are in the iterator
+        // itself.
         right->next = left->listed ? left->now : right->spans + (left->now - left->spans);
         right->span_left++;
     } else {
@@ -130,7 +137,7 @@ static void pairs_restart(orr_cross* cross)
     }
 }
 
-// orr_iter_next() for the right side, which is not ended by its last run.
+// orr_iter_next() for the right side, without ending the iteration after the last run.
 static bool pairs_next_right(orr_iter* right)
 {
     bool counted = right->counted;
@@ -142,6 +149,7 @@ static bool pairs_next_right(orr_iter* right)
     return more;
 }
 
+// Place of the current run in the order of creation: cluster, then chunk and row in `*number`.
 static uint64_t pairs_rank(const orr_iter* it, uint64_t* number)
 {
     const orri_chunk* chunk = it->now->chunk;
@@ -149,7 +157,7 @@ static uint64_t pairs_rank(const orr_iter* it, uint64_t* number)
     return chunk->cluster->sequence;
 }
 
-// True when both runs are in both queries and the pair comes, or came, the other way round.
+// True if both clusters match both queries and the mirrored pair is the one to visit.
 static bool pairs_mirrored(const orr_cross* cross)
 {
     const orri_chunk *left = cross->left.now->chunk, *right = cross->right.now->chunk;

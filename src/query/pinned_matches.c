@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Working sets: the entities that have all the pinned types a query requires. The store tells of every pinned value that comes
-// or goes; the change is noted once, whatever the number of queries (listen.c), and each set follows in constant time
-// per change when it is iterated next. The walk through it goes by cluster and row; that order, and the pointers to the values,
-// are brought up to date then too, if members changed or rows moved.
+// Pinned sets: the entities that have all pinned types that a query requires. The store notifies
+// listen.c of every pinned value that is added or removed; the change is logged once, whatever the
+// number of queries. When a query is iterated next, its set reads the log, in constant time per
+// change. Iteration follows cluster and row. That order, and the pointers to the values, are
+// updated at the same time, if members changed or rows moved.
 #include "query/query.h"
 #include "store/publish/publish.h"
 
-#define PINNED_MATCHES_HIDDEN UINT64_MAX // Key of a member whose cluster does not match.
+#define PINNED_MATCHES_HIDDEN UINT64_MAX // Sort key of a member whose cluster does not match.
 
-// ---- membership ----------------------------------------------------------------------------------------------
+// ---- membership ---------------------------------------------------------------------------------
 
-// Where an entity stands in the set, plus 1; NULL: there is no page. Transient entities have pages of their own.
+// Slot that holds the position + 1 of an entity; NULL: there is no page. Transient entities have
+// their own pages.
 static uint32_t* pinned_matches_position(const orri_pinned_matches* working, uint32_t index)
 {
     bool transient = orri_index_transient(index);
@@ -22,6 +24,7 @@ static uint32_t* pinned_matches_position(const orri_pinned_matches* working, uin
                : NULL;
 }
 
+// True if the entity has all required pinned types in the required states.
 static bool pinned_matches_belongs(const orr_query* query, uint32_t index)
 {
     const orri_pinned_matches* working = query->working;
@@ -34,6 +37,7 @@ static bool pinned_matches_belongs(const orr_query* query, uint32_t index)
     return true;
 }
 
+// Lists the required pinned types. False if there is no memory.
 static bool pinned_matches_find_required(orr_query* query)
 {
     orri_pinned_matches* working = query->working;
@@ -51,6 +55,7 @@ static bool pinned_matches_find_required(orr_query* query)
     return working->required != NULL;
 }
 
+// Makes sure that the entity has a page. False if there is no memory.
 static bool pinned_matches_reserve_page(orr_query* query, uint32_t index)
 {
     bool transient = orri_index_transient(index);
@@ -70,7 +75,7 @@ static bool pinned_matches_reserve_page(orr_query* query, uint32_t index)
     return positions->pages[page] != NULL;
 }
 
-// Enters or leaves an entity as its pinned values say. Room is there.
+// Adds or removes an entity according to its pinned values. The caller has reserved memory.
 static void pinned_matches_update(orr_query* query, uint32_t index)
 {
     orri_pinned_matches* working = query->working;
@@ -90,10 +95,11 @@ static void pinned_matches_update(orr_query* query, uint32_t index)
     }
 }
 
-// ---- memory ------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
-// Pointers are kept for required types alone: their values go with the members. Those of others come and go unnoticed, so
-// that the pool is asked.
+// True if the set keeps pointers for a field. Only for required types, whose values exist exactly
+// for members. Values of other types can be added and removed without a change of the set, so loops
+// look in the pool.
 static bool pinned_matches_keeps(const orr_query* query, uint32_t field)
 {
     const orri_pinned_matches* working = query->working;
@@ -105,6 +111,7 @@ static bool pinned_matches_keeps(const orr_query* query, uint32_t field)
     return false;
 }
 
+// Grows all arrays. If memory is refused, the old arrays stay.
 static bool pinned_matches_grow(orr_query* query, uint32_t needed)
 {
     orri_pinned_matches* working = query->working;
@@ -125,7 +132,7 @@ static bool pinned_matches_grow(orr_query* query, uint32_t needed)
     if (made && working->count > 0) {
         memcpy(items, working->items, working->count * sizeof *items);
     }
-    // What is no longer needed: the new memory if some of it was refused, else the old.
+    // Free what is not needed: the new memory if some of it was refused, otherwise the old memory.
     ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, made ? working->items : items,
               made ? old : capacity);
     ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, made ? working->scratch : scratch,
@@ -140,26 +147,28 @@ static bool pinned_matches_grow(orr_query* query, uint32_t needed)
         working->items = items;
         working->scratch = scratch;
         working->capacity = capacity;
-        working->dirty = true; // The pointers are to be found again.
+        working->dirty = true; // The pointers must be found again.
     }
     return made;
 }
 
+// Updates the set for one entity whose pinned values changed. False if refused (reported).
 static bool pinned_matches_follow(orr_query* query, uint32_t index)
 {
     orri_pinned_matches* working = query->working;
     if ((working->count == working->capacity && !pinned_matches_grow(query, working->count + 1)) ||
         (pinned_matches_position(working, index) == NULL &&
          !pinned_matches_reserve_page(query, index))) {
-        (void)orri_refuse_memory(&query->world->env, "bringing a query's working set up to date");
-        working->built = false; // Begin anew next time.
+        (void)orri_refuse_memory(&query->world->env,
+                                 "bringing the pinned set of a query up to date");
+        working->built = false; // The next refresh rebuilds the set.
         return false;
     }
     pinned_matches_update(query, index);
     return true;
 }
 
-// The pool with the fewest values among the required ones; NULL: one has none at all.
+// The smallest pool of the required types; NULL: one type has no pool, so no entity matches.
 static const orri_pool* pinned_matches_smallest(const orr_query* query)
 {
     const orri_pool* smallest = NULL;
@@ -207,8 +216,9 @@ void orri_pinned_matches_destroy(orr_query* query)
     query->working = NULL;
 }
 
-// ---- refreshing ----------------------------------------------------------------------------------------------------
+// ---- refreshing ---------------------------------------------------------------------------------
 
+// Builds the set from the smallest pool. False if refused (reported).
 static bool pinned_matches_build(orr_query* query)
 {
     orri_pinned_matches* working = query->working;
@@ -227,7 +237,8 @@ static bool pinned_matches_build(orr_query* query)
     return true;
 }
 
-// Reads what changed since, or begins anew where that was forgotten.
+// Reads the logs since the last refresh, or rebuilds the set if a log was discarded. False if
+// refused (reported).
 static bool pinned_matches_catch_up(orr_query* query)
 {
     orri_pinned_matches* working = query->working;
@@ -274,6 +285,7 @@ uint64_t orri_pinned_matches_count(const orr_query* query)
     return count;
 }
 
+// True if members, entries or rows changed since the last refresh.
 static bool pinned_matches_stale(const orr_query* query)
 {
     const orri_pinned_matches* working = query->working;
@@ -290,6 +302,7 @@ static bool pinned_matches_stale(const orr_query* query)
     return false;
 }
 
+// Sets the sort keys of all members.
 static void pinned_matches_rank(orr_query* query)
 {
     orri_pinned_matches* working = query->working;
@@ -310,6 +323,7 @@ static void pinned_matches_rank(orr_query* query)
     }
 }
 
+// Finds the pointers and positions of all members.
 static void pinned_matches_point(orr_query* query)
 {
     orri_pinned_matches* working = query->working;
@@ -324,7 +338,8 @@ static void pinned_matches_point(orr_query* query)
     }
 }
 
-// True when values are those that this pipeline sees of another: they lie elsewhere after each of its ticks.
+// True if values are published by another pipeline. Their addresses change with each tick of that
+// pipeline.
 static bool pinned_matches_viewed(const orr_query* query)
 {
     const orri_view* view = orri_view_here(query->world);
@@ -351,7 +366,7 @@ bool orri_pinned_matches_refresh(orr_query* query)
         pinned_matches_point(query);
         working->dirty = false;
         working->entries_mark = query->changes;
-        working->mark = orri_mark_now(query->world);
+        working->mark = orri_version_mark(query->world);
     } else if (ORR_UNLIKELY(elsewhere)) {
         pinned_matches_point(query);
     }

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Queries are made, kept up to date and destroyed. A query owns copies of everything its desc pointed to; one that combines
-// two others owns copies of their leaves.
+// Creating, refreshing and destroying queries. A query owns copies of everything that its desc
+// points to. A query that combines two others owns copies of their leaves.
 #include "query/query.h"
 #include "store/world/access.h"
 
-// ---- checking a desc ---------------------------------------------------------------------------------------
+// ---- checking a desc ----------------------------------------------------------------------------
 
-// What a desc comes to, before anything is allocated.
+// A checked desc: all terms and fields of the new query, before anything is allocated.
 typedef struct query_plan {
     orr_world* world;
-    const char* call;
+    const char* call; // Public call, for error texts.
     const orr_query_desc* desc;
-    orr_term terms[ORR_TERMS_MAX];
+    orr_term terms[ORR_TERMS_MAX]; // Of `terms` and `text` of the desc.
     uint32_t term_count;
     orr_state entities;
     orri_field fields[ORR_TERMS_MAX];
     uint32_t field_count;
 } query_plan;
 
+// Reports an error. `name` is the type that is wrong, or "".
 static orr_result query_refuse(const query_plan* plan, orr_result result, const char* what,
                                const char* name)
 {
@@ -29,15 +30,16 @@ static orr_result query_check_term(const query_plan* plan, const orr_term* term)
 {
     if ((unsigned)term->kind > ORR_ANY || (unsigned)term->access > ORR_WRITE ||
         (unsigned)term->state > ORR_EITHER) {
-        return query_refuse(plan, ORR_ERR_ARGUMENT, "a term's kind, access or state is no such",
+        return query_refuse(plan, ORR_ERR_ARGUMENT, "a term has an invalid kind, access or state",
                             "");
     }
     if (term->type.id == 0) {
         bool plain = term->access == ORR_READ && !term->changed && term->state == ORR_ENABLED;
         const char* wrong = term->tag == 0 ? "a term names neither a type nor a tag; was its type "
-                                             "refused at registration? (tag 0 cannot be asked for)"
-                            : term->kind == ORR_OPTIONAL ? "an optional tag says nothing"
-                            : !plain ? "a tag cannot be written, changed or switched off"
+                                             "refused at registration? (tag 0 cannot be queried)"
+                            : term->kind == ORR_OPTIONAL
+                                ? "a tag cannot be optional; leave the term out"
+                            : !plain ? "a term on a tag cannot have an access, state or changed"
                                      : NULL;
         return wrong == NULL ? ORR_OK : query_refuse(plan, ORR_ERR_ARGUMENT, wrong, "");
     }
@@ -49,22 +51,22 @@ static orr_result query_check_term(const query_plan* plan, const orr_term* term)
     bool stored = !orri_type_pseudo(type);
     if (!stored && ((term->kind != ORR_OPTIONAL && term->kind != ORR_REQUIRED) ||
                     term->access == ORR_WRITE || term->changed || term->state != ORR_ENABLED)) {
-        wrong = "every entity counts as having it, and it has no column: it can only be asked to "
-                "be told of, with '?' before it";
+        wrong = "every entity counts as having it, and it has no column; name it only to receive "
+                "its changes, with '?' before it";
     } else if (term->kind == ORR_WITHOUT && (term->access == ORR_WRITE || term->changed)) {
-        wrong = "what an entity does not have cannot be written or changed";
+        wrong = "an excluded type cannot be written or changed";
     } else if (term->changed && type->info.storage == ORR_PINNED) {
-        wrong = "changed-since is told by chunk; a pinned type is in none";
+        wrong = "a term on a pinned type cannot be changed: changes are tracked by chunk";
     } else if (term->kind == ORR_OPTIONAL && term->state == ORR_DISABLED) {
-        wrong = "optional and disabled say opposite things";
+        wrong = "an optional term cannot require the disabled state";
     } else if (term->access == ORR_WRITE && orri_type_written_by_set(type)) {
-        wrong = "a type with indexed references, or the name, is written by its own calls; read it "
-                "here, and use "
-                "orr_component_set() or orr_name_set() after the loop";
+        wrong = "a type with indexed references, or orr_name, cannot be written in place; read it "
+                "here, and use orr_component_set() or orr_name_set() after the loop";
     }
     return wrong == NULL ? ORR_OK : query_refuse(plan, ORR_ERR_ARGUMENT, wrong, type->info.name);
 }
 
+// Refuses term `t` if an earlier term names the same type or tag, except in different choices.
 static orr_result query_check_twice(const query_plan* plan, uint32_t t)
 {
     const orr_term* term = &plan->terms[t];
@@ -74,16 +76,18 @@ static orr_result query_check_twice(const query_plan* plan, uint32_t t)
                        other->group != term->group;
         if (!choices && other->type.id == term->type.id && other->tag == term->tag) {
             const orri_type* type = orri_type_at(&plan->world->schema, term->type);
-            return query_refuse(plan, ORR_ERR_ARGUMENT,
-                                "it is in two terms; each may be in one, or in several choices",
-                                type != NULL ? type->info.name : "a tag");
+            return query_refuse(
+                plan, ORR_ERR_ARGUMENT,
+                "two terms name it; name it once, or once in each of several choices",
+                type != NULL ? type->info.name : "a tag");
         }
     }
     return ORR_OK;
 }
 
-// Every entity counts as having the types behind switches and tags, so to require them is to ask for them.
-static void query_soften(const query_plan* plan, orr_term* term)
+// Every entity has the pseudo types (orr_enabled, orr_tags), so a required term is the same as an
+// optional one.
+static void query_relax_pseudo(const query_plan* plan, orr_term* term)
 {
     const orri_type* type = orri_type_at(&plan->world->schema, term->type);
     if (type != NULL && orri_type_pseudo(type)) {
@@ -91,6 +95,7 @@ static void query_soften(const query_plan* plan, orr_term* term)
     }
 }
 
+// Collects and checks the terms of a query without a set operation.
 static orr_result query_gather(query_plan* plan)
 {
     const orr_query_desc* desc = plan->desc;
@@ -119,11 +124,11 @@ static orr_result query_gather(query_plan* plan)
         if (result != ORR_OK) {
             return result;
         }
-        query_soften(plan, &plan->terms[t]);
+        query_relax_pseudo(plan, &plan->terms[t]);
     }
     return (unsigned)plan->entities <= ORR_EITHER
                ? ORR_OK
-               : query_refuse(plan, ORR_ERR_ARGUMENT, "entities is no orr_state", "");
+               : query_refuse(plan, ORR_ERR_ARGUMENT, "entities is not a value of orr_state", "");
 }
 
 static orr_result query_check_set(const query_plan* plan)
@@ -136,16 +141,17 @@ static orr_result query_check_set(const query_plan* plan)
         wrong = "left and right must be queries of this world";
     } else if (desc->text != NULL || desc->term_count > 0 || desc->predicate != NULL ||
                desc->order_by != NULL || desc->group_by != NULL || desc->entities != ORR_ENABLED) {
-        wrong = "a set takes its terms, predicates and entities from left and right alone";
+        wrong = "a set takes its terms, predicates and entities from left and right; leave text, "
+                "terms, predicate, order_by, group_by and entities unset";
     } else if (desc->left->has_changed || desc->right->has_changed) {
         wrong = "queries with changed terms cannot be combined";
     } else if (desc->left->leaf_count + desc->right->leaf_count > ORR_TERMS_MAX) {
-        return query_refuse(plan, ORR_ERR_CAPACITY, "too many queries in one set", "");
+        return query_refuse(plan, ORR_ERR_CAPACITY, "more than ORR_TERMS_MAX queries in a set", "");
     }
     return wrong == NULL ? ORR_OK : query_refuse(plan, ORR_ERR_ARGUMENT, wrong, "");
 }
 
-// ---- fields: types whose columns can be asked for ------------------------------------------------------------
+// ---- fields: types whose columns a loop can use -------------------------------------------------
 
 static orr_result query_add_field(query_plan* plan, orr_type type, orr_access access)
 {
@@ -185,7 +191,7 @@ static orr_result query_gather_fields(query_plan* plan)
     return result;
 }
 
-// ---- making ------------------------------------------------------------------------------------------------------
+// ---- creating -----------------------------------------------------------------------------------
 
 static bool query_init_leaf(orr_query* query, uint32_t number, const orri_leaf* from)
 {
@@ -229,7 +235,7 @@ static bool query_init_set(orr_query* query, const query_plan* plan)
     return true;
 }
 
-// What every match has, and whether rows are chosen one by one whatever the enable bits say.
+// Sets required_bloom, by_row and has_changed from the terms.
 static void query_init_summary(orr_query* query)
 {
     bool combined = query->node_count > 1;
@@ -320,8 +326,9 @@ static void query_free(orr_query* query)
     ORRI_FREE(env, ORR_MEMORY_QUERY, orr_query, query, 1);
 }
 
-// True when every entity of the query has some pinned type: then these are walked, not the clusters.
-static bool query_works_by_pinned(const orr_query* query)
+// True if every entity of the query has some pinned type. Then the pinned set is iterated, not the
+// clusters.
+static bool query_requires_pinned(const orr_query* query)
 {
     bool found = false;
     for (uint32_t t = 0; query->node_count == 1 && t < query->leaves[0].term_count; t++) {
@@ -347,7 +354,7 @@ static orr_query* query_make(const query_plan* plan)
     if (made && ordered) {
         made = orri_order_create(query, plan->desc->order_by, plan->desc->order_descending) ==
                ORR_OK;
-    } else if (made && query_works_by_pinned(query)) {
+    } else if (made && query_requires_pinned(query)) {
         made = orri_pinned_matches_create(query);
     }
     if (!made || !orri_listen(world, query)) {
@@ -359,7 +366,7 @@ static orr_query* query_make(const query_plan* plan)
 
 static orr_query* query_create(orr_world* world, const char* call, const orr_query_desc* desc)
 {
-    if (ORR_UNLIKELY(orri_watched(world))) {
+    if (ORR_UNLIKELY(orri_access_checked(world))) {
         (void)orri_refuse_running(world, call);
         return NULL;
     }
@@ -422,7 +429,7 @@ bool orri_query_refresh(orr_query* query)
 uint64_t orr_change_mark(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_UNLIKELY(orri_watched(world))) {
+    if (ORR_UNLIKELY(orri_access_checked(world))) {
         (void)orri_refuse_running(world, "orr_change_mark");
         return 0;
     }

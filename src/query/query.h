@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Queries as the module sees them. README.md states the invariants.
+// Structs and functions that the files of the query module share. README.md states the invariants.
 //
 //   terms ──> leaf ──┐
-//   terms ──> leaf ──┴─ nodes (set algebra) ──> entries: matched clusters with a map field → column
+//   terms ──> leaf ──┴─ nodes (set operations) ──> entries: matched clusters, each with a map from
+//                                                  field to column
 //
-// Vocabulary: a *leaf* is a conjunction of terms; a *field* is a type whose column can be asked for; an *entry* is a cluster
-// that has rows which may match; its *match* says whether all of its rows do, or some, told by enable bits and pinned types.
+// Words:
+// - leaf: a conjunction of terms. A query without set operations has one leaf.
+// - field: a type whose column a loop can ask for.
+// - entry: a cluster whose rows may match.
+// - match: whether all rows of an entry match, or some. Enable bits and pinned types select some
+//   rows.
+// - run, span: contiguous rows of one chunk that match; a span is its description.
+// - run cache: the list of all spans of a query, kept while no row moves.
+// - unit: a chunk of an entry, the piece in which workers divide a query.
+// - pinned set: the entities that have all pinned types that a query requires.
 #ifndef ORRI_QUERY_H
 #define ORRI_QUERY_H
 
@@ -14,46 +23,52 @@
 #include "store/world/world.h"
 #include <orrery/query.h>
 
-#define ORRI_COLUMN_NONE \
-    UINT16_MAX // In a map: the cluster lacks the field's type, or it is pinned.
-#define ORRI_NODES_MAX   (2 * ORR_TERMS_MAX)
-#define ORRI_CHUNK_WORDS (ORR_CHUNK_CAPACITY / 64)
+// In a map: the cluster lacks the field's type, or the type is pinned.
+#define ORRI_COLUMN_NONE UINT16_MAX
+#define ORRI_NODES_MAX   (2 * ORR_TERMS_MAX)       // Most nodes of a query.
+#define ORRI_CHUNK_WORDS (ORR_CHUNK_CAPACITY / 64) // Words of 64 rows in a chunk.
 
+// Which rows of a cluster match. The order of the values is used: minimum is "and", maximum is
+// "or".
 typedef enum orri_match {
-    ORRI_MATCH_NONE = 0,
-    ORRI_MATCH_SOME, // Rows must be looked at.
-    ORRI_MATCH_ALL,
+    ORRI_MATCH_NONE = 0, // None.
+    ORRI_MATCH_SOME,     // Possibly some: each row must be tested.
+    ORRI_MATCH_ALL,      // All.
 } orri_match;
 
+// A conjunction of terms, with copies of the fields of the desc.
 typedef struct orri_leaf {
     orr_term* terms; // [term_count]
     uint32_t term_count;
-    orr_state entities;
-    bool (*predicate)(void* user, const orr_world* world, orr_cluster cluster);
-    void* user;
+    orr_state entities; // Enable state of the entities.
+    bool (*predicate)(void* user, const orr_world* world, orr_cluster cluster); // NULL: none.
+    void* user;                                                                 // For `predicate`.
 } orri_leaf;
 
-// Set algebra in postfix: leaf numbers and operations over the two before.
+// A node of a set expression in postfix order: a leaf, or an operation on the two operands before
+// it.
 typedef struct orri_set_node {
-    orr_set_kind set; // ORR_SET_NONE: the leaf.
-    uint32_t leaf;
+    orr_set_kind set; // ORR_SET_NONE: a leaf.
+    uint32_t leaf;    // Number of the leaf.
 } orri_set_node;
 
+// A type whose column a loop can ask for. Only types of terms that do not exclude.
 typedef struct orri_field {
     orr_type type;
     const orri_type* info;
-    orr_access access;
-    bool pinned, multiple;
+    orr_access access;     // ORR_WRITE if any term of the type writes.
+    bool pinned, multiple; // Of the type.
 } orri_field;
 
+// A cluster whose rows may match.
 typedef struct orri_entry {
-    orri_cluster* cluster; // NULL: the cluster is gone.
-    uint64_t sequence;     // Of the cluster: entries ascend by it (within a group).
+    orri_cluster* cluster; // NULL: a gap, the cluster was deleted.
+    uint64_t sequence;     // Of the cluster. Entries ascend by (group, sequence).
 } orri_entry;
 
-// A chunk that has rows which may match: what workers share a query by.
+// A chunk of an entry. Workers divide a query by units.
 typedef struct orri_unit {
-    uint32_t entry, chunk;
+    uint32_t entry, chunk; // Number of the entry; number of the chunk within the cluster.
 } orri_unit;
 
 struct orri_order;
@@ -62,78 +77,82 @@ struct orri_pinned_matches;
 struct orr_query {
     orr_world* world;
     orr_query *prev, *next; // All queries of the world, in order of creation.
-    char* name;             // Of the desc; NULL: none.
-    orri_leaf* leaves;
+    char* name;             // From the desc; NULL: none.
+    orri_leaf* leaves;      // [leaf_count]
     uint32_t leaf_count;
-    orri_set_node* nodes;
+    orri_set_node* nodes; // [node_count], postfix. One node: no set operation.
     uint32_t node_count;
-    orri_field* fields;
-    orr_hot_field* hot_fields; // What the inline functions read of them.
+    orri_field* fields;        // [field_count]
+    orr_hot_field* hot_fields; // [field_count], the part that inline functions read.
     uint32_t field_count;
-    uint64_t required_bloom; // As orri_cluster.type_bloom: of types in chunks that every match has.
-    uint32_t map_stride;     // field_count + 1: the last one is the match.
-    uint64_t (*group_by)(void* user, const orr_world* world, orr_cluster cluster);
-    void* group_user;
-    orri_entry* entries;
-    uint16_t* maps;   // [entry_capacity * map_stride]
-    uint64_t* groups; // [entry_capacity]; NULL without group_by.
+    uint64_t required_bloom; // Bits of types in chunks that every match has, as in type_bloom.
+    uint32_t map_stride;     // uint16_t of one entry's map: field_count + 1 + leaf_count.
+    uint64_t (*group_by)(void* user, const orr_world* world, orr_cluster cluster); // NULL: none.
+    void* group_user;                                                              // For group_by.
+    orri_entry* entries; // [entry_capacity], ascending by (group, sequence), with gaps.
+    uint16_t* maps;      // [entry_capacity * map_stride]
+    uint64_t* groups;    // [entry_capacity], keys of group_by; NULL without group_by.
     uint32_t entry_count, entry_capacity;
-    uint32_t entry_dead; // Entries whose cluster is gone.
-    uint64_t changes;    // Counts changes of the entries.
-    bool by_row; // Rows may have to be looked at: some term asks for enable bits, pinned types …
-    bool has_changed; // Some term is `changed`.
-    struct orri_order* order;
-    struct orri_pinned_matches* working;
-    // The list of spans (run_cache.c).
-    uint8_t* list;
-    size_t list_stride; // Of a span with its cells.
+    uint32_t entry_dead;      // Gaps among the entries.
+    uint64_t changes;         // Grows with every change of the entries.
+    bool by_row;              // Some term selects rows one by one: disabled, or a pinned type.
+    bool has_changed;         // Some term is `changed`.
+    struct orri_order* order; // Sorted entities; NULL: no order_by.
+    struct orri_pinned_matches* working; // The pinned set; NULL: no pinned type is required.
+    // The run cache (run_cache.c).
+    uint8_t* list;      // [list_capacity] spans, each followed by its cells.
+    size_t list_stride; // Bytes of a span with its cells.
     uint32_t list_count, list_capacity;
-    _Atomic uint64_t list_structure; // queries->structure when it was made; 0: there is none.
-    _Atomic uint64_t list_failed;    // Of which structure there can be none.
-    _Atomic bool listing;            // Somebody makes it.
-    // Its chunks in order (units.c).
+    _Atomic uint64_t list_structure; // queries->structure of the cache; 0: there is none.
+    _Atomic uint64_t list_failed;    // queries->structure for which no cache can be made; 0: none.
+    _Atomic bool listing;            // A thread is filling the cache.
+    // The units in order (units.c).
     orri_unit* units;
     uint32_t unit_count, unit_capacity;
-    uint64_t unit_structure,
-        unit_changes;       // queries->structure and `changes` when they were counted; 0: never.
-    bool units_listed;      // The list has one span for each, and is right.
+    // queries->structure and `changes` when the units were listed; 0: never.
+    uint64_t unit_structure, unit_changes;
+    bool units_listed;      // The run cache is valid and has exactly one span for each unit.
     bool writes;            // Some field is written.
-    _Atomic uint32_t owing; // Cells may have writes that are not stamped.
+    _Atomic uint32_t owing; // Cells of the run cache may have writes that are not stamped yet.
 };
 
-// What changed in a pool: indexes of entities that got or lost a value, or whose value was switched, for the queries whose
-// working sets depend on it. So a change costs the same for any number of queries; each catches up when it is iterated. What
-// grows longer than the pool is forgotten, and who had not read it begins anew.
+// Log of changes of one pinned type, for the queries whose pinned sets depend on it: indexes of
+// entities that got or lost a value, or whose value was enabled or disabled. A change costs the
+// same for any number of queries; each query reads the log when it is iterated. A full log whose
+// capacity is at least 4096 and twice the values of the pool is discarded instead of grown; queries
+// that had not read it rebuild their sets.
 typedef struct orri_watch {
-    uint32_t readers; // Queries.
+    uint32_t readers; // Queries that depend on the type.
     uint32_t* log;
-    uint32_t count, capacity;
-    uint64_t base; // Number of the first entry: how many were forgotten.
+    uint32_t count, capacity; // Of `log`.
+    uint64_t base;            // Number of discarded changes: the number of log[0].
 } orri_watch;
 
-// What a world keeps for this module. world->queries.
+// State of this module in a world: world->queries.
 struct orri_queries {
-    orr_query *first, *last;
-    uint32_t count;
-    uint64_t
-        structure; // Counts changes of structure after which lists of spans were made anew. Begins at 1.
-    orri_mutex settling; // Readers on several threads may find writes to stamp.
+    orr_query *first, *last; // All queries, in order of creation.
+    uint32_t count;          // Number of queries.
+    uint64_t structure;      // Grows before rows move, if a run cache or units exist. Begins at 1.
+    orri_mutex settling; // Held while writes are stamped: several readers may need that at once.
     orri_watch* watches; // By type index.
     uint32_t watch_capacity;
 };
 
-// ---- terms.c, query_print.c: text to terms and back --------------------------------------------------------
+// ---- terms.c, query_print.c: text to terms and back ---------------------------------------------
 
-// Appends the terms of a text to terms[*count …], at most ORR_TERMS_MAX in all. `*entities` is set where the text
-// says "disabled *" or "either *". Groups of any-of get numbers not used by the terms before. On refusal (reported, with
-// the text, a caret line "^" under the character, what was expected, and near misses of type and tag names)
-// nothing is changed. `sends`: "write" of types that are never written in place is taken, it means that changes are sent.
+// Appends the terms of a text to terms[*count …], at most ORR_TERMS_MAX in total. Sets `*entities`
+// if the text has "disabled *" or "either *". Groups of choices get numbers that no term before
+// uses. With `sends`, "write" is allowed for types that cannot be written in place: it means that
+// changes are sent. If refused (reported with the text, a caret under the position, what was
+// expected, and similar names), nothing is changed.
 orr_result orri_terms_parse(orr_world* world, const char* call, const char* text, orr_term* terms,
                             uint32_t* count, orr_state* entities, bool sends);
-// Writes terms as text; as orr_value_print(). Types by name, tags by name or number.
+// Writes terms as text, types by name, tags by name or number. Size and return value as
+// orr_value_print().
 size_t orri_terms_print(const orr_world* world, const orr_term* terms, uint32_t count,
                         orr_state entities, char* out, size_t out_size);
-// The same to the end of a text; a leaf with its predicate; a whole query; one term's type or tag alone.
+// Append to a text: terms; a leaf and whether it has a predicate; a whole query; the type or tag of
+// one term; a tag.
 void orri_terms_print_to(const orr_world* world, const orr_term* terms, uint32_t count,
                          orr_state entities, orri_text* out);
 void orri_leaf_print(const orr_query* query, const orri_leaf* leaf, orri_text* out);
@@ -141,20 +160,22 @@ void orri_query_print_to(const orr_query* query, orri_text* out);
 void orri_term_print_name(const orr_world* world, const orr_term* term, orri_text* out);
 void orri_tag_print(const orr_world* world, orr_tag tag, orri_text* out);
 
-// ---- match.c: clusters against leaves ------------------------------------------------------------------------
+// ---- match.c: clusters against leaves -----------------------------------------------------------
 
-// What a leaf says about the rows of a cluster. `*failed` (may be NULL) gets the first term that fails, term_count for the
-// predicate or the entities' state.
+// Matches a cluster against a leaf. `*failed` (may be NULL) becomes the first term that fails;
+// term_count means the predicate or the enable state of the entities.
 orri_match orri_leaf_match(const orr_world* world, const orri_leaf* leaf,
                            const orri_cluster* cluster, uint32_t* failed);
-// The same of a query; writes what each leaf says to out_leaves[leaf_count].
+// Matches a cluster against a query. Writes the orri_match of each leaf to out_leaves[leaf_count].
 orri_match orri_query_match(const orr_query* query, const orri_cluster* cluster,
                             uint16_t* out_leaves);
-// Which of `rows`, a bit for each of the 64 rows from 64 * word on of a chunk, match. `matches` is what the leaves say.
+// Tests 64 rows of a chunk, from row 64 * word on. `rows` has a bit for each row to test; the
+// result has the bits of those that match. `matches` is the orri_match of each leaf for the
+// cluster.
 uint64_t orri_query_mask(const orr_query* query, const uint16_t* matches, const orri_chunk* chunk,
                          uint32_t word, uint64_t rows);
 
-// True when the entity has a value in a pool, in this state. `pool` may be NULL.
+// True if the entity has a value in a pool, in the given enable state. `pool` may be NULL.
 static inline bool orri_pinned_has(const orri_pool* pool, uint32_t index, orr_state state)
 {
     bool there = pool != NULL && orri_pool_slot1(pool, index) != 0;
@@ -162,170 +183,185 @@ static inline bool orri_pinned_has(const orri_pool* pool, uint32_t index, orr_st
            (state == ORR_EITHER || orri_pool_enabled(pool, index) == (state == ORR_ENABLED));
 }
 
-// ---- entries.c: which clusters match -----------------------------------------------------------------------------
+// ---- entries.c: which clusters match ------------------------------------------------------------
 
-// Matches all clusters of the world. False when refused (reported).
+// Matches all clusters of the world. False if refused (reported).
 bool orri_entries_build(orr_query* query);
+// Frees the entries.
 void orri_entries_term(orr_query* query);
-// Matches one cluster that is new or has changed.
+// Reserves memory for `count` more entries. False if refused (reported).
 bool orri_entries_room(orr_query* query, uint32_t count);
+// Matches one cluster that is new or got enable bits. False if refused (reported).
 bool orri_entries_match(orr_query* query, orri_cluster* cluster);
+// Removes the entry of a cluster that is deleted.
 void orri_entries_drop(orr_query* query, const orri_cluster* cluster);
-// The entry of a cluster; UINT32_MAX if it does not match.
+// Number of a cluster's entry; UINT32_MAX if there is none.
 uint32_t orri_entries_find(const orr_query* query, const orri_cluster* cluster);
 
-// An entry's map: columns by field, then what the query and each of its leaves say.
+// Map of an entry: the column of each field, then the orri_match of the query, then that of each
+// leaf.
 static inline const uint16_t* orri_entry_map(const orr_query* query, uint32_t entry)
 {
     return query->maps + (size_t)entry * query->map_stride;
 }
+// orri_match of an entry.
 static inline orri_match orri_entry_match(const orr_query* query, uint32_t entry)
 {
     return (orri_match)orri_entry_map(query, entry)[query->field_count];
 }
+// Part of a map with the orri_match of each leaf.
 static inline const uint16_t* orri_entry_leaves(const orr_query* query, const uint16_t* map)
 {
     return map + query->field_count + 1;
 }
 
-// ---- order.c: entities in order of a key ---------------------------------------------------------------------------
+// ---- order.c: entities sorted by a key ----------------------------------------------------------
 
+// An entity with its sort key.
 typedef struct orri_ranked {
-    uint64_t key;
-    uint32_t index; // Of the entity; breaks ties.
-    uint32_t chunk; // Id of its chunk when it was ranked.
+    uint64_t key;   // Compared as an unsigned number.
+    uint32_t index; // Of the entity; decides between equal keys.
+    uint32_t chunk; // Id of its chunk when the key was read.
 } orri_ranked;
 
+// The entities of a query with order_by, sorted.
 typedef struct orri_order {
-    orr_type type;
-    orr_field_place place;
+    orr_type type;         // Type that has the key.
+    orr_field_place place; // Place of the key in the type.
     bool descending;
-    orri_ranked* items;
-    orri_ranked* scratch; // The same capacity.
+    orri_ranked* items;   // [count], sorted.
+    orri_ranked* scratch; // For merging; same capacity as `items`.
     uint32_t count, capacity;
-    uint64_t* clean;         // By chunk id: nothing changed there since the mark.
-    uint32_t clean_capacity; // Words.
-    uint32_t chunk_count;  // Chunks that matched at the mark: one that is gone shows nowhere else.
-    uint64_t mark;         // Epoch at which the order was right; 0: never.
-    uint64_t entries_mark; // query->changes then.
-    // Loops over it that are open, of this era: it stays as it is meanwhile, since they walk it by position.
+    uint64_t* clean;         // One bit per chunk id: nothing changed in the chunk since the mark.
+    uint32_t clean_capacity; // Words of `clean`.
+    uint32_t chunk_count;    // Chunks that matched at the mark. Detects a chunk that was freed.
+    uint64_t mark;           // Epoch at which the order was valid; 0: never.
+    uint64_t entries_mark;   // query->changes at the mark.
+    // Open loops over the order in the current era. The order does not change while there are any,
+    // because loops walk it by position.
     _Atomic uint32_t open, open_era;
 } orri_order;
 
+// Creates the order of a query from orr_query_desc.order_by.
 orr_result orri_order_create(orr_query* query, const char* path, bool descending);
 void orri_order_destroy(orr_query* query);
-// Brings the order up to date. False when refused (reported).
+// Brings the order up to date. False if refused (reported).
 bool orri_order_refresh(orr_query* query);
-// A loop over it begins or ends.
+// A loop over the order begins or ends.
 void orri_order_open(orr_query* query);
 void orri_order_close(orr_query* query);
-// Sorts by key, then index. `scratch` has as many items.
+// Sorts by key, then index. `scratch` has room for `count` items.
 void orri_ranked_sort(orri_ranked* items, uint32_t count, orri_ranked* scratch);
 
-// ---- pinned_matches.c: entities with the pinned types ---------------------------------------------------------------------
+// ---- pinned_matches.c: entities with the required pinned types ----------------------------------
 
-// A term that decides who is a member, and how far its pool's changes were read.
+// A pinned type that every member of the set has.
 typedef struct orri_required {
     orr_type type;
-    orr_state state;
-    uint64_t seen;
+    orr_state state; // Enable state that the term asks for.
+    uint64_t seen;   // Number of changes of the type that were read from its log.
 } orri_required;
 
-// By entity index (of transient ones by number), in pages: position + 1; 0: no member.
+// Position + 1 of each entity in the set, in pages by entity index (for transient entities by
+// number); 0: not a member.
 typedef struct orri_positions {
     uint32_t** pages;
-    uint32_t capacity;
+    uint32_t capacity; // Number of `pages`.
 } orri_positions;
 
+// The pinned set of a query: the entities that have all required pinned types.
 typedef struct orri_pinned_matches {
     orri_required* required; // [required_count]
     uint32_t required_count;
-    orri_ranked*
-        items; // The members. After a refresh in order of entry and row, those in other clusters last.
-    orri_ranked* scratch;
+    orri_ranked* items;   // Members. After a refresh by entry and row; then those without an entry.
+    orri_ranked* scratch; // For sorting; same capacity as `items`.
     uint32_t count, capacity;
-    uint32_t visible;            // How many are in matching clusters.
-    orri_positions positions[2]; // Of entities of the simulation, and of transient ones.
-    void** pointers
-        [ORR_TERMS_MAX]; // By field, [capacity]: values of required types; NULL: another field.
-    bool built;          // From then on changes are enough.
-    bool dirty;          // Members came, went or changed place since the last refresh.
-    bool viewed;         // Some pointers are to what a pipeline saw of another.
-    uint64_t mark, entries_mark;
+    uint32_t visible;               // Members in matching clusters: the first ones after a refresh.
+    orri_positions positions[2];    // Of entities of the simulation, and of transient entities.
+    void** pointers[ORR_TERMS_MAX]; // By field, [capacity]: values of a required type; NULL: other.
+    bool built;                     // The set is complete; from then on the logs are sufficient.
+    bool dirty;                     // Members were added, removed or moved since the last refresh.
+    bool viewed;                 // Some `pointers` are to values that another pipeline published.
+    uint64_t mark, entries_mark; // Epoch and query->changes of the last refresh.
 } orri_pinned_matches;
 
 bool orri_pinned_matches_create(orr_query* query);
 void orri_pinned_matches_destroy(orr_query* query);
-// Brings members, order and pointers up to date. False when refused (reported).
+// Brings members, order and pointers up to date. False if refused (reported).
 bool orri_pinned_matches_refresh(orr_query* query);
-// How many entities match, whether or not the set is up to date.
+// Number of entities that match, also if the set is not up to date.
 uint64_t orri_pinned_matches_count(const orr_query* query);
 
-// ---- listen.c: told by the store ----------------------------------------------------------------------------------
+// ---- listen.c: notifications from the store -----------------------------------------------------
 
-// From now on the query is kept up to date. False when refused (reported).
+// Adds a query to the world's list, so that it is kept up to date. False if refused (reported).
 bool orri_listen(orr_world* world, orr_query* query);
 void orri_unlisten(orr_query* query);
-// The changes of a pinned type that some query depends on.
+// Log of changes of a pinned type; NULL: no query ever needed it.
 orri_watch* orri_watch_of(const orr_world* world, orr_type type);
 
-// ---- run_cache.c: where the rows lie, kept while they lie there ---------------------------------------------------------
+// ---- run_cache.c: spans kept while no row moves -------------------------------------------------
 
-// True when the list is right, or was made so.
+// True if the run cache is valid or could be filled.
 bool orri_run_cache_ready(orr_query* query);
 void orri_run_cache_term(orr_query* query);
-// Says that cells may have writes to stamp: when a loop over the list begins, and when it has ended.
+// Notes that cells may have writes to stamp. Called when a loop over the cache begins and when it
+// ends.
 void orri_run_cache_owe(orr_query* query);
 void orri_run_caches_forget(orr_world* world); // listener.structure_change
 void orri_run_caches_settle(orr_world* world); // listener.settle
+// Stamps the writes noted in the cells of one query.
 void orri_run_cache_settle(orr_query* query);
 
-// ---- units.c: the chunks of a query, by number ------------------------------------------------------------------------
+// ---- units.c: the chunks of a query, by number --------------------------------------------------
 
-// Counts them, if structure has changed since. False when refused (reported). Not for queries with a kept order or a working set. They stay as they
-// are until structure changes.
+// Lists the units again if rows moved since. They stay valid until rows move. Not for queries with
+// an order or a pinned set. False if refused (reported).
 bool orri_units_ready(orr_query* query);
 void orri_units_term(orr_query* query);
-// Rows of a unit's chunk, whether they match or not.
+// Number of rows of a unit's chunk, whether they match or not.
 uint32_t orri_unit_rows(const orr_query* query, uint32_t unit);
 
-// ---- iterate.c ------------------------------------------------------------------------------------------------------
+// ---- iterate.c: iterators -----------------------------------------------------------------------
 
-// Opens an iteration that is not counted, for who counts for itself right after, or keeps structure as it is by other means;
-// the query was refreshed.
+// Opens an iteration that is not counted as open. The caller counts it, or prevents that rows move
+// in another way, and has refreshed the query.
 void orri_iter_open(orr_iter* it, orr_query* query, uint64_t since);
 void orri_iter_close(orr_iter* it);
-// The same over units [first, last) only, by any thread; they were made ready, as stamps were. Where units_listed, orr_iter_next() goes through all of
-// them; otherwise they are opened one by one.
+// Opens an iteration over the units [first, last), from any thread. The caller has prepared units
+// and stamps. With units_listed, orr_iter_next() visits all of them; otherwise use
+// orri_iter_next_unit().
 void orri_iter_open_units(orr_iter* it, orr_query* query, uint64_t since, uint32_t first,
                           uint32_t last);
-// Goes on to the first run of the next unit, which is `unit`. False: none of its rows match; go on to the next.
+// Advances to the first run of `unit`, which is the next one. False: no row of the unit matches.
 bool orri_iter_next_unit(orr_iter* it, uint32_t unit);
-// The same with one run of one row, which is open already: that of an entity, by index. False: the query does not select it. It was refreshed; who opens
-// it keeps structure as it is, and ends it by orri_iter_close().
+// Opens an iteration over one row, that of the entity with this index; the row is the current run.
+// The caller has refreshed the query, prevents that rows move, and calls orri_iter_close(). False:
+// the query does not select the entity.
 bool orri_iter_open_row(orr_iter* it, orr_query* query, uint32_t index);
-// True when the running system, if there is one, may look at the query; reports otherwise.
+// True if no system runs, or the running system may use the query. Reports a violation otherwise.
 bool orri_query_allowed(const orr_query* query, const char* call);
-// The same for going through its rows, which a parallel system may not with every query.
+// As orri_query_allowed(), for iterating: parallel systems may not iterate every query.
 bool orri_query_loops(const orr_query* query, const char* call);
-// Back to the first row.
+// Moves an iteration back to the first row.
 void orri_iter_rewind(orr_iter* it);
-// True when a row matches; `map` is its entry's.
+// True if a row matches. `map` is the map of its entry.
 bool orri_query_row(const orr_query* query, const uint16_t* map, const orri_chunk* chunk,
                     uint32_t slot);
 
-// ---- lookup.c ------------------------------------------------------------------------------------------------------
+// ---- lookup.c -----------------------------------------------------------------------------------
 
-// As orr_query_has(), for the library itself.
+// As orr_query_has(), without the access check.
 bool orri_query_has(const orr_query* query, orr_entity entity);
-// Rows of a cluster that match; `matches` is what the leaves say.
+// Number of rows of a cluster that match. `matches` is the orri_match of each leaf.
 uint64_t orri_query_count_rows(const orr_query* query, const uint16_t* matches,
                                const orri_cluster* cluster);
 
-// ---- query.c -----------------------------------------------------------------------------------------------------------
+// ---- query.c ------------------------------------------------------------------------------------
 
-// Brings order or working set up to date. False when refused (reported).
+// Brings the order or the pinned set up to date. False if refused (reported).
 bool orri_query_refresh(orr_query* query);
+// Frees a query that is in no list.
 void orri_query_free(orr_query* query);
 
 #endif

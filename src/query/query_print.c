@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Queries as text. Terms in their order, each in the one form that terms.c reads back as the same.
+// Writes queries as text. Terms keep their order, and each has the form that terms.c reads back as
+// the same term.
 #include "query/query.h"
 
-// ---- terms -------------------------------------------------------------------------------------------------
+// ---- terms --------------------------------------------------------------------------------------
 
-// What the words before a name say. Words that mean nothing for the kind of the term are not said.
+// The words before a name. Words without meaning for the kind of the term are left out.
 typedef struct query_print_words {
     bool write, changed;
     orr_state state;
@@ -58,7 +59,8 @@ static bool query_print_same_group(const orr_term* a, const orr_term* b)
     return a->kind == ORR_ANY && b->kind == ORR_ANY && a->group == b->group;
 }
 
-// A choice from its first member on. A later type says its words where they are not those of the first.
+// Writes the members of a choice after the first. A type has words only if they differ from those
+// of the first.
 static void query_print_choice(const orr_world* world, const orr_term* terms, uint32_t count,
                                orri_text* out)
 {
@@ -115,12 +117,12 @@ size_t orri_terms_print(const orr_world* world, const orr_term* terms, uint32_t 
                         orr_state entities, char* out, size_t out_size)
 {
     orri_text text = {out, out != NULL ? out_size : 0, 0};
-    orri_text_bytes(&text, "", 0); // Terminated, also when there is nothing to say.
+    orri_text_bytes(&text, "", 0); // Terminates the text even if it is empty.
     orri_terms_print_to(world, terms, count, entities, &text);
     return text.length;
 }
 
-// ---- queries -----------------------------------------------------------------------------------------------
+// ---- queries ------------------------------------------------------------------------------------
 
 void orri_leaf_print(const orr_query* query, const orri_leaf* leaf, orri_text* out)
 {
@@ -131,7 +133,7 @@ void orri_leaf_print(const orr_query* query, const orri_leaf* leaf, orri_text* o
     }
 }
 
-// The first node of the operand that ends with the node `last`.
+// Number of the first node of the operand whose last node is `last`.
 static uint32_t query_print_operand_first(const orr_query* query, uint32_t last)
 {
     uint32_t first = last + 1;
@@ -144,7 +146,7 @@ static uint32_t query_print_operand_first(const orr_query* query, uint32_t last)
 
 static void query_print_node(const orr_query* query, uint32_t node, orri_text* out);
 
-// A lone leaf stands as it is, everything within a set in parentheses.
+// Operands of a set are in parentheses; a query without a set is not.
 static void query_print_operand(const orr_query* query, uint32_t node, orri_text* out)
 {
     orri_text_add(out, "(");
@@ -165,7 +167,7 @@ static void query_print_node(const orr_query* query, uint32_t node, orri_text* o
     query_print_operand(query, node - 1, out);
 }
 
-// "Nested.points[2].y": the way down to the number at an offset.
+// Writes the path of the sort key, such as "Nested.points[2].y", from its offset.
 static void query_print_key(const orr_query* query, orri_text* out)
 {
     const orri_order* order = query->order;

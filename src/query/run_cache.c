@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Lists of spans: where the rows of a query lie, kept from one iteration to the next for as long as no row of the world comes,
-// goes or moves and nothing is switched off or on. A loop then reads one array from front to back, whatever the number of clusters.
+// The run cache: the spans of a query, kept from one iteration to the next while no row of the
+// world is created, destroyed or moved and nothing is enabled or disabled. A loop then reads one
+// array from front to back, whatever the number of clusters.
 //
-// Stamps wait as well. Marking a block as written touches two lines that the loop itself does not need, block by block; with
-// many small clusters that costs more than the work. So a write through a list is noted in the list's cell, and stamped when
-// somebody is about to look: a hash, a changed-since reader, a snapshot, or a change of structure. Held blocks would have
-// to be copied before they are written: while anybody holds one there are no lists.
+// Stamps are delayed too. Stamping a block touches two cache lines that the loop itself does not
+// need; with many small clusters that costs more than the work. So a write through the cache is
+// noted in the span's cell, and the block is stamped before the stamps are needed: by a hash, a
+// `changed` term, a snapshot or a move of rows. Blocks that a snapshot shares must be copied before
+// they are written, so there is no run cache while any block is shared.
 #include "query/query.h"
 
-#define RUN_CACHE_RUNS_MAX 16u // Runs of a chunk that a list may have on average.
+#define RUN_CACHE_RUNS_MAX 16u // Most runs per chunk, on average, that are cached.
 
 static orr_hot_span* run_cache_span(const orr_query* query, uint32_t i)
 {
@@ -20,7 +22,7 @@ static orr_hot_cell* run_cache_cells(orr_hot_span* span)
     return (orr_hot_cell*)(void*)(span + 1);
 }
 
-// ---- making ----------------------------------------------------------------------------------------------------
+// ---- filling ------------------------------------------------------------------------------------
 
 static bool run_cache_reserve(orr_query* query, uint32_t needed)
 {
@@ -64,7 +66,7 @@ static bool run_cache_push(orr_query* query, const uint16_t* map, orri_chunk* ch
     return true;
 }
 
-// The runs of rows of a chunk that match, told by enable bits and pinned types.
+// Adds the runs of matching rows of a chunk that is tested by row. False if there is no memory.
 static bool run_cache_add_runs(orr_query* query, const uint16_t* map, orri_chunk* chunk)
 {
     uint32_t rows = orri_chunk_rows(chunk), first = 0, run = 0;
@@ -87,7 +89,8 @@ static bool run_cache_add_runs(orr_query* query, const uint16_t* map, orri_chunk
     return run == 0 || run_cache_push(query, map, chunk, first, run);
 }
 
-// A list of many short runs would be longer than the work: then rows are looked at as the loop goes.
+// Adds the spans of a cluster. False if there is no memory, or if runs are too many and short: then
+// testing rows during the loop is cheaper than a cache.
 static bool run_cache_add_cluster(orr_query* query, const uint16_t* map,
                                   const orri_cluster* cluster)
 {
@@ -104,7 +107,8 @@ static bool run_cache_add_cluster(orr_query* query, const uint16_t* map,
     return true;
 }
 
-// False when runs are too many, or memory is refused: then there is no list, and no harm.
+// Fills the cache. False if runs are too many or there is no memory: loops then work without a
+// cache.
 static bool run_cache_make(orr_query* query)
 {
     query->list_count = 0;
@@ -123,7 +127,8 @@ static bool run_cache_current(const orr_query* query)
     return query->list_structure == query->world->queries->structure;
 }
 
-// Storing to an atomic costs as much as a small loop; most of the time the flag is up already.
+// Sets a flag. Storing to an atomic costs as much as a small loop, and mostly the flag is set
+// already.
 static inline void run_cache_raise(_Atomic uint32_t* flag)
 {
     if (*flag == 0) {
@@ -142,7 +147,7 @@ bool orri_run_cache_ready(orr_query* query)
         bool free = false;
         if (query->list_failed == world->queries->structure ||
             !atomic_compare_exchange_strong(&query->listing, &free, true)) {
-            return false; // Nobody waits: without a list the loop finds its own way.
+            return false; // No waiting: the loop works without a cache.
         }
         if (!run_cache_current(query)) {
             query->list_structure = 0;
@@ -155,7 +160,7 @@ bool orri_run_cache_ready(orr_query* query)
             return false;
         }
     }
-    run_cache_raise(&world->loops.listed);
+    run_cache_raise(&world->loops.cached);
     orri_run_cache_owe(query);
     return true;
 }
@@ -164,7 +169,7 @@ void orri_run_cache_owe(orr_query* query)
 {
     if (query->writes) {
         run_cache_raise(&query->owing);
-        run_cache_raise(&query->world->loops.owing);
+        run_cache_raise(&query->world->loops.unstamped);
     }
 }
 
@@ -176,7 +181,7 @@ void orri_run_cache_term(orr_query* query)
     query->list_count = query->list_capacity = 0;
 }
 
-// ---- stamping what was written -------------------------------------------------------------------------------
+// ---- stamping noted writes ----------------------------------------------------------------------
 
 static void run_cache_stamp(orr_hot_span* span, uint32_t field, uint64_t tick, uint64_t version)
 {
@@ -193,7 +198,8 @@ static void run_cache_stamp(orr_hot_span* span, uint32_t field, uint64_t tick, u
     }
 }
 
-// Loops on other threads may go on writing meanwhile: what one notes after a cell was taken is found the next time.
+// Loops on other threads may write at the same time. A write noted after its cell was read is found
+// next time.
 void orri_run_cache_settle(orr_query* query)
 {
     for (uint32_t i = 0; i < query->list_count; i++) {
@@ -216,17 +222,18 @@ void orri_run_caches_settle(orr_world* world)
 {
     struct orri_queries* queries = world->queries;
     orri_mutex_lock(world->env.platform, &queries->settling);
-    // Flags come down before cells are looked at, and never after: a loop raises them when it begins and again when it has
-    // ended, after the count of iterations went down. Who ended before a flag came down is seen through that count,
-    // cells and all; who ends later raises it again.
-    world->loops.owing = 0;
+    // Flags are cleared before the cells are read, never after. A loop sets them when it begins,
+    // and again when it has ended, after `iterating` was decremented. If a loop ended before its
+    // flag was cleared, its cells are visible here through `iterating`; if it ends later, it sets
+    // the flag again.
+    world->loops.unstamped = 0;
     for (orr_query* query = queries->first; query != NULL; query = query->next) {
         if (query->owing) {
             query->owing = 0;
             bool open = world->loops.iterating != 0;
             orri_run_cache_settle(query);
             if (open || world->loops.iterating != 0) {
-                orri_run_cache_owe(query); // A loop that is open may write again.
+                orri_run_cache_owe(query); // An open loop may write again.
             }
         }
     }
@@ -237,7 +244,7 @@ void orri_run_caches_forget(orr_world* world)
 {
     orri_world_settle(world);
     world->queries->structure++;
-    world->loops.listed = 0;
+    world->loops.cached = 0;
 }
 
 #undef RUN_CACHE_RUNS_MAX

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Terms from text. One pass, no memory (but for a type of the library named first): terms are made in a copy of the list, handed over when all of the text was read.
+// Parser of query texts. One pass. Terms are collected in a local list and handed over when the
+// whole text is read. Allocates only if the text is the first to name a built-in type, which is
+// then registered.
 //
 //     text   = [ term { "," term } ]
 //     term   = [ "!" | "?" ] ( member { "|" member } | word "*" )
 //     member = { word } ( type | "#" ( tag | number ) )
 //     word   = "read" | "write" | "changed" | "disabled" | "either"
 //
-// A word counts as such only where a name follows it, so that types may have these names. Words before the first member
-// of a choice hold for all of its types; a member with words of its own has those instead: "write Health|read Armor".
+// A word is a keyword only if a name follows, so that types may have these names. Words before the
+// first member of a choice apply to all its types; a member with words of its own has only those:
+// "write Health|read Armor".
 #include "query/query.h"
 
 #define TERMS_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:"
@@ -25,28 +28,29 @@ enum {
 static const char* const terms_words[TERMS_WORD_COUNT] = {"read", "write", "changed", "disabled",
                                                           "either"};
 
+// The words before a name.
 typedef struct terms_prefix {
-    const char* words[TERMS_WORD_COUNT]; // Where each stands; NULL: it does not.
-    const char* first;                   // The first of them; NULL: none.
+    const char* words[TERMS_WORD_COUNT]; // Position of each word in the text; NULL: not there.
+    const char* first;                   // Position of the first word; NULL: none.
 } terms_prefix;
 
 typedef struct terms_parser {
     orr_world* world;
-    const char* call;
-    const char* text;
-    const char* at;
-    orr_term terms[ORR_TERMS_MAX];
-    const char* places[ORR_TERMS_MAX]; // Of their names; NULL: given before the text.
-    uint32_t count;
-    bool sends; // "write" may mean that changes are sent.
-    orr_state entities;
-    const char* entities_at; // NULL: the text has not said it.
-    orr_result result;       // Of the refusal.
+    const char* call;                  // Public call, for error texts.
+    const char* text;                  // The whole text.
+    const char* at;                    // Next character.
+    orr_term terms[ORR_TERMS_MAX];     // Terms given before the text, then those of the text.
+    const char* places[ORR_TERMS_MAX]; // Positions of their names; NULL: given before the text.
+    uint32_t count;                    // Number of `terms`.
+    bool sends;              // "write" is allowed for all types: it means that changes are sent.
+    orr_state entities;      // Enable state of the entities.
+    const char* entities_at; // Position of '*'; NULL: none.
+    orr_result result;       // Result of a refused parse.
 } terms_parser;
 
-// ---- saying no ---------------------------------------------------------------------------------------------
+// ---- errors -------------------------------------------------------------------------------------
 
-// Always false.
+// Reports an error at a position of the text. Always returns false.
 static bool terms_fail(terms_parser* p, orr_result result, const char* at, const char* format, ...)
     ORR_PRINTF(4, 5);
 
@@ -60,6 +64,7 @@ static bool terms_fail(terms_parser* p, orr_result result, const char* at, const
     return false;
 }
 
+// Reports what was expected at the current position, and what is there.
 static bool terms_expected(terms_parser* p, const char* what)
 {
     if (*p->at == '\0') {
@@ -87,20 +92,21 @@ static void terms_near_tags(const orr_world* world, orri_near* near)
     }
 }
 
-// ---- tokens ------------------------------------------------------------------------------------------------
+// ---- tokens -------------------------------------------------------------------------------------
 
 static void terms_space(terms_parser* p)
 {
     p->at += strspn(p->at, TERMS_BLANKS);
 }
 
-// True for a byte that begins a name, digits included.
+// True for a byte that can be part of a name or number.
 static bool terms_is_letter(char c)
 {
     return c != '\0' && strchr(TERMS_LETTERS, c) != NULL;
 }
 
-// Which word stands here, TERMS_WORD_COUNT: none. Something to say it about must follow.
+// The keyword at the current position; TERMS_WORD_COUNT: none. A word is a keyword only if a name
+// or sign follows.
 static uint32_t terms_word_at(const terms_parser* p)
 {
     size_t size = strspn(p->at, TERMS_LETTERS);
@@ -125,24 +131,24 @@ static bool terms_take_words(terms_parser* p, terms_prefix* out)
             return true;
         }
         if (out->words[word] != NULL) {
-            return terms_fail(p, ORR_ERR_PARSE, p->at, "'%s' stands here twice", terms_words[word]);
+            return terms_fail(p, ORR_ERR_PARSE, p->at, "'%s' is repeated", terms_words[word]);
         }
         out->words[word] = p->at;
         out->first = out->first != NULL ? out->first : p->at;
         if (out->words[TERMS_WORD_READ] != NULL && out->words[TERMS_WORD_WRITE] != NULL) {
             return terms_fail(p, ORR_ERR_PARSE, p->at,
-                              "'read' and 'write' at once; 'write' allows reading too");
+                              "'read' and 'write' exclude each other; 'write' allows reading too");
         }
         if (out->words[TERMS_WORD_DISABLED] != NULL && out->words[TERMS_WORD_EITHER] != NULL) {
             return terms_fail(p, ORR_ERR_PARSE, p->at,
-                              "'disabled' and 'either' at once; 'disabled' is one that is off, "
-                              "'either' one that is on or off");
+                              "'disabled' and 'either' exclude each other; 'disabled' means "
+                              "disabled only, 'either' means enabled or disabled");
         }
         p->at += strlen(terms_words[word]);
     }
 }
 
-// ---- names -------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 static bool terms_unknown_type(terms_parser* p, const char* name, size_t size)
 {
@@ -167,7 +173,7 @@ static bool terms_unknown_type(terms_parser* p, const char* name, size_t size)
                       near.name, words);
 }
 
-// The library's own types are registered by whoever names them first. False when that is refused (reported).
+// Registers a built-in type that the text names. False if that is refused (reported).
 static bool terms_builtin(terms_parser* p, const char* name, orr_type* out)
 {
     const orr_type_desc* desc = orri_builtin_desc(name);
@@ -187,8 +193,9 @@ static bool terms_take_type(terms_parser* p, orr_type* out)
                           "a name does not begin with a digit; a tag has '#' before it: '#17'");
     }
     if ((unsigned char)name[size] >= 0x80) {
-        return terms_fail(p, ORR_ERR_PARSE, name + size,
-                          "a name has the letters a to z and A to Z, digits, '_', '.' and ':'");
+        return terms_fail(
+            p, ORR_ERR_PARSE, name + size,
+            "a name can have the letters a to z and A to Z, digits, '_', '.' and ':'");
     }
     char copy[ORR_NAME_MAX + 1];
     *out = (orr_type){0};
@@ -223,12 +230,12 @@ static bool terms_take_number(terms_parser* p, size_t size, orr_tag* out)
     for (const char* digit = base == 16 ? from + 2 : from; digit < end; digit++) {
         uint32_t number = terms_digit(*digit);
         if (number >= base) {
-            return terms_fail(p, ORR_ERR_PARSE, digit,
-                              "'%c' is no digit; a tag is a name, or a number such as 17 or 0x1F",
-                              *digit);
+            return terms_fail(
+                p, ORR_ERR_PARSE, digit,
+                "'%c' is not a digit; a tag is a name, or a number such as 17 or 0x1F", *digit);
         }
         if (value > (UINT64_MAX - number) / base) {
-            return terms_fail(p, ORR_ERR_PARSE, from, "the tag does not fit 64 bits");
+            return terms_fail(p, ORR_ERR_PARSE, from, "the tag does not fit in 64 bits");
         }
         value = value * base + number;
     }
@@ -285,29 +292,29 @@ static bool terms_take_tag(terms_parser* p, orr_tag* out)
         return false;
     }
     return *out != 0 || terms_fail(p, ORR_ERR_PARSE, from,
-                                   "a query cannot ask for tag 0: a term of all zeros is none");
+                                   "a query cannot use tag 0: an all-zero term means no term");
 }
 
-// ---- terms that contradict each other --------------------------------------------------------------------------
+// ---- contradictions between terms ---------------------------------------------------------------
 
-// Why two terms cannot say something of one type or tag; NULL: they can.
+// Reason why two terms on the same type or tag contradict each other; NULL: they do not.
 static const char* terms_clash(const orr_term* a, const orr_term* b)
 {
     bool without = a->kind == ORR_WITHOUT || b->kind == ORR_WITHOUT;
     bool any = a->kind == ORR_ANY || b->kind == ORR_ANY;
     if (a->kind == b->kind) {
         return a->kind == ORR_WITHOUT                       ? "is excluded twice"
-               : a->kind == ORR_ANY && a->group == b->group ? "stands twice in one choice"
+               : a->kind == ORR_ANY && a->group == b->group ? "is twice in one choice"
                : a->kind == ORR_ANY                         ? NULL
                                                             : "is named twice";
     }
     if (a->kind == ORR_OPTIONAL || b->kind == ORR_OPTIONAL) {
-        return without ? "is optional and excluded, so its column would never be there"
-               : any   ? "is optional and in a choice, which gives its column anyway"
+        return without ? "is optional and excluded, so its column would always be missing"
+               : any   ? "is optional and in a choice, which already gives its column"
                        : "is required and optional";
     }
-    return without ? "is asked for and excluded, which no entity can meet"
-                   : "is required, so a choice with it is always met";
+    return without ? "is included and excluded, which no entity can match"
+                   : "is required, so a choice with it is always true";
 }
 
 static bool terms_check_clash(terms_parser* p, const orr_term* term, const char* at)
@@ -324,9 +331,8 @@ static bool terms_check_clash(terms_parser* p, const orr_term* term, const char*
         orri_text name = {buffer, sizeof buffer, 0};
         orri_term_print_name(p->world, term, &name);
         if (p->places[i] == NULL) {
-            return terms_fail(p, ORR_ERR_PARSE, at,
-                              "%s %s; the other is among the terms given beside the text", buffer,
-                              why);
+            return terms_fail(p, ORR_ERR_PARSE, at, "%s %s; the other is in `terms` of the desc",
+                              buffer, why);
         }
         return terms_fail(p, ORR_ERR_PARSE, at, "%s %s; the other is at column %zu", buffer, why,
                           (size_t)(p->places[i] - p->text) + 1);
@@ -347,9 +353,9 @@ static bool terms_add(terms_parser* p, const orr_term* term, const char* at)
     return true;
 }
 
-// ---- terms -------------------------------------------------------------------------------------------------
+// ---- terms --------------------------------------------------------------------------------------
 
-// Words that cannot be said of what stands behind a prefix.
+// Refuses words that have no meaning after '!' or '?'.
 static bool terms_check_words(terms_parser* p, char sign, const terms_prefix* prefix)
 {
     for (uint32_t word = 0; sign != '\0' && word < TERMS_WORD_COUNT; word++) {
@@ -359,14 +365,12 @@ static bool terms_check_words(terms_parser* p, char sign, const terms_prefix* pr
         }
         if (sign == '?') {
             return terms_fail(p, ORR_ERR_PARSE, prefix->words[word],
-                              "'?' chooses no entities, so '%s' cannot be said; the column has "
-                              "the values that are off too",
+                              "'?' selects no entities, so '%s' has no meaning here; the column "
+                              "also has the disabled values",
                               terms_words[word]);
         }
-        return terms_fail(
-            p, ORR_ERR_PARSE, prefix->words[word], "'!' says that it is not there, so %s%s",
-            word == TERMS_WORD_CHANGED ? "nothing of it can have " : "there is nothing to ",
-            terms_words[word]);
+        return terms_fail(p, ORR_ERR_PARSE, prefix->words[word],
+                          "'!' excludes the type, so '%s' has no meaning here", terms_words[word]);
     }
     return true;
 }
@@ -380,16 +384,17 @@ static bool terms_apply_words(terms_parser* p, const terms_prefix* prefix, orr_t
                                                              : ORR_ENABLED;
     const orri_type* type = orri_type_at(&p->world->schema, term->type);
     if (term->changed && type->info.storage == ORR_PINNED) {
-        return terms_fail(p, ORR_ERR_PARSE, prefix->words[TERMS_WORD_CHANGED],
-                          "%s is pinned; 'changed' is told by chunks, and it lies in none",
-                          type->info.name);
+        return terms_fail(
+            p, ORR_ERR_PARSE, prefix->words[TERMS_WORD_CHANGED],
+            "%s is pinned; 'changed' is tracked by chunk, so it cannot be used with pinned types",
+            type->info.name);
     }
     if (term->access == ORR_WRITE && orri_type_written_by_set(type) && !p->sends) {
-        return terms_fail(p, ORR_ERR_PARSE, prefix->words[TERMS_WORD_WRITE],
-                          "%s cannot be written in place, others are kept up to date with it; use "
-                          "%s after the loop",
-                          type->info.name,
-                          type->indexed_count > 0 ? "orr_component_set()" : "orr_name_set()");
+        return terms_fail(
+            p, ORR_ERR_PARSE, prefix->words[TERMS_WORD_WRITE],
+            "%s cannot be written in place, because the world keeps an index of it; use "
+            "%s after the loop",
+            type->info.name, type->indexed_count > 0 ? "orr_component_set()" : "orr_name_set()");
     }
     return true;
 }
@@ -404,7 +409,7 @@ static bool terms_group_used(const terms_parser* p, uint32_t group)
     return false;
 }
 
-// Adds what was read, as the first of a choice if a '|' follows.
+// Adds a member as a term; as the first one of a choice if '|' follows.
 static bool terms_end_member(terms_parser* p, orr_term* term, const char* at)
 {
     terms_space(p);
@@ -417,20 +422,20 @@ static bool terms_end_member(terms_parser* p, orr_term* term, const char* at)
     return terms_add(p, term, at);
 }
 
-// One member; `shared` are the words before the first one of a choice, NULL: this is it.
+// Reads one member. `shared` are the words before the first member of its choice; NULL: this is the
+// first.
 static bool terms_take_member(terms_parser* p, const terms_prefix* own, const terms_prefix* shared,
                               orr_term* term)
 {
     const char* at = p->at;
     if (*at == '#') {
         if (own->first != NULL) {
-            return terms_fail(
-                p, ORR_ERR_PARSE, own->first,
-                "a tag is there or not, it has no value: no word can stand before it");
+            return terms_fail(p, ORR_ERR_PARSE, own->first,
+                              "a tag has no value, so no word can stand before it");
         }
         if (term->kind == ORR_OPTIONAL) {
             return terms_fail(p, ORR_ERR_PARSE, at,
-                              "a tag has no column that could be there or not; leave the term out");
+                              "a tag has no column, so it cannot be optional; leave the term out");
         }
         return terms_take_tag(p, &term->tag) && terms_end_member(p, term, at);
     }
@@ -443,13 +448,12 @@ static bool terms_take_member(terms_parser* p, const terms_prefix* own, const te
            terms_end_member(p, term, at);
 }
 
-// The members after the first one.
+// Reads the members of a choice after the first.
 static bool terms_take_choice(terms_parser* p, char sign, const terms_prefix* shared)
 {
     if (sign != '\0') {
         return terms_fail(p, ORR_ERR_PARSE, p->at,
-                          "'%c' stands before one name; '%cA, %cB' says it of both", sign, sign,
-                          sign);
+                          "'%c' applies to one name only; write '%cA, %cB'", sign, sign, sign);
     }
     uint32_t group = p->terms[p->count - 1].group;
     while (*p->at == '|') {
@@ -471,16 +475,16 @@ static bool terms_take_entities(terms_parser* p, char sign, const terms_prefix* 
                 prefix->words[TERMS_WORD_CHANGED] != NULL;
     if (sign != '\0' || more || !(off || either)) {
         return terms_fail(p, ORR_ERR_PARSE, p->at,
-                          "'*' is for the entities themselves: 'disabled *' are those that are "
-                          "off, 'either *' all; without it those that are on");
+                          "'*' stands for the entities: 'disabled *' selects disabled entities, "
+                          "'either *' all entities; without '*' a query selects enabled entities");
     }
     orr_state state = off ? ORR_DISABLED : ORR_EITHER;
     if (p->entities_at != NULL) {
-        return terms_fail(p, ORR_ERR_PARSE, p->at, "'*' stands twice; the other is at column %zu",
+        return terms_fail(p, ORR_ERR_PARSE, p->at, "'*' is repeated; the other is at column %zu",
                           (size_t)(p->entities_at - p->text) + 1);
     }
     if (p->entities != ORR_ENABLED && p->entities != state) {
-        return terms_fail(p, ORR_ERR_PARSE, p->at, "the desc's `entities` says something else");
+        return terms_fail(p, ORR_ERR_PARSE, p->at, "`entities` of the desc has another value");
     }
     p->entities = state;
     p->entities_at = p->at++;
@@ -498,7 +502,7 @@ static bool terms_take_term(terms_parser* p)
     }
     if (*p->at == '!' || *p->at == '?') {
         return terms_fail(p, ORR_ERR_PARSE, p->at, "%s",
-                          sign != '\0' ? "a term has one '!' or one '?'"
+                          sign != '\0' ? "a term has at most one '!' or '?'"
                                        : "'!' and '?' stand first in a term, before its words");
     }
     if (*p->at == '*') {
@@ -537,7 +541,7 @@ orr_result orri_terms_parse(orr_world* world, const char* call, const char* text
                             uint32_t* count, orr_state* entities, bool sends)
 {
     ORR_ASSERT(text != NULL && *count <= ORR_TERMS_MAX);
-    // Stops at the zero: nothing behind it is read.
+    // memchr() stops at the zero and reads nothing behind it.
     if (memchr(text, '\0', ORR_QUERY_TEXT_MAX + 1) == NULL) {
         return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_QUERY_REFUSED,
                            "%s: a query's text has at most %u bytes; it begins '%.40s'", call,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Units: the chunks of a query in order, by number, so that workers can share them. What a unit is depends on where rows lie, and on
-// nothing else: not on enable bits, lists or who iterates; so whatever is kept by unit is the same in every run.
+// Units: the chunks of a query, numbered in order, so that workers can divide them. The units
+// depend only on the place of rows, not on enable bits, the run cache or the worker, so that data
+// kept per unit is the same in every run.
 #include "query/query.h"
 
+// Appends the chunks of an entry. False if there is no memory.
 static bool units_add_cluster(orr_query* query, uint32_t entry, const orri_cluster* cluster)
 {
     uint32_t needed = query->unit_count + cluster->chunk_count;
@@ -32,13 +34,13 @@ static bool units_count(orr_query* query)
     return true;
 }
 
-// True when the list has a span for each unit: all rows match.
+// True if the run cache has exactly one span for each unit: all rows match.
 static bool units_are_listed(orr_query* query)
 {
     if (!orri_run_cache_ready(query) || query->list_count != query->unit_count) {
         return false;
     }
-    // With runs in one chunk and none in another the numbers may be the same by chance.
+    // Equal counts are not sufficient: one chunk can have two runs and another none.
     for (uint32_t e = 0; e < query->entry_count; e++) {
         const orri_cluster* cluster = query->entries[e].cluster;
         if (cluster != NULL && cluster->row_count > 0 &&
@@ -58,8 +60,8 @@ bool orri_units_ready(orr_query* query)
         return false;
     }
     query->units_listed = units_are_listed(query);
-    // From now on a change of structure is told.
-    query->world->loops.listed = 1;
+    // From now on the store notifies this module before rows move.
+    query->world->loops.cached = 1;
     return true;
 }
 

@@ -28,7 +28,7 @@ static void fast_forward_return(orri_realtime* rt)
 {
     orri_turn_enter_between(rt->schedule->pipelines[0]);
     rt->ahead = false;
-    orri_here_now.gathered = true;
+    orri_this_thread.at_sync_point = true;
     rt->schedule->inside = false;
     orri_realtime_unhold(rt);
     orri_command_buffers_use(rt->world, rt->schedule->pipelines[0]->moment->command_buffers);
@@ -61,7 +61,7 @@ static orr_result fast_forward_meet(orri_realtime* rt, bool wanted)
 {
     fast_forward_return(rt);
     if (wanted) {
-        rt->world->tick_hooks.met(rt->world);
+        rt->world->tick_hooks.synced(rt->world);
     }
     orr_result result = orri_realtime_stale(rt) ? orri_realtime_ready(rt) : ORR_OK;
     fast_forward_leave(rt);
@@ -76,8 +76,8 @@ static orr_result fast_forward_run(orri_realtime* rt, uint64_t tick)
     while (result == ORR_OK && world->tick < tick) {
         orri_pipeline* pipe = fast_forward_next(rt->schedule);
         result = fast_forward_tick(rt, pipe);
-        bool wanted = pipe->index == 0 && world->tick_hooks.wanted != NULL &&
-                      world->tick_hooks.wanted(world);
+        bool wanted = pipe->index == 0 && world->tick_hooks.sync_wanted != NULL &&
+                      world->tick_hooks.sync_wanted(world);
         if (result == ORR_OK && (wanted || orri_realtime_stale(rt))) {
             result = fast_forward_meet(rt, wanted);
         }

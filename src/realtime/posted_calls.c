@@ -81,11 +81,11 @@ static orr_result posted_calls_gathered(orri_realtime* rt, orri_call* calls)
     orr_world* world = rt->world;
     orri_realtime_unhold(rt);
     rt->schedule->inside = false;
-    orri_here_now.gathered = true; // Who calls from elsewhere is refused all the same.
+    orri_this_thread.at_sync_point = true; // Who calls from elsewhere is refused all the same.
     orri_schema_thaw(&world->schema);
     bool done = calls != NULL;
-    if (world->tick_hooks.met != NULL) {
-        world->tick_hooks.met(world);
+    if (world->tick_hooks.synced != NULL) {
+        world->tick_hooks.synced(world);
     }
     orri_calls_do(rt->world, calls);
     orri_realtime_lock(rt);
@@ -94,7 +94,7 @@ static orr_result posted_calls_gathered(orri_realtime* rt, orri_call* calls)
     bool changed = done || rt->publisher == NULL || orri_realtime_stale(rt);
     result = result == ORR_OK && changed ? orri_realtime_ready(rt) : result;
     orri_schema_freeze(&world->schema);
-    orri_here_now.gathered = false;
+    orri_this_thread.at_sync_point = false;
     rt->schedule->inside = true;
     return result;
 }
@@ -171,7 +171,7 @@ void orr_stop(orr_world* world)
     if (rt != NULL) {
         orri_realtime_lock(rt);
         // In a replay its own systems and calls do as they did: where it ends is recorded.
-        rt->stop = rt->stop || rt->replay == NULL || orri_here_now.world != world;
+        rt->stop = rt->stop || rt->replay == NULL || orri_this_thread.world != world;
         orri_realtime_unlock(rt);
         posted_calls_let(rt);
     }
@@ -190,7 +190,7 @@ static void posted_calls_append(orri_call** first, orri_call** last, orri_call* 
 // In lockstep: whether the caller may post.
 static orr_result posted_calls_check(orr_world* world, const char* name)
 {
-    bool inside = orri_tick_here == world || orri_here_now.world == world;
+    bool inside = orri_tick_here == world || orri_this_thread.world == world;
     const orri_system* by = inside ? orri_system_here(world) : NULL;
     const struct orri_schedule* schedule = orri_schedule_of(world);
     if (schedule == NULL) {

@@ -345,8 +345,8 @@ static void realtime_note(orri_realtime* rt)
 // The tick with which the run ends is remembered as at a meeting.
 static void realtime_met(const orri_realtime* rt)
 {
-    if (rt->world->tick_hooks.met != NULL && !orri_half_done(rt->schedule)) {
-        rt->world->tick_hooks.met(rt->world);
+    if (rt->world->tick_hooks.synced != NULL && !orri_half_done(rt->schedule)) {
+        rt->world->tick_hooks.synced(rt->world);
     }
 }
 
@@ -415,7 +415,7 @@ void orri_realtime_open(orri_realtime* rt, bool open)
         world->realtime = false;
         world->own_context = *world->context; // As the last turn left it.
         world->context = &world->own_context;
-        orri_access_alone(world);
+        orri_access_serial(world);
         orri_schema_thaw(&world->schema);
         world->loops.iterating = 0;
     }

@@ -55,7 +55,7 @@ typedef struct orri_moment {
     uint32_t reach_count;
     orr_type* shown;                                   // Types of it that others see.
     uint32_t shown_count, shown_plain, shown_capacity; // Plain ones first.
-    orri_here outside; // Of the thread, before it came onto the floor.
+    orri_thread_context outside; // Of the thread, before it came onto the floor.
     orri_time_scale_own own;
     bool ticking;
     bool resumes;           // A tick of it was open when the run began.

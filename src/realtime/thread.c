@@ -199,8 +199,8 @@ static void thread_ticked(orri_realtime* rt, orri_pipeline* pipe)
         rt->step_ns = orri_pipeline_due(pipe, rt->steps - 1);
     }
     // A replay meets where its run did.
-    if (pipe->index == 0 && rt->replay == NULL && rt->world->tick_hooks.wanted != NULL &&
-        rt->world->tick_hooks.wanted(rt->world)) {
+    if (pipe->index == 0 && rt->replay == NULL && rt->world->tick_hooks.sync_wanted != NULL &&
+        rt->world->tick_hooks.sync_wanted(rt->world)) {
         rt->gather = true;
         orri_realtime_ring(rt);
     }

@@ -195,7 +195,7 @@ static void turn_on(orri_pipeline* pipe)
     orr_world* world = pipe->world;
     struct orri_schedule* schedule = world->schedule;
     bool open = pipe->stage != ORRI_STAGE_DONE || pipe->moment->driven.copied;
-    pipe->moment->outside = orri_here_enter(world, NULL, NULL, NULL);
+    pipe->moment->outside = orri_this_thread_enter(world, NULL, NULL, NULL);
     schedule->now = open ? pipe : NULL;
     pipe->moment->tick = (orri_tick_context){.busy = open ? "a tick is under way" : NULL,
                                              .dt = open ? pipe->dt : 0,
@@ -230,7 +230,7 @@ void orri_turn_leave(orri_pipeline* pipe)
 {
     orri_realtime* rt = pipe->moment->rt;
     orri_realtime_log_lacks(rt, pipe);
-    orri_here_leave(pipe->moment->outside);
+    orri_this_thread_leave(pipe->moment->outside);
     turn_give(rt, pipe);
 }
 
@@ -311,7 +311,7 @@ orri_commit_scope* orri_turn_commit_scope(const orri_pipeline* pipe)
         return NULL;
     }
     orri_commit_scope* reach = &moment->reach[pipe->at];
-    reach->learns = !moment->narrow;
+    reach->recording = !moment->narrow;
     return reach;
 }
 
@@ -329,7 +329,7 @@ bool orri_turn_narrow(orri_pipeline* pipe)
 {
     orri_moment* moment = pipe->moment;
     const orri_commit_scope* reach = orri_turn_commit_scope(pipe);
-    if (reach == NULL || reach->lost || reach->count == 0 || reach->count > TURN_CLUSTERS ||
+    if (reach == NULL || reach->incomplete || reach->count == 0 || reach->count > TURN_CLUSTERS ||
         !turn_apart(pipe) || !orri_lock_set_commit_scope(pipe, reach)) {
         return false;
     }
@@ -568,7 +568,7 @@ static void turn_crew_back(orri_realtime* rt)
 static void turn_aside(orri_pipeline* pipe, bool alone)
 {
     if (alone) {
-        orri_here_leave(pipe->moment->outside);
+        orri_this_thread_leave(pipe->moment->outside);
     } else {
         orri_turn_leave(pipe);
     }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Where two runs part. Recorded hashes tell between which ticks; from there on both run tick by tick, with a note of the world's hash after each step
-// of the tick. The first note that differs names the system.
+// Finds where two runs diverge (orr_desync_find()):
+//
+//   1. Recorded hashes tell the last tick at which the runs agree, and the first one at which they
+//      differ.
+//   2. Both worlds go to the last tick at which they agree.
+//   3. Both run tick by tick. After each step of a tick a note with the world's hash is taken.
+//   4. The first note that differs names the system. world_diff.c then names the value.
 #include "replay/desync.h"
 #include "base/util.h"
 #include "message/transaction/transaction.h"
@@ -8,31 +13,35 @@
 #include <orrery/history.h>
 #include <stdio.h>
 
+// The hash of a world at one step of a tick.
 typedef struct desync_note {
-    const orri_system* system; // NULL: none.
+    const orri_system* system; // NULL: before or between systems.
     const orri_pipeline* pipe;
     orri_probe_at at;
-    uint64_t hash, tick; // The latter of the pipeline.
+    uint64_t hash, tick; // `tick` is the pipeline's.
 } desync_note;
 
+// One of the two runs.
 typedef struct desync_side {
-    orri_probe probe; // The first: it is handed back.
+    orri_probe probe; // First member: callbacks cast it back to the side.
     orr_world* world;
     const orr_recording* recording;
-    desync_note* notes; // Of the tick under way.
+    desync_note* notes; // Of the current tick.
     uint32_t note_count, note_capacity;
-    bool failed; // There is no memory for them.
-    uint64_t ticks;
+    bool failed;    // No memory for notes.
+    uint64_t ticks; // Ticks run so far.
     struct desync_side* other;
     orr_desync* out;
-    bool leads; // While it stands after calls, before systems, the other one comes there, too.
-    orr_result result; // Of the tick of the one that does not lead.
+    // The first side. When its tick has done the posted calls, and before systems run, the other
+    // side runs its tick to the same step.
+    bool leads;
+    orr_result result; // Result of the tick of the side that does not lead.
 } desync_side;
 
-// ---- notes ------------------------------------------------------------------------------------------------------------------
+// ---- notes --------------------------------------------------------------------------------------
 
-// What a system sent and is not done yet.
-static uint64_t desync_lane_hash(const orr_command_buffer* commands, uint64_t hash)
+// Hash of changes that a system sent and that are not committed yet.
+static uint64_t desync_commands_hash(const orr_command_buffer* commands, uint64_t hash)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
         const orri_strip* strip = &commands->strips[commands->order[i]];
@@ -55,7 +64,9 @@ static uint64_t desync_lane_hash(const orr_command_buffer* commands, uint64_t ha
 
 static orr_result desync_tick(desync_side* side, uint64_t tick);
 
-// What calls did differently is looked at before systems hide it. Both worlds have to stand there for that: the second ticks within the first one's tick.
+// Compares the worlds after posted calls, before systems overwrite a difference. Both worlds must
+// be at this step at the same time: so the second world runs its tick inside the first world's
+// tick.
 static void desync_outside(const desync_side* side, uint64_t hash)
 {
     desync_side* other = side->other;
@@ -77,7 +88,7 @@ static void desync_note_add(desync_side* side, const orri_system* system, orri_p
     }
 }
 
-// What functions of transactions do nobody sees before they are called, at a point, one after the other.
+// Takes a note after each call of a transaction's function: only then its effect is visible.
 static void desync_called(orr_world* world, const orri_rights* rights, const orri_type* type,
                           orr_entity target, const void* value)
 {
@@ -92,7 +103,7 @@ static void desync_note_take(orri_probe* probe, orr_world* world, orri_probe_at 
     desync_side* side = (desync_side*)(void*)probe;
     uint64_t hash = orr_world_hash(world);
     for (uint32_t i = 0; at == ORRI_PROBE_RAN && i < system->lane_count; i++) {
-        hash = desync_lane_hash(system->command_buffers[i], hash);
+        hash = desync_commands_hash(system->command_buffers[i], hash);
     }
     desync_note_add(side, system, at, hash);
     if (at == ORRI_PROBE_OUTSIDE) {
@@ -106,7 +117,7 @@ static bool desync_note_same(const desync_note* a, const desync_note* b)
     return same && (a->system == NULL || a->system->name_hash == b->system->name_hash);
 }
 
-// The first note that differs; NULL: none does.
+// The first note that differs; NULL if none does.
 static const desync_note* desync_notes_differ(const desync_side* a, const desync_side* b)
 {
     uint32_t count = a->note_count < b->note_count ? a->note_count : b->note_count;
@@ -118,8 +129,9 @@ static const desync_note* desync_notes_differ(const desync_side* a, const desync
     return a->note_count != b->note_count ? (a->note_count > count ? a : b)->notes + count : NULL;
 }
 
-// ---- coming to a tick -----------------------------------------------------------------------------------------------------------
+// ---- going to a tick ----------------------------------------------------------------------------
 
+// Replays the recording up to a tick.
 static orr_result desync_run(desync_side* side, uint64_t tick)
 {
     orr_replay_report report = {0};
@@ -132,7 +144,8 @@ static orr_result desync_run(desync_side* side, uint64_t tick)
     return result;
 }
 
-// From the latest memory that is not behind it, or from where the world is, if that is nearer.
+// Goes to a tick: from the latest remembered tick up to it, or from the world's current tick if
+// that is nearer.
 static orr_result desync_go(desync_side* side, uint64_t tick)
 {
     orr_world* world = side->world;
@@ -144,12 +157,13 @@ static orr_result desync_go(desync_side* side, uint64_t tick)
         orr_result result =
             orr_remembered(world, from)
                 ? orr_time_travel(world, from)
-                : orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
-                              "orr_desync_find: a world is at tick %" PRIu64
-                              ", the runs agree up to tick %" PRIu64
-                              " and nothing before that is remembered; give a world that is built "
-                              "anew, or let it remember: orr_history_set()",
-                              world->tick, tick);
+                : orri_refuse(
+                      &world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
+                      "orr_desync_find: a world is at tick %" PRIu64
+                      ", the runs agree up to tick %" PRIu64
+                      ", and no tick up to that is remembered; pass a newly built world, or "
+                      "remember ticks with orr_history_set()",
+                      world->tick, tick);
         if (result != ORR_OK) {
             return result;
         }
@@ -157,7 +171,7 @@ static orr_result desync_go(desync_side* side, uint64_t tick)
     return desync_run(side, tick);
 }
 
-// Up to a tick, the next one, with notes.
+// Runs the next tick, and takes notes.
 static orr_result desync_tick(desync_side* side, uint64_t tick)
 {
     struct orri_messages* messages = orri_messages_of(side->world);
@@ -171,11 +185,11 @@ static orr_result desync_tick(desync_side* side, uint64_t tick)
     messages->called = NULL;
     side->world->schedule->probe = NULL;
     return result == ORR_OK && side->failed
-               ? orri_refuse_memory(&side->world->env, "finding where two runs part")
+               ? orri_refuse_memory(&side->world->env, "finding where two runs diverge")
                : result;
 }
 
-// One tick of both. `*note` is the first that differs.
+// Runs one tick of both sides. `*note` gets the first note that differs.
 static orr_result desync_step(desync_side sides[2], uint64_t tick, const desync_note** note)
 {
     orr_result result = desync_tick(&sides[0], tick);
@@ -187,9 +201,10 @@ static orr_result desync_step(desync_side sides[2], uint64_t tick, const desync_
     return result;
 }
 
-// ---- what recordings say ------------------------------------------------------------------------------------------------------
+// ---- recorded hashes ----------------------------------------------------------------------------
 
-// Hashes that both have: the last that agrees before the first that does not. False: none differs.
+// Compares the hashes that both recordings have: the first one that differs, and the last one
+// before that agrees. False if none differs.
 static bool desync_marks(const orr_recording* a, const orr_recording* b, uint64_t* agreed,
                          uint64_t* differs)
 {
@@ -207,8 +222,9 @@ static bool desync_marks(const orr_recording* a, const orr_recording* b, uint64_
     return false;
 }
 
-// Both came to where recordings differ and are the same: one of them is not what it was.
-static orr_result desync_unlike(const desync_side sides[2], uint64_t tick)
+// The worlds are equal at a tick where the recordings differ: one run was not reproduced. Reports
+// which.
+static orr_result desync_check_hashes(const desync_side sides[2], uint64_t tick)
 {
     for (uint32_t i = 0; i < 2; i++) {
         orr_world* world = sides[i].world;
@@ -218,23 +234,24 @@ static orr_result desync_unlike(const desync_side sides[2], uint64_t tick)
             return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
                                "orr_desync_find: the %s world, run again, has the hash %016" PRIx64
                                " after tick %" PRIu64 ", not %016" PRIx64
-                               " as was recorded: it depends on something that is not recorded",
+                               " as recorded: the run depends on something that is not recorded",
                                i == 0 ? "first" : "second", hash, tick, mark->hash);
         }
     }
     return ORR_OK;
 }
 
-// ---- the whole -------------------------------------------------------------------------------------------------------------------
+// ---- the search ---------------------------------------------------------------------------------
 
-static void desync_say(const desync_note* note, orr_desync* out)
+// Fills system, pipeline and `when`. `note` NULL: the worlds differ before the first tick.
+static void desync_describe(const desync_note* note, orr_desync* out)
 {
     static const char* const when[] = {
-        [ORRI_PROBE_OUTSIDE] = "before systems ran: by calls and what was sent before",
+        [ORRI_PROBE_OUTSIDE] = "before systems ran: by posted calls, or changes sent before",
         [ORRI_PROBE_RAN] = "when it ran",
-        [ORRI_PROBE_ENDED] = "when what it sent was done",
-        [ORRI_PROBE_CALLED] = "when a function it transacts with was called",
-        [ORRI_PROBE_POINT] = "when what systems sent was committed",
+        [ORRI_PROBE_ENDED] = "when the changes it sent were applied",
+        [ORRI_PROBE_CALLED] = "when a function of its transactions was called",
+        [ORRI_PROBE_POINT] = "when changes of systems were committed",
     };
     out->when = note != NULL ? when[note->at] : "before it";
     if (note != NULL) {
@@ -259,14 +276,14 @@ static orr_result desync_search(desync_side sides[2], uint64_t differs, orr_desy
         result = desync_step(sides, ++tick, &note);
     }
     if (result == ORR_OK && same && note == NULL) {
-        result = desync_unlike(sides, differs);
+        result = desync_check_hashes(sides, differs);
     }
     if (result != ORR_OK) {
         return result;
     }
     out->differ = true;
     out->tick = tick;
-    desync_say(note, out);
+    desync_describe(note, out);
     out->hash_a = orr_world_hash(sides[0].world);
     out->hash_b = orr_world_hash(sides[1].world);
     bool seen = note != NULL && note->at == ORRI_PROBE_OUTSIDE;
@@ -281,9 +298,10 @@ static orr_result desync_check(orr_world* world, const orr_recording* recording)
     orr_result result = orri_step_check(world, "orr_desync_find");
     const char* wrong = NULL;
     if (!recording->lockstep || recording->taking) {
-        wrong = "it needs finished recordings of lockstep";
+        wrong = "both recordings must be finished recordings of lockstep";
     } else if (world->schedule->tape != NULL || world->schedule->now != NULL) {
-        wrong = "a world is recorded, or in the midst of a tick; end that before";
+        wrong = "a world is recorded, or in the middle of a tick; end the recording with "
+                "orr_record_end(), or finish the tick with orr_step()";
     }
     return result == ORR_OK && wrong != NULL
                ? orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
@@ -299,8 +317,8 @@ orr_result orr_desync_find(orr_world* a, const orr_recording* recording_a, orr_w
     *out = (orr_desync){.when = "", .what = ""};
     if (a == b) {
         return orri_refuse(&a->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_desync_find: both are the same world; build another one in the "
-                           "same way, for the second recording");
+                           "orr_desync_find: both worlds are the same world; build another one in "
+                           "the same way for the second recording");
     }
     desync_side sides[2] = {{.probe = {desync_note_take}, .world = a, .recording = recording_a},
                             {.probe = {desync_note_take}, .world = b, .recording = recording_b}};
@@ -314,7 +332,7 @@ orr_result orr_desync_find(orr_world* a, const orr_recording* recording_a, orr_w
     if (result == ORR_OK && recording_a->begin_tick != recording_b->begin_tick) {
         result = orri_refuse(&a->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
                              "orr_desync_find: the recordings begin with different ticks, %" PRIu64
-                             " and %" PRIu64,
+                             " and %" PRIu64 "; record both runs from the same tick on",
                              recording_a->begin_tick, recording_b->begin_tick);
     }
     if (result != ORR_OK) {
@@ -341,7 +359,7 @@ size_t orr_desync_print(const orr_desync* desync, char* out, size_t out_size)
     ORR_ASSERT(desync != NULL && (out != NULL || out_size == 0));
     orri_text text = {out, out_size, 0};
     if (!desync->looked) {
-        orri_text_add(&text, "no difference was looked for: orr_desync_find() was refused");
+        orri_text_add(&text, "not compared: orr_desync_find() was refused");
         return text.length;
     }
     if (!desync->differ) {

@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: MIT
-// Recordings as files. Numbers are little endian, "v" are of variable length (7 bits a byte, the low ones first), texts a v and so many bytes.
+// Layout of recording files. Numbers are little endian. "v" is a number of variable length: 7 bits
+// per byte, the low bits first. "z" is a zigzag-coded v: a signed difference. A text is a v (its
+// bytes), then the bytes. [x] is only present if a flag says so.
 //
-//   file     "ORRTAPE\n" │ u32 version │ u32 0: lockstep, 1: real time │ blocks
-//   block    u32 kind │ u32 size │ u32 hash of these │ bytes │ u64 hash of all that; both begun with the block's number. The first one tells a
-//            size that is wrong from a file that was cut off.
-//   HEAD     u64 tick and hash of the world it begins with
-//   TYPE PIPE SYST CALL FUNC   names: v count, each: text, u64 of what kind (recording.h)
-//   TICK     v number of the first; each: u8 flags, v pipeline, [u32 dt], z due, z time, z due of the first (differences), v calls, each: v name, u8 meeting,
-//            v size, bytes; v size, bytes of impure systems; [u64 hash]
-//   TURN DTIM CCNT GRNT HASH ENDS BUDG   of real time: arrays, in pieces;   POST: calls;   INPT: u32 pipeline, bytes of impure systems
-//   DONE     u64 ticks, calls, time; u8 flags; u64 where it was changed, plus 1. Without it the file was cut off.
+//   file     "ORRTAPE\n" | u32 version | u32 0: lockstep, 1: real time | blocks
+//   block    u32 kind | u32 size | u32 hash of kind and size | content | u64 hash of all of these
+//            Both hashes are seeded with the number of the block, so blocks cannot be swapped. The
+//            first hash tells a wrong size from a file that was cut off.
+//
+// Content of a block, by kind:
+//
+//   HEAD     u64 tick and u64 hash of the world at the beginning, u8 1 if the run has hashes
+//   TYPE PIPE SYST CALL FUNC
+//            table of names: v count, then per name: text, u64 (orri_lockstep_log_name.word)
+//   TICK     ticks of lockstep: v index of the first tick, then per tick:
+//            u8 flags, v pipeline, [u32 dt]
+//            z due time, relative to the tick before in this block
+//            z world time and z due time of the first pipeline, both relative to the due time
+//            v number of calls, then per call: v name, u8 1 if exclusive, v size, bytes
+//            v size and bytes of impure systems, [u64 hash]
+//   TURN DTIM CCNT GRNT HASH ENDS BUDG
+//            real time: arrays of numbers; a long array is split into several blocks
+//   POST     real time: calls, as in TICK
+//   INPT     real time: u32 pipeline, then bytes of impure systems
+//   DONE     u64 ticks, u64 calls, u64 time, u8 flags, u64 changed tick + 1 (0: none)
+//            A file without DONE was cut off.
 #ifndef ORRI_REPLAY_FILE_H
 #define ORRI_REPLAY_FILE_H
 
@@ -19,17 +34,20 @@
 
 #define ORRI_FILE_MAGIC   "ORRTAPE\n"
 #define ORRI_FILE_VERSION 3u
-#define ORRI_FILE_PIECE   65536u // Bytes of a block, after which another begins;
-#define ORRI_FILE_TICKS   256u   // or ticks: no more are lost where a file is cut off.
-#define ORRI_FILE_BEFORE  12u    // Bytes of a block before its content, and with those behind it.
-#define ORRI_FILE_AROUND  20u
+#define ORRI_FILE_PIECE   65536u // A block with this many bytes ends, and another begins.
+#define ORRI_FILE_TICKS   256u   // Limit of ticks per block: at most so many are lost by a cut.
+#define ORRI_FILE_BEFORE  12u    // Bytes of a block before its content.
+#define ORRI_FILE_AROUND  20u    // Bytes of a block before and after its content.
 
+// A block kind from its four letters.
 #define ORRI_FILE_FOUR(a, b, c, d) \
     ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 
+// Kinds of blocks.
 typedef enum orri_file_block {
     ORRI_BLOCK_HEAD = ORRI_FILE_FOUR('H', 'E', 'A', 'D'),
-    ORRI_BLOCK_TYPE = ORRI_FILE_FOUR('T', 'Y', 'P', 'E'), // As the kinds of names, in order.
+    // TYPE to FUNC: tables of names, in the order of orri_lockstep_log_kind.
+    ORRI_BLOCK_TYPE = ORRI_FILE_FOUR('T', 'Y', 'P', 'E'),
     ORRI_BLOCK_PIPE = ORRI_FILE_FOUR('P', 'I', 'P', 'E'),
     ORRI_BLOCK_SYST = ORRI_FILE_FOUR('S', 'Y', 'S', 'T'),
     ORRI_BLOCK_CALL = ORRI_FILE_FOUR('C', 'A', 'L', 'L'),
@@ -48,18 +66,19 @@ typedef enum orri_file_block {
 } orri_file_block;
 
 enum {
-    ORRI_FILE_HASHED = 1,  // Of a tick: its hash follows.
-    ORRI_FILE_SAME_DT = 2, // As the tick before in this block.
-    ORRI_FILE_FULL = 1,    // Of the end.
-    ORRI_FILE_REFUSED = 2,
+    ORRI_FILE_HASHED = 1,  // Flag of a tick: it ends with a hash.
+    ORRI_FILE_SAME_DT = 2, // Flag of a tick: dt as in the tick before in this block.
+    ORRI_FILE_FULL = 1,    // Flag of DONE: orr_recording_stats.full.
+    ORRI_FILE_REFUSED = 2, // Flag of DONE: orr_recording_stats.refused.
 };
 
-// Of kind and size of the block with a number, as they are in the file.
+// Hash of kind and size of block `number`; `head` has their 8 bytes as in the file.
 static inline uint32_t orri_file_head_hash(const uint8_t* head, uint32_t number)
 {
     return (uint32_t)orr_hash(head, 8, number);
 }
 
+// Codes a signed difference so that small ones of either sign are short as a v.
 static inline uint64_t orri_file_zigzag(uint64_t difference)
 {
     return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Looking into recordings: their ticks and calls, where two of them differ, what there is in words.
+// Inspects recordings: single ticks and calls, the first difference of two recordings, a summary as
+// text.
 #include "base/util.h"
 #include "replay/file.h"
 #include <inttypes.h>
@@ -42,7 +43,7 @@ bool orr_recording_call(const orr_recording* recording, uint32_t index, orr_reco
     return true;
 }
 
-// ---- two of them ------------------------------------------------------------------------------------------------------------
+// ---- comparing two recordings -------------------------------------------------------------------
 
 static bool file_inspect_same_call(const orri_call* a, const orri_call* b)
 {
@@ -61,7 +62,7 @@ static bool file_inspect_same_calls(orri_call* const* a, orri_call* const* b, ui
     return true;
 }
 
-// NULL: their inputs are the same.
+// Compares the inputs of one tick. Returns what differs; NULL if nothing does.
 static const char* file_inspect_tick(const orr_recording* a, const orr_recording* b, uint32_t index)
 {
     const orri_lockstep_entry* x = &a->taped[index];
@@ -87,6 +88,7 @@ static const char* file_inspect_tick(const orr_recording* a, const orr_recording
     return NULL;
 }
 
+// True, with `*out` filled, if both recordings have a hash of the tick and the hashes differ.
 static bool file_inspect_hashes(const orr_recording* a, const orr_recording* b, uint64_t tick,
                                 orr_recording_difference* out)
 {
@@ -131,7 +133,7 @@ orr_result orr_recording_compare(const orr_recording* a, const orr_recording* b,
     return ORR_OK;
 }
 
-// ---- in words -----------------------------------------------------------------------------------------------------------------
+// ---- as text ------------------------------------------------------------------------------------
 
 static void file_inspect_print_names(const orr_recording* recording, orri_lockstep_log_kind kind,
                                      const char* title, orri_text* text)
@@ -177,16 +179,16 @@ static void file_inspect_print_calls(const orr_recording* recording, orri_text* 
 static void file_inspect_print_end(const orr_recording* recording, orri_text* text)
 {
     const char* end = recording->cut       ? "its file was cut off"
-                      : recording->full    ? "there was no memory for more of it"
-                      : recording->refused ? "something of the run was refused"
+                      : recording->full    ? "out of memory"
+                      : recording->refused ? "something in the run was refused"
                                            : NULL;
     if (end != NULL) {
         orri_text_add(text, "%-10s early: %s\n", "ends", end);
     }
     if (recording->changed_tick1 != 0) {
         orri_text_add(text,
-                      "%-10s behind tick %" PRIu64
-                      ", by something that is not in it: a replay will differ\n",
+                      "%-10s after tick %" PRIu64
+                      ", by something that is not recorded: a replay will differ\n",
                       "changed", recording->changed_tick1 - 1);
     }
 }

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: MIT
-// A recording is read from a file that may be from anywhere: nothing in it is believed before it was looked at, and no more memory is asked for than
-// there are bytes.
+// Reads a recording from a file (orr_recording_load()). The file is not trusted: every size and
+// number is checked before use, and no more memory is allocated than the file has bytes. file.h has
+// the layout.
 #include "replay/file.h"
 #include <inttypes.h>
 
+// A file that is read.
 typedef struct file_in {
     orr_world* world;
     orr_recording* recording;
     const char* path;
     orr_file file;
-    uint64_t size, offset; // Of the file; of the block that is read.
-    uint32_t blocks;
-    uint32_t kind;
-    uint8_t* data; // The block, with all around it.
+    uint64_t size, offset; // Bytes of the file; offset of the current block.
+    uint32_t blocks;       // Blocks read so far: number of the current block.
+    uint32_t kind;         // Of the current block.
+    uint8_t* data;         // The current block, with its head and checksum.
     uint32_t capacity;
-    orri_bytes_from from;
-    uint32_t tables; // Bits of kinds of names that were read.
-    bool headed, done;
-    uint64_t done_ticks, done_calls;
+    orri_bytes_from from;            // Reads the content of the current block.
+    uint32_t tables;                 // One bit per kind of names that was read.
+    bool headed, done;               // HEAD was read; DONE was read.
+    uint64_t done_ticks, done_calls; // Numbers of DONE.
 } file_in;
 
-// ---- refusals -----------------------------------------------------------------------------------------------------------
+// ---- errors -------------------------------------------------------------------------------------
 
+// Reports an error at a byte of the file.
 static orr_result file_bad(const file_in* in, orr_result result, uint64_t at, const char* expected)
 {
     return orri_refuse(&in->world->env, result, ORR_LOG_ID_CALL_REFUSED,
@@ -29,7 +32,7 @@ static orr_result file_bad(const file_in* in, orr_result result, uint64_t at, co
                        expected);
 }
 
-// Of the block.
+// Reports an error at the current byte of the current block.
 static orr_result file_corrupt(const file_in* in, const char* expected)
 {
     return file_bad(in, ORR_ERR_CORRUPT, in->offset + ORRI_FILE_BEFORE + in->from.at, expected);
@@ -40,8 +43,9 @@ static orr_result file_lacks_memory(const file_in* in)
     return orri_refuse_memory(&in->world->env, "loading a recording");
 }
 
-// ---- numbers --------------------------------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
+// A number of `size` bytes, at most 8.
 static uint64_t file_get(orri_bytes_from* from, uint32_t size)
 {
     const uint8_t* bytes = orri_bytes_take(from, size);
@@ -52,6 +56,7 @@ static uint64_t file_get(orri_bytes_from* from, uint32_t size)
     return number;
 }
 
+// A number of variable length.
 static uint64_t file_get_v(orri_bytes_from* from)
 {
     uint64_t number = 0;
@@ -69,13 +74,14 @@ static uint64_t file_get_v(orri_bytes_from* from)
     return 0;
 }
 
-// ---- names ------------------------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 static bool file_name_good(const uint8_t* name, size_t size)
 {
     return name != NULL && size > 0 && size <= 4096 && memchr(name, 0, size) == NULL;
 }
 
+// Adds a function of transactions to the list of a pipeline.
 static bool file_in_function(const file_in* in, const char* name, uint64_t number)
 {
     orri_kept* kept = &in->recording->inputs[number];
@@ -92,7 +98,7 @@ static orr_result file_read_names(file_in* in, orri_lockstep_log_kind kind)
     orr_recording* recording = in->recording;
     uint64_t count = file_get_v(&in->from);
     if (in->tables & UINT32_C(1) << kind) {
-        return file_corrupt(in, "a list of names comes twice");
+        return file_corrupt(in, "a table of names occurs twice");
     }
     in->tables |= UINT32_C(1) << kind;
     for (uint64_t i = 0; !in->from.failed && i < count; i++) {
@@ -114,7 +120,7 @@ static orr_result file_read_names(file_in* in, orri_lockstep_log_kind kind)
     return ORR_OK;
 }
 
-// ---- calls -----------------------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 static orr_result file_read_call(file_in* in)
 {
@@ -124,7 +130,7 @@ static orr_result file_read_call(file_in* in)
     size_t size = orri_bytes_size(&in->from, file_get_v(&in->from));
     const uint8_t* data = orri_bytes_take(&in->from, size);
     if (data == NULL || name >= names->count || meeting > 1) {
-        return file_corrupt(in, "a call was expected: a name of the list, 0 or 1, size, bytes");
+        return file_corrupt(in, "a call was expected: the index of a name, 0 or 1, size, bytes");
     }
     orri_call* call = ORRI_RESERVE(&recording->env, ORR_MEMORY_SYSTEM, &recording->calls,
                                    &recording->call_capacity, recording->call_count + 1)
@@ -140,8 +146,9 @@ static orr_result file_read_call(file_in* in)
     return ORR_OK;
 }
 
-// ---- lockstep -----------------------------------------------------------------------------------------------------------------
+// ---- lockstep -----------------------------------------------------------------------------------
 
+// Adds the hash of a tick.
 static bool file_in_mark(orr_recording* recording, uint64_t tick, uint64_t hash)
 {
     if (!ORRI_RESERVE(&recording->env, ORR_MEMORY_SYSTEM, &recording->marks,
@@ -152,7 +159,7 @@ static bool file_in_mark(orr_recording* recording, uint64_t tick, uint64_t hash)
     return true;
 }
 
-// What a tick has beside its numbers. They count as the tick's when it is in the list.
+// Reads calls and bytes of impure systems of a tick. They belong to the tick once it is appended.
 static orr_result file_read_inputs(file_in* in, orri_lockstep_entry* taped)
 {
     orri_bytes* inputs = &in->recording->inputs[0].bytes;
@@ -209,7 +216,7 @@ static orr_result file_read_ticks(file_in* in)
 {
     orri_lockstep_entry last = {0};
     if (file_get_v(&in->from) != in->recording->taped_count || in->from.failed) {
-        return file_corrupt(in, "ticks are missing, or come twice");
+        return file_corrupt(in, "ticks are missing, or occur twice");
     }
     orr_result result = ORR_OK;
     while (result == ORR_OK && in->from.at < in->from.count) {
@@ -218,7 +225,7 @@ static orr_result file_read_ticks(file_in* in)
     return result;
 }
 
-// ---- real time ----------------------------------------------------------------------------------------------------------------
+// ---- real time ----------------------------------------------------------------------------------
 
 static orr_result file_read_u32s(file_in* in, uint32_t** words, uint32_t* count, uint32_t* capacity)
 {
@@ -271,7 +278,7 @@ static orr_result file_read_hashes(file_in* in)
     return ORR_OK;
 }
 
-// Clocks: five numbers each. A piece may end within one.
+// Reads clocks of five numbers each. A block may end within a clock; `*words` counts the numbers.
 static orr_result file_read_ends(file_in* in, uint32_t* words)
 {
     orr_recording* r = in->recording;
@@ -340,11 +347,11 @@ static orr_result file_read_realtime(file_in* in, uint32_t* end_words)
     case ORRI_BLOCK_INPT:
         return file_read_piece(in);
     default:
-        return file_bad(in, ORR_ERR_FORMAT, in->offset, "a block of an unknown kind");
+        return file_bad(in, ORR_ERR_FORMAT, in->offset, "the kind of this block is unknown");
     }
 }
 
-// What turns ask for is there: a replay looks at none of it again.
+// Checks that all arrays have as many items as the turns need. A replay does not check again.
 static orr_result file_check_turns(file_in* in)
 {
     const orr_recording* r = in->recording;
@@ -357,7 +364,7 @@ static orr_result file_check_turns(file_in* in)
         if (turn >= ORRI_TURN_NONE || number >= pipelines ||
             (turn == ORRI_TURN_CALLS && number != 0)) {
             return file_bad(in, ORR_ERR_CORRUPT, in->offset,
-                            "turns belong to no pipeline that is named");
+                            "a turn belongs to a pipeline that has no name");
         }
     }
     for (uint32_t i = 0; i < r->count_count; i++) {
@@ -366,10 +373,10 @@ static orr_result file_check_turns(file_in* in)
     return begins == r->dt_count && calls == r->count_count && posts == r->call_count
                ? ORR_OK
                : file_bad(in, ORR_ERR_CORRUPT, in->offset,
-                          "turns, times and calls are not as many as each other");
+                          "the numbers of turns, times and calls do not match");
 }
 
-// ---- blocks -----------------------------------------------------------------------------------------------------------------
+// ---- blocks -------------------------------------------------------------------------------------
 
 static orr_result file_read_head(file_in* in)
 {
@@ -402,7 +409,7 @@ static orr_result file_read_done(file_in* in)
     bool same = (!recording->lockstep || in->done_ticks == recording->taped_count) &&
                 in->done_calls == recording->call_count;
     if (in->from.failed || !same || flags > (ORRI_FILE_FULL | ORRI_FILE_REFUSED)) {
-        return file_corrupt(in, "the end, with as many ticks and calls as there are");
+        return file_corrupt(in, "the end was expected, with the numbers of ticks and calls read");
     }
     recording->ticks = in->done_ticks;
     in->done = true;
@@ -431,7 +438,7 @@ static orr_result file_read_block(file_in* in, uint32_t* end_words)
     if (in->recording->lockstep) {
         return in->kind == ORRI_BLOCK_TICK
                    ? file_read_ticks(in)
-                   : file_bad(in, ORR_ERR_FORMAT, in->offset, "a block of an unknown kind");
+                   : file_bad(in, ORR_ERR_FORMAT, in->offset, "the kind of this block is unknown");
     }
     return file_read_realtime(in, end_words);
 }
@@ -443,7 +450,8 @@ static orr_result file_bad_file(const file_in* in, int error)
                        strerror(error));
 }
 
-// How many bytes the next block has, with all around it; 0: the file ends before it does. `*result` says if something else is wrong.
+// Size of the next block in bytes, with its head and checksum; 0 if the file ends before the block
+// does. `*result` gets any other error.
 static uint32_t file_load_size(file_in* in, orr_result* result)
 {
     const orr_platform* platform = in->world->env.platform;
@@ -464,7 +472,7 @@ static uint32_t file_load_size(file_in* in, orr_result* result)
     uint64_t whole = file_get(&from, 4) + ORRI_FILE_AROUND;
     if (file_get(&from, 4) != orri_file_head_hash(head, in->blocks)) {
         *result = file_bad(in, ORR_ERR_CORRUPT, in->offset,
-                           "kind and size of this block are not what they were: the file was "
+                           "the checksum of kind and size of this block is wrong: the file is "
                            "damaged");
     } else if (whole <= left && whole > UINT32_MAX) {
         *result = file_lacks_memory(in);
@@ -472,7 +480,8 @@ static uint32_t file_load_size(file_in* in, orr_result* result)
     return *result == ORR_OK && whole <= left ? (uint32_t)whole : 0;
 }
 
-// The bytes of the next block; false: the file ends before it does. `*result` says if something else is wrong.
+// Reads the next block. False if the file ends before the block does. `*result` gets any other
+// error.
 static bool file_load_block(file_in* in, orr_result* result)
 {
     const orr_platform* platform = in->world->env.platform;
@@ -494,13 +503,13 @@ static bool file_load_block(file_in* in, orr_result* result)
         *result = file_bad_file(in, error);
     } else if (file_get(&end, 8) != orr_hash(in->data, whole - 8, in->blocks)) {
         *result = file_bad(in, ORR_ERR_CORRUPT, in->offset,
-                           "the checksum of this block is wrong: the file was damaged");
+                           "the checksum of this block is wrong: the file is damaged");
     }
     in->from = (orri_bytes_from){in->data + ORRI_FILE_BEFORE, whole - ORRI_FILE_AROUND, 0, false};
     return true;
 }
 
-// ---- the file -----------------------------------------------------------------------------------------------------------------
+// ---- the file -----------------------------------------------------------------------------------
 
 static orr_result file_read_begin(file_in* in)
 {
@@ -516,12 +525,12 @@ static orr_result file_read_begin(file_in* in)
     orri_bytes_from from = {head, got, 8, got < 8};
     uint64_t version = file_get(&from, 4), kind = file_get(&from, 4);
     if (from.failed || memcmp(head, ORRI_FILE_MAGIC, 8) != 0) {
-        return file_bad(in, ORR_ERR_FORMAT, 0, "this is no recording");
+        return file_bad(in, ORR_ERR_FORMAT, 0, "the file is not a recording");
     }
     if (version != ORRI_FILE_VERSION || kind > 1) {
         return orri_refuse(&in->world->env, ORR_ERR_FORMAT, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_recording_load: '%.200s' is of version %u and kind %u; this "
-                           "library reads version %u, kinds 0 and 1",
+                           "orr_recording_load: '%.200s' has version %u and kind %u; this library "
+                           "reads version %u, kinds 0 and 1",
                            in->path, (unsigned)version, (unsigned)kind, ORRI_FILE_VERSION);
     }
     in->recording->lockstep = kind == 0;
@@ -529,7 +538,7 @@ static orr_result file_read_begin(file_in* in)
     return ORR_OK;
 }
 
-// The file ended before it did.
+// The file was cut off: ends the recording with the last whole block, and warns.
 static void file_read_cut(const file_in* in)
 {
     orr_recording* recording = in->recording;
@@ -538,7 +547,7 @@ static void file_read_cut(const file_in* in)
     recording->time_ns = count > 0 ? recording->taped[count - 1].due_ns : 0;
     orri_log(&in->world->env, ORR_LOG_ID_RECORDING_CUT,
              "orr_recording_load: '%.200s' was cut off at byte %" PRIu64
-             ": what there is ends after tick %" PRIu64 " of the world, with %u ticks",
+             ": the recording ends after tick %" PRIu64 " of the world, with %u ticks",
              in->path, in->size, recording->begin_tick + count, count);
 }
 
@@ -548,7 +557,7 @@ static orr_result file_read_all(file_in* in)
     uint32_t end_words = 0;
     while (result == ORR_OK && in->offset < in->size) {
         if (!file_load_block(in, &result)) {
-            break; // It was cut off.
+            break; // The file was cut off.
         }
         result = result == ORR_OK ? file_read_block(in, &end_words) : result;
         if (result == ORR_OK && in->from.at != in->from.count) {
@@ -564,7 +573,7 @@ static orr_result file_read_all(file_in* in)
     }
     if (!in->recording->lockstep || !in->headed) {
         return file_bad(in, ORR_ERR_CORRUPT, in->offset,
-                        "the file was cut off here; a recording of real time has to be whole");
+                        "the file was cut off here; a recording of real time must be complete");
     }
     file_read_cut(in);
     return ORR_OK;
@@ -579,7 +588,10 @@ orr_result orr_recording_load(orr_world* world, orr_recording* recording, const 
                    ? result
                    : orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
                                  "orr_recording_load: %s",
-                                 path == NULL ? "it needs a path" : "a world is recorded to it");
+                                 path == NULL
+                                     ? "the path is NULL; pass a path"
+                                     : "a world is recorded to this recording; end that with "
+                                       "orr_record_end()");
     }
     const orr_platform* platform = world->env.platform;
     file_in in = {.world = world, .recording = recording, .path = path};

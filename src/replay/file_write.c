@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: MIT
-// A recording is written to a file beside the one it replaces, which it becomes when all of it is on the disk.
+// Writes a recording to a file (orr_recording_save()). It is written to path.part, synced to disk,
+// and then renamed to path, so that an existing file is replaced completely or not at all. file.h
+// has the layout.
 #include "replay/file.h"
 
+// A file that is written.
 typedef struct file_out {
     orr_world* world;
     const orr_recording* recording;
     const char* path;
     orr_file file;
-    uint64_t offset;
-    uint32_t blocks;
-    uint32_t kind; // Of the block that is filled.
-    int error;     // What the system said; 0: nothing.
-    orri_bytes bytes;
-    orri_lockstep_log_names calls; // Names of calls that were used: not copies.
+    uint64_t offset;               // Bytes written so far.
+    uint32_t blocks;               // Blocks written so far: number of the current block.
+    uint32_t kind;                 // Of the current block.
+    int error;                     // Error code of the platform; 0: none.
+    orri_bytes bytes;              // The current block.
+    orri_lockstep_log_names calls; // Names of calls in use; not copies.
 } file_out;
 
-// ---- numbers ------------------------------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
+// A number of `size` bytes, at most 8.
 static void file_put(file_out* out, uint64_t number, uint32_t size)
 {
     uint8_t bytes[8];
@@ -26,6 +30,7 @@ static void file_put(file_out* out, uint64_t number, uint32_t size)
     orri_bytes_put(&out->bytes, bytes, size);
 }
 
+// A number of variable length.
 static void file_put_v(file_out* out, uint64_t number)
 {
     for (; number >= 0x80; number >>= 7) {
@@ -47,16 +52,17 @@ static uint64_t file_float_bits(float number)
     return bits;
 }
 
-// ---- blocks -----------------------------------------------------------------------------------------------------------------
+// ---- blocks -------------------------------------------------------------------------------------
 
 static void file_begin_block(file_out* out, uint32_t kind)
 {
     out->kind = kind;
     out->bytes.count = 0;
     file_put(out, kind, 4);
-    file_put(out, 0, 8); // Its size and the hash of both, when that is known.
+    file_put(out, 0, 8); // Size and hash, filled in by file_end_block().
 }
 
+// Fills in size and hashes, and writes the block.
 static void file_end_block(file_out* out)
 {
     if (out->bytes.failed || out->error != 0) {
@@ -99,7 +105,7 @@ static void file_write_head(file_out* out)
     file_end_block(out);
 }
 
-// ---- names ------------------------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 static void file_put_name(file_out* out, const char* name, uint64_t word)
 {
@@ -164,7 +170,8 @@ static void file_put_functions(file_out* out)
     }
 }
 
-// Of a recording that came from a file what that said; otherwise as the world is.
+// Writes the tables of names. A recording that was loaded from a file keeps the names of that file;
+// otherwise the world supplies them.
 static void file_write_names(file_out* out)
 {
     static const uint32_t kinds[ORRI_LOCKSTEP_LOG_KINDS] = {
@@ -192,7 +199,7 @@ static const char* file_call_name(const file_out* out, const orri_call* call)
     return call->name != NULL ? call->name : orri_call_name(out->world, call->call);
 }
 
-// Its number among the names that were used; their count if it is a new one.
+// Index of a name among those in use; their number if it is new.
 static uint32_t file_call_number(const file_out* out, const char* name)
 {
     uint32_t number = 0;
@@ -202,7 +209,8 @@ static uint32_t file_call_number(const file_out* out, const char* name)
     return number;
 }
 
-// Everything that is called has a name. Reports.
+// Collects the names of all recorded calls, and checks that functions of transactions have names.
+// Errors are reported.
 static orr_result file_find_names(file_out* out)
 {
     const orr_recording* recording = out->recording;
@@ -211,9 +219,8 @@ static orr_result file_find_names(file_out* out)
         const char* name = file_call_name(out, recording->calls[i]);
         if (name == NULL) {
             return orri_refuse(env, ORR_ERR_NAME, ORR_LOG_ID_CALL_REFUSED,
-                               "orr_recording_save: call %u of the recording has no name to be "
-                               "saved by; name all calls that are posted, with "
-                               "orr_call_register()",
+                               "orr_recording_save: call %u of the recording has no name; name all "
+                               "posted calls with orr_call_register()",
                                i);
         }
         uint32_t number = file_call_number(out, name);
@@ -232,15 +239,16 @@ static orr_result file_find_names(file_out* out)
             if (orri_recording_function(recording, p, i) == NULL &&
                 orri_transaction_name(out->world, kept->functions[i]) == NULL) {
                 return orri_refuse(env, ORR_ERR_NAME, ORR_LOG_ID_CALL_REFUSED,
-                                   "orr_recording_save: an impure system transacts with a function "
-                                   "that has no name to be saved by; orr_transaction_register()");
+                                   "orr_recording_save: a function that an impure system passes to "
+                                   "orr_transact_call() has no name; name it with "
+                                   "orr_transaction_register()");
             }
         }
     }
     return ORR_OK;
 }
 
-// ---- lockstep -----------------------------------------------------------------------------------------------------------------
+// ---- lockstep -----------------------------------------------------------------------------------
 
 static void file_put_call(file_out* out, const orri_call* call)
 {
@@ -250,7 +258,7 @@ static void file_put_call(file_out* out, const orri_call* call)
     orri_bytes_put(&out->bytes, call->data, call->size);
 }
 
-// `last`: the one before it in the block, all-zero for none.
+// `last` is the tick before it in the block; all zero if it is the first.
 static void file_put_tick(file_out* out, uint32_t index, const orri_lockstep_entry* last)
 {
     const orr_recording* recording = out->recording;
@@ -299,9 +307,9 @@ static void file_write_ticks(file_out* out)
     }
 }
 
-// ---- real time ------------------------------------------------------------------------------------------------------------------
+// ---- real time ----------------------------------------------------------------------------------
 
-// Numbers of `width` bytes, 4 or 8.
+// Writes an array of numbers of `width` bytes, 4 or 8, in as many blocks as needed.
 static void file_write_numbers(file_out* out, uint32_t kind, const void* numbers, size_t count,
                                uint32_t width)
 {
@@ -352,7 +360,7 @@ static void file_write_realtime(file_out* out)
 {
     const orr_recording* r = out->recording;
     _Static_assert(sizeof(orri_realtime_log_clock) == 5 * sizeof(uint64_t),
-                   "orri_realtime_log_clock changed: so does ENDS in tape_file.h, and the version");
+                   "orri_realtime_log_clock changed: change ENDS in file.h, and the version");
     file_write_numbers(out, ORRI_BLOCK_TURN, r->turns, r->turn_count, 4);
     file_write_numbers(out, ORRI_BLOCK_DTIM, r->dts, r->dt_count, 4);
     file_write_numbers(out, ORRI_BLOCK_CCNT, r->call_counts, r->count_count, 4);
@@ -364,7 +372,7 @@ static void file_write_realtime(file_out* out)
     file_write_inputs(out);
 }
 
-// ---- the file -----------------------------------------------------------------------------------------------------------------
+// ---- the file -----------------------------------------------------------------------------------
 
 static void file_write_done(file_out* out)
 {
@@ -383,12 +391,12 @@ static void file_write_done(file_out* out)
 static orr_result file_refuse_file(const file_out* out, const char* what)
 {
     return orri_refuse(&out->world->env, ORR_ERR_IO, ORR_LOG_ID_CALL_REFUSED,
-                       "orr_recording_save: '%.200s' could not be %s: %s; what "
-                       "was there before is as it was",
+                       "orr_recording_save: '%.200s' could not be %s: %s; an existing file is "
+                       "unchanged",
                        out->path, what, strerror(out->error));
 }
 
-// All of it, to the open file.
+// Writes the whole recording to the open file, and syncs it.
 static orr_result file_write_all(file_out* out)
 {
     const orr_platform* platform = out->world->env.platform;
@@ -409,21 +417,21 @@ static orr_result file_write_all(file_out* out)
     return out->error == 0 ? ORR_OK : file_refuse_file(out, "written");
 }
 
-static orr_result file_save(file_out* out, const char* beside)
+static orr_result file_save(file_out* out, const char* part_path)
 {
     const orr_platform* platform = out->world->env.platform;
-    out->error = platform->file_open(platform->user, beside, ORR_FILE_TRUNCATE, &out->file);
+    out->error = platform->file_open(platform->user, part_path, ORR_FILE_TRUNCATE, &out->file);
     if (out->error != 0) {
         return file_refuse_file(out, "created");
     }
     orr_result result = file_write_all(out);
     platform->file_close(platform->user, out->file);
     if (result == ORR_OK) {
-        out->error = platform->file_rename(platform->user, beside, out->path);
+        out->error = platform->file_rename(platform->user, part_path, out->path);
         result = out->error == 0 ? ORR_OK : file_refuse_file(out, "replaced");
     }
     if (result != ORR_OK) {
-        (void)platform->file_remove(platform->user, beside);
+        (void)platform->file_remove(platform->user, part_path);
     }
     return result;
 }
@@ -433,9 +441,9 @@ static orr_result file_check_save(orr_world* world, const orr_recording* recordi
 {
     const char* wrong = NULL;
     if (path == NULL || path[0] == '\0') {
-        wrong = "it needs a path";
+        wrong = "the path is empty; pass a path";
     } else if (!recording->lockstep && recording->turn_count == 0) {
-        wrong = "the recording is empty";
+        wrong = "the recording is empty; record to it, or load it";
     } else if (world->schedule->now != NULL) {
         wrong = "a tick is half done; finish it with orr_step()";
     }
@@ -456,12 +464,12 @@ orr_result orr_recording_save(orr_world* world, const orr_recording* recording, 
     file_out out = {.world = world, .recording = recording, .path = path, .bytes = {.env = env}};
     result = file_find_names(&out);
     size_t size = strlen(path) + sizeof ".part";
-    char* beside = result == ORR_OK ? ORRI_ALLOC(env, ORR_MEMORY_TEMP, char, size) : NULL;
-    if (beside != NULL) {
-        memcpy(beside, path, strlen(path));
-        memcpy(beside + strlen(path), ".part", sizeof ".part");
-        result = file_save(&out, beside);
-        ORRI_FREE(env, ORR_MEMORY_TEMP, char, beside, size);
+    char* part_path = result == ORR_OK ? ORRI_ALLOC(env, ORR_MEMORY_TEMP, char, size) : NULL;
+    if (part_path != NULL) {
+        memcpy(part_path, path, strlen(path));
+        memcpy(part_path + strlen(path), ".part", sizeof ".part");
+        result = file_save(&out, part_path);
+        ORRI_FREE(env, ORR_MEMORY_TEMP, char, part_path, size);
     } else if (result == ORR_OK) {
         result = orri_refuse_memory(env, "saving a recording");
     }

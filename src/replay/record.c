@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A recording of lockstep: where it begins, ends, is gone on with and cut. What comes between is taken down by the schedule (lockstep.c there).
+// Begins, ends, appends to and cuts recordings of lockstep. The ticks in between are recorded by
+// the schedule (schedule/record/lockstep.c).
 #include "schedule/record/recording.h"
 #include <orrery/replay.h>
 
@@ -9,46 +10,49 @@ static orr_result record_refuse(orr_world* world, orr_result result, const char*
     return orri_refuse(&world->env, result, ORR_LOG_ID_CALL_REFUSED, "%s: %s", call, why);
 }
 
+// Checks that the world can be recorded to this recording. Errors are reported.
 static orr_result record_check(orr_world* world, const orr_recording* recording, bool append)
 {
     const struct orri_schedule* schedule = world->schedule;
     const char* wrong = NULL;
     if (schedule->tape != NULL) {
         wrong = schedule->tape->record != NULL
-                    ? "the world is recorded already; end that with orr_record_end()"
+                    ? "the world is already recorded; end that recording with orr_record_end()"
                     : "a tick of a replay is half done; finish it with orr_replay()";
     } else if (schedule->now != NULL) {
         wrong = "a tick is half done; finish it with orr_step()";
     } else if (recording->taking) {
-        wrong = "another world is recorded to it";
+        wrong = "another world is recorded to this recording; end that with orr_record_end()";
     } else if (append && recording->turn_count > 0) {
-        wrong = "it is of a run in real time, to which nothing can be appended";
+        wrong = "the recording is of a run in real time, which cannot be appended to; use another "
+                "recording";
     } else if (append && (recording->full || recording->refused)) {
-        wrong = "it ends early, for want of memory; cut it with orr_recording_cut() before the "
-                "tick from which it is to go on";
+        wrong = "the recording ended early because memory was refused; cut it with "
+                "orr_recording_cut() at the tick to append from";
     }
     return wrong == NULL ? ORR_OK : record_refuse(world, ORR_ERR_STATE, "orr_record", wrong);
 }
 
-// What is recorded so far leads to where the world is.
+// Checks that the recording ends at the world's current tick and hash.
 static orr_result record_check_append(orr_world* world, const orr_recording* recording)
 {
     uint64_t end = recording->begin_tick + recording->taped_count;
     const orri_lockstep_log_mark* mark = orri_lockstep_log_mark_at(recording, end);
     if (recording->mark_count == 0) {
-        return ORR_OK; // It is empty.
+        return ORR_OK; // An empty recording.
     }
     if (end != world->tick) {
-        return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_record: the recording ends with tick %llu, the world is at tick "
-                           "%llu; cut it with orr_recording_cut(), or replay it to its end",
-                           (unsigned long long)end, (unsigned long long)world->tick);
+        return orri_refuse(
+            &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+            "orr_record: the recording ends with tick %llu, but the world is at tick "
+            "%llu; cut it with orr_recording_cut(), or replay it to its end",
+            (unsigned long long)end, (unsigned long long)world->tick);
     }
     if (mark != NULL && mark->hash != orr_world_hash(world)) {
         return orri_refuse(
             &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-            "orr_record: at its end, tick %llu, the recorded world has the hash %016llx, this one "
-            "%016llx: it is another; replay the recording on it",
+            "orr_record: at the end of the recording, tick %llu, the recorded hash is %016llx, but "
+            "this world has %016llx; replay the recording on this world first",
             (unsigned long long)end, (unsigned long long)mark->hash,
             (unsigned long long)orr_world_hash(world));
     }
@@ -101,14 +105,15 @@ orr_result orr_record_end(orr_world* world)
     if (tape == NULL || tape->record == NULL || world->schedule->now != NULL) {
         return record_refuse(world, ORR_ERR_STATE, "orr_record_end",
                              tape == NULL || tape->record == NULL
-                                 ? "the world is not recorded"
+                                 ? "the world is not recorded; begin with orr_record()"
                                  : "a tick is half done; finish it with orr_step()");
     }
     orri_lockstep_log_look(world, tape);
     if (orri_lockstep_log_records(tape)) {
         struct orr_recording* record = tape->record;
         record->time_ns = world->schedule->time_ns;
-        orri_lockstep_log_cut(record, record->taped_count); // Calls of a tick that did not begin.
+        // Drops calls of a tick that did not begin.
+        orri_lockstep_log_cut(record, record->taped_count);
         if (!orri_lockstep_log_mark_now(world, record)) {
             orri_lockstep_log_lacks(world, tape);
         }
@@ -123,14 +128,16 @@ orr_result orr_recording_cut(orr_recording* recording, uint64_t tick)
     if (!recording->lockstep || recording->taking) {
         return orri_refuse(
             &recording->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED, "orr_recording_cut: %s",
-            recording->taking            ? "a world is recorded to it; orr_record_end() first"
-            : recording->turn_count == 0 ? "it is empty; record to it, or load it"
-                                         : "it is of a run in real time, whose ticks overlap");
+            recording->taking ? "a world is recorded to it; call orr_record_end() first"
+            : recording->turn_count == 0
+                ? "it is empty; record to it, or load it"
+                : "it is of a run in real time, whose ticks overlap; only lockstep can be cut");
     }
     uint64_t last = recording->begin_tick + recording->taped_count;
     if (tick < recording->begin_tick || tick > last) {
         return orri_refuse(&recording->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_recording_cut: tick %llu is not in it; it has %llu to %llu",
+                           "orr_recording_cut: the recording does not have tick %llu; it has %llu "
+                           "to %llu",
                            (unsigned long long)tick, (unsigned long long)recording->begin_tick,
                            (unsigned long long)last);
     }

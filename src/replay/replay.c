@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-// A recording of lockstep, done again on a world that is as the recorded one was.
+// orr_replay(): runs a recording of lockstep again, on a world in the state of the recorded one.
 #include "schedule/record/recording.h"
 #include <float.h>
 #include <orrery/history.h>
 #include <orrery/replay.h>
 #include <stdio.h>
 
-// A replay under way.
+// A replay in progress.
 typedef struct replay_run {
     orr_world* world;
     const orr_recording* recording;
-    orri_lockstep_log* tape;
+    orri_lockstep_log* tape; // Position in the recording.
     orr_replay_desc desc;
     orr_replay_report report;
-    uint64_t begun_ns, begun_time_ns; // By the clock, and the world's.
+    uint64_t begun_ns, begun_time_ns; // When it began: by the platform's clock, and by the world's.
 } replay_run;
 
-// ---- what must be the same --------------------------------------------------------------------------------------------------
+// ---- checks -------------------------------------------------------------------------------------
 
 static orr_result replay_refuse(orr_world* world, orr_result result, const char* why)
 {
@@ -30,15 +30,16 @@ static orr_result replay_check(orr_world* world, const orr_recording* recording)
     if (!recording->lockstep) {
         wrong = recording->turn_count > 0
                     ? "the recording is of a run in real time; use orr_realtime() with .replay"
-                    : "the recording is empty";
+                    : "the recording is empty; record to it, or load it";
     } else if (tape != NULL && tape->record != NULL) {
-        wrong = "the world is recorded; end that with orr_record_end()";
+        wrong = "the world is recorded; end the recording with orr_record_end()";
     } else if (tape != NULL && tape->replay != recording) {
-        wrong = "a tick of another replay is half done; finish that one";
+        wrong =
+            "a tick of another replay is half done; finish it with orr_replay() of that recording";
     } else if (tape == NULL && world->schedule->now != NULL) {
         wrong = "a tick is half done; finish it with orr_step()";
     } else if (recording->taking) {
-        wrong = "a world is recorded to it";
+        wrong = "a world is recorded to this recording; end that with orr_record_end()";
     }
     if (wrong != NULL) {
         return replay_refuse(world, ORR_ERR_STATE, wrong);
@@ -51,21 +52,23 @@ static orr_result replay_check_desc(orr_world* world, const orr_replay_desc* des
     if (!(desc->rate >= 0 && desc->rate <= DBL_MAX)) {
         return orri_refuse(
             &world->env, ORR_ERR_RANGE, ORR_LOG_ID_CALL_REFUSED,
-            "orr_replay: the rate %g is below 0, infinite or no number; 1 is as fast "
-            "as it was, 0 as fast as it goes",
+            "orr_replay: the rate %g is negative, infinite or NaN; 1 is the recorded "
+            "speed, 0 is as fast as possible",
             desc->rate);
     }
     if (desc->until_tick != 0 && desc->until_tick < world->tick) {
         return orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_replay: the world is at tick %llu already, behind until_tick %llu; "
-                           "go back with orr_time_travel(), or build it anew",
+                           "orr_replay: the world is at tick %llu, already past until_tick %llu; "
+                           "travel back with orr_time_travel(), or build the world again",
                            (unsigned long long)world->tick, (unsigned long long)desc->until_tick);
     }
     return ORR_OK;
 }
 
-// ---- hashes -----------------------------------------------------------------------------------------------------------------
+// ---- hashes -------------------------------------------------------------------------------------
 
+// Compares the world's hash with the recorded one, if there is one for this tick. Errors are
+// reported.
 static orr_result replay_verify(replay_run* run)
 {
     orr_world* world = run->world;
@@ -82,25 +85,25 @@ static orr_result replay_verify(replay_run* run)
     run->report.differs_tick = world->tick;
     run->report.hash = hash;
     run->report.hash_recorded = mark->hash;
-    char agreed[96] = "build it in the same way, with the same seed";
+    char agreed[96] = "build the world in the same way, with the same seed";
     if (run->report.verified > 1) {
         snprintf(agreed, sizeof agreed,
-                 "tick %llu was the last that agreed; something depends on what is not recorded",
+                 "tick %llu was the last that agreed; the run depends on unrecorded state",
                  (unsigned long long)run->report.agreed_tick);
     } else if (run->report.ticks > 0) {
         snprintf(agreed, sizeof agreed,
-                 "no tick was compared before; something depends on what is not recorded");
+                 "no tick was compared before; the run depends on unrecorded state");
     }
     return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-                       "orr_replay: at tick %llu the world has the hash %016llx, the recorded one "
-                       "%016llx: %s",
+                       "orr_replay: at tick %llu the world has the hash %016llx, but %016llx was "
+                       "recorded: %s",
                        (unsigned long long)world->tick, (unsigned long long)hash,
                        (unsigned long long)mark->hash, agreed);
 }
 
-// ---- a tick --------------------------------------------------------------------------------------------------------------------
+// ---- a tick -------------------------------------------------------------------------------------
 
-// Spectators that are due before it.
+// Runs the ticks of spectators that are due before the next tick of `pipe`.
 static orr_result replay_spectators(orr_world* world, const orri_pipeline* pipe)
 {
     const struct orri_schedule* schedule = world->schedule;
@@ -120,7 +123,7 @@ static orr_result replay_spectators(orr_world* world, const orri_pipeline* pipe)
     return result;
 }
 
-// So that a second of the world takes 1 / rate seconds.
+// Waits so that a second of the world's time takes 1 / rate seconds.
 static void replay_pace(const replay_run* run, uint64_t time_ns)
 {
     const orr_platform* platform = run->world->env.platform;
@@ -134,17 +137,19 @@ static void replay_pace(const replay_run* run, uint64_t time_ns)
     }
 }
 
-// Memory was refused where a recorded input was to be put in.
-static orr_result replay_lacks(const replay_run* run)
+// Memory was refused when a recorded input was applied, so the world differs from the recorded one.
+static orr_result replay_refuse_memory(const replay_run* run)
 {
     run->tape->lacks = false;
     return orri_refuse(&run->world->env, ORR_ERR_MEMORY, ORR_LOG_ID_CALL_REFUSED,
-                       "orr_replay: in tick %llu memory was refused to a call, or to what impure "
-                       "systems did: the world lacks that; replay it from its beginning",
+                       "orr_replay: in tick %llu memory was refused to a posted call or to the "
+                       "results of an impure system, which are missing now; replay from the "
+                       "beginning, with more memory",
                        (unsigned long long)run->world->tick);
 }
 
-static orr_result replay_astray(replay_run* run)
+// Impure systems used other recorded bytes than in the recorded tick.
+static orr_result replay_refuse_diverged(replay_run* run)
 {
     run->report.differs_tick = run->world->tick;
     char agreed[64] = "no tick was compared before";
@@ -152,13 +157,14 @@ static orr_result replay_astray(replay_run* run)
         snprintf(agreed, sizeof agreed, "tick %llu was the last that agreed",
                  (unsigned long long)run->report.agreed_tick);
     }
-    return orri_refuse(&run->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-                       "orr_replay: in tick %llu impure systems did not run as they were recorded; "
-                       "%s. Are the systems the same, in the same order?",
-                       (unsigned long long)run->world->tick, agreed);
+    return orri_refuse(
+        &run->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+        "orr_replay: in tick %llu impure systems did not run as recorded; %s; add the "
+        "same systems in the same order",
+        (unsigned long long)run->world->tick, agreed);
 }
 
-// Begins the next tick, or goes on with the one that is open.
+// Runs the next tick, or continues the half-done one.
 static orr_result replay_tick(replay_run* run)
 {
     orr_world* world = run->world;
@@ -167,7 +173,8 @@ static orr_result replay_tick(replay_run* run)
     orri_pipeline* pipe = orri_lockstep_log_pipeline(world, taped->number);
     if (pipe == NULL) {
         return replay_refuse(world, ORR_ERR_CONFLICT,
-                             "the recorded world has more pipelines than this one");
+                             "the recorded world has more pipelines than this world; add the same "
+                             "pipelines");
     }
     if (world->schedule->now == NULL) {
         world->schedule->pipelines[0]->due_ns = taped->first_ns;
@@ -185,34 +192,37 @@ static orr_result replay_tick(replay_run* run)
     }
     orr_result result = orri_tick(pipe, taped->dt);
     if (world->schedule->now != NULL || !tape->begun) {
-        return result; // Within it, or it did not begin.
+        return result; // The tick is half done, or did not begin.
     }
     run->report.ticks++;
     size_t used = tape->impure_at - tape->input_begin;
     tape->input_begin = tape->impure_at;
     tape->at++;
     if (tape->lacks) {
-        return replay_lacks(run);
+        return replay_refuse_memory(run);
     }
     if (tape->astray || used != taped->input_size) {
-        return replay_astray(run);
+        return replay_refuse_diverged(run);
     }
-    // What was dropped for want of room was dropped then, too.
+    // ORR_ERR_CAPACITY: events were dropped at a limit, as in the recorded run.
     return result == ORR_OK || result == ORR_ERR_CAPACITY ? replay_verify(run) : result;
 }
 
-// ---- the whole -------------------------------------------------------------------------------------------------------------------
+// ---- the replay ---------------------------------------------------------------------------------
 
+// Checks tick and hash of the world, and attaches the recording to it.
 static orr_result replay_begin(replay_run* run)
 {
     orr_world* world = run->world;
     const orr_recording* recording = run->recording;
     uint64_t last = recording->begin_tick + recording->taped_count;
     if (world->tick < recording->begin_tick || world->tick > last) {
-        return orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_replay: the world is at tick %llu, the recording has %llu to %llu",
-                           (unsigned long long)world->tick,
-                           (unsigned long long)recording->begin_tick, (unsigned long long)last);
+        return orri_refuse(
+            &world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
+            "orr_replay: the world is at tick %llu, but the recording has ticks %llu "
+            "to %llu; build the world again, or travel with orr_time_travel()",
+            (unsigned long long)world->tick, (unsigned long long)recording->begin_tick,
+            (unsigned long long)last);
     }
     orr_result result = replay_verify(run);
     orri_lockstep_log* tape =
@@ -231,7 +241,7 @@ static orr_result replay_begin(replay_run* run)
     return ORR_OK;
 }
 
-static bool replay_goes_on(const replay_run* run)
+static bool replay_continues(const replay_run* run)
 {
     const orr_replay_desc* desc = &run->desc;
     return run->world->schedule->now != NULL ||
@@ -239,7 +249,7 @@ static bool replay_goes_on(const replay_run* run)
             (desc->until_tick == 0 || run->world->tick < desc->until_tick));
 }
 
-// It may not step the world, nor post: who does so is known by the thread.
+// Calls on_tick. The thread is marked meanwhile, so that stepping and posting in it are refused.
 static bool replay_show(const replay_run* run)
 {
     struct orri_schedule* schedule = run->world->schedule;
@@ -259,7 +269,7 @@ static orr_result replay_all(replay_run* run)
     orr_result result = ORR_OK;
     run->begun_ns = run->desc.rate > 0 ? platform->clock_ns(platform->user) : 0;
     run->begun_time_ns = world->schedule->time_ns;
-    while (result == ORR_OK && replay_goes_on(run)) {
+    while (result == ORR_OK && replay_continues(run)) {
         result = replay_tick(run);
         if (result == ORR_OK && run->desc.on_tick != NULL && !replay_show(run)) {
             break;
@@ -283,7 +293,7 @@ orr_result orr_replay(orr_world* world, const orr_recording* recording, const or
     if (result != ORR_OK) {
         return result;
     }
-    run.tape = world->schedule->tape; // Of a tick that was refused to go on.
+    run.tape = world->schedule->tape; // Set if a tick of this replay is half done.
     result = run.tape == NULL ? replay_begin(&run) : ORR_OK;
     if (result == ORR_OK) {
         run.tape->loose = false;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The first difference of two worlds that should be the same: clusters in their order, in them chunks, rows, components, fields; then pinned values and
-// what systems keep.
+// Finds the first difference of two worlds that should be equal. Compared in this order: clusters,
+// their chunks, rows, components and fields; then pinned values; then states and exports of
+// systems.
 #include "replay/desync.h"
 #include "store/pool/pool.h"
 #include <stdio.h>
 
 typedef struct world_diff_worlds {
     orr_world *a, *b;
-    const orri_system* system; // Only what it may change; NULL: everything.
+    const orri_system* system; // Compare only types that it may change. NULL: everything.
     orr_desync* out;
 } world_diff_worlds;
 
-// True when the system may have changed values of the type.
+// True if values of the type are compared: the system may have changed them.
 static bool world_diff_at(const world_diff_worlds* w, uint32_t type_index)
 {
     if (w->system == NULL) {
@@ -26,9 +27,9 @@ static bool world_diff_at(const world_diff_worlds* w, uint32_t type_index)
             orri_touches(w->a, w->system, type_index, NULL) >= ORRI_TOUCH_ATOMIC);
 }
 
-// ---- values -----------------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
-// Deepest field that differs: its path is written behind what is there.
+// Finds the innermost field that differs. Appends its path to `out->field`, and writes both values.
 static void world_diff_field(const world_diff_worlds* w, const orr_type_info* type,
                              const uint8_t* a, const uint8_t* b)
 {
@@ -56,7 +57,8 @@ static void world_diff_field(const world_diff_worlds* w, const orr_type_info* ty
     (void)orr_value_print(type, b, out->value_b, sizeof out->value_b);
 }
 
-// A value of a type, and one of what should be the same type: in a world that was built otherwise it may have another layout.
+// Compares two values of types that should be equal. In a world that was built differently the
+// layout may differ. True if the values differ.
 static bool world_diff_value(const world_diff_worlds* w, const orri_type* type,
                              const orri_type* other, const uint8_t* a, const uint8_t* b,
                              const char* what)
@@ -73,7 +75,7 @@ static bool world_diff_value(const world_diff_worlds* w, const orri_type* type,
     return true;
 }
 
-// ---- clusters ---------------------------------------------------------------------------------------------------------------
+// ---- clusters -----------------------------------------------------------------------------------
 
 static orr_entity world_diff_entity(const orr_world* world, uint32_t index)
 {
@@ -88,7 +90,7 @@ static void world_diff_place(const world_diff_worlds* w, const orri_cluster* clu
     w->out->entity = entity;
 }
 
-// The first instance that differs; of unique types there is one.
+// Finds the first instance that differs; a unique type has one.
 static void world_diff_cell(const world_diff_worlds* w, orri_cells a, orri_cells b)
 {
     uint32_t size = a.type->info.size, count = 1;
@@ -107,7 +109,7 @@ static void world_diff_cell(const world_diff_worlds* w, orri_cells a, orri_cells
     }
     ORR_ASSERT(several && *a.counts != *b.counts);
     w->out->field[0] = '\0';
-    w->out->what = "how many instances of a component";
+    w->out->what = "the number of instances of a component";
     snprintf(w->out->component, sizeof w->out->component, "%s", a.type->info.name);
     snprintf(w->out->value_a, sizeof w->out->value_a, "%u", *a.counts);
     snprintf(w->out->value_b, sizeof w->out->value_b, "%u", *b.counts);
@@ -134,7 +136,7 @@ static bool world_diff_column(const world_diff_worlds* w, const orri_chunk* x, c
     return false;
 }
 
-// An entity of the chunk that is alive in its world, and not in the other one. False: there is none.
+// Finds an entity of the chunk that is dead in the other world. False if there is none.
 static bool world_diff_alone(const world_diff_worlds* w, const orri_chunk* chunk, bool first)
 {
     const orr_world* here = first ? w->a : w->b;
@@ -210,12 +212,12 @@ static bool world_diff_clusters(const world_diff_worlds* w)
     if (x == NULL && y == NULL) {
         return false;
     }
-    w->out->what = "a cluster: which types entities have";
+    w->out->what = "a cluster: the set of types of its entities";
     w->out->cluster = x != NULL ? x->index : y->index;
     return true;
 }
 
-// ---- what else there is -------------------------------------------------------------------------------------------------------
+// ---- pinned values and systems ------------------------------------------------------------------
 
 static bool world_diff_pools(const world_diff_worlds* w)
 {
@@ -239,7 +241,7 @@ static bool world_diff_pools(const world_diff_worlds* w)
     return false;
 }
 
-static bool world_diff_keeps(const world_diff_worlds* w)
+static bool world_diff_states(const world_diff_worlds* w)
 {
     const orri_system *x = w->a->schedule->first, *y = w->b->schedule->first;
     for (; x != NULL && y != NULL; x = x->next, y = y->next) {
@@ -261,13 +263,12 @@ bool orri_world_diff(orr_world* a, orr_world* b, const char* system, orr_desync*
     const orri_system* by = system[0] != '\0' ? orri_system_named(a, system, strlen(system)) : NULL;
     world_diff_worlds w = {a, b, by, out};
     out->component[0] = out->field[0] = out->value_a[0] = out->value_b[0] = '\0';
-    if (world_diff_clusters(&w) || world_diff_pools(&w) || world_diff_keeps(&w)) {
+    if (world_diff_clusters(&w) || world_diff_pools(&w) || world_diff_states(&w)) {
         const orr_world* has = orri_record_find(a, out->entity) != NULL ? a : b;
         snprintf(out->entity_text, sizeof out->entity_text, "%s",
                  out->entity.id != 0 ? orri_entity_format(has, out->entity).text : "");
         return true;
     }
-    out->what =
-        "something else than values: ticks of changes, ids that are free, or what waits in queues";
+    out->what = "something other than values: change ticks, free ids, or the content of queues";
     return false;
 }

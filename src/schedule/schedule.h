@@ -133,7 +133,7 @@ typedef struct orri_system {
     const uint64_t*
         overwrites; // By type index: it writes all rows of its query, without a look. NULL: none.
     orr_tag* tags;
-    orr_tag* any_tags;            // [guard.any_tag_count]
+    orr_tag* by_id_tags;          // [guard.by_id_tag_count]
     orr_type sent[ORR_TERMS_MAX]; // Types with indexed fields that it changes by sending.
     uint32_t sent_count;
     orri_system_state state, exports;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Memory of one registration: many small pieces that are given back together, so that a
-// registration that is refused half way has nothing to undo but this.
+// Memory of one registration: many small pieces that are freed together, so that a registration
+// that is refused half-way only has to free the arena.
 #include "schema/detail.h"
 
 #define ARENA_BLOCK_SIZE 2048u
-#define ARENA_ALIGN      64u // Of a block: what a value may ask for, because presets live here.
+#define ARENA_ALIGN      64u // Alignment of a block: the greatest of a value; presets are in here.
 
 struct orri_arena_block {
     orri_arena_block* next;
-    size_t size, used; // Bytes of the block, this header included.
+    size_t size, used; // Bytes, this header included.
 };
 
 static void* arena_take(orri_arena_block* block, size_t size, size_t align)

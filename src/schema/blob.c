@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Owned strings and arrays: immutable, interned, counted by the handles that are stored.
+// Owned strings and arrays (blobs): immutable, interned, counted by the handles that are stored.
 //
-// A blob that no stored handle counts (just made, or just released) is young: it stays on the young
-// list, readable, until orri_blobs_collect(), which the world calls once per tick. So a slot is
-// freed only in a collect, and in between the free list only gets shorter.
+// A blob with count 0 (just created, or just released) is young: it stays readable on the young
+// list until orri_blobs_collect(), which the world calls once per tick. So only a collect frees
+// slots, and in between the free list only gets shorter.
 //
-// Which slot a blob gets follows from the calls alone: the free list is last in, first out, and a
-// collect walks the young list from the newest to the oldest. Hashes never see a slot's number: rows
-// hash what their handles hold, so blobs that came and went leave no trace in them.
+// The slot of a blob depends on the calls alone: the free list is last in, first out, and a collect
+// walks the young list from the newest to the oldest. Hashes do not depend on slot numbers: rows
+// hash the contents of their handles, so deleted blobs leave no trace in a hash.
 #include "schema/detail.h"
 
-// The generation a slot may not pass: its next blob would look like an old one, so it is not used
-// again.
+// The last generation of a slot. The generation would wrap and an old handle would look valid, so
+// the slot is not used again.
 #define BLOB_GENERATION_LAST UINT32_MAX
 
 static uint64_t blob_bytes_hash(const void* data, uint32_t size, uint32_t element_size)
@@ -21,7 +21,7 @@ static uint64_t blob_bytes_hash(const void* data, uint32_t size, uint32_t elemen
 
 static orri_blob* blob_slot(const orri_schema* schema, orr_string handle)
 {
-    uint32_t index = handle.id - 1; // Null wraps and is refused by the same compare.
+    uint32_t index = handle.id - 1; // Null wraps to a large index and fails the same comparison.
     if (index >= schema->blob_count) {
         return NULL;
     }
@@ -104,7 +104,7 @@ static bool blob_buckets_reserve(orri_schema* schema)
     return true;
 }
 
-// ---- making and freeing -------------------------------------------------------------------------
+// ---- creating and freeing -----------------------------------------------------------------------
 
 static bool blob_slots_reserve(orri_schema* schema)
 {
@@ -179,7 +179,7 @@ bool orri_blob_make(orri_schema* schema, const void* data, uint32_t size, uint32
 {
     orr_result result = orri_blob_intern(schema, data, size, element_size, out);
     if (result == ORR_ERR_MEMORY) {
-        orri_refuse_memory(schema->env, "making an owned string or array");
+        orri_refuse_memory(schema->env, "creating an owned string or array");
     } else if (result == ORR_ERR_CAPACITY) {
         orri_refuse(schema->env, result, ORR_LOG_ID_VALUE_REFUSED,
                     "an owned string or array of %u bytes is larger than the limit, %u", size,
@@ -201,7 +201,7 @@ static void blob_free(orri_schema* schema, uint32_t id)
     *blob = (orri_blob){.generation = generation};
     schema->blob_live--;
     if (generation == BLOB_GENERATION_LAST) {
-        return; // Retired: in no list.
+        return; // Retired: the slot is in no list.
     }
     blob->generation = generation + 1;
     blob->next = schema->blob_free;
@@ -221,7 +221,7 @@ void orri_blob_retain(orri_schema* schema, orr_string handle)
 void orri_blob_release(orri_schema* schema, orr_string handle)
 {
     orri_blob* blob = blob_slot(schema, handle);
-    // A count that once was full is no longer known: such a blob stays.
+    // The true count is unknown once it was full (UINT32_MAX): such a blob is never freed.
     if (blob == NULL || blob->count == UINT32_MAX) {
         return;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The kinds of values: their names, sizes and the descs of the types that every program has. Two C
-// names of one kind (int and int32_t, bool and _Bool) have one name here, so that a layout does not
-// depend on which of them was written.
+// The kinds of values: their names and sizes, and the descs of the built-in types. Two C names of
+// one kind (int and int32_t, bool and _Bool) have one name here, so that a layout does not depend
+// on which of them was used.
 #include "schema/detail.h"
 
 #define BUILTIN_DESC(type_, name_, kind_)    \
@@ -35,7 +35,7 @@ _Static_assert(sizeof(_Bool) == 1 && sizeof(int) == 4 && sizeof(float) == 4 && s
 
 typedef struct builtin_kind {
     const char* name;
-    uint32_t size, align; // 0: of no fixed size.
+    uint32_t size, align; // 0: the kind has no fixed size.
 } builtin_kind;
 
 #define BUILTIN_SIZE(type) (uint32_t)sizeof(type), (uint32_t) _Alignof(type)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Refuses descs that cannot be: each refusal names the type and the field, says what is wrong and
-// what to do. Nothing here changes anything but build->result.
+// Checks descs. Each refusal names the type and the field, says what is wrong and what to do.
+// Nothing is changed but build->result.
 #include "schema/detail.h"
 #include <math.h>
 
-// The type and the field that the build is at: "Orc, field squad.leader".
+// The type and the field that the build is at: "type Orc, field squad.leader".
 static void check_place(const orri_build* build, orri_text* text)
 {
     orri_text_add(text, "type %.*s", ORR_NAME_MAX, build->name);
@@ -49,7 +49,8 @@ static bool check_name(orri_build* build, const char* what, const char* name)
     return true;
 }
 
-// A field's name stands before ':' in text and between '.' in paths.
+// In a field name '.' and ':' are not allowed: ':' follows the name in text, '.' separates names in
+// paths.
 static bool check_field_name(orri_build* build, const char* name)
 {
     if (!check_name(build, "a field", name)) {
@@ -57,22 +58,23 @@ static bool check_field_name(orri_build* build, const char* name)
     }
     if (strpbrk(name, ".:") != NULL) {
         return orri_build_refuse(build, ORR_ERR_NAME,
-                                 "a field's name has no '.' or ':'; use letters, digits and '_'");
+                                 "a field name must not contain '.' or ':'; use letters, digits "
+                                 "and '_'");
     }
     return true;
 }
 
-// Zero is allowed: chosen by the kind.
+// 0 is allowed: the kind then determines the alignment.
 static bool check_align(orri_build* build, const orr_type_desc* desc)
 {
     uint32_t align = desc->align;
     if ((align & (align - 1)) != 0 || align > 64) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                 "the alignment %u is no power of two from 1 to 64", align);
+                                 "the alignment %u is not a power of two from 1 to 64", align);
     }
     if (align != 0 && desc->size % align != 0) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                 "the size %u is no multiple of the alignment %u", desc->size,
+                                 "the size %u is not a multiple of the alignment %u", desc->size,
                                  align);
     }
     return true;
@@ -83,8 +85,7 @@ static bool check_size(orri_build* build, uint64_t size)
     if (size > ORR_VALUE_SIZE_MAX) {
         return orri_build_refuse(
             build, ORR_ERR_CAPACITY,
-            "%llu bytes are more than a value may have (%u); keep large data in "
-            "an orr_array",
+            "%llu bytes exceed the limit of a value (%u); keep large data in an orr_array",
             (unsigned long long)size, ORR_VALUE_SIZE_MAX);
     }
     return true;
@@ -94,8 +95,8 @@ static bool check_struct(orri_build* build, const orr_type_desc* desc)
 {
     if (desc->field_count > ORR_FIELDS_MAX) {
         return orri_build_refuse(build, ORR_ERR_CAPACITY,
-                                 "%u fields are more than %u; nest structs", desc->field_count,
-                                 ORR_FIELDS_MAX);
+                                 "%u fields exceed the limit of %u; nest structs",
+                                 desc->field_count, ORR_FIELDS_MAX);
     }
     if (desc->field_count > 0 && desc->fields == NULL) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT, "fields is NULL but field_count is %u",
@@ -112,7 +113,7 @@ static bool check_struct(orri_build* build, const orr_type_desc* desc)
 
 static bool check_label_value(orri_build* build, const orr_type_desc* desc, const orr_label* label)
 {
-    // Of the smaller sizes the value must fit; a mask of 8 bytes has bit 63 where the sign is.
+    // With fewer than 8 bytes the value must fit. A mask of 8 bytes may use bit 63, the sign bit.
     uint32_t bits = desc->size * 8 - (desc->kind == ORR_KIND_ENUM ? 1 : 0);
     bool fits = true;
     if (desc->size < 8) {
@@ -136,8 +137,8 @@ static bool check_label_unique(orri_build* build, const orr_type_desc* desc, uin
         }
         if (desc->kind == ORR_KIND_ENUM && label->value == other->value) {
             return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                     "labels %s and %s have the same value %lld; an enum's value "
-                                     "has one name",
+                                     "labels %s and %s have the same value %lld; each value of an "
+                                     "enum must have one label",
                                      other->name, label->name, (long long)label->value);
         }
     }
@@ -157,7 +158,7 @@ static bool check_labelled(orri_build* build, const orr_type_desc* desc)
     }
     uint32_t most = desc->kind == ORR_KIND_MASK ? 64 : ORR_LABELS_MAX;
     if (desc->label_count > most) {
-        return orri_build_refuse(build, ORR_ERR_CAPACITY, "%u labels are more than %u",
+        return orri_build_refuse(build, ORR_ERR_CAPACITY, "%u labels exceed the limit of %u",
                                  desc->label_count, most);
     }
     if (desc->label_count > 0 && desc->labels == NULL) {
@@ -213,7 +214,8 @@ static bool check_kind(orri_build* build, const orr_type_desc* desc)
     }
 }
 
-// What belongs to another kind is a mistake that would otherwise stay unseen.
+// Refuses settings that belong to another kind: they would be ignored, and the mistake would stay
+// unnoticed.
 static bool check_stray(orri_build* build, const orr_type_desc* desc)
 {
     orr_kind kind = desc->kind;
@@ -223,9 +225,10 @@ static bool check_stray(orri_build* build, const orr_type_desc* desc)
     } else if (desc->label_count > 0 && kind != ORR_KIND_ENUM && kind != ORR_KIND_MASK) {
         stray = "labels";
     } else if (desc->codec != NULL && kind != ORR_KIND_OPAQUE) {
-        stray = "a codec";
+        stray = "codec";
     }
-    return stray == NULL || orri_build_refuse(build, ORR_ERR_ARGUMENT, "kind %s has no use for %s",
+    return stray == NULL || orri_build_refuse(build, ORR_ERR_ARGUMENT,
+                                              "kind %s takes no %s; remove it from the desc",
                                               orr_kind_name(kind), stray);
 }
 
@@ -272,15 +275,15 @@ static bool check_settings(orri_build* build, const orr_type_settings* settings)
     const char* as = settings->transient ? "transient" : "pinned";
     if (pinned && settings->multiplicity == ORR_MULTIPLE) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                 "it is declared %s and multiple, and %s types have one "
-                                 "value per entity; drop one of the two, or let each value be an "
-                                 "entity of its own",
+                                 "it is declared %s and multiple, but a %s type has one value per "
+                                 "entity; remove one of the two, or make each value an entity",
                                  as, as);
     }
     if (pinned && settings->needs != NULL && settings->needs[0] != '\0') {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                 "it is declared %s and needs others; needs are kept by clusters, "
-                                 "of which a %s type is no part. Use a bundle",
+                                 "it is declared %s and needs other types, but needs apply to "
+                                 "types in clusters and a %s type is outside of clusters. Use a "
+                                 "bundle",
                                  as, as);
     }
     return check_needs(build, settings->needs);
@@ -315,7 +318,8 @@ static bool check_attributes(orri_build* build, const orr_field_desc* field)
     if (attributes->on_destroy != ORR_ON_DESTROY_KEEP &&
         (attributes->flags & ORR_FIELD_INDEXED) == 0) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                 "on_destroy is for indexed references; set ORR_FIELD_INDEXED too");
+                                 "on_destroy applies to indexed references only; set "
+                                 "ORR_FIELD_INDEXED too");
     }
     if ((unsigned)attributes->interpolation > ORR_INTERPOLATION_STEPWISE) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT, "interpolation %d does not exist",
@@ -342,19 +346,19 @@ bool orri_check_field(orri_build* build, const orr_type_desc* desc, uint32_t ind
     }
     if (field->type == NULL) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                 "type is NULL; give ORR_TYPE(...) or a desc");
+                                 "type is NULL; set ORR_TYPE(...) or a desc");
     }
     bool is_array = field->type->kind == ORR_KIND_ARRAY;
     if (is_array != (field->attributes.element != NULL)) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT, "%s",
                                  is_array ? "an orr_array needs the attribute element, the type of "
-                                            "what is in it"
+                                            "its elements"
                                           : "the attribute element is only for an orr_array");
     }
     return check_attributes(build, field);
 }
 
-// An array of four floats, or a struct of four floats of one width.
+// True for an array of four floats, or a struct of four floats of one width.
 static bool check_is_quaternion(const orr_field_info* info)
 {
     const orri_type* type = orri_type_of_info(info->type);
@@ -369,19 +373,19 @@ static bool check_element(orri_build* build, const orr_type_info* element)
 {
     if (orri_type_of_info(element)->indexed_count > 0) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                 "the element %s of an orr_array has indexed references, which "
-                                 "are for values outside of owned arrays",
+                                 "the element %s of an orr_array has indexed references, which are "
+                                 "not allowed in owned arrays",
                                  element->name);
     }
     if (element->size == 0 || element->has_owned || element->has_hooks) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                 "the element %s of an orr_array must have bytes, no hooks, and no "
-                                 "orr_string or orr_array in it",
+                                 "the element %s of an orr_array must have a size above 0, no "
+                                 "hooks, and no orr_string or orr_array in it",
                                  element->name);
     }
     if (element->align > 16) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                 "the element %s of an orr_array is aligned to %u; 16 is the most",
+                                 "the element %s of an orr_array is aligned to %u; the limit is 16",
                                  element->name, element->align);
     }
     return true;
@@ -400,8 +404,8 @@ bool orri_check_field_type(orri_build* build, const orr_field_desc* field,
     }
     if (type->has_hooks) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                 "%s has hooks, which are for whole components; give them to the "
-                                 "outermost type instead",
+                                 "%s has hooks, which only whole components may have; set them on "
+                                 "the outermost type instead",
                                  type->name);
     }
     if (!check_size(build, (uint64_t)type->size * (field->count > 1 ? field->count : 1))) {
@@ -421,7 +425,7 @@ bool orri_check_field_type(orri_build* build, const orr_field_desc* field,
     if (field->attributes.min < field->attributes.max && !orri_kind_is_integer(kind) &&
         !orri_kind_is_float(kind)) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                 "it has a range (min, max) but is no number");
+                                 "it has a range (min, max) but is not a number");
     }
     return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the bytes of a value are, as flat lists: floats, padding, owned handles, opaque values.
-// Copying, hashing and counting use them and need no walk over fields.
+// Describes the bytes of a value by flat lists: floats, padding, owned handles, opaque values.
+// Copying, hashing and counting use the lists and need no walk over fields.
 #include "schema/detail.h"
 
 // Indexes of the fields by ascending offset.
@@ -16,14 +16,15 @@ void orri_flat_order(const orri_type* type, uint16_t* order)
     }
 }
 
-// Filled twice: first with all pointers NULL to learn how long the lists are, then for good.
+// The lists while they are filled. Filled twice: first with all pointers NULL to learn the lengths,
+// then with memory.
 typedef struct flat_lists {
     orri_float_run* floats;
     orri_gap* gaps;
     uint32_t* owned;
     orri_opaque* opaques;
     uint32_t float_count, gap_count, owned_count, opaque_count;
-    orri_float_run last; // The newest run of floats, to which the next may belong.
+    orri_float_run last; // The newest run of floats; the next float may extend it.
 } flat_lists;
 
 static void flat_add_floats(flat_lists* lists, uint32_t offset, uint32_t count, bool wide)
@@ -68,8 +69,7 @@ static void flat_add_opaque(flat_lists* lists, uint32_t offset, const orri_type*
     lists->opaque_count++;
 }
 
-// Everything in one value of a finished type, `offset` bytes into the value that is being
-// described.
+// Adds the lists of a finished type, `offset` bytes into the value that is being described.
 static void flat_add_value(flat_lists* lists, const orri_type* type, uint32_t offset)
 {
     const orri_type_detail* detail = type->detail;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The indexed references of a type as one flat list: those of nested structs and of every element of an
-// array, by offset from the start of the value, with the path that names them.
+// The indexed references of a type as one flat list: those of nested structs and of every element
+// of an array, by offset from the start of the value, with the path that names each.
 #include "schema/detail.h"
 
-// How many a field holds.
+// Number of indexed references in a field.
 static uint32_t indexed_of_field(const orr_field_info* field)
 {
     uint32_t items = field->count > 0 ? field->count : 1;
@@ -11,7 +11,7 @@ static uint32_t indexed_of_field(const orr_field_info* field)
     return itself ? items : items * orri_type_of_info(field->type)->indexed_count;
 }
 
-// "slots[2].owner" from field, element and the path within.
+// Builds a path such as "slots[2].owner" from the field, the element and the path within it.
 static const char* indexed_path(orri_build* build, const orr_field_info* field, uint32_t item,
                                 const char* rest)
 {
@@ -62,8 +62,8 @@ bool orri_indexed_make(orri_build* build, orri_type* type)
     }
     if (count > ORR_INDEXED_MAX) {
         return orri_build_refuse(build, ORR_ERR_CAPACITY,
-                                 "%u indexed references are more than %u; give each an entity of "
-                                 "its own that refers to both",
+                                 "%u indexed references exceed the limit of %u; create an entity "
+                                 "per relation that refers to both sides",
                                  count, ORR_INDEXED_MAX);
     }
     orri_indexed* list = ORRI_ARENA(build->schema->env, &build->arena, orri_indexed, count);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// States in between, by what the schema says: numbers with a fraction go straight from one to the other, quaternions around the sphere, everything else
-// stays as it was until the later state is reached.
-#include "codec/codec.h"
+// Interpolates between two states of a value, as the schema says: numbers linearly, quaternions
+// along the sphere. Everything else keeps the earlier value until the later state is reached.
+#include "schema/field_walk.h"
 #include <orrery/math.h>
 
 typedef struct interpolate_pair {
-    uint8_t* value;
-    const uint8_t* later;
-    double share;
+    uint8_t* value;       // The earlier value; replaced by the result.
+    const uint8_t* later; // The later value.
+    double share;         // 0: the earlier value, 1: the later value.
 } interpolate_pair;
 
 static bool interpolate_finite(double x)
@@ -15,7 +15,7 @@ static bool interpolate_finite(double x)
     return x - x == 0;
 }
 
-// ---- numbers --------------------------------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
 static double interpolate_number(double a, double b, double share)
 {
@@ -40,7 +40,8 @@ static void interpolate_float(uint8_t* value, const uint8_t* later, bool wide, d
     memcpy(value, &a, sizeof a);
 }
 
-// To the nearest, of two the one further on. The difference of two integers fits an unsigned one, whatever they are.
+// Rounds to the nearest integer; a tie goes to the later value. The difference of any two integers
+// fits an unsigned integer.
 static void interpolate_integer(uint8_t* value, const uint8_t* later, const orr_type_info* type,
                                 double share)
 {
@@ -58,7 +59,7 @@ static void interpolate_integer(uint8_t* value, const uint8_t* later, const orr_
     orri_store(value, type->size, a);
 }
 
-// ---- quaternions ------------------------------------------------------------------------------------------------------------
+// ---- quaternions --------------------------------------------------------------------------------
 
 static void interpolate_load(double out[4], const uint8_t* from, bool wide)
 {
@@ -87,7 +88,7 @@ static double interpolate_dot(const double a[4], const double b[4])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
 }
 
-// False: it has no direction.
+// False: the quaternion has no direction (its length is 0 or not finite).
 static bool interpolate_normalise(double q[4])
 {
     double length = orr_sqrt(interpolate_dot(q, q));
@@ -100,8 +101,8 @@ static bool interpolate_normalise(double q[4])
     return true;
 }
 
-#define INTERPOLATE_CLOSE \
-    0.9995 // Above it sines are too small to be divided by, and a straight line is as good.
+// Above this cosine the sine is too small to divide by, and linear interpolation is as good.
+#define INTERPOLATE_CLOSE 0.9995
 
 static void interpolate_quaternion(uint8_t* value, const uint8_t* later, bool wide, double share)
 {
@@ -109,10 +110,10 @@ static void interpolate_quaternion(uint8_t* value, const uint8_t* later, bool wi
     interpolate_load(a, value, wide);
     interpolate_load(b, later, wide);
     if (!interpolate_normalise(a) || !interpolate_normalise(b)) {
-        return; // No rotation: it stays as it is.
+        return; // Not a rotation: the earlier value stays.
     }
     double cosine = interpolate_dot(a, b), of_a = 1 - share, of_b = share;
-    double sign = cosine < 0 ? -1 : 1; // q and -q are the same rotation: the shorter way.
+    double sign = cosine < 0 ? -1 : 1; // q and -q are the same rotation: takes the shorter way.
     cosine *= sign;
     if (cosine < INTERPOLATE_CLOSE) {
         double angle = orr_acos(cosine), sine = orr_sin(angle);
@@ -127,7 +128,7 @@ static void interpolate_quaternion(uint8_t* value, const uint8_t* later, bool wi
     }
 }
 
-// ---- values -----------------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 static bool interpolate_grain(void* user, const orri_field_span* grain)
 {
@@ -158,24 +159,6 @@ void orri_value_interpolate(const orr_type_info* type, void* value, const void* 
 {
     interpolate_pair pair = {value, later, share};
     (void)orri_field_walk(type, interpolate_grain, &pair);
-}
-
-void orri_decoded_interpolate(orri_decoded* frame, const orri_decoded* later, double share)
-{
-    ORR_ASSERT(share >= 0 && share <= 1);
-    for (uint32_t i = 0, j = 0; share > 0 && i < frame->part_count; i++) {
-        orri_decoded_part* part = &frame->parts[i];
-        const char* name = part->type->info.name;
-        while (j < later->part_count && strcmp(later->parts[j].type->info.name, name) < 0) {
-            j++;
-        }
-        bool both = j < later->part_count && later->parts[j].type == part->type;
-        uint32_t size = part->type->info.size;
-        for (uint32_t k = 0; both && k < part->count && k < later->parts[j].count; k++) {
-            orri_value_interpolate(&part->type->info, part->values + (size_t)k * size,
-                                   later->parts[j].values + (size_t)k * size, share);
-        }
-    }
 }
 
 #undef INTERPOLATE_CLOSE

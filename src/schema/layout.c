@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Puts a type together from its desc: a node for each desc that can be reached, offsets as a C
-// compiler would choose them, the hash of a layout and the difference of two.
+// Builds a type from its desc: a node for each desc that can be reached, offsets as a C compiler
+// would choose them, the hash of a layout, and the first difference between two layouts.
 #include "schema/detail.h"
 
 // ---- a node and its copies ----------------------------------------------------------------------
@@ -155,15 +155,15 @@ static uint32_t layout_natural_align(const orri_type* type)
 static bool layout_too_large(orri_build* build)
 {
     return orri_build_refuse(build, ORR_ERR_CAPACITY,
-                             "the fields need more than the %u bytes a value may have; keep large "
-                             "data in an orr_array",
+                             "the fields exceed the limit of a value, %u bytes; keep large data in "
+                             "an orr_array",
                              ORR_VALUE_SIZE_MAX);
 }
 
-// Fields in the order of the desc, as a C compiler lays them out.
+// Places the fields in the order of the desc, as a C compiler does.
 static bool layout_choose_offsets(orri_build* build, orri_type* type)
 {
-    // The fields are still ours alone: the info is const only for those who look at it later.
+    // The cast is safe: the info is const for users of the type, and the build still owns it.
     orr_field_info* fields = (orr_field_info*)(void*)type->info.fields;
     uint32_t end = 0;
     for (uint32_t i = 0; i < type->info.field_count; i++) {
@@ -190,7 +190,7 @@ static bool layout_check_offset(orri_build* build, const orri_type* type,
     uint64_t end = (uint64_t)field->offset + orri_field_size(field);
     if (end > type->info.size) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                 "field %s ends at byte %llu, behind the size %u", field->name,
+                                 "field %s ends at byte %llu, beyond the size %u", field->name,
                                  (unsigned long long)end, type->info.size);
     }
     return true;
@@ -228,7 +228,7 @@ static bool layout_offsets(orri_build* build, const orr_type_desc* desc, orri_ty
     }
     if (desc->size % type->info.align != 0) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT,
-                                 "the size %u is no multiple of the alignment %u", desc->size,
+                                 "the size %u is not a multiple of the alignment %u", desc->size,
                                  type->info.align);
     }
     return layout_check_offsets(build, type);
@@ -241,7 +241,8 @@ static uint64_t layout_hash_text(uint64_t h, const char* text)
     return orr_hash(text, strlen(text), h);
 }
 
-// Built-in kinds hash without their name: int and int32_t are one. Attributes are not layout.
+// Built-in kinds hash without their name, so int and int32_t are equal. Attributes are not part of
+// the layout.
 static uint64_t layout_hash(const orri_type* type)
 {
     const orr_type_info* info = &type->info;
@@ -278,7 +279,7 @@ static bool layout_remember(orri_build* build, const orr_type_desc* desc,
     return true;
 }
 
-// Sets what follows from kind, fields and lists.
+// Sets the members that follow from kind, fields and lists.
 static bool layout_finish(orri_build* build, orri_type* type)
 {
     orr_type_info* info = &type->info;
@@ -299,7 +300,7 @@ static bool layout_finish(orri_build* build, orri_type* type)
     return true;
 }
 
-// Structs within structs, seen from where the build is; `height` counts the new one.
+// Checks the nesting depth at the place of the build; `height` includes the new struct.
 static bool layout_depth_allowed(orri_build* build, uint32_t height)
 {
     return build->depth + height <= ORR_DEPTH_MAX ||
@@ -307,7 +308,8 @@ static bool layout_depth_allowed(orri_build* build, uint32_t height)
                              ORR_DEPTH_MAX);
 }
 
-// The node if the desc was met before. `*out_refused` when it contains itself or is too deep here.
+// Returns the node of a desc that was built before. *out_refused: the desc contains itself or is
+// nested too deep here.
 static orri_type* layout_known(orri_build* build, const orr_type_desc* desc,
                                const orr_type_desc* element, bool* out_refused)
 {
@@ -416,7 +418,7 @@ static bool layout_differ_fields(orri_text* text, const orr_type_info* is, const
         if (layout_differ_field(text, &is->fields[i], &was->fields[i])) {
             return true;
         }
-        text->length = length; // This field is equal: take its name back.
+        text->length = length; // The field is equal: removes its name from the text.
     }
     return layout_differ(text, "the number of fields", is->field_count, was->field_count);
 }

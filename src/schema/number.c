@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Floats as text and back. The C library rounds correctly both ways, but writes and expects the
-// decimal point of the program's locale; here it is always '.', so that text made in one place
-// reads in another.
+// Floats as text and back. The C library rounds correctly both ways, but uses the decimal point of
+// the program's locale. Here the point is always '.', so that text written on one machine can be
+// read on another.
 #include "schema/detail.h"
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-// The exact decimal text of any double has fewer digits.
+// Bytes of a number that is read. The exact decimal text of any double has fewer digits.
 #define NUMBER_TOKEN_SIZE 1200
 
 static bool number_same(double a, double b, bool wide)
@@ -35,7 +35,7 @@ void orri_number_point_to_dot(char* text)
         }
         *to++ = '.';
         while (*from != '\0' && strchr("0123456789+-e", *from) == NULL) {
-            from++; // A point may have several bytes.
+            from++; // The locale's point may have several bytes.
         }
     }
     *to = '\0';
@@ -47,9 +47,9 @@ void orri_number_print(double value, bool wide, char out[ORRI_NUMBER_SIZE])
         strcpy(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
         return;
     }
-    // A normal number of 6 (15) digits or fewer prints as itself with 6 (15), so fewer need not be
-    // tried; a subnormal one has less precision than that. With the last precision every number
-    // reads back.
+    // A normal number with up to 6 digits (a double: 15) prints exactly with 6 (15), so fewer
+    // digits need not be tried; subnormal numbers have less precision and start with 1. With the
+    // highest precision every number reads back.
     bool subnormal = fabs(value) < (wide ? DBL_MIN : (double)FLT_MIN);
     int digits = subnormal ? 1 : wide ? 15 : 6, most = wide ? 17 : 9;
     for (; digits <= most; digits++) {
@@ -78,7 +78,7 @@ bool orri_number_dot_to_point(const char* text, size_t size, const char* point, 
     return true;
 }
 
-// What stands between 0 and 5 in one half.
+// The locale's decimal point: the text between 0 and 5 in one half.
 static void number_point(char out[ORRI_NUMBER_SIZE])
 {
     char half[ORRI_NUMBER_SIZE];
@@ -113,8 +113,8 @@ bool orri_range_has_i64(double min, double max, int64_t value)
     if (min >= limit || max < -limit) {
         return false;
     }
-    // A bound inside the limits is cut towards zero exactly; one step more where that went the
-    // wrong way.
+    // A bound within the limits is truncated towards zero, which is exact; where the truncation
+    // moved the bound outwards, the truncated value itself is excluded.
     bool above = min < -limit;
     if (!above) {
         int64_t cut = (int64_t)min;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Values in raw memory, many at a time. Types without hooks and owned handles take one memcpy or
-// memset; the rest is the same with what the type's flat lists say on top.
+// memset; other types also process the flat lists of the type.
 //
 // The hash of rows is a hash of their canonical bytes: padding zero, every NaN the same, opaque
-// values replaced by what their codec says, owned handles by the hash of what they hold. They are
-// hashed in pieces of fixed size, so that a piece that is canonical as it lies can be hashed in
-// place and any other through a small copy, with the same result.
+// values replaced by the result of their codec, owned handles by the hash of their content. Rows
+// are hashed in pieces of fixed size. A piece that is already canonical is hashed in place, any
+// other through a small copy, with the same result.
 #include "schema/detail.h"
 
-// Bytes canonicalised at once. Part of the hash: never change it. A multiple of 8, so that no
-// double of a large value lies across two pieces.
+// Bytes of a piece. Part of the definition of the hash: never change it. A multiple of 8, so that
+// no double of a large value lies across two pieces.
 #define ROWS_PIECE 4096u
 
 static void rows_write_preset(const orri_type* type, unsigned char* rows, size_t size)
@@ -39,7 +39,7 @@ bool orri_rows_construct(const orri_type* type, void* rows, uint32_t count)
     if (type->hooks.construct != NULL && !type->hooks.construct(type->hooks.user, rows, count)) {
         return false;
     }
-    // Counted only now: the hook may refuse, or replace a handle.
+    // Counted after the hook, because the hook may refuse or replace a handle.
     orri_rows_retain(type, rows, count);
     return true;
 }
@@ -49,7 +49,7 @@ void orri_rows_destruct(const orri_type* type, void* rows, uint32_t count)
     if (type->plain) {
         return;
     }
-    // Handles first: the hook may leave any bytes behind.
+    // Released before the hook, because the hook may leave any bytes behind.
     orri_rows_release(type, rows, count);
     if (type->hooks.destruct != NULL) {
         type->hooks.destruct(type->hooks.user, rows, count);
@@ -126,7 +126,7 @@ void orri_rows_release(const orri_type* type, void* rows, uint32_t count)
 
 // ---- hash ---------------------------------------------------------------------------------------
 
-// Tests of bits, not of floats: equal for every compiler and floating-point mode, and easy to
+// Tests bits instead of floats: the same for every compiler and floating-point mode, and easy to
 // vectorise.
 static bool rows_any_nan32(const unsigned char* data, size_t count)
 {
@@ -170,8 +170,7 @@ static void rows_canon_nan(unsigned char* data, size_t count, bool wide)
     }
 }
 
-// A part of a value: bytes `from` to `to` of it, so that values larger than a piece can be done in
-// pieces.
+// Bytes `from` to `to` of a value, so that a value larger than a piece can be hashed in pieces.
 typedef struct rows_window {
     uint32_t from, to;
 } rows_window;
@@ -185,7 +184,7 @@ static bool rows_clip(rows_window window, uint32_t offset, uint32_t size, rows_w
     return from < to;
 }
 
-// Makes the bytes of one value's window canonical, in place.
+// Makes the bytes of a window of one value canonical, in place.
 static void rows_canon(const orri_type* type, unsigned char* data, rows_window window)
 {
     const orri_type_detail* detail = type->detail;
@@ -205,12 +204,12 @@ static void rows_canon(const orri_type* type, unsigned char* data, rows_window w
     for (uint32_t i = 0; i < detail->opaque_count; i++) {
         const orri_opaque* opaque = &detail->opaques[i];
         if (rows_clip(window, opaque->offset, opaque->type->info.size, &part)) {
-            memset(data + part.from, 0, part.to - part.from); // Its codec's hash follows.
+            memset(data + part.from, 0, part.to - part.from); // The codec's hash is added later.
         }
     }
     for (uint32_t i = 0; i < detail->owned_count; i++) {
         if (rows_clip(window, detail->owned[i], sizeof(orr_string), &part)) {
-            memset(data + part.from, 0, part.to - part.from); // Its content's hash follows.
+            memset(data + part.from, 0, part.to - part.from); // The content's hash is added later.
         }
     }
 }
@@ -220,8 +219,8 @@ void orri_value_canon(const orri_type* type, void* value)
     rows_canon(type, value, (rows_window){0, type->info.size});
 }
 
-// One float of the value at a time, over all rows: then the inner loop does not ask what it looks
-// at.
+// Processes one float of the value at a time over all rows, so that the inner loop has no branch on
+// the kind.
 static bool rows_run_has_nan(const orri_float_run* run, const unsigned char* rows, size_t stride,
                              size_t count)
 {
@@ -261,8 +260,8 @@ static uint64_t rows_hash_owned(const orri_type* type, const unsigned char* row,
     return h;
 }
 
-// What stands for opaque values and owned handles. Handles count by what they hold: which number a blob has
-// depends on blobs that came and went, also on some that no state ever held.
+// Hashes what represents opaque values and owned handles. A handle is represented by its content,
+// because the number of a blob depends on deleted blobs, even on blobs that no value ever held.
 static uint64_t rows_hash_extras(const orri_type* type, const unsigned char* rows, size_t count,
                                  uint64_t h)
 {
@@ -280,7 +279,7 @@ static uint64_t rows_hash_extras(const orri_type* type, const unsigned char* row
     return h;
 }
 
-// Whole rows that fit one piece together.
+// Hashes whole rows that fit into one piece together.
 static uint64_t rows_hash_piece(const orri_type* type, const unsigned char* rows, size_t count,
                                 uint64_t h)
 {
@@ -303,7 +302,7 @@ static uint64_t rows_hash_piece(const orri_type* type, const unsigned char* rows
     return rows_hash_extras(type, rows, count, orr_hash(buffer, size * count, h));
 }
 
-// One row that is larger than a piece.
+// Hashes one row that is larger than a piece.
 static uint64_t rows_hash_large(const orri_type* type, const unsigned char* row, uint64_t h)
 {
     unsigned char buffer[ROWS_PIECE];
@@ -359,7 +358,7 @@ static orr_entity rows_reject_owned(const orri_type* type, const unsigned char* 
     return rows_reject_values(type->detail->element, elements, count, asker);
 }
 
-// `*out_field` (may be NULL) gets the name of the value's own field in which the reference lies.
+// *out_field (may be NULL) receives the name of the value's own field that has the reference.
 static orr_entity rows_reject_fields(const orri_type* type, const unsigned char* value,
                                      const rows_asker* asker, const char** out_field)
 {
@@ -409,7 +408,7 @@ orr_entity orri_value_entity_reject(const orri_type* type, const void* value,
     if (type->info.kind == ORR_KIND_STRUCT) {
         return rows_reject_fields(type, value, &asker, out_field);
     }
-    // A component that is nothing but a reference has no field to name.
+    // A component that is itself a reference has no field to name.
     orr_entity entity = rows_reject_values(type, value, 1, &asker);
     if (entity.id != 0 && out_field != NULL) {
         *out_field = type->info.name;

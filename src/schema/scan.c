@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Tokens of a value's text: signs, words and numbers, and the words for what was found instead.
+// Tokens of a value's text: signs, words and numbers, and the error text for an unexpected token.
 #include "schema/scan.h"
 #include <math.h>
 
-// ---- saying no ----------------------------------------------------------------------------------
+// ---- errors -------------------------------------------------------------------------------------
 
 bool orri_scan_fail(orri_scan* scan, orr_result result, const char* format, ...)
 {
@@ -23,7 +23,7 @@ bool orri_scan_expected(orri_scan* scan, const char* what)
     if (*scan->at == '\0') {
         return orri_scan_fail(scan, ORR_ERR_PARSE, "expected %s, found the end", what);
     }
-    // As much of the text as reads like one thing.
+    // Shows the text up to the next separator.
     size_t size = strcspn(scan->at, " \t\r\n,:{}[]|\"");
     size = size == 0 ? 1 : size < 32 ? size : 32;
     return orri_scan_fail(scan, ORR_ERR_PARSE, "expected %s, found '%.*s'", what, (int)size,
@@ -42,7 +42,7 @@ void orri_scan_space(orri_scan* scan)
     scan->at += strspn(scan->at, " \t\r\n");
 }
 
-// Takes a sign that must come next.
+// Skips a sign that must come next; otherwise fails.
 bool orri_scan_sign(orri_scan* scan, char sign, const char* what)
 {
     orri_scan_space(scan);
@@ -53,7 +53,7 @@ bool orri_scan_sign(orri_scan* scan, char sign, const char* what)
     return true;
 }
 
-// Takes a sign if it comes next.
+// Skips a sign if it comes next.
 bool orri_scan_skip(orri_scan* scan, char sign)
 {
     orri_scan_space(scan);
@@ -69,7 +69,7 @@ bool orri_scan_is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-// Bytes of the word at the place: a name, a label, nan, null.
+// Bytes of the word at the current place: a name, a label, nan, null.
 size_t orri_scan_word(const orri_scan* scan)
 {
     return strspn(scan->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:");
@@ -87,7 +87,7 @@ bool orri_scan_skip_word(orri_scan* scan, const char* word)
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-// Digits as a number up to `most`. `*out_fits` tells whether it is.
+// Reads digits as a number. *out_fits: the number is at most `most`.
 bool orri_scan_digits(orri_scan* scan, uint64_t most, uint64_t* out, bool* out_fits)
 {
     if (!orri_scan_is_digit(*scan->at)) {
@@ -172,7 +172,7 @@ bool orri_scan_signed(orri_scan* scan, const orr_type_info* info, const orr_fiel
     return true;
 }
 
-// Bytes of the number at the place: [-]digits[.digits][e[+-]digits]; 0 if there is none.
+// Bytes of the number at the current place: [-]digits[.digits][e[+-]digits]; 0: there is none.
 static size_t scan_float_size(const char* text)
 {
     size_t size = text[0] == '-';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks the invariants of a schema's tables, as README.md numbers them. Slow: for tests and
-// suspicion.
+// Checks the invariants of a schema's tables, as README.md numbers them. Slow: for tests and for
+// finding corruption.
 #include "schema/detail.h"
 
 static orr_result schema_broken(orri_schema* schema, const char* what, uint32_t id)
@@ -14,7 +14,7 @@ static orr_result schema_check_types(orri_schema* schema)
     for (uint32_t i = 0; i < schema->type_count; i++) {
         const orri_type* type = schema->types[i];
         if (type->id != i + schema->type_base || type->schema != schema) {
-            return schema_broken(schema, "a type is not where its number says", i + 1);
+            return schema_broken(schema, "a type is not at the place of its number", i + 1);
         }
         if (orri_type_find(schema, type->info.name).id != type->id) {
             return schema_broken(schema, "a type is not found by its name", i + 1);
@@ -29,16 +29,16 @@ static orr_result schema_check_types(orri_schema* schema)
     return ORR_OK;
 }
 
-// Every slot by itself. Counts the blobs and the young ones.
+// Checks every slot by itself. Counts the live and the young blobs.
 static orr_result schema_check_slots(orri_schema* schema, uint32_t* out_live, uint32_t* out_young)
 {
     for (uint32_t i = 0; i < schema->blob_count; i++) {
         const orri_blob* blob = &schema->blobs[i];
         if (blob->data == NULL && (blob->count != 0 || blob->young)) {
-            return schema_broken(schema, "a free blob is counted or young", i + 1);
+            return schema_broken(schema, "a free slot has a count or is young", i + 1);
         }
         if (blob->data != NULL && blob->count == 0 && !blob->young) {
-            return schema_broken(schema, "a blob that nobody counts is not young", i + 1);
+            return schema_broken(schema, "a blob with count 0 is not young", i + 1);
         }
         *out_live += blob->data != NULL;
         *out_young += blob->young;
@@ -47,23 +47,23 @@ static orr_result schema_check_slots(orri_schema* schema, uint32_t* out_live, ui
                                           : schema_broken(schema, "blob_live is wrong", *out_live);
 }
 
-// The lists hold what they should, each slot once: a list longer than expected has a ring or a
-// stranger.
+// Each list holds the expected slots, each once. A list that is longer than expected has a cycle or
+// a slot that does not belong to it.
 static orr_result schema_check_lists(orri_schema* schema, uint32_t young)
 {
     uint32_t found = 0;
     for (uint32_t at = schema->blob_young; at != 0; at = schema->blobs[at - 1].next) {
         if (!schema->blobs[at - 1].young || ++found > young) {
-            return schema_broken(schema, "the young list holds one too many", at);
+            return schema_broken(schema, "the young list is too long", at);
         }
     }
     if (found != young) {
-        return schema_broken(schema, "the young list misses one", found);
+        return schema_broken(schema, "the young list is too short", found);
     }
     uint32_t most = schema->blob_count - schema->blob_live;
     for (uint32_t at = schema->blob_free; at != 0; at = schema->blobs[at - 1].next) {
         if (schema->blobs[at - 1].data != NULL || most-- == 0) {
-            return schema_broken(schema, "the free list holds one too many", at);
+            return schema_broken(schema, "the free list is too long", at);
         }
     }
     return ORR_OK;

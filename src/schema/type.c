@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The types of a world. A registration is built whole in an arena of its own, checked against what
-// is there under its name, given its presets, and only then entered; until that moment a refusal
-// drops the arena and nothing has happened.
+// The types of a world. A registration is built in its own arena, compared with a type of the same
+// name, given its presets, and only then entered into the tables. Until that moment a refusal only
+// frees the arena.
 #include "schema/detail.h"
 
 void orri_schema_init(orri_schema* schema, orri_env* env, uint32_t type_max)
@@ -13,7 +13,7 @@ void orri_schema_term(orri_schema* schema)
 {
     orri_env* env = schema->env;
     for (uint32_t i = 0; i < schema->type_count; i++) {
-        // The type lies in its own arena.
+        // The type is in its own arena, so the arena is copied before it is freed.
         orri_arena arena = schema->types[i]->detail->arena;
         orri_arena_free(env, &arena);
     }
@@ -26,7 +26,7 @@ void orri_schema_term(orri_schema* schema)
 
 // ---- names --------------------------------------------------------------------------------------
 
-// Where the name is, or the empty place where it belongs.
+// The place of a name in the table, or the empty place where it belongs.
 static uint32_t* type_name_slot(const orri_schema* schema, uint32_t* names, uint32_t capacity,
                                 const char* name)
 {
@@ -38,7 +38,7 @@ static uint32_t* type_name_slot(const orri_schema* schema, uint32_t* names, uint
     return &names[at];
 }
 
-// Room for one more name, at most half full.
+// Makes room for one more name; the table is at most half full.
 static bool type_names_reserve(orri_schema* schema)
 {
     if ((schema->type_count + 1) * 2 <= schema->name_capacity) {
@@ -83,7 +83,7 @@ static bool type_preset_field(orri_build* build, const orr_type_desc* desc,
     orri_value_error error;
     if (!orri_value_read(type, field, field->attributes.preset, out, &error)) {
         orr_result result = error.result == ORR_ERR_MEMORY ? ORR_ERR_MEMORY : ORR_ERR_ARGUMENT;
-        return orri_build_refuse(build, result, "the preset of field %s of %s is no value: %s",
+        return orri_build_refuse(build, result, "the preset of field %s of %s cannot be read: %s",
                                  field->name, desc->name, error.text);
     }
     return true;
@@ -99,7 +99,7 @@ static bool type_is_zero(const unsigned char* bytes, uint32_t size)
     return true;
 }
 
-// The preset of one node; those of its fields' types are there already.
+// Sets the preset of one node; the presets of its fields' types exist already.
 static bool type_preset(orri_build* build, const orri_node* node)
 {
     orri_type* type = node->type;
@@ -142,7 +142,7 @@ static bool type_presets(orri_build* build)
 
 // ---- registering --------------------------------------------------------------------------------
 
-// The type that has the name already, if its layout is the same.
+// The type that already has the name, if its layout is the same.
 static bool type_agree(orri_build* build, const orri_type* type, orr_type known, orr_type* out)
 {
     char buffer[256];
@@ -150,7 +150,7 @@ static bool type_agree(orri_build* build, const orri_type* type, orr_type known,
     if (!orri_layout_same(type, build->schema->types[known.id - build->schema->type_base],
                           &difference)) {
         return orri_build_refuse(build, ORR_ERR_CONFLICT,
-                                 "the name is taken by a type with another layout: %s; use another "
+                                 "the name is used by a type with another layout: %s; use another "
                                  "name, or the same layout everywhere",
                                  buffer);
     }
@@ -162,9 +162,10 @@ static bool type_reserve(orri_build* build)
 {
     orri_schema* schema = build->schema;
     if (schema->type_count >= schema->type_max) {
-        return orri_build_refuse(build, ORR_ERR_CAPACITY,
-                                 "the world has %u types already; raise types_max of its desc",
-                                 schema->type_count);
+        return orri_build_refuse(
+            build, ORR_ERR_CAPACITY,
+            "the world has %u types, the limit; raise orr_world_desc.types_max",
+            schema->type_count);
     }
     if (!ORRI_RESERVE(schema->env, ORR_MEMORY_SCHEMA, &schema->types, &schema->type_capacity,
                       schema->type_count + 1) ||
@@ -174,7 +175,7 @@ static bool type_reserve(orri_build* build)
     return true;
 }
 
-// An entity's time begins when it gets it: what is now is its preset, whatever makes it.
+// A type with `birth` gets the current tick as its preset, whichever call creates the component.
 static void type_birth(const orri_schema* schema, orri_type* type)
 {
     type->birth = strcmp(type->info.name, "orr_time") == 0 &&
@@ -185,7 +186,7 @@ static void type_birth(const orri_schema* schema, orri_type* type)
     }
 }
 
-// Cannot fail any more.
+// Enters the type into the tables. Cannot fail.
 static orr_type type_enter(orri_build* build, orri_type* type)
 {
     orri_schema* schema = build->schema;
@@ -206,7 +207,8 @@ static orr_type type_enter(orri_build* build, orri_type* type)
     return (orr_type){type->id};
 }
 
-// Who refers to whom is kept by entity, and exact only where no pointer writes behind its back.
+// Indexed references are tracked per entity, which is exact only if no pointer can change a value
+// unnoticed: so the type must be unique and in chunks.
 static bool type_check_indexed(orri_build* build, const orri_type* type)
 {
     return type->indexed_count == 0 ||
@@ -262,7 +264,7 @@ orr_result orri_type_register(orri_schema* schema, const orr_type_desc* desc, or
 
 // ---- static descs -------------------------------------------------------------------------------
 
-// The place of a desc, or the empty one where it belongs.
+// The place of a static desc in the table, or the empty place where it belongs.
 static orri_static_entry* type_static_slot(orri_static_entry* entries, uint32_t capacity,
                                            const orr_type_desc* desc)
 {
@@ -275,7 +277,7 @@ static orri_static_entry* type_static_slot(orri_static_entry* entries, uint32_t 
     return &entries[at];
 }
 
-// Room for one more, at most half full.
+// Makes room for one more static desc; the table is at most half full.
 static bool type_statics_reserve(orri_schema* schema)
 {
     if ((schema->static_count + 1) * 2 <= schema->static_capacity) {
@@ -315,15 +317,16 @@ static orr_type type_static_add(orri_schema* schema, const orr_type_desc* desc)
     return type;
 }
 
-// A type that is registered; the desc is remembered later. Comparing the two changes nothing.
-static orr_type type_static_look(orri_schema* schema, const orr_type_desc* desc)
+// Looks a type up by name while the schema is frozen. The desc is entered into the table when the
+// schema is thawed. orri_type_register() only compares the two layouts here.
+static orr_type type_static_find_frozen(orri_schema* schema, const orr_type_desc* desc)
 {
     orr_type type = desc->name != NULL ? orri_type_find(schema, desc->name) : (orr_type){0};
     if (type.id == 0) {
         (void)orri_refuse(schema->env, ORR_ERR_STATE, ORR_LOG_ID_TYPE_REFUSED,
-                          "%s is not registered, and systems are running; ORR_REGISTER() it before "
-                          "the first tick",
-                          desc->name != NULL ? desc->name : "a type without a name");
+                          "type %s is not registered, and types cannot be registered while systems "
+                          "run; call ORR_REGISTER() before the first tick",
+                          desc->name != NULL ? desc->name : "(no name)");
         return type;
     }
     for (uint32_t i = 0; i < ORRI_STATICS_MISSED; i++) {
@@ -361,6 +364,6 @@ orr_type orri_type_static(orri_schema* schema, const orr_type_desc* desc)
             return (orr_type){entry->id};
         }
     }
-    return ORR_UNLIKELY(schema->frozen) ? type_static_look(schema, desc)
+    return ORR_UNLIKELY(schema->frozen) ? type_static_find_frozen(schema, desc)
                                         : type_static_add(schema, desc);
 }

@@ -17,7 +17,7 @@ const unsigned char* orri_array_elements(const orri_type* type, const void* valu
     return blob->data;
 }
 
-// ---- near misses --------------------------------------------------------------------------------
+// ---- unknown names ------------------------------------------------------------------------------
 
 void orri_field_unknown(const orr_type_info* type, const char* name, size_t size, orri_text* out)
 {
@@ -93,7 +93,7 @@ static orr_result value_path_index(value_path* path)
 {
     const orr_field_place* place = &path->place;
     if (place->count == 0) {
-        return value_path_refuse(path, "%s is no fixed array%s", place->field->name,
+        return value_path_refuse(path, "%s is not a fixed array%s", place->field->name,
                                  place->type->kind == ORR_KIND_ARRAY
                                      ? "; the elements of an orr_array are not inside the value"
                                      : "");
@@ -173,8 +173,8 @@ static int value_compare_signed(const unsigned char* a, const unsigned char* b, 
     return value_sign(x<y, x> y);
 }
 
-// Ascending numbers for ascending floats: negative ones have their bits turned round, and all NaNs
-// become the largest number. So -0 comes before 0, as it prints and hashes differently.
+// Maps floats to integers in ascending order: the bits of negative floats are inverted, and all
+// NaNs become the largest number. So -0 comes before 0; the two print and hash differently.
 static uint64_t value_float_rank(const unsigned char* value, bool wide)
 {
     uint64_t bits = orri_load_unsigned(value, wide ? 8 : 4);
@@ -321,7 +321,7 @@ static uint64_t value_hash_struct(const orr_type_info* info, const unsigned char
     return h;
 }
 
-// As orri_rows_hash(), but handles by what they stand for.
+// As orri_rows_hash(), but handles are hashed by their content.
 static uint64_t value_hash(const orri_type* type, const unsigned char* values, uint32_t count,
                            uint64_t h)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Text as a value: reads what value_print.c writes, by recursive descent over the type. How deep it
-// goes is bounded by the type.
+// Text to values: reads the format that value_print.c writes, by recursive descent over the type.
+// The type bounds the depth of the recursion.
 #include "schema/scan.h"
 
 static bool parse_value(orri_scan* scan, const orri_type* type, const orr_field_attributes* range,
@@ -18,7 +18,7 @@ static bool parse_bool(orri_scan* scan, unsigned char* out)
     return true;
 }
 
-// Takes the label at the place. False, with the words, if there is none of this name.
+// Reads the label at the current place. False, with an error text, if no label has this name.
 static bool parse_label(orri_scan* scan, const orr_type_info* info, const char* what, uint64_t* out)
 {
     size_t size = orri_scan_word(scan);
@@ -63,7 +63,7 @@ static bool parse_mask(orri_scan* scan, const orr_type_info* info, uint64_t* out
     return true;
 }
 
-// One part of an entity: `sign` (if any) and a number up to `most`.
+// Reads one part of an entity: `sign` (if any) and a number up to `most`.
 static bool parse_entity_part(orri_scan* scan, char sign, uint64_t most, uint64_t* out)
 {
     const char* from = scan->at;
@@ -78,7 +78,7 @@ static bool parse_entity_part(orri_scan* scan, char sign, uint64_t most, uint64_
     }
     if (!fits) {
         scan->at = from;
-        return orri_scan_fail(scan, ORR_ERR_RANGE, "no entity has a number this large");
+        return orri_scan_fail(scan, ORR_ERR_RANGE, "the number is too large for an entity");
     }
     return true;
 }
@@ -110,7 +110,7 @@ static int parse_hex(char c)
 
 static bool parse_escape(orri_scan* scan, unsigned char* out)
 {
-    const char* at = scan->at; // Behind the backslash.
+    const char* at = scan->at; // After the backslash.
     static const char from[] = "\"\\nt", to[] = "\"\\\n\t";
     const char* found = *at != '\0' ? strchr(from, *at) : NULL;
     if (found != NULL) {
@@ -134,7 +134,7 @@ typedef enum parse_step {
     PARSE_FAILED,
 } parse_step;
 
-// The next byte of a string whose opening quote was taken; takes the closing one.
+// Reads the next byte of a string after its opening quote; skips the closing quote.
 static parse_step parse_byte(orri_scan* scan, unsigned char* out)
 {
     char c = *scan->at;
@@ -157,7 +157,7 @@ static bool parse_quote(orri_scan* scan)
     return orri_scan_sign(scan, '"', "a string in quotes");
 }
 
-// An inline string of at most `most` bytes; the rest of `size` bytes is zero.
+// Reads an inline string of at most `most` bytes; the rest of `size` bytes is set to zero.
 static bool parse_inline(orri_scan* scan, unsigned char* out, uint32_t size, uint32_t most)
 {
     if (!parse_quote(scan)) {
@@ -182,7 +182,7 @@ static bool parse_inline(orri_scan* scan, unsigned char* out, uint32_t size, uin
     }
 }
 
-// Bytes that grow while they are read.
+// A buffer that grows while a string is read.
 typedef struct parse_bytes {
     unsigned char* data;
     uint32_t size, capacity;
@@ -203,7 +203,7 @@ static void parse_bytes_free(orri_scan* scan, parse_bytes* bytes)
     ORRI_RELEASE(scan->schema->env, ORR_MEMORY_TEMP, bytes->data, bytes->capacity);
 }
 
-// All bytes of a string, and room for one more.
+// Reads all bytes of a string; the buffer has room for one byte more.
 static bool parse_quoted(orri_scan* scan, parse_bytes* bytes)
 {
     if (!parse_quote(scan)) {
@@ -227,7 +227,7 @@ static bool parse_intern(orri_scan* scan, const parse_bytes* bytes, uint32_t ele
 {
     orr_string handle;
     if (orri_blob_intern(scan->schema, bytes->data, bytes->size, element_size, &handle) != ORR_OK) {
-        return orri_scan_memory(scan); // The size was looked at before.
+        return orri_scan_memory(scan); // The only possible reason: the size was checked before.
     }
     memcpy(out, &handle, sizeof handle);
     return true;
@@ -268,9 +268,9 @@ static bool parse_opaque(orri_scan* scan, const orri_type* type, unsigned char* 
     return ok;
 }
 
-// ---- values that hold others --------------------------------------------------------------------
+// ---- arrays and structs -------------------------------------------------------------------------
 
-// A fixed array: as many elements as it has.
+// Reads a fixed array; the text must have all elements.
 static bool parse_fixed(orri_scan* scan, const orri_type* type, const orr_field_attributes* range,
                         uint32_t count, unsigned char* out)
 {
@@ -336,7 +336,7 @@ static bool parse_field(orri_scan* scan, const orr_field_info* field, unsigned c
     return parse_fixed(scan, type, &field->attributes, field->count, out);
 }
 
-// The field whose name is at the place, which is then behind it. NULL when refused.
+// Reads the name of a field and returns the field. NULL when refused.
 static const orr_field_info* parse_field_name(orri_scan* scan, const orr_type_info* info,
                                               uint64_t* seen)
 {
@@ -386,7 +386,7 @@ static bool parse_struct(orri_scan* scan, const orri_type* type, unsigned char* 
     return orri_scan_sign(scan, '}', "',' or '}'");
 }
 
-// Kinds that are one integer.
+// Reads the kinds that are stored as one integer.
 static bool parse_integer(orri_scan* scan, const orr_type_info* info,
                           const orr_field_attributes* range, unsigned char* out)
 {
@@ -463,7 +463,7 @@ orr_result orri_value_read_at(const orri_type* type, const char** at, void* out,
     bool ok = parse_value(&scan, type, NULL, out);
     *at = scan.at;
     if (!ok) {
-        const char* after = strstr(error.text, ": "); // Whoever asks points at the place.
+        const char* after = strstr(error.text, ": "); // The caller shows the place itself.
         orri_text text = {words, words_size, 0};
         orri_text_add(&text, "%s", after != NULL ? after + 2 : error.text);
         orri_text_cut(&text);
@@ -483,7 +483,7 @@ orr_result orr_value_parse(const orr_type_info* info, const char* text, void* ou
                            "reading a value of %s: %s is NULL", info->name,
                            text == NULL ? "text" : "out");
     }
-    // Read beside `out`, which must stay as it was if the text turns out wrong.
+    // Reads into a copy, because `out` must stay unchanged if the text is wrong.
     _Alignas(64) unsigned char small[1024];
     unsigned char* value =
         info->size <= sizeof small ? small : orri_alloc(env, ORR_MEMORY_TEMP, info->size, 64);

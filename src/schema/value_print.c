@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A value as text: `{x: 1, name: "bob", mood: ANGRY, target: 7v1, path: [1, 2]}`.
+// Values to text: `{x: 1, name: "bob", mood: ANGRY, target: 7v1, path: [1, 2]}`.
 #include "schema/detail.h"
 
 static void print_value(orri_text* text, const orri_type* type, const unsigned char* value);
@@ -11,7 +11,7 @@ static void print_text(orri_text* text, const char* data)
 
 // ---- strings ------------------------------------------------------------------------------------
 
-// Bytes of the UTF-8 character at `at`, or 0 if there is no well-formed one.
+// Bytes of the UTF-8 character at `at`; 0 if there is no well-formed character.
 static size_t print_utf8(const unsigned char* at, size_t size)
 {
     size_t length = at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : at[0] >= 0xC2 ? 2 : 0;
@@ -23,13 +23,13 @@ static size_t print_utf8(const unsigned char* at, size_t size)
             return 0;
         }
     }
-    // Overlong forms, surrogates, and what lies behind the last code point.
+    // Excludes overlong forms, surrogates, and values beyond the last code point.
     bool wrong = (at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xED && at[1] > 0x9F) ||
                  (at[0] == 0xF0 && at[1] < 0x90) || (at[0] == 0xF4 && at[1] > 0x8F);
     return wrong ? 0 : length;
 }
 
-// One character, escaped if it must be. Returns how many bytes it had.
+// Prints one character, escaped if necessary. Returns the bytes it has in the source.
 static size_t print_character(orri_text* text, const unsigned char* at, size_t size)
 {
     unsigned char c = at[0];
@@ -78,8 +78,8 @@ static void print_string(orri_text* text, const orri_type* type, const unsigned 
     print_quoted(text, blob != NULL ? blob->data : "", blob != NULL ? blob->size : 0);
 }
 
-// The codec's text may be of any length; what does not fit the small buffer is asked for again.
-// Without memory for that, the beginning is shown.
+// The codec's text may have any length. If it does not fit into the small buffer, the codec prints
+// again into a larger one; without memory for that, only the beginning is shown.
 static void print_opaque(orri_text* text, const orri_type* type, const unsigned char* value)
 {
     char small[256] = "";
@@ -130,7 +130,7 @@ static void print_enum(orri_text* text, const orr_type_info* info, const unsigne
     orri_text_add(text, "%lld", (long long)number);
 }
 
-// Labels whose bits are all on and that add a bit, in their order; then the bits without a name.
+// Prints, in order, each label whose bits are all set and that adds a bit; then the remaining bits.
 static void print_mask(orri_text* text, const orr_type_info* info, const unsigned char* value)
 {
     uint64_t bits = orri_load_unsigned(value, info->size), left = bits;
@@ -148,7 +148,7 @@ static void print_mask(orri_text* text, const orr_type_info* info, const unsigne
     }
 }
 
-// Index in the low half, then 24 bits of generation; what is above is the salt.
+// The low 32 bits are the index, the next 24 bits the generation, the high 8 bits the salt.
 static void print_entity(orri_text* text, const unsigned char* value)
 {
     uint64_t id = orri_load_unsigned(value, 8);
@@ -162,7 +162,7 @@ static void print_entity(orri_text* text, const unsigned char* value)
     }
 }
 
-// ---- values that hold others --------------------------------------------------------------------
+// ---- arrays and structs -------------------------------------------------------------------------
 
 static void print_list(orri_text* text, const orri_type* type, const unsigned char* values,
                        uint32_t count)
@@ -256,7 +256,7 @@ size_t orr_value_print(const orr_type_info* type, const void* value, char* out, 
 {
     ORR_ASSERT(type != NULL && (value != NULL || type->size == 0));
     orri_text text = {out, out != NULL ? out_size : 0, 0};
-    orri_text_bytes(&text, "", 0); // Terminates, whatever follows.
+    orri_text_bytes(&text, "", 0); // Terminates the text even if nothing is printed.
     if (type != NULL && (value != NULL || type->size == 0)) {
         print_value(&text, orri_type_of_info(type), value);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ranges of bits, against the same done bit by bit.
+// Ranges of bits, compared with the same operation bit by bit.
 #include "../test.h"
 
 #include "base/util.h"
@@ -39,7 +39,7 @@ ORR_TEST(bit_set_and_get_touch_one_bit)
     CHECK(words[0] == 1 && !orri_bit_get(words, 63));
 }
 
-ORR_TEST(bits_fill_by_hand)
+ORR_TEST(bits_fill_known_ranges_give_known_words)
 {
     uint64_t words[3] = {0};
     orri_bits_fill(words, 60, 72, true);
@@ -68,7 +68,7 @@ ORR_TEST(bits_fill_changes_the_range_and_no_neighbour)
     }
 }
 
-ORR_TEST(bits_copy_by_hand)
+ORR_TEST(bits_copy_known_ranges_give_known_words)
 {
     uint64_t to[2] = {0}, from[2] = {0xABCD, 0x1};
     orri_bits_copy(to, 60, from, 4, 8); // 0xBC to bits 60 … 67.
@@ -96,8 +96,8 @@ ORR_TEST(bits_copy_moves_the_range_and_no_neighbour)
     }
 }
 
-// In arrays that end with the word of the last bit: a sanitizer sees a word too many.
-ORR_TEST(bits_touch_no_word_behind_the_range)
+// The arrays end with the word of the last bit: a sanitizer reports an access beyond.
+ORR_TEST(bits_range_at_the_end_accesses_no_word_beyond)
 {
     for (uint32_t first = 0; first < 130; first++) {
         for (uint32_t end = first + 1; end <= 192; end += 7) {
@@ -118,7 +118,7 @@ ORR_TEST(bits_touch_no_word_behind_the_range)
     }
 }
 
-ORR_TEST(bits_all_sees_a_single_bit_off)
+ORR_TEST(bits_all_detects_a_single_clear_bit)
 {
     uint64_t words[WORDS];
     memset(words, 0xFF, sizeof words);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The controlled scheduler itself: it visits every schedule once, finds what is planted, and repeats what it
-// found.
+// The controlled scheduler itself: it visits every schedule once, finds planted bugs, and repeats
+// what it found.
 #include "../support/controlled.h"
 #include "../test.h"
 
@@ -43,10 +43,11 @@ static uint64_t steps_schedules(uint32_t count, uint32_t preemptions)
     return result.schedules;
 }
 
-// The body has n points and then joins; the other has n points. Without a preemption the body runs to its
-// join first: 1 schedule. One preemption can only be the body's, since it joins otherwise: at any of n points.
-// Two: the body at one of n, then the other at one of n. Three: the body a second time, at a later point.
-ORR_TEST(controlled_counts_of_two_fibers_are_those_worked_by_hand)
+// The body has n points and then joins; the other fiber has n points. Without a preemption the body
+// runs to its join first: 1 schedule. One preemption can only be the body's, at any of its n
+// points. Two: the body at one of n, then the other at one of n. Three: the body a second time, at
+// a later point.
+ORR_TEST(controlled_two_fibers_have_the_calculated_number_of_schedules)
 {
     for (uint32_t n = 1; n <= 6; n++) {
         CHECK_EQ(steps_schedules(n, 0), 1);
@@ -56,7 +57,8 @@ ORR_TEST(controlled_counts_of_two_fibers_are_those_worked_by_hand)
     }
 }
 
-// Without a bound: n steps of the body after its first point, and n + 1 of the other, in every order.
+// Without a bound: n steps of the body after its first point, and n + 1 steps of the other, in
+// every order.
 ORR_TEST(controlled_without_bound_counts_all_interleavings)
 {
     uint64_t all = 1;
@@ -96,9 +98,9 @@ static void few_body(const orr_platform* platform, void* arg)
     controlled_join(platform, other);
 }
 
-// A yield: the other first, or the body. A spin of one round: begun after the store, when nobody else can go
-// on; or before it, and then it ends before the store or after it.
-ORR_TEST(controlled_counts_of_a_yield_and_of_a_spin_are_those_worked_by_hand)
+// A yield: the other first, or the body. A spin of one round: begun after the store, when no other
+// fiber can run; or before the store, and then it ends before or after it.
+ORR_TEST(controlled_yield_and_spin_have_the_calculated_number_of_schedules)
 {
     controlled_desc desc = {.name = "few", .body = few_body, .arg = &desc};
     CHECK_EQ(CONTROLLED_PASS(controlled_explore(&desc)).schedules, 2);
@@ -187,7 +189,7 @@ ORR_TEST(controlled_choices_that_do_not_fit_are_refused)
     CHECK_EQ(controlled_explore(&desc).outcome, CONTROLLED_DIVERGED);
     desc.choices = "0 1t";
     CHECK_EQ(controlled_explore(&desc).outcome, CONTROLLED_DIVERGED);
-    desc.choices = ""; // Beyond what is given, nobody is preempted.
+    desc.choices = ""; // Beyond the given choices there are no preemptions.
     CHECK_EQ(controlled_explore(&desc).outcome, CONTROLLED_PASSED);
 }
 
@@ -195,13 +197,13 @@ ORR_TEST(controlled_choices_that_do_not_fit_are_refused)
 
 typedef enum event_kind {
     EVENT_RIGHT,
-    EVENT_STALE,  // Sleeps on what the word is now, not on what it was when it looked.
-    EVENT_NO_TURN // Right, but looks only once: a wake for no reason is taken for the event.
+    EVENT_STALE,  // Sleeps on the current value of the word, not on the value it read before.
+    EVENT_NO_TURN // Correct, but checks once: a spurious wake-up is taken for the event.
 } event_kind;
 
 typedef struct event {
     const orr_platform* platform;
-    _Atomic uint32_t turn; // Counts settings; slept on.
+    _Atomic uint32_t turn; // Counts settings; the sleepers' word.
     _Atomic uint32_t set;
     event_kind kind;
 } event;
@@ -271,7 +273,7 @@ ORR_TEST(controlled_finds_a_lost_wake_up)
     CHECK_CONTAINS(result.failure, "1 setter         done\n");
 }
 
-ORR_TEST(controlled_wakes_for_no_reason_when_asked)
+ORR_TEST(controlled_spurious_wake_ups_happen_when_allowed)
 {
     event_kind kind = EVENT_NO_TURN;
     controlled_desc desc = {.name = "event", .body = event_body, .arg = &kind};
@@ -318,13 +320,13 @@ static void waiter_body(const orr_platform* platform, void* arg)
     controlled_check(w.waited_ns < 5000000, "the timeout passed");
 }
 
-ORR_TEST(controlled_time_passes_when_nobody_can_go_on)
+ORR_TEST(controlled_time_passes_when_no_fiber_can_run)
 {
     uint64_t sleep_ns = 4000000;
     controlled_desc desc = {.name = "waiter", .body = waiter_body};
     CHECK_EQ(controlled_explore(&desc).outcome, CONTROLLED_CHECK_FAILED);
     desc.arg = &sleep_ns;
-    // The body never sleeps as long as the waiter would, but it may come to it late.
+    // The body never sleeps as long as the waiter would, but may reach its sleep late.
     CHECK(CONTROLLED_PASS(controlled_explore(&desc)).exhausted);
     desc.timeouts_max = 1;
     controlled_result result = controlled_explore(&desc);
@@ -390,7 +392,7 @@ static uint32_t spinner_ends(spinner s, controlled_desc desc)
     return s.gave_up;
 }
 
-ORR_TEST(controlled_spins_end_and_give_up_in_every_way)
+ORR_TEST(controlled_spins_end_and_give_up_in_every_combination)
 {
     // Bits: none, one or both of the two gave up.
     CHECK_EQ(spinner_ends((spinner){.rounds = 0}, (controlled_desc){0}), 1);
@@ -399,7 +401,7 @@ ORR_TEST(controlled_spins_end_and_give_up_in_every_way)
     CHECK_EQ(spinner_ends((spinner){.rounds = 64}, (controlled_desc){.no_spin_out = true}), 1);
 }
 
-// Two that wake each other would keep the body from its store for ever.
+// Two fibers that wake each other would keep the body from its store for ever.
 ORR_TEST(controlled_spins_are_fair)
 {
     CHECK_EQ(spinner_ends((spinner){.rounds = 0, .stores = true},
@@ -407,7 +409,8 @@ ORR_TEST(controlled_spins_are_fair)
              1);
 }
 
-// What a spin looked at last may be old when it sleeps: the other pushes between its last look and its sleep.
+// The last value a spin read may be old when it sleeps: the other fiber pushes between its last
+// read and its sleep.
 typedef struct idle {
     const orr_platform* platform;
     _Atomic uint32_t work, sleepy;
@@ -444,7 +447,7 @@ static void idle_body(const orr_platform* platform, void* arg)
     controlled_join(platform, other);
 }
 
-ORR_TEST(controlled_finds_work_that_came_after_the_last_look)
+ORR_TEST(controlled_finds_work_pushed_after_the_last_read)
 {
     controlled_desc desc = {.name = "idle", .body = idle_body};
     controlled_result result = controlled_explore(&desc);
@@ -458,8 +461,9 @@ ORR_TEST(controlled_finds_work_that_came_after_the_last_look)
     CHECK_EQ(controlled_explore(&desc).outcome, CONTROLLED_DEADLOCK);
 }
 
-// What a thread sees while it spins, gives up, looks again and sleeps, as one number. Random schedules make
-// choices at other places than the search does; what they reach, it must reach too.
+// What a thread reads while it spins, gives up, reads again and sleeps, as one number. Random
+// schedules make choices at other places than the search does; whatever they reach, the search must
+// reach too.
 typedef struct seer {
     const orr_platform* platform;
     _Atomic uint32_t flag, turn;
@@ -488,7 +492,7 @@ static void seer_look(void* data)
         flag = seer_load(s, &s->flag);
     }
     uint32_t again = seer_load(s, &s->turn);
-    // Not the round: one in which nothing was written since the last is no other than waiting.
+    // The round is not included: a round in which nothing was written equals waiting.
     s->seen = turn << 2 | flag << 4 | again << 6;
     if (flag == 0) {
         s->platform->thread_wait(s->platform->user, &s->turn, turn, UINT64_MAX);
@@ -519,7 +523,7 @@ static void seer_body(const orr_platform* platform, void* arg)
     orr_thread b = controlled_start(platform, "turn", seer_turn, &s);
     seer_store(&s, &s.flag, 1);
     controlled_join(platform, b);
-    // Wakes who slept after the last turn.
+    // Wakes fibers that slept after the last turn.
     while (seer_load(&s, &s.turn) == 2 && controlled_sleepers(&s.turn) > 0) {
         platform->thread_wake(platform->user, &s.turn, 1);
     }
@@ -541,7 +545,7 @@ ORR_TEST(controlled_search_reaches_what_random_schedules_reach)
     memset(&drawn, 0, sizeof drawn);
     CHECK(CONTROLLED_PASS(controlled_explore(&desc)).exhausted);
     desc.arg = &drawn;
-    // Mostly two rounds see enough; one seed in some hundreds needs more.
+    // Mostly two rounds are enough; one seed in some hundreds needs more.
     for (uint32_t i = 0; i < 8 && !test_slow() && (i < 2 || drawn.count * 10 <= found.count * 9);
          i++) {
         desc.strategy = i % 2 == 0 ? CONTROLLED_RANDOM : CONTROLLED_PRIORITIES;
@@ -563,7 +567,7 @@ static void alone_body(const orr_platform* platform, void* arg)
     spinner_wait(&s);
 }
 
-ORR_TEST(controlled_spin_that_nobody_ends_is_a_deadlock)
+ORR_TEST(controlled_spin_that_never_ends_is_a_deadlock)
 {
     spinner s = {.rounds = 0};
     controlled_desc desc = {.name = "alone", .body = alone_body, .arg = &s};
@@ -606,7 +610,7 @@ ORR_TEST(controlled_yields_end)
     CHECK(result.schedules > 4);
 }
 
-// ---- who is woken -------------------------------------------------------------------------------
+// ---- which fiber is woken -----------------------------------------------------------------------
 
 typedef struct crowd {
     const orr_platform* platform;
@@ -662,13 +666,13 @@ static void orders_body(const orr_platform* platform, void* arg)
     controlled_join(platform, b);
 }
 
-ORR_TEST(controlled_wake_reaches_any_of_the_sleepers)
+ORR_TEST(controlled_wake_may_reach_any_of_the_sleepers)
 {
     uint32_t seen = 0;
     controlled_desc desc = {.name = "orders", .body = orders_body, .arg = &seen};
     CHECK(CONTROLLED_PASS(controlled_explore(&desc)).exhausted);
     CHECK_EQ(seen, 6);
-    // Joins a sleeper that was perhaps not the one woken.
+    // Joins a sleeper that was perhaps not the woken one.
     desc = (controlled_desc){.name = "crowd", .body = crowd_body};
     controlled_result result = controlled_explore(&desc);
     CHECK_EQ(result.outcome, CONTROLLED_DEADLOCK);
@@ -677,7 +681,7 @@ ORR_TEST(controlled_wake_reaches_any_of_the_sleepers)
     CHECK_EQ(controlled_explore(&desc).outcome, CONTROLLED_DEADLOCK);
 }
 
-// ---- the other failures -------------------------------------------------------------------------
+// ---- other failures -----------------------------------------------------------------------------
 
 static void early_body(const orr_platform* platform, void* arg)
 {
@@ -686,7 +690,7 @@ static void early_body(const orr_platform* platform, void* arg)
     controlled_start(platform, "left", steps_run, s);
 }
 
-ORR_TEST(controlled_body_that_does_not_join_is_told)
+ORR_TEST(controlled_body_that_does_not_join_fails)
 {
     steps s = {NULL, 1, 0};
     controlled_desc desc = {.name = "early", .body = early_body, .arg = &s};
@@ -707,7 +711,7 @@ static void leak_body(const orr_platform* platform, void* arg)
     controlled_check(arg == NULL, "dropped with memory in hand");
 }
 
-ORR_TEST(controlled_memory_of_the_table_is_watched_and_freed)
+ORR_TEST(controlled_memory_of_the_table_is_checked_and_freed)
 {
     controlled_desc desc = {.name = "leak", .body = leak_body};
     controlled_result result = controlled_explore(&desc);
@@ -752,7 +756,7 @@ static void moody_body(const orr_platform* platform, void* arg)
     controlled_join(platform, third);
 }
 
-ORR_TEST(controlled_program_that_differs_from_run_to_run_is_told)
+ORR_TEST(controlled_program_that_is_not_deterministic_fails)
 {
     uint32_t runs = 0;
     controlled_desc desc = {.name = "moody", .body = moody_body, .arg = &runs};
@@ -784,7 +788,7 @@ ORR_TEST(controlled_check_after_each_schedule_may_fail_it)
     CHECK_EQ(result.schedules, 3);
 }
 
-// ---- what a thread owns -------------------------------------------------------------------------
+// ---- state of a thread --------------------------------------------------------------------------
 
 static _Thread_local uint32_t own_number = 5;
 
@@ -836,7 +840,7 @@ ORR_TEST(controlled_fibers_have_their_own_rounding_and_thread_locals)
     CHECK_EQ(own_number, 5);
 }
 
-// ---- many ---------------------------------------------------------------------------------------
+// ---- many schedules -----------------------------------------------------------------------------
 
 static void many_body(const orr_platform* platform, void* arg)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Setting an env up, and refusing in words.
+// Initialising an env, and refusals with their texts.
 #include "../test.h"
 
 #include "../support/fake_platform.h"
@@ -44,7 +44,7 @@ ORR_TEST(env_defaults_are_filled_in)
     }
 }
 
-ORR_TEST(env_settings_are_taken_over)
+ORR_TEST(env_settings_are_applied)
 {
     fake_platform fake;
     fake_platform_init(&fake);
@@ -76,7 +76,7 @@ ORR_TEST(refusal_without_an_owner_goes_to_the_log)
     CHECK_STR(env.error_text, "entity 7 is dead, 100%");
 }
 
-ORR_TEST(refusal_with_an_owner_goes_to_the_owner_alone)
+ORR_TEST(refusal_with_an_owner_goes_only_to_the_owner)
 {
     heard owner = {0}, log = {0};
     orri_env env;
@@ -89,15 +89,15 @@ ORR_TEST(refusal_with_an_owner_goes_to_the_owner_alone)
     CHECK_RESULT(owner.result, ORR_ERR_MEMORY);
     CHECK_EQ(owner.id, ORR_LOG_ID_MEMORY_REFUSED);
     CHECK_STR(owner.text,
-              "out of memory while growing the index; 0 bytes are held, the allocator gave "
-              "no more");
+              "out of memory while growing the index; 0 bytes are in use and the allocator "
+              "returned NULL");
     env.bytes_max = 4096;
     CHECK_RESULT(orri_refuse_memory(&env, "growing"), ORR_ERR_MEMORY);
-    CHECK_STR(owner.text, "out of memory while growing; 0 of at most 4096 bytes are held "
+    CHECK_STR(owner.text, "out of memory while growing; 0 of at most 4096 bytes are in use "
                           "(memory_bytes_max)");
 }
 
-ORR_TEST(refusal_may_quote_the_refusal_before)
+ORR_TEST(refusal_may_quote_the_previous_refusal)
 {
     heard owner = {0};
     orri_env env;

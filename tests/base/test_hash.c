@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The hash: its values never change, every bit of the input counts, and nothing outside is read.
+// The hash: its values never change, every bit of the input counts, and nothing outside the input
+// is read.
 #include "../test.h"
 
 #include "../support/fake_platform.h"
 #include "base/util.h"
 #include <stdlib.h>
 
-// Worked out by a second implementation, with integers of any size, from the description in hash.c. Byte i
-// of the input is 7 * i + 1.
+// Calculated by a second implementation, with integers of any size, from the description in hash.c.
+// Byte i of the input is 7 * i + 1.
 static const struct {
     uint32_t size;
     uint64_t seed, hash;
@@ -41,7 +42,7 @@ ORR_TEST(hash_known_inputs_have_their_values)
 ORR_TEST(hash_does_not_depend_on_the_address_and_reads_nothing_outside)
 {
     for (size_t size = 0; size <= 200; size++) {
-        // Exactly as large as the input: a sanitizer sees a read outside.
+        // Exactly as large as the input: a sanitizer reports a read outside.
         unsigned char* exact = malloc(size > 0 ? size : 1);
         unsigned char shifted[256];
         CHECK(exact != NULL);
@@ -63,7 +64,7 @@ static int word_compare(const void* a, const void* b)
     return (x > y) - (x < y);
 }
 
-// Fails when two of the words are equal.
+// Fails if two of the words are equal.
 static void words_distinct(uint64_t* words, size_t count)
 {
     qsort(words, count, sizeof *words, word_compare);
@@ -82,7 +83,7 @@ ORR_TEST(hash_of_zeros_differs_for_every_size)
     words_distinct(hashes, 1000);
 }
 
-// All inputs with one or two bits set: neighbours that weak hashes map together.
+// All inputs with one or two bits set: weak hashes map such neighbours together.
 ORR_TEST(hash_of_sparse_inputs_does_not_collide)
 {
     static uint64_t hashes[600000];
@@ -105,7 +106,7 @@ ORR_TEST(hash_of_sparse_inputs_does_not_collide)
     }
 }
 
-// The words that would make a bare product zero, in each place of the input.
+// The words that would make a bare product zero, at each place of the input.
 ORR_TEST(hash_of_its_own_constants_keeps_the_rest)
 {
     static const uint64_t constants[] = {0xBB67AE8584CAA73Bu, 0x3C6EF372FE94F82Bu,
@@ -137,7 +138,8 @@ ORR_TEST(hash_seed_and_data_are_not_interchangeable)
     words_distinct(hashes, 64 * 64);
 }
 
-// How often output bit k changes when input bit b does: half the time, within six standard deviations.
+// How often output bit k changes when input bit b changes: half the time, within six standard
+// deviations.
 static void avalanche_check(size_t size)
 {
     enum {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Transactional memory of the processor: found only where it works, everything or nothing, and never beside who holds the lock. Where there is
-// none, only that is shown.
+// Transactional memory of the processor: detected only where it works, all or nothing, and never
+// while another thread holds the lock. Where there is none, only the detection is tested.
 #include "base/htm.h"
 #include "test.h"
 #include <stdatomic.h>
 
 typedef struct two {
     uint32_t a, b;
-    bool asks; // The system, which no transaction survives.
+    bool asks; // Makes a system call, which aborts every transaction.
 } two;
 
 static void add_both(void* user)
@@ -20,7 +20,7 @@ static void add_both(void* user)
     t->b++;
 }
 
-// A transaction may be given up for any reason: a few tries.
+// A transaction may be aborted for any reason: several tries.
 static orri_htm_end try_often(const _Atomic uint32_t* word, two* t)
 {
     orri_htm_end end = ORRI_HTM_NEVER;
@@ -30,14 +30,14 @@ static orri_htm_end try_often(const _Atomic uint32_t* word, two* t)
     return end;
 }
 
-ORR_TEST(htm_is_found_the_same_way_always_and_said) /* N3-15 */
+ORR_TEST(htm_detection_always_gives_the_same_result) /* N3-15 */
 {
     bool works = orri_htm_works();
     printf("  transactional memory: %s\n", works ? "works" : "none, or not here");
     CHECK_EQ(orri_htm_works(), works);
 }
 
-ORR_TEST(htm_does_everything_or_nothing) /* N3-15 */
+ORR_TEST(htm_function_has_all_effects_or_none) /* N3-15 */
 {
     _Atomic uint32_t word = 0;
     two t = {0};
@@ -53,7 +53,7 @@ ORR_TEST(htm_does_everything_or_nothing) /* N3-15 */
     CHECK_EQ(t.b, 1);
 }
 
-ORR_TEST(htm_gives_way_to_who_holds_the_lock) /* N3-15 */
+ORR_TEST(htm_with_the_lock_held_does_nothing) /* N3-15 */
 {
     _Atomic uint32_t word = 1;
     two t = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The log: which lines pass, what a sink gets, and how many in a second.
+// The log: which lines pass, what a sink receives, and the rate limit.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -13,7 +13,7 @@
 #define SECOND UINT64_C(1000000000)
 
 typedef struct page {
-    orri_env* env; // If set, the sink logs a line of its own into it, once.
+    orri_env* env; // If set, the sink logs one line into it, once.
     _Atomic uint32_t count;
     orr_log_line last;
     char text[ORRI_ERROR_SIZE];
@@ -89,7 +89,7 @@ ORR_TEST(log_ids_keep_their_numbers) /* N3-10 */
     CHECK_EQ(ORR_LOG_ID_USER_LINE, 9001);
 }
 
-ORR_TEST(log_every_item_gives_a_line_of_its_own){
+ORR_TEST(log_every_item_writes_its_own_line){
 #define X(number, name, item_level, item_category)                           \
     {                                                                        \
         setting set;                                                         \
@@ -121,7 +121,7 @@ ORR_TEST(log_names_are_never_null)
     CHECK_STR(orr_log_id_name((orr_log_id)5), "?");
 }
 
-ORR_TEST(log_below_the_level_is_dropped_and_costs_no_clock) /* N3-10 */
+ORR_TEST(log_below_the_level_is_dropped_and_reads_no_clock) /* N3-10 */
 {
     setting set;
     setting_init(&set, ORR_LOG_DEFAULT, 0);
@@ -138,7 +138,7 @@ ORR_TEST(log_below_the_level_is_dropped_and_costs_no_clock) /* N3-10 */
     CHECK_EQ(set.lines.count, 0);
 }
 
-ORR_TEST(log_levels_of_categories_are_apart) /* N3-10 */
+ORR_TEST(log_levels_of_categories_are_independent) /* N3-10 */
 {
     setting set;
     setting_init(&set, ORR_LOG_DEFAULT, 0);
@@ -177,9 +177,9 @@ ORR_TEST(log_unknown_id_is_a_user_line)
     CHECK_EQ(set.lines.last.level, ORR_LOG_INFO);
 }
 
-// ---- the rate limit ---------------------------------------------------------------------------
+// ---- the rate limit -----------------------------------------------------------------------------
 
-ORR_TEST(log_over_the_rate_is_counted_and_told_by_the_next_line) /* N3-10 */
+ORR_TEST(log_over_the_rate_is_counted_and_reported_by_the_next_line) /* N3-10 */
 {
     setting set;
     setting_init(&set, ORR_LOG_DEFAULT, 3);
@@ -233,7 +233,7 @@ ORR_TEST(log_default_rate_is_16)
     CHECK_EQ(set.lines.count, 16);
 }
 
-ORR_TEST(log_flush_tells_what_no_line_told) /* N3-10 */
+ORR_TEST(log_flush_reports_what_no_line_reported) /* N3-10 */
 {
     setting set;
     setting_init(&set, ORR_LOG_DEFAULT, 1);
@@ -249,7 +249,7 @@ ORR_TEST(log_flush_tells_what_no_line_told) /* N3-10 */
     CHECK_EQ(set.lines.count, 3);
     CHECK_EQ(set.lines.last.id, ORR_LOG_ID_LINES_SUPPRESSED);
     CHECK_EQ(set.lines.last.level, ORR_LOG_WARNING);
-    CHECK_STR(set.lines.text, "lines held back by the rate limit: MEMORY_REFUSED 4, LEAK 5");
+    CHECK_STR(set.lines.text, "lines suppressed by the rate limit: MEMORY_REFUSED 4, LEAK 5");
     orri_log_flush(&set.env);
     CHECK_EQ(set.lines.count, 3);
     orri_log(&set.env, ORR_LOG_ID_LEAK, "b");
@@ -292,9 +292,9 @@ ORR_TEST(log_from_many_threads_keeps_the_rate_and_counts_the_rest)
     CHECK_EQ(env.rates[ORRI_LOG_INDEX_USER_LINE].suppressed, 4 * 500 - 10);
 }
 
-// ---- text -------------------------------------------------------------------------------------
+// ---- text ---------------------------------------------------------------------------------------
 
-ORR_TEST(log_newlines_at_the_end_are_dropped)
+ORR_TEST(log_newlines_at_the_end_are_removed)
 {
     setting set;
     setting_init(&set, ORR_LOG_DEFAULT, 0);

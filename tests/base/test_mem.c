@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Counted memory: what is counted, what is refused, and that threads lose no byte of it. Also the
-// allocator that other tests use to make memory fail.
+// Counted memory: what is counted, what is refused, and that threads lose no byte. Also the
+// allocator that other tests use to refuse memory.
 #include "../test.h"
 
 #include "../support/failing_alloc.h"
@@ -22,7 +22,7 @@ static orr_memory_stats stats_of(const orri_env* env)
     return stats;
 }
 
-ORR_TEST(mem_blocks_are_counted_by_purpose_and_in_all) /* N3-11 */
+ORR_TEST(mem_blocks_are_counted_by_purpose_and_in_total) /* N3-11 */
 {
     failing_alloc memory = {0};
     orri_env env;
@@ -77,7 +77,7 @@ ORR_TEST(mem_refused_by_the_allocator_counts_nothing)
     CHECK_EQ(memory.requests, 1);
 }
 
-ORR_TEST(mem_limit_is_reached_exactly_and_never_passed) /* N3-11 */
+ORR_TEST(mem_limit_is_reached_exactly_and_never_exceeded) /* N3-11 */
 {
     failing_alloc memory = {0};
     orri_env env;
@@ -93,7 +93,7 @@ ORR_TEST(mem_limit_is_reached_exactly_and_never_passed) /* N3-11 */
     orr_memory_stats stats = stats_of(&env);
     CHECK_EQ(stats.total.bytes_peak, 100);
     CHECK_EQ(stats.bytes_max, 100);
-    env.bytes_max = 50; // Lowered below what is held: nothing more until enough came back.
+    env.bytes_max = 50; // Below what is in use: refused until enough is freed.
     orri_free(&env, ORR_MEMORY_BLOB, b, 40, 1);
     CHECK(orri_alloc(&env, ORR_MEMORY_BLOB, 1, 1) == NULL);
     orri_free(&env, ORR_MEMORY_WORLD, a, 60, 1);
@@ -119,7 +119,7 @@ ORR_TEST(mem_of_no_bytes_is_not_null_and_not_allocated)
     CHECK_EQ(stats_of(&env).total.blocks, 0);
 }
 
-ORR_TEST(mem_zero_is_zero_whatever_was_there)
+ORR_TEST(mem_alloc_zero_is_zero_whatever_the_allocator_returns)
 {
     failing_alloc memory = {.fill = true, .fresh_byte = 0xAA, .freed_byte = 0x55};
     orri_env env;
@@ -167,7 +167,7 @@ ORR_TEST(mem_platform_memory_is_used_when_no_allocator_is_given)
     CHECK_EQ(stats_of(&env).total.bytes, 0);
 }
 
-// ---- arrays -----------------------------------------------------------------------------------
+// ---- arrays -------------------------------------------------------------------------------------
 
 ORR_TEST(array_grows_by_doubling_and_keeps_its_items)
 {
@@ -193,7 +193,7 @@ ORR_TEST(array_grows_by_doubling_and_keeps_its_items)
     failing_alloc_check(&memory);
 }
 
-ORR_TEST(array_refused_stays_as_it_was)
+ORR_TEST(array_refused_memory_is_unchanged)
 {
     failing_alloc memory = {0};
     orri_env env;
@@ -228,7 +228,7 @@ static void nowhere_free(void* user, void* ptr, size_t size, size_t align)
     (void)user, (void)ptr, (void)size, (void)align;
 }
 
-ORR_TEST(array_capacity_past_two_billion_does_not_wrap)
+ORR_TEST(array_capacity_beyond_two_billion_does_not_wrap)
 {
     size_t asked = 0;
     orri_env env;
@@ -240,7 +240,7 @@ ORR_TEST(array_capacity_past_two_billion_does_not_wrap)
     CHECK_EQ(capacity, 3000000000u);
 }
 
-// ---- threads ----------------------------------------------------------------------------------
+// ---- threads ------------------------------------------------------------------------------------
 
 enum {
     THREADS = 4,
@@ -308,7 +308,7 @@ ORR_TEST(mem_counters_of_many_threads_lose_nothing_and_keep_the_limit) /* N3-11 
     }
 }
 
-// ---- mistakes ---------------------------------------------------------------------------------
+// ---- mistakes -----------------------------------------------------------------------------------
 
 #ifndef ORR_NO_ASSERT
 static int asserts_heard;
@@ -319,7 +319,7 @@ static void assert_count(const char* condition, const char* file, int line, cons
     asserts_heard++;
 }
 
-ORR_TEST(mem_mistakes_of_the_caller_are_asserted)
+ORR_TEST(mem_mistakes_of_the_caller_assert)
 {
     orri_env env;
     orri_env_init(&env, NULL, NULL, 0, NULL);
@@ -328,14 +328,14 @@ ORR_TEST(mem_mistakes_of_the_caller_are_asserted)
     void* data = orri_alloc(&env, ORR_MEMORY_TEMP, 0, 0);
     int after_align = asserts_heard;
     data = orri_alloc(&env, ORR_MEMORY_TEMP, 8, 8);
-    orri_free(&env, ORR_MEMORY_WORLD, data, 8, 8); // Not what it was counted under.
+    orri_free(&env, ORR_MEMORY_WORLD, data, 8, 8); // Counted under another purpose.
     orr_assert_handler_set(before);
     CHECK_EQ(after_align, 1);
     CHECK_EQ(asserts_heard, 2);
 }
 #endif
 
-ORR_TEST(failing_alloc_fails_the_nth_once_or_for_good)
+ORR_TEST(failing_alloc_refuses_the_nth_request_once_or_permanently)
 {
     failing_alloc memory = {0};
     orr_allocator allocator = failing_alloc_allocator(&memory);
@@ -352,7 +352,7 @@ ORR_TEST(failing_alloc_fails_the_nth_once_or_for_good)
     }
 }
 
-ORR_TEST(failing_alloc_notes_wrong_sizes_overruns_and_leaks)
+ORR_TEST(failing_alloc_reports_wrong_sizes_overruns_and_leaks)
 {
     failing_alloc memory = {.quiet = true};
     orr_allocator allocator = failing_alloc_allocator(&memory);

@@ -5,7 +5,7 @@
 #include "base/util.h"
 #include <stdlib.h>
 
-// Worked out by a second implementation, with integers of any size.
+// Calculated by a second implementation, with integers of any size.
 ORR_TEST(random_known_keys_have_their_values)
 {
     CHECK_EQ(orr_random(0, 0, 0, 0), 0xAE31D6A40B147B87);
@@ -18,7 +18,7 @@ static uint64_t random_at(const uint64_t keys[4])
     return orr_random(keys[0], keys[1], keys[2], keys[3]);
 }
 
-// Draws along one key, the others fixed and small as ticks and systems are.
+// Draws along one key; the others are fixed and small, as ticks and systems are.
 static void spread_check(uint32_t which, uint32_t shift)
 {
     enum {
@@ -30,8 +30,8 @@ static void spread_check(uint32_t which, uint32_t shift)
         keys[which] = i;
         buckets[(random_at(keys) >> shift) & 63]++;
     }
-    // Sum of (count - 1024)^2 / 1024 over 64 buckets: 63 expected, deviation 11. Outside 20 … 130: not
-    // random, or too even to be.
+    // Sum of (count - 1024)^2 / 1024 over 64 buckets: 63 expected, deviation 11. Outside 20 … 130
+    // the numbers are not random, or too even.
     double sum = 0;
     for (int i = 0; i < 64; i++) {
         double off = (double)buckets[i] - 1024;
@@ -82,7 +82,7 @@ static int word_compare(const void* a, const void* b)
     return (x > y) - (x < y);
 }
 
-ORR_TEST(random_small_keys_are_told_apart_in_every_place)
+ORR_TEST(random_small_keys_differ_in_every_position)
 {
     static uint64_t words[16 * 16 * 16 * 16];
     for (uint64_t i = 0; i < ORRI_COUNT(words); i++) {
@@ -111,7 +111,7 @@ ORR_TEST(random_below_stays_below_and_reaches_both_ends)
     }
 }
 
-ORR_TEST(random_fractions_are_from_zero_to_just_below_one)
+ORR_TEST(random_fractions_are_at_least_zero_and_below_one)
 {
     CHECK(orr_random_float(0) == 0.0f && orr_random_double(0) == 0.0);
     CHECK(orr_random_float(UINT64_MAX) == 1.0f - 0x1p-24f);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names, texts, the version, and assertions: the replaceable handler and the default one, which ends the
-// process and is therefore met in a child.
+// Names, texts, the version, and assertions: the replaceable handler, and the default handler,
+// which ends the process and is therefore tested in a child process.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -24,7 +24,7 @@ ORR_TEST(result_every_one_has_its_name_and_a_text)
     }
 }
 
-ORR_TEST(result_unknown_number_has_a_name_and_a_text_too)
+ORR_TEST(result_unknown_number_has_a_name_and_a_text)
 {
     CHECK_STR(orr_result_name((orr_result)(ORR_ERR_PAST + 1)), "?");
     CHECK_STR(orr_result_text((orr_result)-1), "not a result of this version");
@@ -58,7 +58,7 @@ static void handler_note(const char* condition, const char* file, int line, cons
     heard_count++;
 }
 
-ORR_TEST(assert_handler_hears_the_condition_and_the_call_goes_on)
+ORR_TEST(assert_handler_receives_the_condition_and_the_call_continues)
 {
     orr_assert_handler before = orr_assert_handler_set(handler_note);
     heard_count = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The mutex: excludes, wakes who sleeps, makes no system call when nobody does, and stops at sched points.
+// The mutex: excludes, wakes sleepers, makes no system call without sleepers, and has sched points.
 #include "../test.h"
 
 #include "base/sync.h"
@@ -10,7 +10,7 @@ enum {
     ROUNDS = 5000
 };
 
-// Counts what the mutex asks of the system.
+// Counts the mutex's calls of the platform.
 typedef struct watched {
     orr_platform table;
     _Atomic uint32_t waits, wakes;
@@ -42,7 +42,7 @@ static void watched_init(watched* platform)
 typedef struct shared {
     const orr_platform* platform;
     orri_mutex mutex;
-    uint64_t count; // Guarded by the mutex: a race is lost counts, and a report of TSan.
+    uint64_t count; // Protected by the mutex: a race shows as lost counts and as a TSan report.
     bool inside;
     bool broken;
 } shared;
@@ -71,7 +71,7 @@ static void shared_run(void* data)
         state->broken |= state->inside;
         state->inside = true;
         if (i % 500 == 0) {
-            state->platform->thread_yield(state->platform->user); // Makes the others queue up.
+            state->platform->thread_yield(state->platform->user); // Makes the others wait.
         }
         state->count++;
         state->inside = false;
@@ -79,7 +79,7 @@ static void shared_run(void* data)
     }
 }
 
-ORR_TEST(mutex_of_many_threads_lets_one_in_at_a_time)
+ORR_TEST(mutex_of_many_threads_admits_one_at_a_time)
 {
     shared state = {.platform = orr_platform_default()};
     orr_thread threads[THREADS];
@@ -94,7 +94,7 @@ ORR_TEST(mutex_of_many_threads_lets_one_in_at_a_time)
     CHECK_EQ(state.mutex.word, 0);
 }
 
-ORR_TEST(mutex_that_nobody_wants_makes_no_system_call)
+ORR_TEST(mutex_without_contention_makes_no_system_call)
 {
     watched platform;
     watched_init(&platform);
@@ -119,7 +119,7 @@ static void once_run(void* data)
     orri_mutex_unlock(state->platform, &state->mutex);
 }
 
-ORR_TEST(mutex_held_for_long_puts_others_to_sleep_and_wakes_them)
+ORR_TEST(mutex_held_for_long_lets_others_sleep_and_wakes_them)
 {
     watched platform;
     watched_init(&platform);
@@ -139,10 +139,10 @@ ORR_TEST(mutex_held_for_long_puts_others_to_sleep_and_wakes_them)
         platform.table.thread_join(NULL, threads[i]);
     }
     CHECK_EQ(state.count, THREADS);
-    CHECK(platform.wakes >= THREADS); // By main, and by each that had slept.
+    CHECK(platform.wakes >= THREADS); // By main, and by each thread that slept.
 }
 
-// ---- sched points, with a platform that plays the other thread ----------------------------------
+// ---- sched points, with a platform that acts as the other thread --------------------------------
 
 typedef struct script {
     orr_platform table;
@@ -171,7 +171,7 @@ static void script_point(void* user, orr_sched_kind kind, const void* word)
     }
 }
 
-// The holder lets go while the caller is about to sleep.
+// The holder unlocks while the caller is about to sleep.
 static void script_wait(void* user, void* word, uint32_t expected, uint64_t timeout_ns)
 {
     script* play = user;
@@ -198,7 +198,7 @@ static void script_init(script* play, orri_mutex* mutex)
     play->mutex = mutex;
 }
 
-ORR_TEST(mutex_stops_at_a_sched_point_before_every_step)
+ORR_TEST(mutex_has_a_sched_point_before_every_step)
 {
     orri_mutex mutex = {0};
     script play;
@@ -208,9 +208,9 @@ ORR_TEST(mutex_stops_at_a_sched_point_before_every_step)
     CHECK_STR(play.steps, "SS");
 
     script_init(&play, &mutex);
-    atomic_store(&mutex.word, 1); // Held by somebody.
+    atomic_store(&mutex.word, 1); // Held by another thread.
     orri_mutex_lock(&play.table, &mutex);
-    CHECK_STR(play.steps, "SSWwS"); // Try, mark as wanted, sleep, take.
+    CHECK_STR(play.steps, "SSWwS"); // Try, mark as contended, sleep, take.
     CHECK(play.spins > 0);
     CHECK_EQ(mutex.word, 2);
     orri_mutex_unlock(&play.table, &mutex);

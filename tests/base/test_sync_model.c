@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The mutex under the controlled scheduler: every schedule of a few preemptions, and random ones. Bugs planted
-// into a copy of it are found.
+// The mutex under the controlled scheduler: every schedule with a few preemptions, and random ones.
+// Bugs planted into a copy of the mutex are found.
 #include "../support/controlled.h"
 #include "../test.h"
 
@@ -8,11 +8,11 @@
 
 // A copy of the mutex into which bugs can be planted.
 typedef enum planted {
-    PLANTED_NOTHING,    // The library's own.
+    PLANTED_NOTHING,    // The library's mutex.
     PLANTED_NO_WAKE,    // Unlocking wakes nobody.
-    PLANTED_TAKES_AS_1, // Who slept takes the mutex as if nobody else slept.
-    PLANTED_NO_STORE,   // The way to sleep does not say that somebody sleeps.
-    PLANTED_TWO_STEPS,  // Looks whether it is free and then takes it.
+    PLANTED_TAKES_AS_1, // A thread that slept takes the mutex in state 1.
+    PLANTED_NO_STORE,   // A thread that goes to sleep does not set state 2.
+    PLANTED_TWO_STEPS,  // Checks that the mutex is free, then takes it in a second step.
 } planted;
 
 typedef struct lock {
@@ -155,10 +155,10 @@ static void check_planted(lock_case of, controlled_outcome outcome)
     controlled_result result = lock_explore(of, desc);
     CHECK_EQ(result.outcome, outcome);
     if (outcome == CONTROLLED_DEADLOCK) {
-        CHECK_CONTAINS(result.failure, "lock: deadlock: nobody can go on\n");
+        CHECK_CONTAINS(result.failure, "lock: deadlock: no thread can continue\n");
         CHECK_CONTAINS(result.failure, "sleeps on mutex while it is ");
     }
-    // Its text brings it back, also without the bound it was found under.
+    // The text of the schedule repeats it, also without the bound under which it was found.
     desc.choices = result.choices;
     desc.preemptions_max = CONTROLLED_NO_PREEMPTION;
     result = lock_explore(of, desc);
@@ -174,7 +174,7 @@ ORR_TEST(mutex_with_a_planted_bug_is_caught)
     check_planted((lock_case){2, 1, PLANTED_TWO_STEPS}, CONTROLLED_CHECK_FAILED);
 }
 
-ORR_TEST(mutex_with_a_bug_of_three_is_no_bug_of_two)
+ORR_TEST(mutex_bug_that_needs_three_fibers_is_not_found_with_two)
 {
     lock_case of = {2, 2, PLANTED_TAKES_AS_1};
     CHECK(CONTROLLED_PASS(lock_explore(of, (controlled_desc){0})).exhausted);

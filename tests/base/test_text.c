@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text in buffers, names, and how near two names are.
+// Text in buffers, names, and the edit distance of names.
 #include "../test.h"
 
 #include "base/util.h"
@@ -72,7 +72,7 @@ ORR_TEST(text_cut_leaves_what_fits_and_ends_the_rest_in_an_ellipsis)
 
 ORR_TEST(text_cut_falls_between_characters)
 {
-    CHECK_STR(cut_to(9, "ä12€3456"), "ä12…"); // € would end at byte 7 of 5 that fit.
+    CHECK_STR(cut_to(9, "ä12€3456"), "ä12…"); // € would end at byte 7; 5 bytes fit.
     CHECK_STR(cut_to(9, "123€4567"), "123…");
     CHECK_STR(cut_to(9, "12€45678"), "12€…");
     CHECK_STR(cut_to(8, "a\xF0\x9F\x98\x80xyz"), "a…"); // Four bytes, of which three would fit.
@@ -96,7 +96,7 @@ ORR_TEST(distance_of_known_pairs)
     CHECK_EQ(orri_text_distance("flaw", "lawn", 5), 2);
 }
 
-ORR_TEST(distance_is_capped_one_above_the_most)
+ORR_TEST(distance_above_the_limit_is_the_limit_plus_one)
 {
     CHECK_EQ(orri_text_distance("kitten", "sitting", 2), 3);
     CHECK_EQ(orri_text_distance("kitten", "sitting", 1), 2);
@@ -121,7 +121,7 @@ ORR_TEST(distance_of_very_long_names_is_far)
     CHECK_EQ(orri_text_distance(a, a, 2), 0);
 }
 
-ORR_TEST(name_rule_takes_letters_digits_and_three_signs)
+ORR_TEST(name_of_letters_digits_and_three_signs_is_valid)
 {
     CHECK(orri_name_valid("a"));
     CHECK(orri_name_valid("Position"));
@@ -133,7 +133,7 @@ ORR_TEST(name_rule_takes_letters_digits_and_three_signs)
     CHECK(!orri_name_valid(""));
     CHECK(!orri_name_valid("2nd") && !orri_name_valid("9") && !orri_name_valid("0"));
     const char* neighbours =
-        "@[`{/;-# \n\x80\xC3"; // Next to the allowed ones in ASCII, and others.
+        "@[`{/;-# \n\x80\xC3"; // Neighbours of the allowed characters in ASCII, and others.
     for (const char* c = neighbours; *c != '\0'; c++) {
         CHECK(!orri_name_valid((char[]){'a', *c, '\0'}));
         CHECK(!orri_name_valid((char[]){*c, 'a', '\0'}));
@@ -151,7 +151,7 @@ ORR_TEST(name_of_63_bytes_is_the_longest)
     CHECK(!orri_name_valid(name));
 }
 
-// ---- pointing ------------------------------------------------------------------------------------
+// ---- pointing -----------------------------------------------------------------------------------
 
 static const char* point_at(const char* source, size_t offset)
 {
@@ -188,7 +188,7 @@ ORR_TEST(point_shows_a_part_of_a_long_text)
     CHECK_STR(point_at(source, 499),
               "\n    …901234567890123456789012345678901234567890123456789012345678\n"
               "                                                                 ^ column 500");
-    // As long as the part itself: nothing is left out.
+    // As long as the part itself: nothing is omitted.
     source[60] = '\0';
     CHECK_STR(point_at(source, 60),
               "\n    012345678901234567890123456789012345678901234567890123456789"

@@ -2,6 +2,7 @@
 // States between two others, by what the schema says of each field.
 #include "codec/codec.h"
 #include "history/entity_history_kit.h"
+#include "schema/field_walk.h"
 #include <orrery/math.h>
 
 ORR_ENUM(Mood, CALM, ANGRY)

@@ -258,15 +258,15 @@ ORR_TEST(forget_deletes_a_slot) /* N3-39, N3-40 */
     CHECK_OK(orr_entity_forget(world, a, 5));
     uint64_t before = orr_world_hash(world);
     CHECK_RESULT(orr_entity_travel(world, a, 5), ORR_ERR_PAST);
-    KIT_ERROR(&k, ORR_ERR_PAST, "slot 5; the nearest slots it remembers are 3 and 8");
+    KIT_ERROR(&k, ORR_ERR_PAST, "slot 5; its nearest slots are 3 and 8");
     CHECK_RESULT(orr_entity_forget(world, a, 5), ORR_ERR_PAST);
     CHECK_RESULT(orr_entity_travel(world, a, 2), ORR_ERR_PAST);
-    KIT_ERROR(&k, ORR_ERR_PAST, "the first slot it remembers is 3");
+    KIT_ERROR(&k, ORR_ERR_PAST, "its first slot is 3");
     CHECK_EQ(orr_world_hash(world), before);
     CHECK_OK(orr_entity_forget(world, a, 3));
     CHECK_OK(orr_entity_forget(world, a, 8));
     CHECK_RESULT(orr_entity_travel(world, a, 3), ORR_ERR_PAST);
-    KIT_ERROR(&k, ORR_ERR_PAST, "it remembers nothing");
+    KIT_ERROR(&k, ORR_ERR_PAST, "it has no used slots");
     CHECK_EQ(orr_world_hash(world), empty);
     kit_end(&k);
 }

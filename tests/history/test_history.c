@@ -180,7 +180,7 @@ ORR_TEST(travel_to_a_forgotten_past_says_what_is_remembered)
     orr_world* world = begin_breeding(&k);
     KIT_STEP(world, 3);
     CHECK_RESULT(orr_time_travel(world, 2), ORR_ERR_PAST);
-    KIT_ERROR(&k, ORR_ERR_PAST, "nothing is: call orr_remember()");
+    KIT_ERROR(&k, ORR_ERR_PAST, "no tick is remembered: call orr_remember()");
     CHECK_OK(orr_remember(world));
     KIT_STEP(world, 3);
     CHECK_OK(orr_remember(world));
@@ -188,9 +188,10 @@ ORR_TEST(travel_to_a_forgotten_past_says_what_is_remembered)
     CHECK_RESULT(orr_time_travel(world, 5), ORR_ERR_PAST);
     KIT_ERROR(
         &k, ORR_ERR_PAST,
-        "tick 5 is past (it is tick 9 now) and not remembered; the nearest that are: 3 and 6");
+        "tick 5 is past (the world is at tick 9) and not remembered; the nearest remembered ticks "
+        "are 3 and 6");
     CHECK_RESULT(orr_time_travel(world, 8), ORR_ERR_PAST);
-    KIT_ERROR(&k, ORR_ERR_PAST, "the nearest that is: 6");
+    KIT_ERROR(&k, ORR_ERR_PAST, "the nearest remembered tick is 6");
     CHECK_OK(orr_forget(world, 3));
     CHECK_RESULT(orr_time_travel(world, 3), ORR_ERR_PAST);
     k.errors = (kit_errors){0};
@@ -415,7 +416,7 @@ ORR_TEST(budget_forgets_the_oldest_and_refuses_more_by_call)
     CHECK(x_of(world, first) == (float)stats.tick_first);
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.bytes_max = 1}));
     CHECK_RESULT(orr_remember(world), ORR_ERR_CAPACITY);
-    KIT_ERROR(&k, ORR_ERR_CAPACITY, "more than the 1 of the history's bytes_max");
+    KIT_ERROR(&k, ORR_ERR_CAPACITY, "orr_history_desc.bytes_max is 1;");
     kit_end(&k);
 }
 
@@ -563,7 +564,7 @@ ORR_TEST(history_prints_what_it_has)
     size_t size = orr_history_print(world, text, sizeof text);
     CHECK_EQ(size, strlen(text));
     CHECK_CONTAINS(text, "2 ticks remembered, 0 to 4");
-    CHECK_CONTAINS(text, "1 times gone back; 0 ticks run");
+    CHECK_CONTAINS(text, "1 travels to remembered ticks, 0 ticks run");
     kit_end(&k);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Graphs that check themselves: a node's begin comes after the end of all before it, every unit is done once, on a worker that
-// may, and what earlier nodes wrote without atomics is seen. Random ones from a seed.
+// Graphs that check themselves: a node begins after all nodes before it are done, every unit is run
+// once, on a worker that may run it, and values that earlier nodes wrote without atomics are
+// visible. Random graphs are made from a seed.
 #ifndef ORR_CREW_KIT_H
 #define ORR_CREW_KIT_H
 
@@ -16,24 +17,24 @@ typedef struct plan_kit {
     uint32_t nodes;
     uint32_t units;         // Of all nodes together.
     uint32_t* first_unit;   // [nodes + 1]
-    uint32_t* before;       // Numbers of the nodes before each, one list after the other,
+    uint32_t* before;       // Numbers of the nodes before each node, one list after the other.
     uint32_t* before_first; // [nodes + 1]
     uint64_t* value;        // [units] Plain: written by the unit, read by units of later nodes.
     _Atomic uint32_t* hits; // [units]
     _Atomic uint32_t* left; // [nodes] Units not done.
-    _Atomic uint32_t* busy; // [workers] Calls under way.
+    _Atomic uint32_t* busy; // [workers] Calls in progress.
     _Atomic uint32_t wrong; // Bits below.
     uint32_t work;          // Loops in each unit.
-    uint32_t yields;        // One of so many calls yields; 0: none.
+    uint32_t yields;        // One of this many calls yields; 0: none.
 } plan_kit;
 
 enum {
-    PLAN_EARLY = 1,     // A node began before one it waits for was done.
-    PLAN_TWICE = 2,     // A unit was done twice.
+    PLAN_EARLY = 1,     // A node began before a node it depends on was done.
+    PLAN_TWICE = 2,     // A unit was run twice.
     PLAN_ELSEWHERE = 4, // A node for the caller ran on another worker.
-    PLAN_SPLIT = 8,     // A whole node came in pieces.
-    PLAN_SAME = 16,     // Two calls at a time with one worker number.
-    PLAN_BOUNDS = 32,   // Units that do not exist.
+    PLAN_SPLIT = 8,     // A whole node was run in several calls.
+    PLAN_SAME = 16,     // Two simultaneous calls had the same worker number.
+    PLAN_BOUNDS = 32,   // A unit number beyond the node's units.
 };
 
 static inline uint64_t plan_sum(const plan_kit* kit, uint32_t node, uint32_t unit)
@@ -86,7 +87,7 @@ static inline void* plan_memory(size_t count, size_t size)
     return data;
 }
 
-// Fills in what follows from `nodes[].next`: counts, and the lists the other way round.
+// Fills in what follows from `nodes[].next`: counts, and the reverse lists.
 static inline void plan_complete(plan_kit* kit)
 {
     orri_graph* graph = &kit->graph;
@@ -129,7 +130,7 @@ static inline void plan_begin(plan_kit* kit, orri_jobs* jobs, uint32_t nodes, ui
     kit->graph.next = plan_memory(edges_most, sizeof(uint32_t));
 }
 
-// A chain, or with `width` > 1 so many beside each other, all units whole.
+// A chain, or with `width` > 1 that many chains side by side; all nodes are whole.
 static inline void plan_chain(plan_kit* kit, orri_jobs* jobs, uint32_t nodes, uint32_t items,
                               uint32_t grain)
 {
@@ -177,7 +178,7 @@ static inline void plan_random(plan_kit* kit, orri_jobs* jobs, uint64_t seed, ui
     plan_complete(kit);
 }
 
-// Runs it and checks everything.
+// Runs the graph and checks everything.
 static inline void plan_check(plan_kit* kit)
 {
     for (uint32_t n = 0; n < kit->nodes; n++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The crew: graphs by 1 to 32 workers against an oracle, sleeping and waking, ends, refusals, the watch, statistics. What a
-// controlled scheduler finds is in test_jobs_model.c, the user's own threads are in test_jobs_external.c.
+// The pool of workers: graphs run by 1 to 32 workers and compared with an oracle, sleeping and
+// waking, destruction, refusals, the watchdog, statistics. The tests with a controlled scheduler
+// are in test_jobs_model.c, those with the program's own threads in test_jobs_external.c.
 #include "jobs/jobs_kit.h"
 
 #include "support/failing_alloc.h"
@@ -10,15 +11,15 @@
 
 static const uint32_t counts[] = {1, 2, 3, 8, 32};
 
-// A platform that counts and refuses, and a log that remembers.
+// A platform that counts and refuses, and a log that keeps the last line.
 typedef struct setting {
     orr_platform table;
     orri_env env;
     _Atomic uint32_t wakes, clocks;
-    uint32_t threads_most; // thread_create refuses beyond.
+    uint32_t threads_most; // thread_create refuses beyond this number.
     uint32_t threads;
     _Atomic uint32_t fewer, stuck; // Lines of each id.
-    char text[ORRI_ERROR_SIZE];    // The last.
+    char text[ORRI_ERROR_SIZE];    // The last line.
 } setting;
 
 static void setting_wake(void* user, void* word, uint32_t count)
@@ -82,9 +83,9 @@ static uint32_t times(uint32_t fast)
     return test_slow() ? fast / 10 + 1 : fast;
 }
 
-// ---- graphs -----------------------------------------------------------------------------------------------------------
+// ---- graphs -------------------------------------------------------------------------------------
 
-ORR_TEST(graph_of_one_shared_node_does_every_unit_once)
+ORR_TEST(graph_of_one_shared_node_runs_every_unit_once)
 {
     for (uint32_t c = 0; c < ORRI_COUNT(counts); c++) {
         setting set;
@@ -105,8 +106,9 @@ ORR_TEST(graph_of_one_shared_node_does_every_unit_once)
     }
 }
 
-// Also shows that what earlier nodes wrote is seen: values are written and read without atomics, and are hashes of hashes.
-ORR_TEST(graph_at_random_keeps_its_order_for_any_number_of_workers)
+// Also shows that writes of earlier nodes are visible: values are written and read without atomics,
+// and are hashes of hashes.
+ORR_TEST(graph_random_any_worker_count_keeps_its_order)
 {
     uint64_t seed = test_seed();
     for (uint32_t c = 0; c < ORRI_COUNT(counts); c++) {
@@ -129,8 +131,8 @@ ORR_TEST(graph_at_random_keeps_its_order_for_any_number_of_workers)
     }
 }
 
-// All memory of the graph goes after each run: a late worker would be found by ASan, or by its values.
-ORR_TEST(graph_rebuilt_after_every_run_is_not_looked_at_by_late_workers)
+// All memory of the graph is freed after each run: ASan, or wrong values, would show a late worker.
+ORR_TEST(graph_rebuilt_after_every_run_is_not_read_by_late_workers)
 {
     setting set;
     setting_init(&set, NULL);
@@ -190,7 +192,7 @@ static void grow_run(void* context, uint32_t node, uint32_t first, uint32_t last
     }
 }
 
-ORR_TEST(node_given_more_units_by_one_before_it_does_them)
+ORR_TEST(node_given_more_units_by_an_earlier_node_runs_them)
 {
     setting set;
     setting_init(&set, NULL);
@@ -210,7 +212,7 @@ ORR_TEST(node_given_more_units_by_one_before_it_does_them)
     orri_jobs_destroy(jobs);
 }
 
-// ---- both at once -------------------------------------------------------------------------------------------------------
+// ---- two workers at the same time ---------------------------------------------------------------
 
 typedef struct meeting {
     orri_graph graph;
@@ -218,7 +220,7 @@ typedef struct meeting {
     _Atomic uint32_t by[2];
 } meeting;
 
-// Both units wait for each other, so they must be on two workers.
+// Each unit waits for the other, so the two must run on two workers.
 static void meeting_run(void* context, uint32_t node, uint32_t first, uint32_t last,
                         uint32_t worker)
 {
@@ -232,8 +234,9 @@ static void meeting_run(void* context, uint32_t node, uint32_t first, uint32_t l
     }
 }
 
-// The caller's own part is the first half: what a worker touches is the same in every run, if it comes in time.
-ORR_TEST(units_that_wait_for_each_other_meet_each_on_its_worker)
+// The caller's own queue has the first half: a worker accesses the same units in every run, if it
+// joins in time.
+ORR_TEST(units_that_wait_for_each_other_run_on_two_workers)
 {
     setting set;
     setting_init(&set, NULL);
@@ -260,7 +263,7 @@ ORR_TEST(units_that_wait_for_each_other_meet_each_on_its_worker)
     orri_jobs_destroy(jobs);
 }
 
-ORR_TEST(graph_of_one_thing_after_the_other_wakes_nobody_and_reads_no_clock)
+ORR_TEST(graph_without_parallelism_wakes_nobody_and_reads_no_clock)
 {
     setting set;
     setting_init(&set, NULL);
@@ -282,7 +285,7 @@ ORR_TEST(graph_of_one_thing_after_the_other_wakes_nobody_and_reads_no_clock)
     orri_jobs_destroy(jobs);
 }
 
-ORR_TEST(time_is_counted_only_when_asked_for)
+ORR_TEST(time_is_measured_only_when_turned_on)
 {
     setting set;
     setting_init(&set, NULL);
@@ -312,9 +315,9 @@ ORR_TEST(time_is_counted_only_when_asked_for)
     orri_jobs_destroy(jobs);
 }
 
-// ---- ends and refusals ----------------------------------------------------------------------------------------------------
+// ---- destruction and refusals -------------------------------------------------------------------
 
-ORR_TEST(crew_destroyed_with_workers_asleep_awake_or_not_yet_begun_ends)
+ORR_TEST(pool_destroyed_with_workers_asleep_awake_or_not_started_ends)
 {
     for (uint32_t i = 0; i < times(150); i++) {
         setting set;
@@ -333,7 +336,7 @@ ORR_TEST(crew_destroyed_with_workers_asleep_awake_or_not_yet_begun_ends)
     orri_jobs_destroy(NULL);
 }
 
-ORR_TEST(crew_without_all_its_threads_warns_and_works)
+ORR_TEST(pool_without_all_its_threads_warns_and_works)
 {
     for (uint32_t most = 0; most < 4; most++) {
         setting set;
@@ -347,7 +350,7 @@ ORR_TEST(crew_without_all_its_threads_warns_and_works)
             test_skip("built without threads");
         }
         CHECK_EQ(orri_jobs_workers(jobs), most + 1);
-        CHECK_CONTAINS(set.text, "5 workers were asked for");
+        CHECK_CONTAINS(set.text, "workers requested: 5");
         plan_kit kit;
         plan_random(&kit, jobs, most, 40, 10);
         for (uint32_t i = 0; i < 50; i++) {
@@ -358,7 +361,7 @@ ORR_TEST(crew_without_all_its_threads_warns_and_works)
     }
 }
 
-ORR_TEST(crew_asked_for_none_or_too_many_has_one_or_the_most)
+ORR_TEST(pool_of_zero_or_too_many_workers_has_one_or_the_limit)
 {
     setting set;
     setting_init(&set, NULL);
@@ -369,7 +372,7 @@ ORR_TEST(crew_asked_for_none_or_too_many_has_one_or_the_most)
     orri_jobs_destroy(jobs);
     set.threads_most = 70;
     jobs = orri_jobs_create(&set.env, &(orri_jobs_desc){.workers = 1000});
-    CHECK_CONTAINS(set.text, orri_jobs_workers(jobs) == 1 ? "no more threads" : "64 are the most");
+    CHECK_CONTAINS(set.text, orri_jobs_workers(jobs) == 1 ? "no more threads" : "limit: 64");
     plan_kit kit;
     plan_chain(&kit, jobs, 3, 500, 1);
     plan_check(&kit);
@@ -377,7 +380,7 @@ ORR_TEST(crew_asked_for_none_or_too_many_has_one_or_the_most)
     orri_jobs_destroy(jobs);
 }
 
-ORR_TEST(crew_and_room_refused_for_want_of_memory_leave_nothing)
+ORR_TEST(pool_and_graph_refused_memory_leave_nothing)
 {
     failing_alloc memory = {0};
     orr_allocator allocator = failing_alloc_allocator(&memory);
@@ -388,7 +391,7 @@ ORR_TEST(crew_and_room_refused_for_want_of_memory_leave_nothing)
         orri_jobs* jobs = orri_jobs_create(&set.env, &(orri_jobs_desc){.workers = 2});
         if (jobs == NULL) {
             CHECK(memory.refused > 0);
-            CHECK_STR(set.env.error_text, ""); // Its owner says so, if it has not before.
+            CHECK_STR(set.env.error_text, ""); // The owner reports it.
             CHECK_EQ(memory.live_blocks, 0);
             continue;
         }
@@ -411,7 +414,7 @@ ORR_TEST(crew_and_room_refused_for_want_of_memory_leave_nothing)
     failing_alloc_check(&memory);
 }
 
-// ---- the watch ------------------------------------------------------------------------------------------------------------
+// ---- the watchdog -------------------------------------------------------------------------------
 
 typedef struct stuck_graph {
     orri_graph graph;
@@ -430,7 +433,7 @@ static void stuck_run(void* context, uint32_t node, uint32_t first, uint32_t las
         while (atomic_load(&stuck->set->stuck) == lines) {
             orr_platform_default()->thread_yield(NULL);
         }
-        orr_platform_default()->sleep_ns(NULL, 30 * MS); // Time to be named again, wrongly.
+        orr_platform_default()->sleep_ns(NULL, 30 * MS); // Time for a second, wrong log line.
     }
 }
 
@@ -459,7 +462,7 @@ static void stuck_check(uint32_t node_count, const char* name)
     orri_jobs_destroy(jobs);
 }
 
-ORR_TEST(node_stuck_on_the_caller_with_work_for_nobody_else_is_named_once)
+ORR_TEST(node_stuck_on_the_caller_without_other_work_is_named_once)
 {
     stuck_check(1, "quick");
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The jobs on threads of the user's own, which come late, never, or too few; and what floating point does on all workers.
+// Helpers on the program's own threads, which call late, never, or too seldom; and the floating
+// point mode on all workers.
 #include "jobs/jobs_kit.h"
 
 #include "base/float.h"
@@ -9,7 +10,8 @@
 
 #define MS UINT64_C(1000000)
 
-// A job system: some threads and a list of calls to make. `hold` keeps calls back until it is let go.
+// A job system of the program: some threads and a list of calls to make. `hold` delays the calls
+// until it is cleared.
 enum {
     JOBS_THREADS = 4,
     JOBS_MOST = 256
@@ -23,7 +25,7 @@ typedef struct own_threads {
         void* arg;
     } list[JOBS_MOST];
     uint32_t first, last; // Under the mutex.
-    uint32_t most;        // start() promises no more.
+    uint32_t most;        // start() promises no more calls than this.
     uint32_t asked;
     _Atomic uint32_t hold, stop, done;
     orr_thread threads[JOBS_THREADS];
@@ -85,7 +87,8 @@ static void own_threads_begin(own_threads* system, uint32_t most)
 
 static void own_threads_end(own_threads* system)
 {
-    while (atomic_load(&system->done) != system->asked) { // Calls may come when the jobs is gone.
+    while (atomic_load(&system->done) !=
+           system->asked) { // Calls may arrive after the pool is destroyed.
         system->platform->thread_yield(NULL);
     }
     atomic_store(&system->stop, 1);
@@ -122,7 +125,7 @@ static void own_runs(orri_jobs* jobs, own_threads* system, uint32_t runs)
     plan_kit kit;
     plan_random(&kit, jobs, test_random(), 30, 12);
     for (uint32_t i = 0; i < runs; i++) {
-        if (i % 16 == 0) { // Calls that come after their run.
+        if (i % 16 == 0) { // Calls that arrive after their run.
             atomic_store(&system->hold, i / 16 % 2);
         }
         plan_check(&kit);
@@ -131,7 +134,7 @@ static void own_runs(orri_jobs* jobs, own_threads* system, uint32_t runs)
     plan_free(&kit);
 }
 
-ORR_TEST(own_threads_that_come_in_time_late_or_too_few_give_the_same)
+ORR_TEST(own_threads_in_time_late_or_too_few_give_the_same_result)
 {
     static const uint32_t mosts[] = {0, 1, 2, JOBS_THREADS, 100};
     for (uint32_t m = 0; m < ORRI_COUNT(mosts); m++) {
@@ -148,8 +151,8 @@ ORR_TEST(own_threads_that_come_in_time_late_or_too_few_give_the_same)
     }
 }
 
-// As many as there are numbers are ever under way, however many runs go by.
-ORR_TEST(own_threads_that_are_held_back_are_not_asked_again)
+// Pending calls never exceed the worker numbers, however many runs pass.
+ORR_TEST(own_threads_held_back_are_not_requested_again)
 {
     own_threads system;
     page lines;
@@ -168,8 +171,8 @@ ORR_TEST(own_threads_that_are_held_back_are_not_asked_again)
     own_threads_end(&system);
 }
 
-// They come when the jobs is gone, and find nobody.
-ORR_TEST(own_threads_still_owed_at_the_end_are_not_waited_for)
+// The calls arrive after the pool is destroyed and return without effect.
+ORR_TEST(own_threads_still_pending_at_destroy_are_not_waited_for)
 {
     own_threads system;
     page lines;
@@ -188,9 +191,9 @@ ORR_TEST(own_threads_still_owed_at_the_end_are_not_waited_for)
     CHECK_EQ(lines.count, 0);
 }
 
-// ---- floating point -------------------------------------------------------------------------------------------------------
+// ---- floating point -----------------------------------------------------------------------------
 
-// Breaks rounding and denormals of this thread as far as the machine has them.
+// Changes rounding and denormal handling of this thread, as far as the machine allows.
 static void float_break(void)
 {
 #if defined(__x86_64__)
@@ -202,7 +205,7 @@ static void float_break(void)
 #endif
 }
 
-// Bits: 1 rounding is not to nearest, 2 denormals are lost.
+// Bits: 1 rounding is not to nearest, 2 denormals are flushed.
 static uint32_t float_broken(void)
 {
     volatile float one = 1, little = FLT_EPSILON / 4, small = FLT_MIN, half = 0.5f;
@@ -213,7 +216,7 @@ static uint32_t float_broken(void)
 typedef struct floats {
     orri_graph graph;
     _Atomic uint32_t broken, there;
-    bool meet; // Units wait for each other.
+    bool meet; // The two units wait for each other.
 } floats;
 
 static void floats_run(void* context, uint32_t node, uint32_t first, uint32_t last, uint32_t worker)
@@ -259,7 +262,7 @@ static int broken_create(void* user, const char* name, void (*run)(void*), void*
     return orr_platform_default()->thread_create(user, name, broken_main, NULL, out);
 }
 
-ORR_TEST(float_mode_set_and_restored_is_what_it_was)
+ORR_TEST(float_mode_set_and_restored_is_the_previous_one)
 {
     orri_float_mode before = orri_float_mode_set();
     CHECK_EQ(float_broken(), 0);
@@ -276,7 +279,7 @@ ORR_TEST(float_mode_set_and_restored_is_what_it_was)
     CHECK_EQ(float_broken(), 0);
 }
 
-ORR_TEST(float_mode_of_a_thread_that_begins_broken_is_put_right)
+ORR_TEST(float_mode_of_a_thread_with_other_settings_is_corrected)
 {
     orr_platform table = *orr_platform_default();
     table.thread_create = broken_create;
@@ -287,7 +290,7 @@ ORR_TEST(float_mode_of_a_thread_that_begins_broken_is_put_right)
     orri_jobs_destroy(jobs);
 }
 
-ORR_TEST(float_mode_of_the_caller_is_right_inside_and_as_it_was_after)
+ORR_TEST(float_mode_of_the_caller_is_set_inside_and_restored_after)
 {
     orri_env env;
     orri_env_init(&env, NULL, NULL, 0, &(orr_log_desc){0});

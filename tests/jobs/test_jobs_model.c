@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The crew under a controlled scheduler: small graphs, run twice and rebuilt in between, by two and three workers, in all
-// schedules with at most two preemptions (as many as there is time for), then with random priorities. A schedule fails if a
-// unit is not done once, a node begins early, somebody touches the graph after the run, or nobody can go on.
+// The worker pool under a controlled scheduler: small graphs, run twice and rebuilt in between, by
+// two and three workers, in all schedules with at most two preemptions (as many as time allows),
+// then with random priorities. A schedule fails if a unit is not run exactly once, a node begins
+// early, a thread accesses the graph after the run, or no thread can continue.
 #include "test.h"
 
 #include "base/util.h"
@@ -19,15 +20,15 @@ typedef struct model_shape {
     uint32_t node_count;
     orri_graph_node nodes[MODEL_NODES];
     uint32_t next[MODEL_NODES];
-    bool own;      // The helpers are threads of the user's.
-    bool timeouts; // Somebody watches.
-    bool extra;    // They come once more than promised, perhaps when the crew is gone.
-    bool watcher;  // And a thread that does nothing else.
+    bool own;      // The helpers are the program's own threads.
+    bool timeouts; // Stuck calls are watched for.
+    bool extra;    // One call more than promised, perhaps after the pool is destroyed.
+    bool watcher;  // With a watcher thread.
 } model_shape;
 
 typedef struct model {
     const model_shape* shape;
-    orr_platform table; // The scheduler's, with the look at the retired graph.
+    orr_platform table; // The scheduler's table, with the check of the retired graph.
     const orr_platform* scheduler;
     orri_env env;
     orri_graph graph;
@@ -46,19 +47,19 @@ typedef struct model {
     } calls[4];
 } model;
 
-static model* model_now; // Of the schedule that runs; sched points know no other.
+static model* model_now; // Of the schedule that runs; sched points have no other context.
 
-// What follows the point is the access, so the look comes after the others had their turn.
+// The access follows the sched point, so the check runs after the other threads had their turn.
 static void model_point(void* user, orr_sched_kind kind, const void* word)
 {
     model* m = model_now;
     const char* at = word;
     m->scheduler->sched_point(user, kind, word);
     controlled_check(!m->retired || at < m->room || at >= m->room_end,
-                     "a graph is looked at after its run");
+                     "a graph is accessed after its run");
 }
 
-// Those of the workers stand inside spins, which are choices already.
+// Yields of the workers are inside spins, which are scheduling choices already.
 static void model_yield(void* user)
 {
     (void)user;
@@ -71,7 +72,7 @@ static void model_log(void* user, const orr_log_line* line)
     controlled_check(extra, "%s", line->text);
 }
 
-// With a point in it, so that a call takes time in which others can go on.
+// Has a sched point, so that other threads can run during the call.
 static void model_run(void* context, uint32_t node, uint32_t first, uint32_t last, uint32_t worker)
 {
     model* m = context;
@@ -133,8 +134,8 @@ static void model_once(model* m, orri_jobs* jobs)
     }
 }
 
-// What an owner does between runs. It takes its time, so that whoever is late can be seen: a yield, at which going over is no
-// preemption.
+// Stands for the owner's work between runs. It yields, so that a late thread shows; switching
+// threads at a yield is no preemption.
 static void model_rebuild(model* m, orri_jobs* jobs)
 {
     m->scheduler->thread_yield(m->scheduler->user);
@@ -148,7 +149,7 @@ static void model_rebuild(model* m, orri_jobs* jobs)
                             .context = m};
     controlled_check(orri_graph_reserve(jobs, &m->graph, m->shape->node_count), "no room");
     m->room = (const char*)m->graph.room;
-    m->room_end = m->room + 4096; // Bitmaps, states, and the parts of these few nodes.
+    m->room_end = m->room + 4096; // Bitmaps, states and queues of these few nodes.
     ORRI_SCHED_POINT(&m->table, ORR_SCHED_STORE, &m->nodes);
 }
 
@@ -265,19 +266,19 @@ static uint64_t model_explore(controlled_strategy strategy, uint64_t schedules)
     return all;
 }
 
-// `--long` makes ten million of both together.
+// `--long` runs ten million schedules of both kinds together.
 static uint64_t model_share(uint64_t fast, uint64_t slow, uint64_t most)
 {
     return test_long() && !test_slow() ? most : test_slow() ? slow : fast;
 }
 
-ORR_TEST(crew_in_all_schedules_of_two_preemptions_does_what_it_must)
+ORR_TEST(pool_in_all_schedules_of_two_preemptions_is_correct)
 {
     uint64_t all = model_explore(CONTROLLED_DEPTH_FIRST, model_share(40000, 1500, 1000000));
     CHECK(all >= model_share(100000, 10000, 4000000));
 }
 
-ORR_TEST(crew_with_random_priorities_does_what_it_must)
+ORR_TEST(pool_with_random_priorities_is_correct)
 {
     uint64_t all = model_explore(CONTROLLED_PRIORITIES, model_share(12000, 1000, 600000));
     CHECK(all >= model_share(100000, 10000, 6000000));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A table of locks with a few holders: resources 0 to 3 are plain, 4 to 7 live.
+// A lock table with a few holders: resources 0 to 3 are PLAIN, 4 to 7 LIVE.
 #ifndef ORR_LOCK_KIT_H
 #define ORR_LOCK_KIT_H
 

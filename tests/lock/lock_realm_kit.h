@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: MIT
 // All sets of systems in one model of the locks.
 //
-// Instead of one search for each set of systems there is one for all of them. A system that has come to a release holds nothing, is in
-// no line, and nobody has noted it: it is as one that has not begun. So what a group of systems and the structural step after it do is
-// two walks, each a take to its release, and a structural step walks as a direct system that writes what the step takes. In a *realm*
-// every system begins, whenever it holds nothing, with any set of the realm. Every run of every set of up to four systems, each with
-// any structural step or none, is a run in it (and so is any longer one). What is true in every state of the realm is true in every
-// state of all of them.
+// Instead of one search per set of systems there is one search for all of them. A system that has
+// released holds nothing, is not in the queue, and is nobody's blocker: its state equals that of a
+// system that has not begun. So a group of systems and the structural step after it are two walks,
+// each from a take to its release, and a structural step walks like a direct system that writes
+// what the step takes. In a *realm* every system that holds nothing begins with any set of the
+// realm. Every run of every combination of up to four systems, each with any structural step or
+// none, is a run in the realm (and so is any longer run). A statement that holds in every state of
+// the realm holds in every state of all of them.
 #ifndef ORR_LOCK_REALM_KIT_H
 #define ORR_LOCK_REALM_KIT_H
 
 #include "lock/lock_theory_kit.h"
 
 typedef enum realm_shape {
-    REALM_ANY,     // Any sets.
-    REALM_LIBRARY, // Resource 0 is structure: groups read it or have it alone, structural steps have it alone, and nothing else.
-    REALM_WITHIN,  // Resource 0 is the registry (lock_theory_kit.h).
+    REALM_ANY, // Any sets.
+    // Resource 0 is structure: groups read it or hold it exclusively, structural steps hold it
+    // exclusively and nothing else.
+    REALM_LIBRARY,
+    REALM_WITHIN, // Resource 0 is the registry (lock_theory_kit.h).
 } realm_shape;
 
 typedef struct realm {
     const char* name;
     uint32_t systems, resources;
-    uint32_t plain; // Bits of resources: never inclusive, reads of them are kept.
+    uint32_t plain; // Bits of resources that are never inclusive and whose reads are kept.
     realm_shape shape;
 } realm;
 
@@ -41,8 +45,8 @@ static inline bool realm_has(const realm* of, uint32_t set)
     return set != 0 && (of->shape != REALM_LIBRARY || mode_of(set, 0) != N);
 }
 
-// Nodes of sets: what is held, and what is done next. After its reads are let go, or after its upgrade, a holder is as one that took
-// what it then has: the nodes of that.
+// Nodes of sets: what is held, and the next operation. After its reads are released, or after its
+// upgrade, a holder equals one that took what it then holds, and uses the nodes of that set.
 static uint8_t realm_node[2][SETS]; // Taken; held.
 
 static inline void realm_hold(uint32_t plain, uint32_t set)
@@ -72,7 +76,7 @@ static inline uint8_t set_permuted(uint32_t set, const uint8_t* order)
     return (uint8_t)to;
 }
 
-// Orders of resources that leave each its kind.
+// Orders of resources that keep the kind of each.
 static inline void realm_twins(const realm* of)
 {
     static const uint8_t orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
@@ -97,7 +101,7 @@ static inline void realm_twins(const realm* of)
     }
 }
 
-// Returns how many sets there are to begin with.
+// Returns the number of sets to begin with.
 static inline uint32_t realm_make(const realm* of, passing passes)
 {
     uint32_t count = 0;

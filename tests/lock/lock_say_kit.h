@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Systems of the model of the locks that have names, and their schedule as text.
+// Systems of the lock model that have names, and their schedule as text.
 #ifndef ORR_LOCK_SAY_KIT_H
 #define ORR_LOCK_SAY_KIT_H
 
 #include "lock/lock_theory_kit.h"
 
-// ---- the schedule as text -----------------------------------------------------------------------------------------------------
+// ---- the schedule as text -----------------------------------------------------------------------
 
 static const char* const mode_names[] = {"", "read", "inclusive", "exclusive"};
 
@@ -20,7 +20,7 @@ static inline void say_set(orri_text* out, const char* const* names, uint32_t se
     }
 }
 
-// For which resource it waits, and who has it.
+// The resource that a system waits for, and its holder.
 static inline void say_reason(const state* s, uint32_t system, const char* const* names,
                               orri_text* out)
 {
@@ -63,7 +63,7 @@ static inline void say_step(uint32_t system, const state* before, const state* a
     orri_text_add(out, "\n");
 }
 
-// Which system's step leads from one to the other; what is begun with stands for idle.
+// The system whose step leads from one state to the other; a first node counts as idle.
 static inline uint32_t step_between(const state* before, uint64_t after)
 {
     for (uint32_t i = 0; i < m.count; i++) {
@@ -98,15 +98,16 @@ static inline void say_path(uint32_t at, const char* const* names, orri_text* ou
     }
 }
 
-// ---- what a pipeline does -----------------------------------------------------------------------------------------------------
+// ---- what a pipeline does -----------------------------------------------------------------------
 
 typedef enum rules {
     RULES_OURS,
-    RULES_READS_KEPT,     // Reads are not let go before an upgrade.
+    RULES_READS_KEPT,     // Reads are not released before an upgrade.
     RULES_STRUCTURE_KEPT, // The structural step keeps the system's locks.
 } rules;
 
-// For a system, or a group of them, and the structural step after it (0: none), once. `plain`: bits of resources.
+// The nodes of a system, or a group, and the structural step after it (0: none), run once. `plain`:
+// bits of resources.
 static inline void system_once(uint32_t system, const char* name, uint32_t set, uint32_t structure,
                                uint32_t plain, rules rule)
 {

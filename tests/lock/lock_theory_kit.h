@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The protocol of the locks as a model: up to four systems on three resources. What a system does is a walk through nodes (take a
-// set, let reads go, upgrade, release); whoever waits stands in a line that is served as docs/LOCKS.md says. A step is one section
-// of the table's mutex. States are searched by breadth, so that what is found first is found by a shortest way.
+// The protocol of the locks as a model: up to four systems on three resources. A system walks
+// through nodes (take a set, release reads, upgrade, release). Waiters stand in a queue that is
+// served as docs/LOCKS.md says. A step is one section under the table's mutex. States are searched
+// breadth first, so the first problem found has a shortest way.
 //
-// Who may pass whom the table also decides by what it learned (who lasts long). The model knows nothing of that: whoever may pass by
-// the rule passes in one successor and waits in another, so whatever is learned, what the table does is among what is searched.
+// Which requests overtake a waiter also depends on measured hold times. The model does not know
+// these: a request that may overtake does so in one successor and waits in another. So whatever was
+// measured, the table's behaviour is among the searched successors.
 #ifndef ORR_LOCK_THEORY_KIT_H
 #define ORR_LOCK_THEORY_KIT_H
 
@@ -27,13 +29,14 @@ enum {
 
 #define MODES(a, b, c) ((uint8_t)((a) | (b) << 2 | (c) << 4))
 
-// ---- modes ------------------------------------------------------------------------------------------------------------------
+// ---- modes --------------------------------------------------------------------------------------
 
 static bool conflict[SETS][SETS]; // Two sets that two systems cannot hold together.
-static bool by_reads[SETS][SETS]; // They conflict, or not; where they do, the first only reads.
-static uint8_t raised[SETS];      // Inclusive as exclusive.
-// Resource 0 stands for others, as the registry does for the rows of all clusters: there I means "write within", which excludes who reads
-// all of them, but not others who write some. (Who takes all exclusively takes each; so "read within", which excludes nobody else, is N.)
+static bool by_reads[SETS][SETS]; // Where the two sets conflict, if at all, the first only reads.
+static uint8_t raised[SETS];      // The set with inclusive as exclusive.
+// Resource 0 stands for others, as the registry does for the rows of all clusters: there I means
+// "write within", which excludes readers of all of them, but not other writers of some. (A system
+// that takes all exclusively takes each; so "read within", which excludes nobody else, is N.)
 static bool within;
 
 static inline uint32_t mode_of(uint32_t set, uint32_t resource)
@@ -87,11 +90,11 @@ static inline uint8_t joined(uint32_t a, uint32_t b)
     return (uint8_t)all;
 }
 
-// ---- what systems do ----------------------------------------------------------------------------------------------------------
+// ---- what systems do ----------------------------------------------------------------------------
 
 typedef enum op_kind {
     OP_END,
-    OP_IDLE, // Holds nothing, and begins with any of the model's first nodes that it may, or does not.
+    OP_IDLE, // Holds nothing; may begin with one of the model's first nodes.
     OP_TAKE,
     OP_READS_END,
     OP_UPGRADE,
@@ -100,23 +103,23 @@ typedef enum op_kind {
 
 typedef struct node {
     uint8_t kind, next;
-    uint8_t held;   // Before it is done.
-    uint8_t wanted; // Of OP_TAKE what it asks for, of OP_UPGRADE all that it then holds.
+    uint8_t held;   // Held before the operation.
+    uint8_t wanted; // OP_TAKE: the requested set. OP_UPGRADE: everything held afterwards.
 } node;
 
 typedef enum passing {
     PASS_NEVER,
-    PASS_BOUNDED, // Ours.
+    PASS_BOUNDED, // The library's rule.
     PASS_ALWAYS,
-    PASS_INCLUSIVE, // As ours, but who wants something inclusively passes those who wait to read it.
+    PASS_INCLUSIVE, // As the library's, but inclusive requests overtake waiting readers.
 } passing;
 
 typedef struct state {
     uint8_t at[SYSTEMS];
     uint8_t line[SYSTEMS];
     uint8_t waiting;
-    // Of who waits for a set: bits of those who had theirs before it came, as long as one of them has something it cannot have
-    // beside it. 0: nobody passes it.
+    // For a waiter for a set: bits of the systems that had their sets before it came, while one of
+    // them holds something that conflicts. 0: nobody overtakes it.
     uint8_t older[SYSTEMS];
 } state;
 
@@ -130,12 +133,12 @@ typedef struct model {
     // What an idle system may begin with: nodes first[from[i]] to first[to[i]].
     uint8_t first[NODES];
     uint32_t from[SYSTEMS], to[SYSTEMS];
-    // All systems do the same and are not told apart; resources that mean the same neither. By each of these orders of
-    // resources: what a node becomes.
+    // All systems do the same and are interchangeable; so are resources with the same meaning. For
+    // each of these orders of resources: the node that a node becomes.
     bool anonymous;
     uint8_t twins[6][NODES];
     uint32_t twin_count;
-    // Visited, by breadth.
+    // Visited states, breadth first.
     uint64_t* states;
     uint32_t* parents;
     uint32_t reached, capacity;
@@ -157,7 +160,7 @@ static inline uint8_t node_add(op_kind kind, uint32_t held, uint32_t wanted)
     return (uint8_t)m.node_count++;
 }
 
-// ---- the line ---------------------------------------------------------------------------------------------------------------
+// ---- the queue ----------------------------------------------------------------------------------
 
 static inline uint32_t held_of(const state* s, uint32_t system)
 {
@@ -184,7 +187,7 @@ static inline bool waits(const state* s, uint32_t system)
     return false;
 }
 
-// Whether it can be passed: one that it found still keeps it off.
+// True if the waiter can be overtaken: a system that it found still conflicts.
 static inline bool is_open(const state* s, uint32_t system)
 {
     for (uint32_t j = 0; j < m.count; j++) {
@@ -195,8 +198,8 @@ static inline bool is_open(const state* s, uint32_t system)
     return false;
 }
 
-// After something was given back. Who can never keep it off again is not remembered: what holds less than all cannot come to
-// conflict but by its upgrade.
+// After a release. A system that can never conflict again is removed from those found: one that
+// holds less than its whole set can conflict again only by its upgrade.
 static inline void settle(state* s)
 {
     for (uint32_t i = 0; i < s->waiting; i++) {
@@ -214,7 +217,7 @@ static inline void settle(state* s)
 
 typedef enum fit {
     FITS_NOT,
-    FITS_PASSING, // If it passes somebody.
+    FITS_PASSING, // Only by overtaking a waiter.
     FITS,
 } fit;
 
@@ -231,12 +234,13 @@ static inline fit fits(const state* s, uint32_t place)
     }
     for (uint32_t i = 0; !upgrade && i < place; i++) {
         uint32_t other = s->line[i];
-        // Whatever it wants inclusively it will have exclusively, before it gives it back.
+        // An inclusive request will be exclusive before it is released.
         uint32_t at_last = m.passes == PASS_INCLUSIVE ? wanted : raised[wanted];
         if (!conflict[at_last][wanted_of(s, other)]) {
             continue;
         }
-        // Who waits for an upgrade stands in front, and keeps new readers off; others what they wait for, unless they are passed.
+        // An upgrade waits at the front and stops new readers; other waiters claim what they wait
+        // for, unless they are overtaken.
         bool passes = kind_of(s, other) == OP_TAKE && by_reads[at_last][wanted_of(s, other)] &&
                       (m.passes == PASS_ALWAYS || (m.passes != PASS_NEVER && s->older[other] != 0));
         if (!passes) {
@@ -267,7 +271,7 @@ static inline void line_insert(state* s, uint32_t system, bool front)
     s->waiting++;
 }
 
-// Lets in who can be let in, from the front; who would pass somebody is let in or not.
+// Grants what can be granted, from the front; a request that would overtake is granted or not.
 static inline void serve(state s, uint32_t place)
 {
     while (place < SYSTEMS && place < s.waiting) {
@@ -288,7 +292,7 @@ static inline void serve(state s, uint32_t place)
     m.out[m.out_count++] = s;
 }
 
-// The next step of a system that does not wait: all that may come of it.
+// The next step of a system that does not wait: all successors.
 static inline void step(const state* before, uint32_t system)
 {
     state s = *before;
@@ -309,7 +313,7 @@ static inline void step(const state* before, uint32_t system)
     serve(s, 0);
 }
 
-// ---- states as numbers --------------------------------------------------------------------------------------------------------
+// ---- states as numbers --------------------------------------------------------------------------
 
 static inline uint64_t state_pack(const state* s)
 {
@@ -334,8 +338,9 @@ static inline state state_unpack(uint64_t bits)
     return s;
 }
 
-// Systems in a new order: those in line as they stand there, the others by their node and by who found them. Two of which both are
-// the same do the same for all others, so it does not matter which comes first.
+// A new order of systems: waiters as in the queue, the others by their node and by the waiters that
+// found them. Two systems with equal keys behave alike for all others, so their order does not
+// matter.
 static inline uint64_t state_ordered(const state* s, const uint8_t* as)
 {
     uint32_t keys[SYSTEMS], count = m.count, in_line = 0;
@@ -370,7 +375,7 @@ static inline uint64_t state_ordered(const state* s, const uint8_t* as)
     return bits;
 }
 
-// One of all states that differ in the names of systems and resources alone.
+// A representative of all states that differ only in the names of systems and resources.
 static inline uint64_t state_canonical(const state* s)
 {
     uint64_t least = UINT64_MAX;
@@ -381,7 +386,7 @@ static inline uint64_t state_canonical(const state* s)
     return least;
 }
 
-// ---- search -----------------------------------------------------------------------------------------------------------------
+// ---- search -------------------------------------------------------------------------------------
 
 static inline void model_begin(uint32_t count, passing passes)
 {
@@ -427,7 +432,7 @@ static inline void search_grow(void)
     }
 }
 
-// Returns its number.
+// Returns the number of the state.
 static inline uint32_t search_reach(const state* s, uint32_t parent)
 {
     uint64_t bits = m.anonymous ? state_canonical(s) : state_pack(s);
@@ -463,8 +468,8 @@ static inline uint32_t line_place(const state* s, uint32_t system)
     return place;
 }
 
-// What the bound rests on. While W waits for a set nobody who was behind it comes before it; those it found become fewer; and once
-// they are gone nobody who came later is let have what W wants.
+// What the bound rests on: while W waits for a set, nobody behind it gets ahead of it; the systems
+// it found become fewer; and once they are gone, nobody who came later is granted what W wants.
 static inline void check_step(const state* s, const state* to)
 {
     for (uint32_t i = 0; i < s->waiting; i++) {
@@ -489,7 +494,7 @@ static inline void check_step(const state* s, const state* to)
 
 typedef void search_edge(uint32_t from, uint32_t to, uint32_t system);
 
-// One system's steps from a state.
+// The steps of one system from a state.
 static inline void search_step(const state* s, uint32_t at, uint32_t system, search_edge* edge)
 {
     step(s, system);
@@ -508,8 +513,8 @@ static inline void search_step(const state* s, uint32_t at, uint32_t system, sea
     }
 }
 
-// All states, nearest first. Returns the number of the first in which somebody waits, or has not come to its end, and nobody can
-// go on; UINT32_MAX if there is none.
+// Searches all states, nearest first. Returns the number of the first state in which a system
+// waits, or has not reached its end, and no system can continue; UINT32_MAX if there is none.
 static inline uint32_t search_all(search_edge* edge)
 {
     state s = {0};

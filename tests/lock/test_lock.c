@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The table of locks, by hand: one thread asks for several holders and looks who was let in.
+// The lock table, step by step: one thread makes the requests of several holders and checks which
+// are granted.
 #include "lock/lock_kit.h"
 
-static const orri_lock read_1[] = {{1, R}}; // For loops: a set must last as long as it is held.
+static const orri_lock read_1[] = {{1, R}}; // For loops: a set must exist while it is held.
 
-// ---- modes ----------------------------------------------------------------------------------------------------------------
+// ---- modes --------------------------------------------------------------------------------------
 
-// Rows have it, columns ask for it.
+// The row's mode is held, the column's mode is requested.
 static void check_pairs(lock_kit* kit, uint32_t resource, const uint32_t* modes, uint32_t count,
                         const char* const* together)
 {
@@ -18,7 +19,8 @@ static void check_pairs(lock_kit* kit, uint32_t resource, const uint32_t* modes,
             if (both != (together[i][j] == '+')) {
                 test_fail(__FILE__, __LINE__, "%s beside %s is %s",
                           orri_lock_mode_name((orri_lock_mode)modes[j]),
-                          orri_lock_mode_name((orri_lock_mode)modes[i]), both ? "let in" : "not");
+                          orri_lock_mode_name((orri_lock_mode)modes[i]),
+                          both ? "granted" : "not granted");
             }
             CHECK_EQ(orri_lock_ready(kit->h[1]), both);
             CHECK_OK(orri_locks_validate(kit->locks));
@@ -31,7 +33,7 @@ static void check_pairs(lock_kit* kit, uint32_t resource, const uint32_t* modes,
 }
 
 /* N0-01 N0-02 N0-03 */
-ORR_TEST(modes_fit_together_as_the_table_says)
+ORR_TEST(modes_held_together_are_those_of_the_table)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -43,7 +45,7 @@ ORR_TEST(modes_fit_together_as_the_table_says)
 }
 
 /* N0-01 */
-ORR_TEST(readers_of_one_resource_are_any_number)
+ORR_TEST(readers_of_one_resource_are_unlimited)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -62,7 +64,7 @@ ORR_TEST(readers_of_one_resource_are_any_number)
 }
 
 /* N0-03 */
-ORR_TEST(inclusive_holder_lets_all_readers_in_and_no_writer_of_either_kind)
+ORR_TEST(inclusive_holder_admits_all_readers_and_no_writer)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -87,7 +89,8 @@ ORR_TEST(resource_that_stands_for_many_is_read_whole_or_written_in_parts)
 {
     lock_kit kit;
     kit_init(&kit);
-    // 0 stands for 1 to 3. Two write different parts; who reads all waits for both; a part is read beside another's write.
+    // 0 stands for 1 to 3. Two holders write different parts. A reader of the whole waits for both.
+    // A part is read beside the write of another part.
     CHECK(ASK(kit.h[0], {0, WW}, {1, X}));
     CHECK(ASK(kit.h[1], {0, WW}, {2, X}));
     CHECK(ASK(kit.h[2], {0, RW}, {3, R}));
@@ -95,8 +98,8 @@ ORR_TEST(resource_that_stands_for_many_is_read_whole_or_written_in_parts)
     orri_lock_release(kit.h[2]);
     orri_lock_release(kit.h[0]);
     CHECK(!orri_lock_ready(kit.h[3]));
-    CHECK(!ASK(kit.h[0], {0, WW}, {1, X})); // Behind the one that waits to read all.
-    CHECK(ASK(kit.h[2], {0, RW}, {3, R}));  // With that one it has no quarrel.
+    CHECK(!ASK(kit.h[0], {0, WW}, {1, X})); // Behind the waiter that reads all.
+    CHECK(ASK(kit.h[2], {0, RW}, {3, R}));  // No conflict with that waiter.
     orri_lock_release(kit.h[1]);
     CHECK(orri_lock_ready(kit.h[3]));
     orri_lock_wait(kit.h[3]);
@@ -109,9 +112,9 @@ ORR_TEST(resource_that_stands_for_many_is_read_whole_or_written_in_parts)
     kit_free(&kit);
 }
 
-// ---- sets and the line ------------------------------------------------------------------------------------------------------
+// ---- sets and the queue -------------------------------------------------------------------------
 
-ORR_TEST(set_that_cannot_be_had_whole_is_not_had_in_part)
+ORR_TEST(set_that_cannot_be_granted_whole_is_not_granted_in_part)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -131,7 +134,7 @@ ORR_TEST(set_that_cannot_be_had_whole_is_not_had_in_part)
     kit_free(&kit);
 }
 
-ORR_TEST(line_is_served_by_coming)
+ORR_TEST(queue_is_served_in_order_of_arrival)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -153,7 +156,7 @@ ORR_TEST(line_is_served_by_coming)
     kit_free(&kit);
 }
 
-ORR_TEST(newcomer_waits_behind_one_it_conflicts_with_and_passes_all_others)
+ORR_TEST(newcomer_waits_behind_conflicting_waiters_and_passes_all_others)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -178,7 +181,7 @@ ORR_TEST(newcomer_waits_behind_one_it_conflicts_with_and_passes_all_others)
     kit_free(&kit);
 }
 
-ORR_TEST(release_lets_all_in_who_can)
+ORR_TEST(release_grants_all_waiters_that_fit)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -198,7 +201,7 @@ ORR_TEST(release_lets_all_in_who_can)
     kit_free(&kit);
 }
 
-ORR_TEST(empty_set_is_had_at_once_and_waits_for_nothing)
+ORR_TEST(empty_set_is_granted_at_once)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -212,16 +215,16 @@ ORR_TEST(empty_set_is_had_at_once_and_waits_for_nothing)
     kit_free(&kit);
 }
 
-// ---- upgrade ----------------------------------------------------------------------------------------------------------------
+// ---- upgrade ------------------------------------------------------------------------------------
 
-ORR_TEST(upgrade_waits_for_readers_and_stops_new_ones_also_those_who_came_earlier)
+ORR_TEST(upgrade_waits_for_readers_and_stops_new_ones_even_earlier_waiters)
 {
     lock_kit kit;
     kit_init(&kit);
     CHECK(ASK(kit.h[0], {4, I}));
     CHECK(ASK(kit.h[1], {4, R}));
     CHECK(ASK(kit.h[2], {5, X}));
-    CHECK(!ASK(kit.h[3], {4, R}, {5, R})); // In line for 5, before the upgrade.
+    CHECK(!ASK(kit.h[3], {4, R}, {5, R})); // In the queue for 5, before the upgrade.
     CHECK(!orri_lock_upgrade_ask(kit.h[0]));
     CHECK_OK(orri_locks_validate(kit.locks));
     orri_lock_release(kit.h[2]);
@@ -240,14 +243,14 @@ ORR_TEST(upgrade_waits_for_readers_and_stops_new_ones_also_those_who_came_earlie
     kit_free(&kit);
 }
 
-ORR_TEST(upgrade_leaves_no_gap_for_one_in_line)
+ORR_TEST(upgrade_leaves_no_gap_for_a_waiter)
 {
     lock_kit kit;
     kit_init(&kit);
     CHECK(ASK(kit.h[0], {4, I}, {5, I}, {6, X}));
     CHECK(!ASK(kit.h[1], {4, X}));
-    CHECK(orri_lock_upgrade_ask(kit.h[0])); // Nobody reads: at once, past the line.
-    CHECK(orri_lock_upgrade_ask(kit.h[0])); // Again: nothing.
+    CHECK(orri_lock_upgrade_ask(kit.h[0])); // No reader: granted at once, ahead of the queue.
+    CHECK(orri_lock_upgrade_ask(kit.h[0])); // Again: no effect.
     for (uint32_t i = 4; i < 7; i++) {
         CHECK_EQ(kit.locks->slots[i].word, ORRI_LOCK_IS_LIVE | ORRI_LOCK_ONE(X));
     }
@@ -258,7 +261,7 @@ ORR_TEST(upgrade_leaves_no_gap_for_one_in_line)
     kit_free(&kit);
 }
 
-ORR_TEST(reads_that_end_are_let_go_but_those_of_structure_are_kept)
+ORR_TEST(reads_end_releases_live_reads_and_keeps_plain_reads)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -267,7 +270,7 @@ ORR_TEST(reads_that_end_are_let_go_but_those_of_structure_are_kept)
     CHECK(!ASK(kit.h[2], {0, X}));
     orri_lock_reads_end(kit.h[0]);
     CHECK(orri_lock_ready(kit.h[1]) && !orri_lock_ready(kit.h[2]));
-    orri_lock_reads_end(kit.h[0]); // Again: nothing.
+    orri_lock_reads_end(kit.h[0]); // Again: no effect.
     CHECK_OK(orri_locks_validate(kit.locks));
     CHECK(orri_lock_upgrade_ask(kit.h[0]));
     CHECK(!orri_lock_ready(kit.h[2]));
@@ -278,7 +281,7 @@ ORR_TEST(reads_that_end_are_let_go_but_those_of_structure_are_kept)
     kit_free(&kit);
 }
 
-ORR_TEST(upgrades_of_two_side_by_side_do_not_wait_for_each_other)
+ORR_TEST(upgrades_of_two_holders_do_not_wait_for_each_other)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -302,7 +305,7 @@ static void assert_count(const char* condition, const char* file, int line, cons
     asserts++;
 }
 
-ORR_TEST(misuse_is_an_assertion_and_has_no_effect)
+ORR_TEST(misuse_is_an_assertion_without_effect)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -313,7 +316,7 @@ ORR_TEST(misuse_is_an_assertion_and_has_no_effect)
     orri_lock_upgrade(kit.h[0]);
     CHECK_EQ(asserts, 2);
     CHECK(ASK(kit.h[0], {4, I}, {5, R}));
-    orri_lock_take(kit.h[0], 0, SET({6, X})); // Adding to what it holds.
+    orri_lock_take(kit.h[0], 0, SET({6, X})); // A second take.
     CHECK_EQ(asserts, 3);
     orri_lock_upgrade(kit.h[0]); // It still reads.
     CHECK_EQ(asserts, 4);
@@ -324,7 +327,7 @@ ORR_TEST(misuse_is_an_assertion_and_has_no_effect)
     kit_free(&kit);
 }
 
-// ---- table ------------------------------------------------------------------------------------------------------------------
+// ---- table --------------------------------------------------------------------------------------
 
 ORR_TEST(table_grows_while_locks_are_held_and_waited_for)
 {
@@ -347,7 +350,7 @@ ORR_TEST(table_grows_while_locks_are_held_and_waited_for)
     kit_free(&kit);
 }
 
-ORR_TEST(table_refused_memory_at_any_request_is_as_before)
+ORR_TEST(table_refused_memory_at_any_request_is_unchanged)
 {
     for (uint64_t n = 1;; n++) {
         lock_kit kit;
@@ -367,7 +370,7 @@ ORR_TEST(table_refused_memory_at_any_request_is_as_before)
     }
 }
 
-ORR_TEST(growth_and_trace_refused_leave_the_old_ones)
+ORR_TEST(growth_and_trace_refused_keep_the_old_ones)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -384,7 +387,7 @@ ORR_TEST(growth_and_trace_refused_leave_the_old_ones)
         CHECK_EQ(orri_locks_trace_read(kit.locks, NULL, 0), 1);
     }
     orri_lock_holder *late, *later;
-    failing_alloc_arm(&kit.memory, 2, false); // Its ring.
+    failing_alloc_arm(&kit.memory, 2, false); // The ring.
     CHECK_RESULT(orri_lock_holder_create(kit.locks, 9, &late), ORR_ERR_MEMORY);
     failing_alloc_arm(&kit.memory, 0, false);
     CHECK_OK(orri_lock_holder_create(kit.locks, 9, &late));
@@ -398,7 +401,7 @@ ORR_TEST(growth_and_trace_refused_leave_the_old_ones)
     kit_free(&kit);
 }
 
-ORR_TEST(holders_beyond_what_a_word_counts_are_refused)
+ORR_TEST(holders_beyond_the_limit_of_a_word_are_refused)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -415,7 +418,7 @@ ORR_TEST(holders_beyond_what_a_word_counts_are_refused)
     kit_free(&kit);
 }
 
-ORR_TEST(validate_finds_what_is_broken)
+ORR_TEST(validate_finds_violated_invariants)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -432,7 +435,7 @@ ORR_TEST(validate_finds_what_is_broken)
     kit.h[1]->state = ORRI_LOCK_ASKING;
     kit.locks->slots[1].word -= ORRI_LOCK_ONE(R);
     CHECK_OK(orri_locks_validate(kit.locks));
-    kit.h[0]->state = ORRI_LOCK_FREE; // As if a release had served nobody.
+    kit.h[0]->state = ORRI_LOCK_FREE; // As if a release had granted nothing.
     kit.locks->slots[1].word = 0;
     CHECK_RESULT(orri_locks_validate(kit.locks), ORR_ERR_CORRUPT);
     CHECK_CONTAINS(kit.env.error_text, "L3");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The table of locks beside its model (lock_theory_kit.h): up to four systems take random sets, let reads go, upgrade and release, in
-// random order. After each step who holds what, who stands where in line and who can be passed must be one of the model's
-// successors. So what is searched in the model is what the code does.
+// The lock table compared with its model (lock_theory_kit.h): up to four systems take random sets,
+// release reads, upgrade and release, in random order. After each step the holders, the queue and
+// the blockers must equal one of the model's successors. So the code does what is searched in the
+// model.
 #include "lock/lock_realm_kit.h"
 
 #include "lock/lock_detail.h"
@@ -37,7 +38,7 @@ static void agree_begin(agree* a, uint32_t plain)
     }
 }
 
-// What the code does where the model takes a step from this node.
+// The call that corresponds to the model's step from this node.
 static void agree_act(agree* a, uint32_t system, const node* at)
 {
     orri_lock_holder* holder = a->h[system];
@@ -62,7 +63,7 @@ static void agree_act(agree* a, uint32_t system, const node* at)
     }
 }
 
-// What a holder has, as a set of the model.
+// What a holder holds, as a set of the model.
 static uint32_t agree_held(const orri_lock_holder* holder)
 {
     uint32_t set = 0;
@@ -132,8 +133,7 @@ ORR_TEST(table_does_what_its_model_does)
             s = agree_step(&a, &s);
         }
         CHECK_OK(orri_locks_validate(a.locks));
-        for (uint32_t k = 0; k < SYSTEMS;
-             k++) { // Whoever has something gives it back; that lets the next one in.
+        for (uint32_t k = 0; k < SYSTEMS; k++) { // Each holder releases, which grants the next one.
             for (uint32_t i = 0; i < SYSTEMS; i++) {
                 if (a.h[i]->state == ORRI_LOCK_HELD) {
                     orri_lock_wait(a.h[i]);
@@ -145,6 +145,6 @@ ORR_TEST(table_does_what_its_model_does)
         passes += a.passes;
         orri_locks_destroy(a.locks);
     }
-    printf("  %" PRIu64 " waits, %" PRIu64 " times somebody could pass\n", waited, passes);
+    printf("  %" PRIu64 " waits, %" PRIu64 " times a waiter could be overtaken\n", waited, passes);
     CHECK(passes > waited / 100);
 }

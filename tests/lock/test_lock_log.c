@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What can be seen of locks, by hand: waits, the trace, the order of grants; and that order followed.
+// What can be observed of locks, step by step: waits, the trace, the order of grants; and a
+// followed order.
 #include "lock/lock_kit.h"
 
-// ---- statistics -------------------------------------------------------------------------------------------------------------
+// ---- statistics ---------------------------------------------------------------------------------
 
-ORR_TEST(waits_are_measured_and_the_clock_is_read_for_them_alone)
+ORR_TEST(waits_are_measured_and_only_they_read_the_clock)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -16,7 +17,7 @@ ORR_TEST(waits_are_measured_and_the_clock_is_read_for_them_alone)
     kit.fake.now_ns = 1700;
     orri_lock_release(kit.h[0]);
     orri_lock_wait(kit.h[1]);
-    CHECK_EQ(kit.fake.clock_reads, 3); // It came, what it waits for was given back, it goes on.
+    CHECK_EQ(kit.fake.clock_reads, 3); // Enqueue, the release it waits for, return.
     orri_lock_stats stats;
     orri_lock_stats_get(kit.h[1], &stats);
     CHECK_EQ(stats.takes, 1);
@@ -25,8 +26,8 @@ ORR_TEST(waits_are_measured_and_the_clock_is_read_for_them_alone)
     CHECK_EQ(stats.waited_ns, 700);
     CHECK_EQ(stats.longest_ns, 700);
     CHECK_EQ(stats.longest_resource, 2);
-    CHECK(
-        !ASK(kit.h[0], {1, R})); // h0 now waits for h1, for less long; then behind h2, for longer.
+    CHECK(!ASK(kit.h[0],
+               {1, R})); // h0 now waits for h1, a shorter time; then behind h2, a longer time.
     kit.fake.now_ns += 50;
     orri_lock_release(kit.h[1]);
     orri_lock_wait(kit.h[0]);
@@ -54,7 +55,7 @@ ORR_TEST(waits_are_measured_and_the_clock_is_read_for_them_alone)
     kit_free(&kit);
 }
 
-// ---- trace ------------------------------------------------------------------------------------------------------------------
+// ---- trace --------------------------------------------------------------------------------------
 
 static void name_resource(void* user, uint32_t number, orri_text* out)
 {
@@ -66,7 +67,7 @@ ORR_TEST(trace_shows_plan_grants_and_locks_in_one_order)
 {
     lock_kit kit;
     kit_init(&kit);
-    orri_lock_note(kit.h[0], 7, SET({1, R}), ORRI_LOCK_PLANNED); // There is no trace: nothing.
+    orri_lock_note(kit.h[0], 7, SET({1, R}), ORRI_LOCK_PLANNED); // There is no trace: no effect.
     CHECK_OK(orri_locks_trace(kit.locks, 16));
     static const orri_lock set[] = {{0, R}, {4, I}, {5, R}};
     orri_lock_note(kit.h[0], 7, SET({4, R}, {6, X}), ORRI_LOCK_PLANNED);
@@ -112,7 +113,7 @@ ORR_TEST(trace_shows_plan_grants_and_locks_in_one_order)
     kit_free(&kit);
 }
 
-ORR_TEST(trace_keeps_the_last_of_each_holder)
+ORR_TEST(trace_keeps_the_last_records_of_each_holder)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -132,9 +133,9 @@ ORR_TEST(trace_keeps_the_last_of_each_holder)
     kit_free(&kit);
 }
 
-// ---- record and follow ------------------------------------------------------------------------------------------------------
+// ---- record and follow --------------------------------------------------------------------------
 
-ORR_TEST(log_lists_takes_and_upgrades_as_they_were_granted)
+ORR_TEST(log_lists_takes_and_upgrades_in_order_of_grants)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -158,14 +159,14 @@ ORR_TEST(log_lists_takes_and_upgrades_as_they_were_granted)
     CHECK_EQ(log.count, 4);
     orri_lock_log_free(&kit.env, &log);
     CHECK_EQ(log.count, 0);
-    orri_locks_follow(kit.locks, &log); // Nothing to follow.
+    orri_locks_follow(kit.locks, &log); // An empty log.
     CHECK_OK(orri_locks_follow_end(kit.locks));
     kit_free(&kit);
 }
 
-static const orri_lock read_4[] = {{4, R}}; // For a loop: a set must last as long as it is held.
+static const orri_lock read_4[] = {{4, R}}; // For a loop: a set must exist while it is held.
 
-ORR_TEST(log_that_runs_out_ends_and_says_so)
+ORR_TEST(log_that_runs_out_ends_and_reports_it)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -183,7 +184,7 @@ ORR_TEST(log_that_runs_out_ends_and_says_so)
     failing_alloc_arm(&kit.memory, 1, false);
     CHECK(ASK(kit.h[4], {4, R}));
     orri_lock_release(kit.h[4]);
-    CHECK(ASK(kit.h[4], {4, R})); // There would be memory again: it stays ended.
+    CHECK(ASK(kit.h[4], {4, R})); // Memory is available again: recording stays ended.
     CHECK_RESULT(orri_locks_record_end(kit.locks), ORR_ERR_MEMORY);
     CHECK_EQ(none.count, 0);
     for (uint32_t i = 0; i < KIT_HOLDERS; i++) {
@@ -194,7 +195,7 @@ ORR_TEST(log_that_runs_out_ends_and_says_so)
     kit_free(&kit);
 }
 
-ORR_TEST(followed_log_decides_who_is_next)
+ORR_TEST(followed_log_decides_the_order)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -202,8 +203,8 @@ ORR_TEST(followed_log_decides_who_is_next)
     orri_lock_log again = {0};
     orri_locks_follow(kit.locks, &log);
     orri_locks_record(kit.locks, &again);
-    CHECK(!ASK(kit.h[0], {1, X})); // Nobody has it, but it is not its turn.
-    CHECK(!ASK(kit.h[2], {2, X})); // Though it conflicts with nobody.
+    CHECK(!ASK(kit.h[0], {1, X})); // It is free, but not its turn.
+    CHECK(!ASK(kit.h[2], {2, X})); // Although it conflicts with nothing.
     CHECK_OK(orri_locks_validate(kit.locks));
     CHECK(ASK(kit.h[1], {1, X}));
     CHECK(!orri_lock_ready(kit.h[0]));
@@ -212,7 +213,7 @@ ORR_TEST(followed_log_decides_who_is_next)
     orri_lock_release(kit.h[1]);
     CHECK(orri_lock_ready(kit.h[0]) && orri_lock_ready(kit.h[2]));
     CHECK_EQ(orri_locks_followed(kit.locks), 3);
-    CHECK(!ASK(kit.h[1], {2, R})); // As before the log.
+    CHECK(!ASK(kit.h[1], {2, R})); // As without a log.
     orri_lock_release(kit.h[0]);
     orri_lock_release(kit.h[2]);
     CHECK(orri_lock_ready(kit.h[1]));
@@ -229,15 +230,16 @@ ORR_TEST(followed_log_decides_who_is_next)
     kit_free(&kit);
 }
 
-ORR_TEST(followed_log_lets_a_reader_pass_an_upgrade_asked_for_early)
+ORR_TEST(followed_log_lets_a_reader_precede_an_early_upgrade)
 {
     lock_kit kit;
     kit_init(&kit);
-    // As it was: h0 inclusive, h1 reads and is done, h0 upgrades. Now h0 is faster and asks before h1 came.
+    // Recorded: h0 takes inclusive, h1 reads and releases, h0 upgrades. Now h0 is faster and asks
+    // before h1.
     orri_lock_log log = {.grants = (uint32_t[]){2, 4, 3, 6}, .count = 4};
     orri_locks_follow(kit.locks, &log);
     CHECK(ASK(kit.h[0], {4, I}));
-    CHECK(!orri_lock_upgrade_ask(kit.h[0])); // Nobody reads, yet somebody will.
+    CHECK(!orri_lock_upgrade_ask(kit.h[0])); // Nobody reads yet, but h1 is next.
     CHECK(!ASK(kit.h[2], {4, R}));
     CHECK(ASK(kit.h[1], {4, R}));
     CHECK(!orri_lock_ready(kit.h[0]));
@@ -251,7 +253,7 @@ ORR_TEST(followed_log_lets_a_reader_pass_an_upgrade_asked_for_early)
     kit_free(&kit);
 }
 
-ORR_TEST(followed_log_that_does_not_fit_ends_and_all_go_on)
+ORR_TEST(followed_log_with_another_request_ends_and_waiters_continue)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -260,7 +262,7 @@ ORR_TEST(followed_log_that_does_not_fit_ends_and_all_go_on)
     CHECK(ASK(kit.h[0], {4, I}));
     CHECK(!ASK(kit.h[1], {4, R})); // Its turn comes after another take of h0.
     CHECK(orri_lock_upgrade_ask(
-        kit.h[0])); // Which upgrades instead: following is over, an upgrade goes first.
+        kit.h[0])); // h0 upgrades instead: following ends, and an upgrade goes first.
     CHECK(!orri_lock_ready(kit.h[1]));
     orri_lock_release(kit.h[0]);
     CHECK(orri_lock_ready(kit.h[1]));
@@ -271,7 +273,7 @@ ORR_TEST(followed_log_that_does_not_fit_ends_and_all_go_on)
     kit_free(&kit);
 }
 
-ORR_TEST(followed_log_can_be_ended_while_others_wait_for_their_turn)
+ORR_TEST(followed_log_can_be_ended_while_holders_wait_for_their_turn)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -290,10 +292,11 @@ ORR_TEST(followed_log_can_be_ended_while_others_wait_for_their_turn)
     kit_free(&kit);
 }
 
-// ---- who is aside ------------------------------------------------------------------------------------------------------------
+// ---- holders excluded from the log --------------------------------------------------------------
 
-// Holder 5 is in no log; while it is followed it goes where nobody else is, and not before one that waits for the same.
-ORR_TEST(log_does_not_know_who_is_aside)
+// Holder 5 is in no log. While a log is followed it is granted what is free, but not ahead of a
+// waiter for the same.
+ORR_TEST(log_ignores_excluded_holders)
 {
     lock_kit kit;
     orri_lock_log log = {0};
@@ -314,11 +317,11 @@ ORR_TEST(log_does_not_know_who_is_aside)
     CHECK_EQ(log.count, 3); // Taken, upgraded, taken.
 
     orri_locks_follow(kit.locks, &log);
-    CHECK(ASK(aside, {1, R}, {4, R})); // The first of the log has not come.
+    CHECK(ASK(aside, {1, R}, {4, R})); // The first holder of the log has not come.
     CHECK(!ASK(kit.h[1], {1, X}));     // It is not its turn,
     CHECK(ASK(kit.h[0], {1, R}, {4, I}));
     orri_lock_release(aside);
-    CHECK(!ASK(aside, {1, R})); // but it waits: nobody aside goes before it.
+    CHECK(!ASK(aside, {1, R})); // but it waits: no excluded holder precedes it.
     CHECK_OK(orri_locks_validate(kit.locks));
     orri_lock_upgrade(kit.h[0]);
     orri_lock_release(kit.h[0]);
@@ -333,8 +336,9 @@ ORR_TEST(log_does_not_know_who_is_aside)
     kit_free(&kit);
 }
 
-// An upgrade that waits for its turn in a log lets those pass that passed; who is aside waits for it.
-ORR_TEST(log_followed_upgrade_keeps_new_readers_aside_off)
+// An upgrade that waits for its turn in a log admits the recorded readers; an excluded holder waits
+// for the upgrade.
+ORR_TEST(log_followed_upgrade_stops_new_excluded_readers)
 {
     lock_kit kit;
     uint32_t grants[] = {1 << 1, 1 << 1 | 1, 2 << 1};
@@ -348,7 +352,7 @@ ORR_TEST(log_followed_upgrade_keeps_new_readers_aside_off)
     CHECK(!orri_lock_upgrade_ask(kit.h[0])); // It waits for the reader,
     orri_lock_holder* late = kit.h[3];
     orri_lock_holder_aside(late);
-    CHECK(!ASK(late, {4, R})); // and gets no other one.
+    CHECK(!ASK(late, {4, R})); // and no other reader is admitted.
     orri_lock_release(aside);
     CHECK(orri_lock_ready(kit.h[0]));
     CHECK(!orri_lock_ready(late));

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The locks under a controlled scheduler: two to four holders on three resources, with upgrades and structural steps, in all
-// schedules with at most three preemptions (as many as there is time for), then with random priorities. A schedule fails if two hold
-// what cannot be held together, somebody is let in where an upgrade waits, one in line is overtaken by one that may not pass, a line
-// is left that could be served, or nobody can go on.
+// The locks under a controlled scheduler: two to four holders on three resources, with upgrades and
+// structural steps, in all schedules with at most three preemptions (as many as time allows), then
+// with random priorities. A schedule fails if conflicting locks are held, a reader is admitted
+// while an upgrade waits, a waiter is overtaken against the rules, a waiter is left that could be
+// granted, or no thread can continue.
 #include "lock/lock_kit.h"
 
 #include "support/controlled.h"
 
 enum {
     MODEL_HOLDERS = 4,
-    MODEL_RESOURCES = 3, // 0 is plain, 1 and 2 are live.
+    MODEL_RESOURCES = 3, // 0 is PLAIN, 1 and 2 are LIVE.
     NONE = ORRI_LOCK_MODES,
 };
 
@@ -18,7 +19,7 @@ typedef struct model_shape {
     uint32_t holders;
     struct {
         uint8_t modes[MODEL_RESOURCES];
-        uint8_t structure[MODEL_RESOURCES]; // Of the step after it; NONE: not taken.
+        uint8_t structure[MODEL_RESOURCES]; // Of the structural step after it; NONE: not taken.
         uint8_t rounds;
     } holder[MODEL_HOLDERS];
     bool follow; // Grants in the order of a log: holder 0 last of all.
@@ -32,12 +33,11 @@ typedef struct model_thread {
     orri_lock_holder* holder;
 } model_thread;
 
-// One that waits for a set, as it was at the last look.
+// A waiter for a set, as it was at the last check.
 typedef struct model_wait {
-    bool waits, closed; // Closed: none is left whom it found and who keeps it off.
-    uint32_t came;      // 1 is the first.
-    uint64_t found
-        [MODEL_HOLDERS]; // Who had a set when it came: the number of that take; 0: had none, or has none any more.
+    bool waits, closed;            // Closed: every holder it found has released.
+    uint32_t came;                 // 1 is the first.
+    uint64_t found[MODEL_HOLDERS]; // Takes of the holders it found; 0: had no set, or released it.
 } model_wait;
 
 struct model {
@@ -47,9 +47,9 @@ struct model {
     orri_env env;
     orri_locks* locks;
     model_thread threads[MODEL_HOLDERS];
-    uint8_t holds[MODEL_HOLDERS][MODEL_RESOURCES]; // What each was let have, as it knows itself.
+    uint8_t holds[MODEL_HOLDERS][MODEL_RESOURCES]; // What each was granted, by its own knowledge.
     uint32_t value[MODEL_RESOURCES], writes[MODEL_RESOURCES];
-    // At the last look: readers of what an upgrade waits for.
+    // At the last check: readers of what an upgrade waits for.
     uint64_t readers[MODEL_HOLDERS][MODEL_RESOURCES];
     bool upgrading[MODEL_HOLDERS];
     model_wait wait[MODEL_HOLDERS];
@@ -60,7 +60,8 @@ struct model {
 static model* model_now;
 static uint64_t model_passes; // In all schedules.
 
-// Between two sections of the mutex everybody in line has to wait. In a schedule nobody else runs here, so it can be looked at.
+// Between two sections under the mutex no waiter can be granted. In a controlled schedule no other
+// thread runs here, so the table can be checked.
 static void model_look_at_line(orri_locks* locks)
 {
     if (locks->waiting == NULL || locks->mutex.word != 0 || locks->follow != NULL) {
@@ -69,13 +70,13 @@ static void model_look_at_line(orri_locks* locks)
     uint64_t round = orri_lock_round(locks);
     for (orri_lock_holder* h = locks->waiting; h != NULL; h = h->next) {
         controlled_check(orri_lock_blocked(locks, h, round) < h->count,
-                         "holder %u could be let in and is not", h->number);
+                         "holder %u could be granted and is not", h->number);
         orri_lock_claim(locks, h, round);
     }
 }
 
-// An upgrade that waits sees readers go and none come. Between two points lies at most one section of the mutex, so at every
-// point the readers are compared with those at the point before.
+// Readers only leave while an upgrade waits. Between two sched points there is at most one section
+// under the mutex, so at every point the readers are compared with those at the previous point.
 static void model_look(model* m)
 {
     for (uint32_t h = 0; m->locks != NULL && h < m->shape->holders; h++) {
@@ -87,7 +88,7 @@ static void model_look(model* m)
             uint64_t readers = m->locks->slots[r].word & ORRI_LOCK_ANY(R);
             if (holder->set[i].mode == I) {
                 controlled_check(!m->upgrading[h] || readers <= m->readers[h][r],
-                                 "a reader of %u was let in while holder %u waits to upgrade", r,
+                                 "a reader of %u was admitted while holder %u waits to upgrade", r,
                                  h);
                 m->readers[h][r] = readers;
             }
@@ -96,7 +97,7 @@ static void model_look(model* m)
     }
 }
 
-// By what the kinds of locks mean, not by the table's words.
+// By the meaning of the modes, not by the table's words.
 static bool model_together(uint32_t a, uint32_t b)
 {
     return a == NONE || b == NONE || (a == R && b != X) || (b == R && a != X);
@@ -107,8 +108,8 @@ static bool model_has(const orri_lock_holder* holder)
     return holder->state == ORRI_LOCK_HELD || holder->state == ORRI_LOCK_UPGRADING;
 }
 
-// Whether one has something the other wants and cannot have beside it; `at_last`: or will not when it is upgraded. `only_reads`: and
-// what of that it has, it only reads.
+// True if one holds something that conflicts with what the other wants; `at_last`: or will conflict
+// after the upgrade. `only_reads`: and it only reads what conflicts.
 static bool model_keeps_off(const orri_lock_holder* has, const orri_lock_holder* wants,
                             bool at_last, bool* only_reads)
 {
@@ -128,8 +129,9 @@ static bool model_keeps_off(const orri_lock_holder* has, const orri_lock_holder*
     return off;
 }
 
-// Who waits for a set sees go whom it found; once these are gone, nobody who came later gets what it wants, and before that only
-// readers do. The section of the mutex since the last look brought grants, which are judged by how it left the table.
+// A waiter for a set sees the holders it found leave. Once they are gone, nobody who came later is
+// granted what it wants; before that only readers are. The section under the mutex since the last
+// check may have made grants, which are judged by the table it left.
 static void model_look_at_wait(model* m, uint32_t h, const bool* waited)
 {
     model_wait* wait = &m->wait[h];
@@ -165,7 +167,7 @@ static void model_look_at_waits(model* m)
     for (uint32_t h = 0; h < m->shape->holders; h++) {
         waited[h] = m->wait[h].waits;
         if (m->locks == NULL || m->threads[h].holder == NULL) {
-            return; // They are being made.
+            return; // Still being created.
         }
     }
     for (uint32_t h = 0; h < m->shape->holders; h++) {
@@ -197,7 +199,7 @@ static void model_claim(model_thread* me, uint32_t resource, uint32_t mode)
     }
 }
 
-// Adds one to what it may write, in two steps with a point between.
+// Adds one to what it may write, in two steps with a sched point between.
 static void model_write(model_thread* me, const orri_lock* set, uint32_t count, bool upgraded)
 {
     model* m = me->of;
@@ -299,7 +301,7 @@ static void model_body(const orr_platform* platform, void* arg)
     m.table.sched_point = model_point;
     orri_env_init(&m.env, &m.table, NULL, 0, &(orr_log_desc){.sink = model_log});
     model_make(&m);
-    // Each a take and an upgrade, the last holder first.
+    // A take and an upgrade each, the last holder first.
     uint32_t turns[2 * MODEL_HOLDERS];
     orri_lock_log log = {.grants = turns};
     for (uint32_t i = m.shape->holders; m.shape->follow && i > 0; i--) {
@@ -322,7 +324,7 @@ static void model_body(const orr_platform* platform, void* arg)
     }
     controlled_check(orri_locks_follow_end(m.locks) == ORR_OK, "not followed");
     controlled_check(orri_locks_validate(m.locks) == ORR_OK, "%s", m.env.error_text);
-    controlled_check(m.locks->waiting == NULL, "somebody is left in line");
+    controlled_check(m.locks->waiting == NULL, "a waiter is left in the queue");
     orri_locks_destroy(m.locks);
 }
 
@@ -360,7 +362,7 @@ static const model_shape shapes[] = {
      3,
      {{{R, I, R}, {X, NONE, NONE}, 1}, {{R, R, I}, {X, X, NONE}, 1}, {{R, R, R}, {X, NONE, X}, 1}},
      false},
-    {"upgrade, readers and a reader in line",
+    {"upgrade, readers and a queued reader",
      4,
      {{{NONE, I, NONE}, NOTHING, 1},
       {{NONE, R, NONE}, NOTHING, 1},
@@ -374,7 +376,7 @@ static const model_shape shapes[] = {
       {{R, R, NONE}, NOTHING, 1},
       {{NONE, I, R}, NOTHING, 1}},
      false},
-    {"a reader passes a commit",
+    {"a reader overtakes a commit",
      3,
      {{{R, NONE, NONE}, NOTHING, 1}, {{X, NONE, NONE}, NOTHING, 1}, {{R, NONE, NONE}, NOTHING, 1}},
      false},
@@ -419,25 +421,25 @@ static uint64_t model_explore(controlled_strategy strategy, uint64_t schedules)
                result.schedules, result.distinct, result.exhausted ? ", all there are" : "");
         all += result.schedules;
     }
-    printf("  %" PRIu64 " schedules, %" PRIu64 " times somebody passed\n", all, model_passes);
-    CHECK(model_passes > 0 || test_slow()); // A few schedules by depth do not come to it.
+    printf("  %" PRIu64 " schedules, %" PRIu64 " times overtaken\n", all, model_passes);
+    CHECK(model_passes > 0 || test_slow()); // A few schedules by depth do not reach it.
     return all;
 }
 
-// `--long` makes ten million of both together.
+// `--long` runs ten million schedules of both kinds together.
 static uint64_t model_share(uint64_t fast, uint64_t slow, uint64_t most)
 {
     return test_long() && !test_slow() ? most : test_slow() ? slow : fast;
 }
 
 /* N0-57 */
-ORR_TEST(locks_in_all_schedules_of_three_preemptions_do_what_they_must)
+ORR_TEST(locks_in_all_schedules_of_three_preemptions_are_correct)
 {
     uint64_t all = model_explore(CONTROLLED_DEPTH_FIRST, model_share(40000, 1500, 1000000));
     CHECK(all >= model_share(100000, 10000, 4000000));
 }
 
-ORR_TEST(locks_with_random_priorities_do_what_they_must)
+ORR_TEST(locks_with_random_priorities_are_correct)
 {
     uint64_t all = model_explore(CONTROLLED_PRIORITIES, model_share(20000, 1000, 700000));
     CHECK(all >= model_share(100000, 10000, 6000000));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Who passes one that waits: by hand, and in a play of pipelines in a time of our own, where every wait is known to the nanosecond.
+// Which requests overtake a waiter: step by step, and in a simulation of pipelines with a fake
+// clock, where every wait is known to the nanosecond.
 #include "lock/lock_kit.h"
 
-// ---- by hand ----------------------------------------------------------------------------------------------------------------------
+// ---- step by step -------------------------------------------------------------------------------
 
 static void kit_give(lock_kit* kit, uint32_t h)
 {
@@ -11,14 +12,14 @@ static void kit_give(lock_kit* kit, uint32_t h)
     CHECK_OK(orri_locks_validate(kit->locks));
 }
 
-ORR_TEST(reader_passes_a_commit_as_long_as_one_is_there_that_the_commit_found)
+ORR_TEST(reader_overtakes_a_commit_while_a_holder_it_found_remains)
 {
     lock_kit kit;
     kit_init(&kit);
     CHECK(ASK(kit.h[0], {0, R}));
     CHECK(ASK(kit.h[1], {0, R}, {4, X}));
     CHECK(!ASK(kit.h[2], {0, X}));
-    CHECK(ASK(kit.h[3], {0, R})); // It passes; again, and while one of the two is left.
+    CHECK(ASK(kit.h[3], {0, R})); // It overtakes; again, and while one of the two is left.
     kit_give(&kit, 3);
     CHECK(ASK(kit.h[3], {0, R}));
     kit_give(&kit, 1);
@@ -26,7 +27,7 @@ ORR_TEST(reader_passes_a_commit_as_long_as_one_is_there_that_the_commit_found)
     kit_give(&kit, 4);
     kit_give(&kit, 0);
     CHECK(!orri_lock_ready(
-        kit.h[2])); // h3 still reads. It passed: it is none of those that were found.
+        kit.h[2])); // h3 still reads. It overtook, so it is not a holder that was found.
     CHECK(!ASK(kit.h[4], {0, R}));
     CHECK(!ASK(kit.h[0], {0, R}));
     CHECK_OK(orri_locks_validate(kit.locks));
@@ -38,7 +39,7 @@ ORR_TEST(reader_passes_a_commit_as_long_as_one_is_there_that_the_commit_found)
     kit_free(&kit);
 }
 
-ORR_TEST(who_takes_again_is_none_of_those_that_were_found)
+ORR_TEST(holder_that_takes_again_is_not_one_that_was_found)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -46,26 +47,23 @@ ORR_TEST(who_takes_again_is_none_of_those_that_were_found)
     CHECK(ASK(kit.h[1], {0, R}));
     CHECK(!ASK(kit.h[2], {0, X}));
     kit_give(&kit, 0);
-    CHECK(ASK(kit.h[0], {0, R})); // h1 was found: h0 passes.
+    CHECK(ASK(kit.h[0], {0, R})); // h1 was found: h0 overtakes.
     kit_give(&kit, 1);
-    CHECK(!ASK(
-        kit.h[1],
-        {0, R})); // h0 was found too, but gave that back: two in turns do not keep the commit off.
+    CHECK(!ASK(kit.h[1], {0, R})); // h0 was found too, but has released since.
     kit_give(&kit, 0);
     kit_give(&kit, 2);
     kit_give(&kit, 1);
     kit_free(&kit);
 }
 
-ORR_TEST(only_what_is_read_passes)
+ORR_TEST(overtaking_needs_only_reads)
 {
     lock_kit kit;
     kit_init(&kit);
     CHECK(ASK(kit.h[0], {0, R}, {4, R}));
     CHECK(!ASK(kit.h[1], {0, X}, {4, X}, {5, R}));
-    CHECK(!ASK(kit.h[2], {0, X})); // Who writes stands in line by coming.
-    CHECK(
-        !ASK(kit.h[3], {0, R}, {5, X})); // It reads 0, but 5 it would write, and h1 waits for that.
+    CHECK(!ASK(kit.h[2], {0, X}));         // A writer queues in order of arrival.
+    CHECK(!ASK(kit.h[3], {0, R}, {5, X})); // It reads 0, but would write 5, which h1 waits for.
     CHECK(ASK(kit.h[4], {0, R}, {4, R}, {6, X}));
     kit_give(&kit, 4);
     CHECK(!ASK(kit.h[4], {4, I}));
@@ -80,24 +78,25 @@ ORR_TEST(only_what_is_read_passes)
     kit_free(&kit);
 }
 
-// It will be exclusive when it is upgraded: two that relieve each other would keep off one that reads what both of them change.
-ORR_TEST(who_wants_it_inclusively_stands_behind_one_that_waits_to_read_it)
+// An inclusive lock becomes exclusive by the upgrade: two alternating holders would starve a waiter
+// that reads what both change.
+ORR_TEST(inclusive_request_waits_behind_a_waiting_reader)
 {
     lock_kit kit;
     kit_init(&kit);
     CHECK(ASK(kit.h[0], {4, I}));
     orri_lock_upgrade(kit.h[0]);
     CHECK(!ASK(kit.h[1], {4, R}, {5, R}));
-    CHECK(!ASK(kit.h[2], {5, I})); // Nobody has 5.
+    CHECK(!ASK(kit.h[2], {5, I})); // 5 is free.
     kit_give(&kit, 0);
     CHECK(orri_lock_ready(kit.h[1]) &&
-          orri_lock_ready(kit.h[2])); // Beside a reader that has it, it may look.
+          orri_lock_ready(kit.h[2])); // Inclusive is compatible with a reader that holds it.
     kit_give(&kit, 1);
     kit_give(&kit, 2);
     kit_free(&kit);
 }
 
-ORR_TEST(upgrade_that_waits_is_passed_by_no_reader)
+ORR_TEST(upgrade_that_waits_is_overtaken_by_no_reader)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -105,7 +104,7 @@ ORR_TEST(upgrade_that_waits_is_passed_by_no_reader)
     CHECK(ASK(kit.h[1], {4, R}));
     CHECK(!ASK(kit.h[2], {0, X}));
     CHECK(!orri_lock_upgrade_ask(kit.h[0]));
-    CHECK(!ASK(kit.h[3], {0, R}, {4, R})); // The commit it would pass, the upgrade not.
+    CHECK(!ASK(kit.h[3], {0, R}, {4, R})); // It may overtake the commit, but not the upgrade.
     CHECK(ASK(kit.h[4], {0, R}, {5, R}));
     kit_give(&kit, 4);
     kit_give(&kit, 1);
@@ -118,7 +117,7 @@ ORR_TEST(upgrade_that_waits_is_passed_by_no_reader)
     kit_free(&kit);
 }
 
-ORR_TEST(reads_that_are_let_go_keep_nobody_off_any_more)
+ORR_TEST(reads_released_block_nobody)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -129,7 +128,7 @@ ORR_TEST(reads_that_are_let_go_keep_nobody_off_any_more)
     orri_lock_reads_end(kit.h[0]);
     CHECK(ASK(kit.h[4], {4, R})); // h1 is left.
     kit_give(&kit, 1);
-    CHECK(!ASK(kit.h[1], {4, R})); // h0 still has 5, but that is no matter.
+    CHECK(!ASK(kit.h[1], {4, R})); // h0 still holds 5, which does not conflict.
     kit_give(&kit, 3);
     kit_give(&kit, 4);
     CHECK(orri_lock_ready(kit.h[2]));
@@ -139,11 +138,11 @@ ORR_TEST(reads_that_are_let_go_keep_nobody_off_any_more)
     kit_free(&kit);
 }
 
-ORR_TEST(who_lasted_long_does_not_pass_one_that_waits_for_a_short_one)
+ORR_TEST(holder_with_long_hold_times_does_not_overtake_a_short_wait)
 {
     lock_kit kit;
     kit_init(&kit);
-    // h1 has its set for 100, as those see that wait.
+    // h1 holds its set for 100 while others wait.
     CHECK(ASK(kit.h[1], {0, R}));
     CHECK(!ASK(kit.h[2], {0, X}));
     kit.fake.now_ns += 100;
@@ -151,14 +150,12 @@ ORR_TEST(who_lasted_long_does_not_pass_one_that_waits_for_a_short_one)
     kit_give(&kit, 2);
     CHECK(ASK(kit.h[0], {0, R}));
     CHECK(!ASK(kit.h[2], {0, X}));
-    CHECK(!ASK(kit.h[1],
-               {0, R})); // Of h0 nothing is known but that it is there: h1 would last longer.
-    CHECK(ASK(kit.h[3], {0, R})); // Of h3 nothing is known.
+    CHECK(!ASK(kit.h[1], {0, R})); // The hold time of h0 is unknown: h1 would hold longer.
+    CHECK(ASK(kit.h[3], {0, R}));  // The hold time of h3 is unknown.
     kit.fake.now_ns += 399;
     kit_give(&kit, 3);
     CHECK(!orri_lock_ready(kit.h[1]));
-    kit.fake.now_ns +=
-        1; // h0 is there for four times as long as h1 was: h1 passes, when somebody comes or goes.
+    kit.fake.now_ns += 1; // h0 holds four times as long as h1 did: h1 overtakes at the next event.
     CHECK(!ASK(kit.h[3], {0, X}));
     CHECK(orri_lock_ready(kit.h[1]));
     kit_give(&kit, 1);
@@ -168,7 +165,7 @@ ORR_TEST(who_lasted_long_does_not_pass_one_that_waits_for_a_short_one)
     kit_free(&kit);
 }
 
-ORR_TEST(validate_finds_a_blocker_that_is_none)
+ORR_TEST(validate_finds_an_invalid_blocker)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -176,7 +173,7 @@ ORR_TEST(validate_finds_a_blocker_that_is_none)
     CHECK(!ASK(kit.h[1], {0, X}));
     CHECK(ASK(kit.h[2], {0, R}));
     CHECK_OK(orri_locks_validate(kit.locks));
-    for (uint32_t wrong = 2; wrong < 4; wrong++) { // h2 came later, h3 has nothing.
+    for (uint32_t wrong = 2; wrong < 4; wrong++) { // h2 came later, h3 holds nothing.
         kit.h[1]->blocker = kit.h[wrong];
         CHECK_RESULT(orri_locks_validate(kit.locks), ORR_ERR_CORRUPT);
         CHECK_CONTAINS(kit.env.error_text, "L3");
@@ -188,7 +185,7 @@ ORR_TEST(validate_finds_a_blocker_that_is_none)
     kit_free(&kit);
 }
 
-// Thousands of locks in one set, of which the other takes one.
+// Thousands of locks in one set, one of which conflicts.
 ORR_TEST(blocker_is_found_in_large_sets)
 {
     static orri_lock large[3000];
@@ -204,7 +201,7 @@ ORR_TEST(blocker_is_found_in_large_sets)
         CHECK(orri_lock_ask(kit.h[0], 0, large, ORRI_COUNT(large)));
         bool free = orri_lock_ask(kit.h[1], 0, &one, 1);
         CHECK_EQ(free, i % 2 == 1);
-        CHECK_EQ(orri_lock_ask(kit.h[2], 0, &read, 1), !free); // It passes.
+        CHECK_EQ(orri_lock_ask(kit.h[2], 0, &read, 1), !free); // It overtakes.
         kit_give(&kit, 0);
         if (free) {
             kit_give(&kit, 1);
@@ -213,7 +210,7 @@ ORR_TEST(blocker_is_found_in_large_sets)
             kit_give(&kit, 2);
             kit_give(&kit, 1);
         }
-        // And the other way round: the large one waits.
+        // The other way round: the large set waits.
         CHECK(orri_lock_ask(kit.h[0], 0, &one, 1));
         CHECK_EQ(orri_lock_ask(kit.h[1], 0, large, ORRI_COUNT(large)), free);
         CHECK_EQ(kit.h[1]->blocker == kit.h[0], !free);
@@ -223,7 +220,7 @@ ORR_TEST(blocker_is_found_in_large_sets)
     kit_free(&kit);
 }
 
-// ---- a play ---------------------------------------------------------------------------------------------------------------------
+// ---- a simulation -------------------------------------------------------------------------------
 
 enum {
     ACTORS = KIT_HOLDERS,
@@ -235,22 +232,22 @@ enum {
 typedef struct actor_step {
     orri_lock set[2];
     uint32_t count;
-    uint64_t ns; // About.
+    uint64_t ns; // Approximately.
 } actor_step;
 
-// A pipeline: in each tick it takes one set after the other, each for a while.
+// A pipeline: in each tick it takes one set after the other, each for some time.
 typedef struct actor {
     const char* name;
-    uint64_t period_ns; // 0: the next tick begins a little after the last one.
+    uint64_t period_ns; // 0: the next tick begins shortly after the last one.
     actor_step steps[STEPS];
     uint32_t step_count;
-    // While it plays.
+    // While the simulation runs.
     bool waits;
     uint32_t step;
-    uint64_t begun, next, asked; // When its tick began, what it does next is due, it asked.
-    uint64_t longest_ns[STEPS];  // Wait, by step.
-    // What the wait is bound by: how long those take that had something when it came, the longest that came later and was let
-    // in before it, and those that stood before it in line, one after the other.
+    uint64_t begun, next, asked; // When its tick began, when its next action is due, when it asked.
+    uint64_t longest_ns[STEPS];  // Longest wait, by step.
+    // The bound of the wait: the hold times of those that held something when it came, the longest
+    // one that overtook it, and those ahead of it in the queue, one after the other.
     uint64_t found_ns, later_ns, before_ns;
     uint32_t before;
 } actor;
@@ -320,7 +317,7 @@ static void actor_ask(stage* s, uint32_t i)
     }
 }
 
-// What is due: it gives back what it has, then asks for its next set or is done for now.
+// What is due: releases what it holds, then asks for its next set or is done for now.
 static void actor_act(stage* s, uint32_t i)
 {
     actor* a = &s->all[i];
@@ -337,7 +334,7 @@ static void actor_act(stage* s, uint32_t i)
     }
 }
 
-// Whoever has something gives it back, until nobody waits.
+// Every holder releases, until nobody waits.
 static void stage_clear(stage* s)
 {
     for (bool left = true; left;) {
@@ -362,7 +359,7 @@ static void play(stage* s, uint64_t end_ns)
                 first = i;
             }
         }
-        CHECK(first < s->count); // Somebody is at work.
+        CHECK(first < s->count); // Somebody works.
         s->kit.fake.now_ns = s->all[first].next;
         actor_act(s, first);
         for (uint32_t i = 0; i < s->count; i++) {
@@ -385,8 +382,8 @@ static void play(stage* s, uint64_t end_ns)
         {{0, X}}, 1, (ns)*US \
     }
 
-// A reader at 60 Hz, one or two that read as long as it says, and one that commits 30 times a second. Longest waits of the
-// reader and of the commits.
+// A reader at 60 Hz, one or two long readers, and a pipeline that commits 30 times a second.
+// Returns the longest waits of the reader and of the commits.
 static void play_writers(uint64_t writer_ms, uint64_t second_ms, uint64_t* reader, uint64_t* commit)
 {
     stage s = {.count = second_ms == 0 ? 3 : 4, .chance = 5};
@@ -404,7 +401,7 @@ static void play_writers(uint64_t writer_ms, uint64_t second_ms, uint64_t* reade
            (unsigned)writer_ms, (unsigned)second_ms, (double)*reader / MS, (double)*commit / MS);
 }
 
-ORR_TEST(reader_does_not_wait_for_long_systems_and_the_commit_waits_for_one_of_them_alone)
+ORR_TEST(reader_does_not_wait_for_long_systems_and_the_commit_waits_for_one_only)
 {
     static const uint64_t both[][2] = {{2, 0}, {12, 0}, {70, 0}, {12, 12}, {70, 70}, {70, 30}};
     uint64_t reader, commit;
@@ -413,14 +410,14 @@ ORR_TEST(reader_does_not_wait_for_long_systems_and_the_commit_waits_for_one_of_t
         CHECK(reader < MS / 10);                             // For a commit, or not at all.
         CHECK(commit < both[i][0] * MS * 11 / 10 + MS / 10); // The rest of the longest.
     }
-    // A quarter as long passes, and may be the last: that is what the reader then waits for.
+    // A quarter as long overtakes, and may be the last: the reader then waits for it.
     play_writers(70, 12, &reader, &commit);
     CHECK(reader < UINT64_C(12) * MS * 11 / 10 + MS / 10);
     CHECK(commit < UINT64_C(82) * MS * 11 / 10 + MS / 10);
 }
 
-// Any sets, any lengths: nobody waits longer than for those it found, the longest that was let in before it, and those before it
-// in line.
+// Any sets, any lengths: nobody waits longer than for the holders it found, the longest one that
+// overtook it, and those ahead of it in the queue.
 ORR_TEST(no_wait_is_longer_than_its_bound)
 {
     stage s = {.chance = test_seed()};

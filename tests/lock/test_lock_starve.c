@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Whether somebody can wait for ever while others go on, in the model of the locks (lock_theory_kit.h). That is a cycle of states in
-// all of which it waits, and which is fair: whoever is at work in the cycle goes on in it. (One that stays at work for ever is no fault of
-// the locks.) All systems are alike, so it is the first that waits.
+// Whether a system can wait for ever while others continue, in the model of the locks
+// (lock_theory_kit.h). That is a cycle of states in all of which the system waits, and which is
+// fair: every system that works in the cycle also continues in it. (A system that works for ever is
+// no fault of the locks.) All systems are alike, so the first one is the one that waits.
 #include "lock/lock_realm_kit.h"
 #include "lock/lock_say_kit.h"
 
-// ---- steps between states in which the first waits ----------------------------------------------------------------------------------
+// ---- steps between states in which the first system waits ---------------------------------------
 
 typedef struct edge {
     uint32_t to;
@@ -54,13 +55,14 @@ static void edge_note(uint32_t from, uint32_t to, uint32_t system)
     edges[edge_count++] = (edge){to, system};
 }
 
-// ---- parts in which every state leads to every other ----------------------------------------------------------------------------------
+// ---- strongly connected components --------------------------------------------------------------
 
 enum {
     UNSEEN = 0,
 };
 
-// Tarjan's way, without recursion: numbers in order of coming, and the least number that is still open and can be come back to.
+// Tarjan's algorithm without recursion: numbers in order of discovery, and the least open number
+// that can be reached.
 typedef struct parts {
     uint32_t *number, *least, *open, *path, *next;
     bool* is_open;
@@ -78,7 +80,8 @@ static void parts_enter(uint32_t at)
     p.path[p.depth++] = at;
 }
 
-// What of the others is fair in a part: bits of systems that go on in it, or stand somewhere in it.
+// Which other systems are treated fairly in a component: bits of systems that continue in it, or
+// stand somewhere in it.
 static uint32_t part_fair(const uint32_t* states, uint32_t count)
 {
     uint32_t fair = 1;
@@ -97,7 +100,8 @@ static uint32_t part_fair(const uint32_t* states, uint32_t count)
     return fair;
 }
 
-// Closes a state of which all steps were looked at. Returns how many states the part has that it began, if the first starves there.
+// Closes a state of which all steps were followed. Returns the number of states of the component
+// that it began, if the first system starves there.
 static uint32_t parts_leave(uint32_t at)
 {
     uint32_t starves = 0;
@@ -123,8 +127,8 @@ static uint32_t parts_leave(uint32_t at)
     return starves;
 }
 
-// Looks from one state on. Returns the size of a part in which the first starves, which then lies behind the open ones and
-// is marked; 0: there is none.
+// Searches from one state. Returns the size of a component in which the first system starves, which
+// then lies behind the open states and is marked; 0: there is none.
 static uint32_t parts_from(uint32_t at)
 {
     parts_enter(at);
@@ -147,7 +151,7 @@ static uint32_t parts_from(uint32_t at)
     return 0;
 }
 
-// Returns as parts_from, of the whole model.
+// As parts_from, for the whole model.
 static uint32_t starving_part(void)
 {
     edge_count = edges_from = 0;
@@ -172,7 +176,7 @@ static uint32_t starving_part(void)
     return 0;
 }
 
-// ---- ours -------------------------------------------------------------------------------------------------------------------------
+// ---- the library's rule -------------------------------------------------------------------------
 
 static uint32_t realm_starves(realm of, passing passes)
 {
@@ -184,7 +188,7 @@ static uint32_t realm_starves(realm of, passing passes)
     return part;
 }
 
-ORR_TEST(nobody_waits_for_ever)
+ORR_TEST(waiting_for_ever_is_impossible)
 {
     static const realm quick[] = {
         {"two live resources", 3, 2, 0, REALM_ANY},
@@ -211,9 +215,9 @@ ORR_TEST(nobody_waits_for_ever)
     }
 }
 
-// ---- passing without a bound ------------------------------------------------------------------------------------------------------
+// ---- overtaking without a bound -----------------------------------------------------------------
 
-// A system that takes a set, upgrades what it has inclusively, and releases it, again and again.
+// A system that takes a set, upgrades what it holds inclusively, and releases it, again and again.
 static void system_again(uint32_t system, const char* name, uint32_t set)
 {
     uint8_t idle = node_add(OP_IDLE, 0, 0);
@@ -242,7 +246,8 @@ static uint32_t stands(uint32_t at)
     return bits;
 }
 
-// The shortest fair cycle from a state of the marked part; returns its length and leaves its nodes, the last first.
+// The shortest fair cycle from a state of the marked component; returns its length and leaves its
+// nodes, the last first.
 static uint32_t cycle_from(uint32_t start, cycle_node* nodes, uint32_t most, uint32_t* out)
 {
     static bool seen[1 << 16];
@@ -281,7 +286,7 @@ static uint32_t depth_of(uint32_t at)
     return depth;
 }
 
-// The shortest way into the part and once around.
+// The shortest way into the component and once around.
 static void say_starving(const char* const* names, orri_text* out)
 {
     static cycle_node nodes[1 << 16];
@@ -315,7 +320,7 @@ static const char* starving_text(const char* const* names)
     return text;
 }
 
-ORR_TEST(passing_without_a_bound_starves_the_one_that_is_passed)
+ORR_TEST(overtaking_without_a_bound_starves_the_waiter)
 {
     static const char* const names[] = {"structure", "Position", "Health"};
     for (passing passes = PASS_NEVER; passes <= PASS_ALWAYS; passes++) {
@@ -335,9 +340,9 @@ ORR_TEST(passing_without_a_bound_starves_the_one_that_is_passed)
     CHECK(realm_starves((realm){"two live resources", 3, 2, 0, REALM_ANY}, PASS_ALWAYS) > 0);
 }
 
-// A reader of two types, and two systems that change one each when they have run: if what they want inclusively were no
-// reason to stand behind the reader, there would always be one of them that writes.
-ORR_TEST(inclusive_that_passes_a_waiting_reader_starves_it)
+// A reader of two types, and two systems that each change one of them: if inclusive requests did
+// not queue behind the reader, one of the two would always write.
+ORR_TEST(inclusive_request_that_overtakes_a_waiting_reader_starves_it)
 {
     static const char* const names[] = {"Body", "Bone", "Skin"};
     for (passing passes = PASS_BOUNDED; passes <= PASS_INCLUSIVE;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The protocol of the locks, not their code (lock_theory_kit.h): every state that up to four systems on three resources can reach. In
-// no state do two hold what cannot be held together, in none can nobody go on, nobody is overtaken, and nobody waits for ever.
+// The protocol of the locks, not their code (lock_theory_kit.h): every state that up to four
+// systems on three resources can reach. In no state are conflicting locks held or all systems
+// stuck, nobody is overtaken against the rules, and nobody waits for ever.
 //
-// States that differ in the names of systems, or of resources of one kind, can do the same but for the names; so one of them is
-// looked at (state_canonical). Starving is looked for where names are kept, because a cycle through states without names
-// could be a different system's turn each time.
+// States that differ only in the names of systems, or of resources of one kind, behave alike except
+// for the names; so only one of them is searched (state_canonical). Starvation is searched with
+// names kept, because in a cycle of states without names a different system could wait each time.
 #include "lock/lock_realm_kit.h"
 
-// How many sets of up to `systems` systems there are, each with a group's set and a structural step (any of resources, or none).
+// The number of combinations of up to `systems` systems, each with a group's set and a structural
+// step (any resources, or none).
 static double realm_sets(const realm* of, uint32_t sets)
 {
     double shapes = sets, all = 0, ways = 1;
@@ -57,8 +59,8 @@ ORR_TEST(four_systems_on_structure_and_two_types_never_deadlock)
     realm_never_deadlocks((realm){"as in the library", test_slow() ? 3 : 4, 3, 1, REALM_LIBRARY});
 }
 
-// Registry, index, rows of a cluster: any sets of these, among them those that the library takes (lock_sets.c). Then with values of a type instead
-// of the index.
+// Registry, index, rows of a cluster: any sets of these, among them those that the library takes
+// (lock_sets.c). Then with values of a type instead of the index.
 ORR_TEST(four_systems_on_registry_and_rows_never_deadlock)
 {
     uint32_t systems = test_slow() ? 3 : 4;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Locks with real threads: what they guard is plain data, so that TSan sees what they do not keep apart.
+// Locks with real threads. They guard plain data, so TSan reports accesses that the locks do not
+// separate.
 #include "lock/lock_kit.h"
 
 static orr_thread start(void (*run)(void*), void* arg)
@@ -23,9 +24,9 @@ static void kit_init_real(lock_kit* kit)
     kit->fake.table = *orr_platform_default();
 }
 
-// Each adds one: reads, gives the other the time to read too, writes.
+// Each thread adds one: reads, gives the other thread time to read too, writes.
 typedef struct lost {
-    orri_lock_holder* holder; // NULL: the lock is planted out.
+    orri_lock_holder* holder; // NULL: without the lock.
     _Atomic uint32_t *value, *read;
     uint32_t rounds;
 } lost;
@@ -40,7 +41,7 @@ static void lost_run(void* arg)
         }
         uint32_t value = atomic_load(l->value);
         atomic_fetch_add(l->read, 1);
-        // With the lock the other cannot come here, so the wait has an end.
+        // With the lock the other thread cannot get here, so the wait has an end.
         for (uint32_t i = 0; atomic_load(l->read) < 2 * round && (l->holder == NULL || i < 50);
              i++) {
             orr_platform_default()->thread_yield(NULL);
@@ -80,12 +81,13 @@ ORR_TEST(two_writers_lose_an_update_without_locks_and_none_with_them)
     kit_free(&kit);
 }
 
-// Plain values under locks, read and written as the modes allow: TSan sees what is not excluded. A written value depends on the
-// order of all writes, so two runs in the same order end in the same values.
+// Plain values under locks, read and written as the modes allow: TSan reports what is not excluded.
+// A written value depends on the order of all writes, so two runs in the same order end with the
+// same values.
 typedef struct stress {
     lock_kit* kit;
     uint64_t values[8];
-    uint64_t seen[KIT_HOLDERS]; // What each holder read, folded.
+    uint64_t seen[KIT_HOLDERS]; // Hash of the values that each holder read.
     uint32_t rounds;
     uint64_t seed;
 } stress;
@@ -133,7 +135,7 @@ static void stress_run(void* arg)
         orri_lock_note(holder, round, set, count, ORRI_LOCK_PLANNED);
         orri_lock_take(holder, round, set, count);
         stress_touch(s, me->number, set, count, false, round);
-        if (round % 8 == me->number) { // Others come to stand in line.
+        if (round % 8 == me->number) { // Others enter the queue meanwhile.
             orr_platform_default()->thread_yield(NULL);
         }
         orri_lock_reads_end(holder);
@@ -174,7 +176,7 @@ static void stress_all(stress* s)
     CHECK(sum.waits > 0);
 }
 
-ORR_TEST(five_threads_exclude_each_other_and_a_replay_of_their_order_sees_the_same)
+ORR_TEST(five_threads_exclude_each_other_and_a_replay_reads_the_same)
 {
     lock_kit kit;
     kit_init_real(&kit);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rules that sound as good as those of the locks and that Orrery does not have: the search of their states (lock_theory_kit.h) must
-// find what is wrong with each, and the shortest way there.
+// Plausible rules for locks that Orrery does not use: the search of their states
+// (lock_theory_kit.h) must find what is wrong with each, and the shortest way there.
 #include "lock/lock_say_kit.h"
 
 static const char* found_text(uint32_t deadlock, const char* const* names)
@@ -9,11 +9,11 @@ static const char* found_text(uint32_t deadlock, const char* const* names)
     orri_text out = {text, sizeof text, 0};
     CHECK(deadlock != UINT32_MAX);
     say_path(deadlock, names, &out);
-    printf("%s  and nobody can go on\n", text);
+    printf("%s  and no system can continue\n", text);
     return text;
 }
 
-// Resources in the order in which they are taken, one by one, all exclusively.
+// Takes two resources exclusively, one by one, in the given order.
 static void one_by_one(uint32_t system, const char* name, uint32_t first, uint32_t second)
 {
     uint32_t one = (uint32_t)X << (2 * first), both = one | (uint32_t)X << (2 * second);
@@ -27,8 +27,8 @@ static void one_by_one(uint32_t system, const char* name, uint32_t first, uint32
 /* N0-57 */
 ORR_TEST(founding_note_takes_index_and_group_in_two_orders_and_deadlocks)
 {
-    // "Message processing" of note 000: a component that is removed locks the group, then _entitiesLocations; an entity that is
-    // removed locks _entitiesLocations, then its group.
+    // "Message processing" of note 000: removing a component locks the group, then
+    // _entitiesLocations; removing an entity locks _entitiesLocations, then its group.
     static const char* const names[] = {"group", "index", "registry"};
     model_begin(2, PASS_BOUNDED);
     one_by_one(0, "component removed", 0, 1);
@@ -38,7 +38,7 @@ ORR_TEST(founding_note_takes_index_and_group_in_two_orders_and_deadlocks)
               "entity removed takes index exclusive\n"
               "component removed waits for index exclusive: entity removed has it exclusive\n"
               "entity removed waits for group exclusive: component removed has it exclusive\n");
-    // In one order, or both at once, they do not.
+    // In one common order, or as one set, they do not deadlock.
     model_begin(2, PASS_BOUNDED);
     one_by_one(0, "component removed", 1, 0);
     one_by_one(1, "entity removed", 1, 0);
@@ -49,8 +49,9 @@ ORR_TEST(founding_note_takes_index_and_group_in_two_orders_and_deadlocks)
     CHECK_EQ(search_all(NULL), UINT32_MAX);
 }
 
-// By thought. Both have their sets, one waits for what the other has, and the other for that or behind it. Or one has its set, the
-// other waits for it, and the one stands behind it with its step.
+// The expected result, derived by hand: both hold their sets, one waits for what the other holds,
+// and the other waits for that too or queues behind it. Or one holds its set, the other waits for
+// it, and the first queues behind the other with its structural step.
 static bool steps_stop_each_other(uint32_t a, uint32_t step_a, uint32_t b, uint32_t step_b)
 {
     bool a_waits = conflict[step_a][b], b_waits = conflict[step_b][a];
@@ -58,8 +59,8 @@ static bool steps_stop_each_other(uint32_t a, uint32_t step_a, uint32_t b, uint3
     return conflict[a][b] ? a_waits || b_waits : both;
 }
 
-// All pairs of direct systems with a structural step that takes any resources. Returns for how many the search says something else
-// than thought.
+// All pairs of direct systems with a structural step that takes any resources. Returns the number
+// of pairs for which the search differs from the expected result.
 static uint32_t pairs_that_keep_their_locks(void)
 {
     static struct {
@@ -108,7 +109,8 @@ ORR_TEST(structural_commit_that_keeps_its_locks_deadlocks)
     CHECK_EQ(pairs_that_keep_their_locks(), 0);
 }
 
-// By thought: two groups stop each other if each reads what the other holds inclusively, and nothing else keeps them apart.
+// The expected result: two groups block each other if each reads what the other holds inclusively,
+// and nothing else excludes one of them.
 static bool stop_each_other(uint32_t a, uint32_t b)
 {
     bool first = false, second = false;
@@ -130,7 +132,8 @@ ORR_TEST(upgrade_that_keeps_its_reads_deadlocks)
               "jiggle takes Body read, Bone inclusive\n"
               "physics waits for Body exclusive: jiggle has it read\n"
               "jiggle waits for Bone exclusive: physics has it read\n");
-    // Of all pairs exactly those that thought says; with reads let go none, with reads of structure kept none.
+    // Of all pairs exactly the expected ones deadlock; with reads released none, with plain reads
+    // kept none.
     uint32_t dead = 0;
     for (uint32_t a = 1; a < SETS; a++) {
         for (uint32_t b = 1; b < SETS; b++) {
@@ -142,7 +145,8 @@ ORR_TEST(upgrade_that_keeps_its_reads_deadlocks)
             dead += stops;
         }
     }
-    // Two modes go together in 10 ways; of the 10^3 ways on three resources, those with both (I, R) and (R, I).
+    // Two modes are compatible in 10 ways; of the 10^3 combinations on three resources, those with
+    // both (I, R) and (R, I).
     CHECK_EQ(dead, 1000 - 729 - 729 + 512);
 }
 

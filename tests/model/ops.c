@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The interpreter's frame: bytes, picking, what a refusal may be, the table of operations.
+// The frame of the interpreter: bytes, picking, expected refusals, the table of operations.
 #include "model/ops.h"
 
 #include "store/world/world.h"
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-// ---- bytes ---------------------------------------------------------------------------------------
+// ---- bytes --------------------------------------------------------------------------------------
 
 static uint32_t ops_byte(ops* s)
 {
@@ -45,7 +45,7 @@ bool ops_chance(ops* s, uint32_t one_in)
     return ops_below(s, one_in) == 0;
 }
 
-// A fuzzer gives one byte per value, so that its bytes go to decisions.
+// A fuzzer supplies one byte per value, so that most of its bytes are used for decisions.
 void ops_bytes(ops* s, void* out, size_t size)
 {
     uint64_t state = s->data == NULL ? ops_random(s) : ops_byte(s) * 0x9E3779B97F4A7C15u;
@@ -57,7 +57,7 @@ void ops_bytes(ops* s, void* out, size_t size)
     }
 }
 
-// ---- picking -------------------------------------------------------------------------------------
+// ---- picking ------------------------------------------------------------------------------------
 
 oracle_entity* ops_pick(ops* s)
 {
@@ -98,7 +98,7 @@ uint32_t ops_pick_many(ops* s, oracle_entity** out, orr_entity* ids, uint32_t co
     if (count == 0) {
         return 0;
     }
-    // From a random place on, in steps: different ones without a search.
+    // From a random place on, in steps: different entities without a search.
     uint32_t first = ops_below(s, live), step = 1 + ops_below(s, 3);
     uint32_t taken = 0;
     for (uint32_t i = 0; i < live && taken < count; i += step) {
@@ -145,7 +145,8 @@ void ops_cluster_gone(ops* s, orr_cluster cluster)
     oracle_cluster_deleted(&s->oracle, cluster);
 }
 
-// Half of the time the cluster of some entity, so that full ones come up; else one met before.
+// Half of the time the cluster of some entity, so that full clusters occur; else a cluster seen
+// before.
 orr_cluster ops_pick_cluster(ops* s)
 {
     oracle_entity* entity = ops_chance(s, 2) ? ops_pick(s) : NULL;
@@ -157,7 +158,7 @@ orr_cluster ops_pick_cluster(ops* s)
     return s->cluster_count > 0 ? s->clusters[ops_below(s, s->cluster_count)] : (orr_cluster){0, 0};
 }
 
-// ---- refusals ------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
 orr_result ops_last_result(const ops* s)
 {
@@ -168,7 +169,7 @@ static bool ops_refusal_planted(const ops* s, orr_result result)
 {
     switch (result) {
     case ORR_ERR_MEMORY:
-        // A hook that refuses to copy a held block is the same to the caller.
+        // A hook that refuses to copy a shared block has the same effect for the caller.
         return (s->armed && s->kit.memory.refused > 0) ||
                (s->hooks_armed && (s->shape->shares || s->shape->history != 0));
     case ORR_ERR_HOOK:
@@ -216,7 +217,7 @@ void ops_refused_in_place(ops* s, uint32_t type)
                    s->oracle.types[type].multiple ? ORR_ERR_ARGUMENT : ORR_ERR_STATE);
 }
 
-// ---- the oracle's side of moves ------------------------------------------------------------------
+// ---- the oracle's side of moves -----------------------------------------------------------------
 
 static bool ops_info_has_type(const orr_cluster_info* info, orr_type type)
 {
@@ -265,7 +266,7 @@ oracle_entity* ops_oracle_create_in(ops* s, orr_entity id, const orr_cluster_inf
     return entity;
 }
 
-// ---- running -------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 static const ops_entry* const ops_tables[] = {
     ops_entity_table, ops_cluster_table, ops_batch_table, ops_world_table,  ops_kind_table,
@@ -332,7 +333,7 @@ bool ops_step(ops* s)
     const ops_entry* entry = ops_choose(s);
     model_at = (model_context){
         .shape = s->shape->name, .operation = entry->name, .number = model_at.number + 1};
-    // A refused call must leave the hash as it was. Looking each time would make it all about hashing.
+    // A refused call must leave the hash unchanged. Comparing each time would take too long.
     bool wanted = s->shape->refuse_memory || ops_chance(s, 16);
     bool look = ops_chance(s, 4) && wanted && !s->shape->hash_seldom;
     uint64_t hash = look ? orr_world_hash(s->world) : 0;
@@ -385,7 +386,7 @@ void ops_check(ops* s)
 
 static void ops_tags_begin(ops* s)
 {
-    // All 64 bits count, and 0 is a tag like any other.
+    // All 64 bits count, and 0 is a valid tag.
     for (uint32_t i = 0; i < OPS_TAGS_MAX; i++) {
         s->tags[i] = (i % 3 == 0) ? i : ~(orr_tag)0 - (orr_tag)i * 0x100000001u;
     }
@@ -410,9 +411,9 @@ void ops_begin(ops* s, const ops_shape* shape, uint64_t seed, const uint8_t* dat
                            .entities_max = shape->entities_hard,
                            .clusters_max = shape->clusters_hard};
     s->world = kit_begin(&s->kit, &desc);
-    // Rows are logged for holders however small their blocks, and logs of many lengths turn into copies.
-    s->world->cow.row_log_least = seed % 5 == 0 ? s->world->cow.row_log_least : 0;
-    s->world->cow.row_log_shift = (uint32_t)(seed / 5 % 4);
+    // Rows are logged for holders even with small blocks, and logs of many lengths become copies.
+    s->world->undo_least = seed % 5 == 0 ? s->world->undo_least : 0;
+    s->world->undo_shift = (uint32_t)(seed / 5 % 4);
     oracle_init(&s->oracle);
     ops_tags_begin(s);
     ops_types_begin(s);

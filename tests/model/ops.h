@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// An interpreter of operations: reads bytes (from a random generator or from a fuzzer), turns them into one
-// call of the store, does the same to the oracle, and checks what the call said. Bytes may ask for anything:
-// dead ids, foreign ids, stale clusters, lists with doubles, refused memory; the interpreter knows what
-// must come of it.
+// An interpreter of operations: reads bytes (from a random generator or from a fuzzer), turns them
+// into one call of the store, does the same to the oracle, and checks the result of the call. Bytes
+// may request anything: dead ids, foreign ids, stale clusters, lists with duplicates, refused
+// memory; the interpreter knows the expected result.
 #ifndef TEST_MODEL_OPS_H
 #define TEST_MODEL_OPS_H
 
@@ -11,7 +11,7 @@
 
 #define OPS_TYPES_MAX    96u
 #define OPS_TAGS_MAX     40u
-#define OPS_VALUE_MAX    256u // Bytes of the largest value, in either shape.
+#define OPS_VALUE_MAX    256u // Bytes of the largest value, in the world's or the oracle's form.
 #define OPS_SHARES_MAX   4u
 #define OPS_BATCH_MAX    5000u
 #define OPS_QUERIES_MAX  12u
@@ -49,30 +49,30 @@ enum {
     OPS_ALL = 0x7FFFFFFF,
 };
 
-// What a run looks like. The same bytes in another shape are another run.
+// The settings of a run. The same bytes with other settings are another run.
 typedef struct ops_shape {
     const char* name;
     uint32_t types;         // Bit i: type i of the fixed ones (ops_types.c) is used.
-    uint32_t made_types;    // How many types without a C struct are added to them.
-    uint32_t later_types;   // How many more while it runs.
+    uint32_t made_types;    // Number of types without a C struct that are added.
+    uint32_t later_types;   // Number of types registered during the run.
     uint32_t tags;          // Different tags in use.
-    uint32_t cluster_tags;  // Most of them in a wanted set.
-    uint32_t entities_max;  // Alive at once, roughly.
+    uint32_t cluster_tags;  // Most of them in a requested set.
+    uint32_t entities_max;  // Alive at once, approximately.
     uint32_t batch_max;     // Rows of one bulk call.
     uint32_t entities_hard; // orr_world_desc.entities_max; 0: none.
     uint32_t clusters_hard; // orr_world_desc.clusters_max; 0: none.
-    uint32_t
-        calm; // Whole clusters and worlds are cleared this many times less often; 0: as the rest.
+    // Whole clusters and worlds are cleared this many times less often; 0: as often as the rest.
+    uint32_t calm;
     bool refuse_memory;
     bool refuse_hooks;
     bool shares;
-    uint32_t
-        history; // The world is remembered, and gone back to, one in so many times; 1: often; 0: never.
+    // Snapshots are taken and restored once in this many operations; 1: often; 0: never.
+    uint32_t history;
     bool names;
     bool queries;
-    bool hash_seldom; // The hash is asked for at the end alone.
-    // Queries are made and asked by numbers of their own, and nothing is changed through them, so that runs with and
-    // without them, and with others, do the same to the world.
+    bool hash_seldom; // The hash is calculated at the end only.
+    // Queries are created and evaluated with numbers of their own, and change nothing, so that runs
+    // with and without them, and with others, do the same to the world.
     bool aside;
     uint64_t aside_seed;
 } ops_shape;
@@ -81,12 +81,12 @@ typedef struct ops ops;
 
 typedef struct ops_type {
     const char* name;
-    // Makes a value in both shapes. False when the world refused memory for it.
+    // Creates a value in both forms. False when the world refused memory for it.
     bool (*make)(ops* s, uint32_t type, void* world_value, void* value);
     bool plain;                // May be written as bytes through a column.
     bool owned;                // Holds handles.
     bool hooked;               // A Token.
-    const orr_type_desc* desc; // NULL: made at run time.
+    const orr_type_desc* desc; // NULL: created at run time.
     const char* order;         // A field that entities can be ordered by; NULL: none.
 } ops_type;
 
@@ -103,100 +103,101 @@ struct ops {
     const ops_shape* shape;
     oracle oracle;
     ops_type types[OPS_TYPES_MAX];
-    uint32_t later_done; // Types registered while it runs.
+    uint32_t later_done; // Types registered during the run.
     orr_tag tags[OPS_TAGS_MAX];
-    orr_type name_type; // orr_name, once it is known to the world.
+    orr_type name_type; // orr_name, once the world knows it.
 
     // Bytes: given ones, or (data NULL) random ones.
     const uint8_t* data;
     size_t data_size, data_used;
     uint64_t seed, seed_used;
     uint64_t aside_used;
-    bool aside; // Numbers come from the stream aside.
+    bool aside; // Numbers come from the separate stream.
     bool ended;
 
-    // Clusters by handle, as far as they were met.
+    // Clusters by handle, as far as they were seen.
     orr_cluster clusters[4096];
     uint32_t cluster_count;
     orr_cluster stale[64];
     uint32_t stale_count;
-    orr_address address; // One kept from earlier, with where it should be now.
+    orr_address address; // Kept from earlier, with its expected place now.
 
     ops_share* shares[OPS_SHARES_MAX];
-    ops_query* queries[OPS_QUERIES_MAX];  // The first ones stay for the whole run.
-    uint32_t query_next;                  // Where the next one goes that does not.
+    ops_query* queries[OPS_QUERIES_MAX];  // The first ones exist for the whole run.
+    uint32_t query_next;                  // The slot of the next other one.
     orr_component_ref refs[OPS_REFS_MAX]; // Kept from earlier.
     ops_bundle* bundles[OPS_BUNDLES_MAX];
     uint32_t bundle_count;
     ops_memory* memories[OPS_MEMORIES_MAX];
     uint64_t travels, memories_lost;
-    orr_entity singleton; // As far as it was asked for.
+    orr_entity singleton; // If it was requested before.
     bool armed;           // Memory may be refused during this operation.
     bool hooks_armed;
     uint64_t done;     // Calls that changed the world.
-    uint64_t refusals; // Calls that were refused as they should be.
+    uint64_t refusals; // Calls that were refused as expected.
     uint64_t out_of_memory;
     uint32_t live_peak;    // Most entities at once.
     uint32_t rows_peak;    // Most rows of one cluster at a check.
     uint64_t checked_hash; // Refusals after which the hash was compared.
     uint64_t asked;        // Queries compared with the oracle.
-    uint64_t matched;      // Entities they gave.
+    uint64_t matched;      // Entities they returned.
     uint64_t pairs;        // Pairs of cross products.
 };
 
 // `data` NULL: random bytes from the seed, without end.
 void ops_begin(ops* s, const ops_shape* shape, uint64_t seed, const uint8_t* data, size_t size,
                uint8_t fill);
-// One operation. False when the bytes have ended.
+// Runs one operation. False when the bytes have ended.
 bool ops_step(ops* s);
 // Compares world and oracle, counts tokens and blobs, validates.
 void ops_check(ops* s);
-// Checks once more, destroys the world and looks for leaks. Returns the world's last hash.
+// Checks once more, destroys the world and checks for leaks. Returns the world's last hash.
 uint64_t ops_end(ops* s);
 
-// ---- shared by the ops_*.c -------------------------------------------------------------------------
+// ---- shared by the ops_*.c ----------------------------------------------------------------------
 
 uint32_t ops_below(ops* s, uint32_t count);
 bool ops_chance(ops* s, uint32_t one_in);
-// Bytes of any value.
+// Bytes for any value.
 void ops_bytes(ops* s, void* out, size_t size);
 
-oracle_entity* ops_pick(ops* s);      // NULL if nobody lives.
+oracle_entity* ops_pick(ops* s);      // NULL if no entity is alive.
 orr_cluster ops_pick_cluster(ops* s); // Null if there is none.
 void ops_cluster_met(ops* s, orr_cluster cluster);
 void ops_cluster_gone(ops* s, orr_cluster cluster);
 uint32_t ops_pick_type(ops* s);
-// One that can be part of a cluster.
+// A type that can be part of a cluster.
 uint32_t ops_pick_chunk_type(ops* s);
-// One that the entity has, mostly.
+// Mostly a type that the entity has.
 uint32_t ops_pick_type_of(ops* s, const oracle_entity* entity);
 orr_tag ops_pick_tag(ops* s);
-// Up to `count` different entities; returns how many. `out` and `ids` have room.
+// Up to `count` different entities; returns their number. `out` and `ids` must have room.
 uint32_t ops_pick_many(ops* s, oracle_entity** out, orr_entity* ids, uint32_t count);
 bool ops_room_for(const ops* s, uint32_t count);
 
-// True when the call was refused for a reason that was planted (memory, a hook, a limit of the desc): then
+// True if the call was refused for a planned reason (memory, a hook, a limit of the desc): then
 // nothing may have changed. Fails the test for any other refusal.
 bool ops_refused(ops* s, orr_result result);
-// The call must be refused with `expected` (or for want of memory).
+// The call must be refused with `expected` (or with ORR_ERR_MEMORY).
 void ops_refused_as(ops* s, orr_result result, orr_result expected);
-// Of a call that would have written a value in place where values must be given: multiple types and indexed references.
+// The result of a call that would write a value in place where values must be passed: multiple
+// types and indexed references.
 void ops_refused_in_place(ops* s, uint32_t type);
 // The result of a call that returned nothing, from the error handler.
 orr_result ops_last_result(const ops* s);
 
-// Makes a value of a type in both shapes.
+// Creates a value of a type in both forms.
 bool ops_make(ops* s, uint32_t type, void* world_value, void* value);
 void ops_types_begin(ops* s);
 void ops_type_register_next(ops* s);
-// Distinct owned strings and arrays in the oracle.
+// Number of distinct owned strings and arrays in the oracle.
 uint32_t ops_blobs_expected(const ops* s);
 uint64_t ops_tokens_expected(const ops* s);
 
 // Moves an entity of the oracle to a cluster's set.
 void ops_oracle_move(ops* s, oracle_entity* entity, const orr_cluster_info* to);
 oracle_entity* ops_oracle_create_in(ops* s, orr_entity id, const orr_cluster_info* info);
-// True when the row of an entity has room for what it has of multiple types in a cluster.
+// True if the row of an entity has room for its instances of multiple types in a cluster.
 bool ops_fits(const ops* s, const oracle_entity* entity, const orr_cluster_info* to);
 // Writes a new value to a place in the world that holds the value of a component.
 void ops_write_through(ops* s, uint32_t type, void* place, oracle_component* component, uint32_t i);
@@ -213,7 +214,7 @@ extern const ops_entry ops_entity_table[], ops_cluster_table[], ops_batch_table[
     ops_world_table[], ops_kind_table[], ops_query_table[], ops_loop_table[], ops_bulk_table[],
     ops_bundle_table[], ops_history_table[];
 
-// Remembers all of a run, and goes back to it: NULL, or false, when refused.
+// Saves the whole state of a run, and restores it: NULL, or false, when refused.
 ops_memory* ops_remember(ops* s);
 bool ops_travel(ops* s, ops_memory* memory);
 void ops_forget(ops* s, ops_memory* memory);
@@ -222,14 +223,14 @@ uint64_t ops_memories_tokens(const ops* s, uint64_t round); // Tokens that only 
 
 void ops_bundles_end(ops* s);
 void ops_queries_begin(ops* s);
-void ops_queries_check(ops* s);     // All of them, and everything they can be asked.
-void ops_queries_check_one(ops* s); // One of them, in short.
+void ops_queries_check(ops* s);     // All of them, in every way.
+void ops_queries_check_one(ops* s); // One of them, briefly.
 void ops_queries_end(ops* s);
 
 void ops_shares_check(ops* s);
 void ops_shares_release(ops* s);
 uint64_t ops_shares_tokens(const ops* s, uint64_t round); // Tokens that only shares hold.
-// Tokens of one that is detached; 0 if it was counted in this round.
+// Tokens of a detached share; 0 if it was counted in this round.
 struct orri_share;
 uint64_t ops_share_tokens(struct orri_share* share, uint64_t round);
 

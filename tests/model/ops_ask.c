@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Asking queries and comparing with the answer of the oracle: counts, single ones, loops with all their columns, loops
-// within loops and abandoned ones, and what must be refused meanwhile.
+// Evaluates queries and compares the results with the oracle: counts, single entities, loops with
+// all their columns, nested and abandoned loops, and calls that must be refused meanwhile.
 #include "model/ops_query.h"
 
 #include "test.h"
 
 #include <stdlib.h>
 
-// ---- columns -------------------------------------------------------------------------------------------------
+// ---- columns ------------------------------------------------------------------------------------
 
-// True for types that the inline ways, by desc, can be asked for.
+// True for types that the inline functions, by desc, support.
 static const orr_type_desc* ask_desc(ops* s, uint32_t type)
 {
     return type != UINT32_MAX && ops_chance(s, 2) ? s->types[type].desc : NULL;
@@ -54,7 +54,7 @@ static void ask_check_instances(ops* s, orr_iter* it, uint32_t type, const char*
     }
 }
 
-// One field of a run: the value of each row is where the entity says it is.
+// One field of a run: the value of each row is at the address that the entity's row says.
 static void ask_check_field(ops* s, orr_iter* it, ops_field field, const ops_listed* rows)
 {
     if (field.type == UINT32_MAX || s->oracle.types[field.type].pinned) {
@@ -75,7 +75,7 @@ static void ask_check_field(ops* s, orr_iter* it, ops_field field, const ops_lis
     }
 }
 
-// A run: rows of one cluster, one after another, of these entities.
+// A run: consecutive rows of one cluster, with these entities.
 void ops_query_check_run(ops* s, const ops_query* q, orr_iter* it, const ops_listed* rows)
 {
     uint32_t row = 0;
@@ -94,7 +94,7 @@ void ops_query_check_run(ops* s, const ops_query* q, orr_iter* it, const ops_lis
     }
 }
 
-// ---- questions without a loop ---------------------------------------------------------------------------------
+// ---- questions without a loop -------------------------------------------------------------------
 
 static void ask_single(ops* s, ops_query* q, const ops_answer* expected)
 {
@@ -137,7 +137,7 @@ static void ask_without_loop(ops* s, ops_query* q, const ops_answer* expected)
     }
 }
 
-// ---- loops ------------------------------------------------------------------------------------------------------
+// ---- loops --------------------------------------------------------------------------------------
 
 static void ask_loop(ops* s, ops_query* q, const ops_answer* expected)
 {
@@ -151,7 +151,7 @@ static void ask_loop(ops* s, ops_query* q, const ops_answer* expected)
     s->matched += done;
 }
 
-// Without group_by all clusters are of group 0.
+// Without group_by all clusters are in group 0.
 static uint64_t ask_group_of(ops* s, const ops_query* q, const ops_answer* expected, uint32_t at)
 {
     return q->spec.grouped ? ops_group_of(s->world, expected->list[at].cluster) : 0;
@@ -178,7 +178,7 @@ static void ask_one_group(ops* s, ops_query* q, const ops_answer* expected)
     MODEL_CHECK(at == expected->count);
 }
 
-// True when some row of an entity's chunk was written since.
+// True if some row of an entity's chunk was written since.
 static bool ask_chunk_written(const ops_answer* written, const ops_listed* listed)
 {
     for (uint32_t i = 0; i < written->count; i++) {
@@ -191,13 +191,14 @@ static bool ask_chunk_written(const ops_answer* written, const ops_listed* liste
     return false;
 }
 
-// Everything that the oracle knows to be written since the mark comes, in order. Where nothing moved and nothing was
-// refused since, nothing else comes but what shares a chunk with such.
+// Everything that the oracle knows to be written since the mark must be returned, in order. If
+// nothing moved and nothing was refused since, only rows of the same chunks may be returned in
+// addition.
 static void ask_changed(ops* s, ops_query* q, const ops_answer* expected)
 {
     ops_answer must, written;
     ops_answer_make(s, &q->spec, &q->clock, &must);
-    // Also rows that do not match have their chunk written.
+    // Rows that do not match mark their chunk as written too.
     ops_spec all = q->spec;
     all.entities = ORR_EITHER;
     all.predicate = all.ordered = all.grouped = false;
@@ -220,7 +221,7 @@ static void ask_changed(ops* s, ops_query* q, const ops_answer* expected)
             wanted += wanted < must.count && must.list[wanted].entity->id.id == id.id;
         }
     }
-    MODEL_CHECK(wanted == must.count); // None of them is missing.
+    MODEL_CHECK(wanted == must.count); // None is missing.
     ops_answer_free(&must);
     ops_answer_free(&written);
 }

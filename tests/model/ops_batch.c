@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operations on many entities at once. Each is all or nothing, so half of them are spoilt on purpose.
+// Operations on many entities at once. Each is all or nothing, so half of them are made invalid on
+// purpose.
 #include "model/ops.h"
 
 #include "test.h"
@@ -11,7 +12,7 @@ static orr_entity picked_ids[OPS_BATCH_MAX + 1];
 static _Alignas(64) uint8_t world_values[OPS_BATCH_MAX * OPS_VALUE_MAX / 4];
 static _Alignas(64) uint8_t model_values[OPS_BATCH_MAX * OPS_VALUE_MAX / 4];
 
-// How many values of a type fit into the buffers.
+// Number of values of a type that fit into the buffers.
 static uint32_t ops_batch_fit(const ops* s, uint32_t type, uint32_t count)
 {
     const oracle_type* t = &s->oracle.types[type];
@@ -58,7 +59,7 @@ static uint32_t ops_data_fit(const ops* s, uint32_t type, uint32_t count)
     return size == 0 || count <= DATA_BYTES / size ? count : (uint32_t)(DATA_BYTES / size);
 }
 
-// How many columns get data; false when the world refused memory for a value.
+// The number of columns with data; false when the world refused memory for a value.
 static bool ops_data_make(ops* s, const orr_cluster_info* info, orr_column_data* data,
                           uint32_t* data_count, uint32_t* count)
 {
@@ -121,7 +122,7 @@ static void op_destroy_many(ops* s)
     }
 }
 
-// Puts an id into the list that must make the whole call be refused. ORR_OK: could not.
+// Puts an id into the list for which the whole call must be refused. ORR_OK: not possible.
 static orr_result ops_spoil(ops* s, uint32_t* count)
 {
     if (*count == 0) {
@@ -184,7 +185,7 @@ static void op_add_many(ops* s)
     orr_result result = orr_component_add_many(s->world, picked_ids, count, world_type,
                                                values ? world_values : NULL);
     if (values && s->oracle.types[type].multiple && ops_batch_have(count, type) > 0) {
-        ops_refused_as(s, result, ORR_ERR_ARGUMENT); // Which of their instances would be set?
+        ops_refused_as(s, result, ORR_ERR_ARGUMENT); // It is ambiguous which instance would be set.
     } else if (!ops_refused(s, result)) {
         for (uint32_t i = 0; i < count; i++) {
             oracle_component_add(&s->oracle, picked[i], type);
@@ -220,7 +221,7 @@ static void op_set_many(ops* s)
     uint32_t type = ops_pick_type(s), present = 0;
     uint32_t count = ops_batch_fit(s, type, ops_batch_count(s));
     count = ops_pick_many(s, picked, picked_ids, count);
-    // Mostly only those that have it; else the call must be refused.
+    // Mostly only entities that have it; else the call must be refused.
     bool all = !ops_chance(s, 6);
     for (uint32_t i = 0; i < count && all; i++) {
         if (oracle_component_of(picked[i], type) != NULL) {
@@ -242,7 +243,7 @@ static void op_set_many(ops* s)
         ops_refused_as(s, result, ORR_ERR_ABSENT);
         return;
     }
-    // Of a marker there is nothing to write.
+    // A marker has nothing to write.
     if (!ops_refused(s, result) && s->oracle.types[type].size > 0) {
         for (uint32_t i = 0; i < count; i++) {
             oracle_component_set(&s->oracle, picked[i], type, ops_batch_value(s, type, i));
@@ -271,7 +272,7 @@ static void op_get_many(ops* s)
     }
     MODEL_CHECK(result == ORR_OK);
     for (uint32_t i = 0; i < count; i++) {
-        // A token's bytes outside the world are not a token; all others compare as they are.
+        // A token's bytes outside the world are not a token; all others are compared directly.
         MODEL_CHECK(s->types[type].hooked ||
                     oracle_value_equal(&s->oracle, s->world, type, world_values + i * size,
                                        oracle_component_of(picked[i], type)->value));
@@ -284,7 +285,7 @@ static void op_change_many_spoilt(ops* s)
     orr_type world_type = s->oracle.types[type].type;
     uint32_t count = ops_batch_fit(s, type, ops_batch_count(s));
     count = ops_pick_many(s, picked, picked_ids, count > 1 ? count - 1 : 1);
-    for (uint32_t i = 0; i < count; i++) { // Such that each would move.
+    for (uint32_t i = 0; i < count; i++) { // So that each would move.
         if (oracle_component_of(picked[i], type) != NULL) {
             count = i;
         }
@@ -306,7 +307,7 @@ static void op_change_many_spoilt(ops* s)
     }
 }
 
-// Up to three columns that an appender hands out.
+// Up to three columns that an appender returns.
 static uint32_t ops_append_types(const ops* s, const orr_cluster_info* info, orr_type* out)
 {
     uint32_t count = 0;
@@ -319,7 +320,7 @@ static uint32_t ops_append_types(const ops* s, const orr_cluster_info* info, orr
     return count;
 }
 
-// Rows come in runs, the caller fills columns; what was not taken was never there.
+// Rows come in runs and the caller fills the columns; rows that were not taken never existed.
 static void op_append(ops* s)
 {
     orr_cluster cluster = ops_pick_cluster(s);
@@ -352,7 +353,7 @@ static void op_append(ops* s)
             }
         }
     }
-    MODEL_CHECK(count == 0 || orr_create(s->world).id == 0); // Nobody else while it is open.
+    MODEL_CHECK(count == 0 || orr_create(s->world).id == 0); // No other creation while it is open.
     orr_append_end(&appender);
     MODEL_CHECK(orr_entity_count(s->world) == s->oracle.live_count);
 }

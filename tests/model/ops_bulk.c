@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Changes of everything that matches, in one call, and pairs of everything that matches.
+// Changes of all matching entities in one call, and pairs of all matching entities.
 #include "model/ops_query.h"
 
 #include "test.h"
@@ -11,9 +11,9 @@
 static _Alignas(64) uint8_t world_value[OPS_VALUE_MAX];
 static _Alignas(64) uint8_t model_value[OPS_VALUE_MAX];
 
-// ---- bulk changes -----------------------------------------------------------------------------------------------
+// ---- bulk changes -------------------------------------------------------------------------------
 
-// Queries that match a part of the world, mostly: with all of it a run would be over soon.
+// Mostly queries that match a part of the world: with all of it a run would soon be over.
 static ops_query* bulk_pick(ops* s, ops_answer* expected)
 {
     ops_query* q = ops_query_pick(s);
@@ -29,7 +29,7 @@ static ops_query* bulk_pick(ops* s, ops_answer* expected)
     return q;
 }
 
-// One that brings others along, rather often: then several clusters may go to one.
+// Rather often a type that needs others: then several clusters may move to one.
 static uint32_t bulk_pick_type(ops* s)
 {
     uint32_t type = ops_pick_type(s);
@@ -114,7 +114,7 @@ static void op_query_destroy_entities(ops* s)
     ops_query_compare(s, q);
 }
 
-// ---- pairs --------------------------------------------------------------------------------------------------------
+// ---- pairs --------------------------------------------------------------------------------------
 
 typedef struct bulk_pair {
     uint64_t a, b;
@@ -131,7 +131,7 @@ static int bulk_pair_compare(const void* a, const void* b)
     return x->a != y->a ? (x->a > y->a ? 1 : -1) : (x->b > y->b) - (x->b < y->b);
 }
 
-// Once: a pair has no first and second.
+// Each pair once: a pair has no order.
 static void bulk_pair_add(bulk_pairs* pairs, orr_entity a, orr_entity b, bool once)
 {
     bool swap = once && a.id > b.id;
@@ -167,7 +167,7 @@ static void bulk_pairs_expect(const ops_answer* left, const ops_answer* right, b
     bulk_pairs_sort(out, once);
 }
 
-// False when it was refused, which only pairs once of two different queries may be.
+// False when refused, which is allowed only for unordered pairs of two different queries.
 static bool bulk_pairs_visit(ops* s, ops_query* left, ops_query* right, orr_pairs pairs,
                              bulk_pairs* out)
 {
@@ -184,7 +184,7 @@ static bool bulk_pairs_visit(ops* s, ops_query* left, ops_query* right, orr_pair
             }
         }
         if (ops_chance(s, 200)) {
-            out->count = UINT32_MAX; // Left early: nothing to compare, and nothing left open.
+            out->count = UINT32_MAX; // Left early: nothing to compare, nothing open.
             break;
         }
     }

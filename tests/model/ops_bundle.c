@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bundles: registered while the run goes on, some made of others; created, added and removed.
+// Bundles: registered during the run, some made of others; created, added and removed.
 #include "model/ops.h"
 
 #include "test.h"
@@ -8,8 +8,9 @@
 
 #define BUNDLE_ROWS_MOST 20u
 
-// What an item can say, and the value it means in the oracle's shape; NULL: the preset. By hand, since the text is what is
-// tested. Values that are owned or made by hooks come as presets alone.
+// The texts of an item, and the value each means in the oracle's form; NULL: the preset. Written by
+// hand, since the text is what is tested. Values that are owned or created by hooks appear as
+// presets only.
 typedef struct ops_item {
     const char* type;
     const char* text;
@@ -52,9 +53,9 @@ struct ops_bundle {
     uint32_t tag_count;
 };
 
-// ---- registering -------------------------------------------------------------------------------------------------
+// ---- registering --------------------------------------------------------------------------------
 
-// A type given again replaces the value; a multiple type is one more instance.
+// A type given again replaces the value; a multiple type adds an instance.
 static void bundle_add_item(const ops* s, ops_bundle* bundle, ops_bundle_item item)
 {
     for (uint32_t i = 0; i < bundle->item_count && !s->oracle.types[item.type].multiple; i++) {
@@ -155,7 +156,7 @@ void ops_bundles_end(ops* s)
     }
 }
 
-// ---- the oracle's side -----------------------------------------------------------------------------------------------
+// ---- the oracle's side --------------------------------------------------------------------------
 
 static bool bundle_has(const ops_bundle* bundle, uint32_t type)
 {
@@ -167,7 +168,7 @@ static bool bundle_has(const ops_bundle* bundle, uint32_t type)
     return false;
 }
 
-// What the entity lacks of the bundle, decided before anything is added.
+// The part of the bundle that the entity lacks, determined before anything is added.
 static void bundle_oracle_add(ops* s, oracle_entity* entity, const ops_bundle* bundle)
 {
     bool lacks[OPS_BUNDLE_ITEMS_MAX], given[OPS_TYPES_MAX] = {false};
@@ -195,7 +196,7 @@ static void bundle_oracle_add(ops* s, oracle_entity* entity, const ops_bundle* b
     s->oracle.structure++;
 }
 
-// True when a type that stays needs one that goes.
+// True if a remaining type needs a removed one.
 static bool bundle_needed(const ops* s, const oracle_entity* entity, const ops_bundle* bundle)
 {
     for (uint32_t c = 0; c < entity->component_count; c++) {
@@ -210,7 +211,7 @@ static bool bundle_needed(const ops* s, const oracle_entity* entity, const ops_b
     return false;
 }
 
-// ---- operations --------------------------------------------------------------------------------------------------------
+// ---- operations ---------------------------------------------------------------------------------
 
 static const ops_bundle* bundle_pick(ops* s)
 {

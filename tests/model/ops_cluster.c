@@ -29,7 +29,7 @@ static void ops_set_add(ops* s, ops_set* set, uint32_t type, bool closed)
     }
 }
 
-// A set in no particular order, `closed` with all that its types need.
+// A set in random order; `closed`: with all types that its types need.
 static void ops_set_make(ops* s, ops_set* set, bool closed)
 {
     set->type_count = set->tag_count = 0;
@@ -106,7 +106,7 @@ static void op_cluster_get(ops* s)
     ops_cluster_met(s, cluster);
 }
 
-// Doubles are refused wherever a set is given.
+// Duplicates are refused wherever a set is passed.
 static void op_cluster_double(ops* s)
 {
     ops_set set;
@@ -126,7 +126,7 @@ static void op_cluster_double(ops* s)
 static orr_entity row_ids[OPS_BATCH_MAX * 4];
 static oracle_entity* row_entities[OPS_BATCH_MAX * 4];
 
-// The entities of a cluster, for what is to be done to them afterwards.
+// The entities of a cluster, for later operations on them.
 static uint32_t ops_cluster_list(ops* s, orr_cluster cluster)
 {
     uint32_t count = kit_rows(s->world, cluster);
@@ -158,7 +158,7 @@ static void ops_cluster_delete(ops* s, orr_cluster cluster)
 {
     orr_cluster_info info;
     MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);
-    // The info's arrays die with the cluster.
+    // The info's arrays are freed with the cluster.
     ops_set set = {.type_count = info.type_count, .tag_count = info.tag_count};
     memcpy(set.types, info.types, sizeof set.types[0] * info.type_count);
     memcpy(set.capacities, info.capacities, sizeof set.capacities[0] * info.type_count);
@@ -180,7 +180,7 @@ static void op_cluster_delete(ops* s)
     }
 }
 
-// Near the limit a run would only be refused: most clusters that are empty go.
+// Near the limit every call would be refused: most empty clusters are deleted.
 static void op_cluster_sweep(ops* s)
 {
     orr_world_stats stats;
@@ -230,7 +230,7 @@ static void op_stale_cluster(ops* s)
     MODEL_CHECK(orr_span_read(s->world, stale, type, 0, &count) == NULL && count == 0);
 }
 
-// ---- moves ---------------------------------------------------------------------------------------
+// ---- moves --------------------------------------------------------------------------------------
 
 static void op_entity_move(ops* s)
 {
@@ -324,10 +324,10 @@ static void op_rows_move_all(ops* s)
     ops_rows_moved(s, orr_rows_move_all(s->world, from, to), count, &to_info);
 }
 
-// ---- columns -------------------------------------------------------------------------------------
+// ---- columns ------------------------------------------------------------------------------------
 
-// Writes some rows of a column, given where it starts, values per row and whose rows they are. The block is stamped, so
-// that all of them count as written.
+// Writes some rows of a column, given its start, values per row and the entities. The block is
+// stamped, so all its rows count as written.
 static void ops_column_fill(ops* s, uint32_t type, void* column, uint32_t capacity,
                             const orr_entity* ids, uint32_t count)
 {
@@ -393,7 +393,8 @@ static void op_span_write(ops* s)
     }
     orr_type world_type = info.types[ops_below(s, info.type_count)];
     uint32_t type = oracle_type_index(&s->oracle, world_type);
-    // At most the rest of the chunk, so that the operation does not depend on where blocks lie.
+    // At most the rest of the chunk, so that the operation does not depend on the position of
+    // blocks.
     uint32_t row = ops_below(s, info.row_count);
     uint32_t most = ORR_CHUNK_CAPACITY - row % ORR_CHUNK_CAPACITY;
     most = most < info.row_count - row ? most : info.row_count - row;
@@ -445,7 +446,7 @@ static void op_span_read(ops* s)
     MODEL_CHECK(total == (s->oracle.types[type].multiple ? 0 : info.row_count) && count == 0);
 }
 
-// ---- finding -------------------------------------------------------------------------------------
+// ---- finding ------------------------------------------------------------------------------------
 
 static bool ops_even(void* user, const orr_world* world, orr_cluster cluster)
 {

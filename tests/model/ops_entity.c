@@ -151,7 +151,7 @@ static bool ops_editable(const ops* s, uint32_t type)
     return !s->oracle.types[type].multiple && s->oracle.types[type].reference_count == 0;
 }
 
-// A string is made first: it may need memory, and making it must not move the value.
+// The string is created first: creating it may need memory and must not move the value.
 static void op_assign(ops* s)
 {
     oracle_entity* entity = ops_pick(s);
@@ -199,7 +199,7 @@ static void op_edit(ops* s)
 
 static void op_address(ops* s)
 {
-    // The one kept from an earlier time is good exactly while its entity stays there.
+    // The address kept from earlier is valid exactly while its entity stays there.
     orr_address now;
     bool alive = orr_address_get(s->world, s->address.entity, &now) == ORR_OK;
     bool there = alive && now.row == s->address.row && now.cluster.id == s->address.cluster.id &&
@@ -277,7 +277,7 @@ static void op_enable_entity(ops* s)
     }
 }
 
-// Everything that takes an id, with one that is not alive here.
+// Every call that takes an id, with an id that is not alive here.
 static void op_dead_id(ops* s)
 {
     orr_entity id = s->foreign_id;
@@ -328,8 +328,8 @@ static void op_dead_id(ops* s)
     MODEL_CHECK(!orr_tag_has(world, id, 1));
 }
 
-// A reference to a dead entity is refused, in a field and inside an owned array.
-// A reference that stood there before its target died may be set again.
+// A reference to a dead entity is refused, in a field and inside an owned array. A reference that
+// was stored before its target died may be set again.
 static bool ops_refers_to(const ops* s, orr_entity entity, orr_entity target)
 {
     orr_type link_type = orr_type_find(s->world, "Link"),
@@ -371,7 +371,7 @@ static void op_dead_reference(ops* s)
         orr_entity members[2] = {entity->id, dead};
         Crowd crowd = {orr_array_make(s->world, members, 2, sizeof members[0])};
         if (crowd.members.id != 0) {
-            s->done++; // The array, which dies with the tick.
+            s->done++; // The array, which is freed with the tick.
             ops_refused_as(s, orr_component_set(s->world, entity->id, type, &crowd),
                            ORR_ERR_ENTITY);
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The world remembered, forgotten and gone back to. Beside each snapshot the oracle is copied in full, with all that the interpreter knows of the world.
+// Takes snapshots of the world, forgets them and restores them. With each snapshot the oracle is
+// copied in full, with everything that the interpreter knows of the world.
 #include "model/ops.h"
 
 #include "store/snapshot/snapshot_detail.h"
@@ -7,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define HISTORY_ENTITIES_MAX 6000u // Copies of larger oracles take long: seldom.
+#define HISTORY_ENTITIES_MAX 6000u // Copying larger oracles takes long: done seldom.
 
 struct ops_memory {
     orri_snapshot* snapshot;
@@ -60,7 +61,7 @@ void ops_forget(ops* s, ops_memory* m)
     free(m);
 }
 
-// Ids that were given since are dead.
+// Ids that were created since are dead.
 static void history_check_ids(const ops* s, const oracle* now, const oracle* then)
 {
     for (uint32_t i = 0; i < now->live_count; i++) {
@@ -112,7 +113,7 @@ void ops_memories_release(ops* s)
     MODEL_CHECK(s->world->cow.snapshots == NULL);
 }
 
-// ---- tokens ------------------------------------------------------------------------------------------------------
+// ---- tokens -------------------------------------------------------------------------------------
 
 static uint64_t history_pool_tokens(orri_pool_share* share, uint64_t round)
 {
@@ -158,7 +159,7 @@ uint64_t ops_memories_tokens(const ops* s, uint64_t round)
     return count;
 }
 
-// ---- operations -----------------------------------------------------------------------------------------------------
+// ---- operations ---------------------------------------------------------------------------------
 
 static bool history_wanted(ops* s)
 {
@@ -205,7 +206,7 @@ static void op_travel(ops* s)
     }
 }
 
-// Ready, but not gone.
+// Prepared, but not restored.
 static void op_stay(ops* s)
 {
     const ops_memory* m = s->memories[ops_below(s, OPS_MEMORIES_MAX)];

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Operations on what an entity can have beside plain components: instances, names, references that are followed
-// backwards, the world's own entity, references to components.
+// Operations on what an entity can have besides plain components: instances, names, indexed
+// references, the world's own entity, references to components.
 #include "model/ops.h"
 
 #include "test.h"
 
 #include <stdlib.h>
 
-#define INSTANCES_MOST 40u // Of a type on one entity: capacities of 1 to 64 come up.
+#define INSTANCES_MOST 40u // Of a type on one entity: capacities of 1 to 64 occur.
 
 static _Alignas(64) uint8_t world_value[OPS_VALUE_MAX];
 static _Alignas(64) uint8_t model_value[OPS_VALUE_MAX];
 
-// ---- instances -------------------------------------------------------------------------------------
+// ---- instances ----------------------------------------------------------------------------------
 
-// A type for which `wanted` says yes, from a random one on; false if there is none.
+// A type that `wanted` accepts, starting at a random one; false if there is none.
 static bool ops_kind_pick(ops* s, bool (*wanted)(const oracle_type*), uint32_t* out)
 {
     uint32_t count = s->oracle.type_count, first = ops_pick_type(s);
@@ -37,7 +37,7 @@ static bool ops_kind_indexed(const oracle_type* type)
     return type->reference_count > 0;
 }
 
-// How many instances the row of an entity has room for; 0 if it has none of the type.
+// Number of instances that the row of an entity has room for; 0 if it has none of the type.
 static uint32_t ops_capacity(const ops* s, const oracle_entity* entity, uint32_t type)
 {
     orr_cluster_info info = kit_info(s->world, orr_entity_cluster(s->world, entity->id));
@@ -78,7 +78,7 @@ static void op_instance_add(ops* s)
     oracle_instances_learn(&s->oracle, s->world, entity, oracle_component_of(entity, type));
 }
 
-// A multiple component of some entity, its ids known; NULL if none was found.
+// A multiple component of some entity with known ids; NULL if none was found.
 static oracle_component* ops_instances_pick(ops* s, oracle_entity** entity)
 {
     for (uint32_t tries = 0; tries < 8; tries++) {
@@ -182,7 +182,7 @@ static bool ops_instance_known(const oracle_component* component, orr_component_
     return false;
 }
 
-// Ids that are not there, and unique types, which have instance 0.
+// Ids that do not exist, and unique types, which have instance 0.
 static void op_instance_absent(ops* s)
 {
     oracle_entity* entity = ops_pick(s);
@@ -220,7 +220,7 @@ static void op_instance_absent(ops* s)
     }
 }
 
-// ---- references to components ----------------------------------------------------------------------
+// ---- references to components -------------------------------------------------------------------
 
 static oracle_component* ops_ref_find(const ops* s, orr_component_ref ref, uint32_t* instance)
 {
@@ -270,7 +270,7 @@ static void op_ref(ops* s)
     }
 }
 
-// ---- references that are followed backwards ---------------------------------------------------------
+// ---- indexed references -------------------------------------------------------------------------
 
 static int ops_id_compare(const void* a, const void* b)
 {
@@ -296,7 +296,7 @@ static bool ops_refers(const ops* s, const oracle_entity* entity, uint32_t type,
 
 static void op_referrers(ops* s)
 {
-    // By hand: the paths of the indexed references, in order.
+    // Listed by hand: the paths of the indexed references, in order.
     static const struct {
         const char* type;
         const char* paths[4];
@@ -333,7 +333,7 @@ static void op_referrers(ops* s)
     free(all);
 }
 
-// ---- names -------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 static void ops_name_make(ops* s, char* out)
 {
@@ -344,7 +344,7 @@ static void ops_name_make(ops* s, char* out)
     out[length] = '\0';
 }
 
-// True when the scope is the entity itself or is named somewhere below it.
+// True if the scope is the entity itself or is named somewhere below it.
 static bool ops_scope_below(const ops* s, orr_entity scope, const oracle_entity* entity)
 {
     for (oracle_entity* at = oracle_find(&s->oracle, scope); at != NULL;
@@ -429,7 +429,7 @@ static void op_create_named(ops* s)
     }
 }
 
-// The path of an entity finds it, if all scopes up to the world are alive and have names.
+// The path of an entity finds it if all scopes up to the world are alive and have names.
 static void op_path(ops* s)
 {
     oracle_entity* entity = ops_pick(s);
@@ -451,7 +451,7 @@ static void op_path(ops* s)
     MODEL_CHECK(orr_find(s->world, (orr_entity){0}, name).id == (found != NULL ? found->id.id : 0));
 }
 
-// ---- the world's own entity --------------------------------------------------------------------------
+// ---- the world's own entity ---------------------------------------------------------------------
 
 static void op_singleton(ops* s)
 {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
-// The types of the model test that are more than plain columns: several of a kind, indexed references, types that need
-// others. Pinned ones are those of the kit.
+// The types of the model test beyond plain columns: multiple types, indexed references, types that
+// need others. Pinned types are those of the kit.
 #ifndef TEST_MODEL_OPS_KINDS_H
 #define TEST_MODEL_OPS_KINDS_H
 
 #include "support/pinned_kit.h"
 
-// ---- several of a kind -----------------------------------------------------------------------------
+// ---- multiple types -----------------------------------------------------------------------------
 
 ORR_STRUCT_EX(Shard, (.multiplicity = ORR_MULTIPLE), (int32_t, size, (.preset = "7")),
               (uint8_t, hue))
 ORR_STRUCT_EX(Memo, (.multiplicity = ORR_MULTIPLE), (orr_string, text), (int32_t, number))
 ORR_STRUCT_EX(Spark, (.multiplicity = ORR_MULTIPLE, .hooks = &kit_token_hooks), (TokenCell, cell))
 
-typedef struct Badge Badge; // A marker: rows have a count of them, and ids, but no bytes.
+typedef struct Badge Badge; // A marker: rows have a count and ids, but no bytes.
 ORR_MAYBE_UNUSED static const orr_type_desc orr_desc_Badge = {
     .name = "Badge", .align = 1, .settings = {.multiplicity = ORR_MULTIPLE}};
 
-// ---- references that are followed backwards --------------------------------------------------------
+// ---- indexed references -------------------------------------------------------------------------
 
 ORR_STRUCT(Holder, (uint32_t, weight),
            (orr_entity, owner, (.flags = ORR_FIELD_INDEXED, .on_destroy = ORR_ON_DESTROY_DESTROY)))
@@ -32,7 +32,7 @@ ORR_STRUCT(Knot,
            (orr_entity, rest, 2,
             (.flags = ORR_FIELD_INDEXED, .on_destroy = ORR_ON_DESTROY_DESTROY)))
 
-// ---- types that bring others along ------------------------------------------------------------------
+// ---- types that need others ---------------------------------------------------------------------
 
 ORR_STRUCT_EX(Engine, (.needs = "Velocity, Turbo"), (int32_t, power, (.preset = "3")))
 ORR_STRUCT_EX(Turbo, (.needs = "Health"), (uint8_t, stage))

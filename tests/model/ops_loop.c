@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Loops that change values, loops within loops, loops that are left early or left open, and everything that must be refused
-// while one is open.
+// Loops that change values, nested loops, loops that are left early or left open, and calls that
+// must be refused while a loop is open.
 #include "model/ops_query.h"
 
 #include "test.h"
@@ -10,7 +10,7 @@
 static _Alignas(64) uint8_t world_value[OPS_VALUE_MAX];
 static _Alignas(64) uint8_t model_value[OPS_VALUE_MAX];
 
-// ---- writing ---------------------------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------
 
 static void loop_write_pinned(ops* s, orr_iter* it, uint32_t type, const ops_listed* rows)
 {
@@ -23,7 +23,7 @@ static void loop_write_pinned(ops* s, orr_iter* it, uint32_t type, const ops_lis
     }
 }
 
-// Writes a row of a run. The block is stamped, so that its first row counts as written too.
+// Writes a row of a run. The block is stamped, so its first row counts as written too.
 static void loop_write(ops* s, orr_iter* it, ops_field field, const ops_listed* rows)
 {
     if (s->oracle.types[field.type].pinned) {
@@ -36,7 +36,7 @@ static void loop_write(ops* s, orr_iter* it, ops_field field, const ops_listed* 
     oracle_component* first = oracle_component_of(rows[0].entity, field.type);
     if (column == NULL) {
         if (first != NULL) {
-            (void)ops_refused(s, ops_last_result(s)); // The copy of a held block.
+            (void)ops_refused(s, ops_last_result(s)); // The copy of a shared block.
         }
         return;
     }
@@ -79,7 +79,7 @@ static void loop_set(ops* s, const ops_listed* rows, uint32_t count)
     }
 }
 
-// ---- what is refused meanwhile -----------------------------------------------------------------------------------
+// ---- calls that are refused meanwhile -----------------------------------------------------------
 
 static void loop_refuse_entities(ops* s, const oracle_entity* entity, orr_cluster cluster)
 {
@@ -104,7 +104,7 @@ static void loop_refuse_clusters(ops* s, const oracle_entity* entity, orr_cluste
     orr_world* world = s->world;
     orr_tag tag = 4711;
     orr_cluster got;
-    // (Meeting a cluster, or making a string, would show in what comes after.)
+    // (Using a new cluster, or creating a string, would change the following operations.)
     orr_cluster other = s->shape->aside ? cluster : ops_pick_cluster(s);
     uint32_t count = 0;
     ops_refused_as(s,
@@ -158,11 +158,11 @@ static void loop_refuse_bulk(ops* s, ops_query* q)
     ops_refused_as(s, orr_query_add(q->query, type, NULL), ORR_ERR_STATE);
     ops_refused_as(s, orr_query_remove(q->query, type), ORR_ERR_STATE);
     ops_refused_as(s, orr_query_destroy_entities(q->query), ORR_ERR_STATE);
-    orr_query_destroy(q->query); // It stays.
+    orr_query_destroy(q->query); // Refused: the query stays.
     MODEL_CHECK(ops_last_result(s) == ORR_ERR_STATE);
 }
 
-// Everything that changes structure is refused, and nothing has changed.
+// Every structural change is refused, and nothing has changed.
 static void loop_refuse_structure(ops* s, ops_query* q, const ops_listed* row)
 {
     failing_alloc_arm(&s->kit.memory, 0, false);
@@ -177,9 +177,9 @@ static void loop_refuse_structure(ops* s, ops_query* q, const ops_listed* row)
     MODEL_CHECK(orr_world_hash(s->world) == hash);
 }
 
-// ---- loops ---------------------------------------------------------------------------------------------------------
+// ---- loops --------------------------------------------------------------------------------------
 
-// A loop within the loop. Over the same query it has the order of the outer one, though keys may have changed.
+// A nested loop. Over the same query it has the order of the outer loop, even if keys have changed.
 static void loop_nested(ops* s, ops_query* q, const ops_answer* expected)
 {
     ops_query* inner = ops_query_pick(s);
@@ -198,7 +198,7 @@ static void loop_nested(ops* s, ops_query* q, const ops_answer* expected)
     MODEL_CHECK(done == expected->count);
 }
 
-// What happens at a run. True: the loop goes on.
+// The operations at a run. True: the loop continues.
 static bool loop_body(ops* s, ops_query* q, orr_iter* it, const ops_listed* rows,
                       const ops_answer* expected)
 {
@@ -227,7 +227,7 @@ static bool loop_body(ops* s, ops_query* q, orr_iter* it, const ops_listed* rows
     return true;
 }
 
-// The answer is what was there at the beginning, also if keys are written meanwhile.
+// The result is that of the beginning, even if keys are written meanwhile.
 static void op_query_loop(ops* s)
 {
     ops_aside_begin(s);
@@ -254,7 +254,7 @@ static void op_query_loop(ops* s)
     ops_aside_end(s);
 }
 
-// A loop that nobody ends keeps structure as it is until the tick advances.
+// A loop that is not ended prevents structural changes until the tick advances.
 static void op_query_left_open(ops* s)
 {
     ops_aside_begin(s);
@@ -280,7 +280,7 @@ static void op_query_left_open(ops* s)
     ops_aside_end(s);
 }
 
-// A mark, some writes and switches, and at once the question what changed: exactly the chunks of these.
+// A mark, some writes and enable changes, and then a query for changes: exactly their chunks.
 static void op_query_changes(ops* s)
 {
     ops_query* q = s->shape->aside ? NULL : ops_query_pick(s);
@@ -313,7 +313,7 @@ static void op_query_changes(ops* s)
     ops_query_compare(s, q);
 }
 
-// Memory is refused while a loop begins: then there is none, or it is whole.
+// Memory is refused while a loop begins: then there is no loop, or a complete one.
 static void op_query_hungry(ops* s)
 {
     ops_aside_begin(s);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Making queries at random, and their answers by asking every entity.
+// Creates random queries, and calculates their results by checking every entity.
 #include "model/ops_query.h"
 
 #include "test.h"
 
 #include <stdlib.h>
 
-#define QUERIES_KEPT 3u // Live from the beginning to the end.
+#define QUERIES_KEPT 3u // They exist from the beginning to the end.
 
 void ops_aside_begin(ops* s)
 {
@@ -18,7 +18,7 @@ void ops_aside_end(ops* s)
     s->aside = false;
 }
 
-// ---- what decides about whole clusters ------------------------------------------------------------------
+// ---- terms that decide about whole clusters -----------------------------------------------------
 
 static bool ops_predicate(void* user, const orr_world* world, orr_cluster cluster)
 {
@@ -41,7 +41,7 @@ static uint64_t ops_group_by(void* user, const orr_world* world, orr_cluster clu
     return ops_group_of(world, cluster);
 }
 
-// ---- everything there is -----------------------------------------------------------------------------------
+// ---- all entities -------------------------------------------------------------------------------
 
 static ops_answer listing;
 static const orr_world* listing_world;
@@ -90,7 +90,7 @@ const ops_answer* ops_listing(ops* s)
     return &listing;
 }
 
-// ---- asking every entity -------------------------------------------------------------------------------------
+// ---- checking every entity ----------------------------------------------------------------------
 
 static bool ops_state_is(bool on, orr_state state)
 {
@@ -178,12 +178,12 @@ static bool ops_written_since(const ops* s, const ops_spec* spec, const oracle_e
     return false;
 }
 
-// ---- order ---------------------------------------------------------------------------------------------------
+// ---- order --------------------------------------------------------------------------------------
 
 static const ops_spec* sort_spec;
 static orr_field_place sort_place;
 
-// Numbers as they compare: NaN after everything, -0 before 0.
+// Numbers in their order of comparison: NaN after everything, -0 before 0.
 static int ops_compare_double(double a, double b)
 {
     bool a_nan = a != a, b_nan = b != b;
@@ -249,7 +249,7 @@ static int ops_compare_ordered(const void* a, const void* b)
     uint32_t type = sort_spec->order_type;
     int compared = ops_compare_keys(oracle_component_of(x, type)->value,
                                     oracle_component_of(y, type)->value, &sort_place);
-    // NaNs come last either way.
+    // NaNs come last in both directions.
     bool nan = ops_is_nan(oracle_component_of(x, type)->value, &sort_place) ||
                ops_is_nan(oracle_component_of(y, type)->value, &sort_place);
     compared = sort_spec->descending && !nan ? -compared : compared;
@@ -257,7 +257,7 @@ static int ops_compare_ordered(const void* a, const void* b)
     return compared != 0 ? compared : (x_index > y_index) - (x_index < y_index);
 }
 
-// Stable: those of a group keep their order.
+// Stable: entities of a group keep their order.
 static void ops_answer_group(ops* s, ops_answer* answer)
 {
     ops_answer sorted = {0};
@@ -331,7 +331,7 @@ uint32_t ops_spec_fields(const ops* s, const ops_spec* spec, ops_field* out)
     return ops_fields_collect(s, spec, out, 0);
 }
 
-// ---- making ----------------------------------------------------------------------------------------------------
+// ---- creating -----------------------------------------------------------------------------------
 
 static bool ops_term_clashes(const ops_spec* spec, const orr_term* term)
 {
@@ -346,7 +346,7 @@ static bool ops_term_clashes(const ops_spec* spec, const orr_term* term)
     return false;
 }
 
-// Pinned types and those of the last entities come up more often than among sixty types.
+// Pinned types and types of recent entities occur more often than by chance among sixty types.
 static uint32_t ops_term_type(ops* s)
 {
     const oracle_entity* entity = ops_chance(s, 2) ? ops_pick(s) : NULL;
@@ -361,7 +361,7 @@ static orr_term ops_term_make(ops* s)
     orr_type name = s->name_type;
     if (term.kind != ORR_OPTIONAL && ops_chance(s, 5)) {
         term.tag = ops_pick_tag(s);
-        term.tag = term.tag != 0 ? term.tag : 77; // Tag 0 cannot be asked for.
+        term.tag = term.tag != 0 ? term.tag : 77; // Tag 0 cannot be used in a query.
         return term;
     }
     if (name.id != 0 && ops_chance(s, 12)) {
@@ -426,7 +426,7 @@ static void ops_spec_free(ops_spec* spec)
     }
 }
 
-// A copy of what a side asks: a set takes terms, predicate and entities, not order and groups.
+// A copy of the terms of one side: a set takes terms, predicate and entities, not order and groups.
 static ops_spec* ops_spec_copy(const ops_spec* from)
 {
     ops_spec* copy = malloc(sizeof *copy);
@@ -466,7 +466,7 @@ void ops_query_mark(ops* s, ops_query* q)
     q->refusals = s->refusals + s->out_of_memory;
 }
 
-// Takes over the spec. False when memory was refused.
+// Takes ownership of the spec. False when memory was refused.
 static bool ops_query_enter(ops* s, uint32_t place, orr_query* query, ops_spec* spec)
 {
     if (query == NULL) {
@@ -517,7 +517,7 @@ static bool ops_queries_wanted(ops* s)
     return s->shape->queries;
 }
 
-// ---- operations --------------------------------------------------------------------------------------------------
+// ---- operations ---------------------------------------------------------------------------------
 
 static void op_query_create(ops* s)
 {
@@ -569,7 +569,8 @@ static void op_query_set(ops* s)
     ops_aside_end(s);
 }
 
-// A type in several choices, one of which may have it alone: text says that plainly, and then refuses the other.
+// A type in several choices, one of which may have it alone: the text form says that directly and
+// refuses the other.
 static bool ops_spec_repeats(const ops_spec* spec)
 {
     for (uint32_t t = 0; t < spec->term_count; t++) {
@@ -583,7 +584,8 @@ static bool ops_spec_repeats(const ops_spec* spec)
     return false;
 }
 
-// The text of a query makes one that gives the same, where everything can be said in words.
+// The text of a query creates a query with the same result, where everything can be expressed as
+// text.
 static void op_query_text(ops* s)
 {
     ops_query* q = ops_queries_wanted(s) ? ops_query_pick(s) : NULL;
@@ -630,9 +632,9 @@ static void op_query_compare(ops* s)
     ops_aside_end(s);
 }
 
-// ---- the frame -----------------------------------------------------------------------------------------------------
+// ---- the frame ----------------------------------------------------------------------------------
 
-// Those that stay begin on an empty world.
+// Queries for the whole run begin with an empty world.
 void ops_queries_begin(ops* s)
 {
     listing_world = NULL;
@@ -648,7 +650,7 @@ void ops_queries_begin(ops* s)
     ops_aside_end(s);
 }
 
-// Checks draw aside: whether one is made must not change what comes after it.
+// Checks use the separate stream: whether a check is made must not change the following operations.
 void ops_queries_check_one(ops* s)
 {
     s->aside = true;
@@ -672,7 +674,7 @@ void ops_queries_check(ops* s)
 
 void ops_queries_end(ops* s)
 {
-    // Some end with their world.
+    // Some are destroyed with their world.
     for (uint32_t i = 0; i < OPS_QUERIES_MAX; i++) {
         if (s->queries[i] != NULL && i % 2 == 0) {
             ops_query_drop(s, i);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The types of the model test and how a value of each is made, in the world's shape and in the oracle's.
+// The types of the model test, and how a value of each is created, in the world's form and in the
+// oracle's.
 #include "model/ops.h"
 #include "test.h"
 
 #include <stdlib.h>
 
-// A text of its own, so that equal handles can be told from equal contents.
+// A text of its own, so that equal handles can be distinguished from equal contents.
 typedef struct ops_label {
     char text[8];
     int32_t number;
@@ -21,7 +22,7 @@ typedef struct ops_crowd {
     orr_entity members[4];
 } ops_crowd;
 
-// References lie where they lie in the world's shape.
+// References are at the same offsets as in the world's form.
 typedef struct ops_knot {
     orr_entity first, free;
     char text[sizeof(orr_string)];
@@ -31,12 +32,12 @@ typedef struct ops_knot {
 _Static_assert(sizeof(ops_knot) == sizeof(Knot) && offsetof(ops_knot, rest) == offsetof(Knot, rest),
                "the oracle's Knot has its references where the world's has them");
 
-// ---- making values -------------------------------------------------------------------------------
+// ---- creating values ----------------------------------------------------------------------------
 
 static bool ops_make_plain(ops* s, uint32_t type, void* world_value, void* value)
 {
     const oracle_type* t = &s->oracle.types[type];
-    // Padding gets garbage too: the store must neither keep nor count it.
+    // Padding gets garbage too: the store must neither keep nor hash it.
     ops_bytes(s, world_value, t->world_size);
     memcpy(value, world_value, t->world_size);
     return true;
@@ -103,7 +104,7 @@ static bool ops_make_knot(ops* s, uint32_t type, void* world_value, void* value)
     return model.text[0] == '\0' || knot.text.id != 0;
 }
 
-// A handle that was refused for want of memory is the empty string; then the value is not used.
+// A handle that was refused memory is the empty string; the value is then not used.
 static bool ops_make_label(ops* s, uint32_t type, void* world_value, void* value)
 {
     (void)type;
@@ -148,7 +149,7 @@ static bool ops_make_crowd(ops* s, uint32_t type, void* world_value, void* value
 bool ops_make(ops* s, uint32_t type, void* world_value, void* value)
 {
     if (s->types[type].make(s, type, world_value, value)) {
-        s->done += s->types[type].owned; // A blob was made, which may show in the hash.
+        s->done += s->types[type].owned; // A blob was created, which may change the hash.
         return true;
     }
     MODEL_CHECK(s->armed && s->kit.memory.refused > 0);
@@ -156,7 +157,7 @@ bool ops_make(ops* s, uint32_t type, void* world_value, void* value)
     return false;
 }
 
-// ---- comparing values ----------------------------------------------------------------------------
+// ---- comparing values ---------------------------------------------------------------------------
 
 static bool ops_equal_token(const orr_world* world, const void* world_value, const void* value)
 {
@@ -204,7 +205,7 @@ static bool ops_equal_knot(const orr_world* world, const void* world_value, cons
            strcmp(orr_string_text(world, knot->text), model->text) == 0;
 }
 
-// ---- the fixed types -----------------------------------------------------------------------------
+// ---- the fixed types ----------------------------------------------------------------------------
 
 static const Health ops_health_preset = {100, 0};
 static const Shard ops_shard_preset = {7, 0};
@@ -223,13 +224,13 @@ static const oracle_reference ops_knot_references[] = {
 
 typedef struct ops_fixed {
     const orr_type_desc* desc;
-    uint32_t size; // In the oracle's shape.
+    uint32_t size; // In the oracle's form.
     ops_type type;
     const void* preset;
     bool (*equal)(const orr_world* world, const void* world_value, const void* value);
     const oracle_reference* references;
     uint32_t reference_count;
-    const char* needs[3]; // Named by it; NULL after the last.
+    const char* needs[3]; // Needed types by name; NULL after the last.
 } ops_fixed;
 
 #define TYPE(T, SIZE, MAKE, PLAIN, OWNED, HOOKED, ORDER) \
@@ -245,7 +246,7 @@ typedef struct ops_fixed {
     TYPE(T, sizeof(T), ops_make_references, false, false, false, NULL), \
         .references = (LIST), .reference_count = sizeof(LIST) / sizeof *(LIST)
 
-// The order is what ops_shape.types counts by.
+// ops_shape.types counts in this order.
 static const ops_fixed ops_fixed_types[] = {
     {PLAIN(Position, "x")},
     {PLAIN(Velocity, "y")},
@@ -311,7 +312,7 @@ static void ops_type_enter(ops* s, orr_type type, const ops_fixed* fixed, uint32
     s->types[oracle_type_add(&s->oracle, &entry)] = fixed->type;
 }
 
-// Types that no C struct stands behind: 1 to 4 fields, so that sizes and paddings of many kinds come up.
+// Types without a C struct: 1 to 4 fields, so that many sizes and paddings occur.
 void ops_type_register_next(ops* s)
 {
     static const orr_type_desc* const kinds[] = {ORR_TYPE(uint8_t), ORR_TYPE(uint32_t),
@@ -345,7 +346,7 @@ void ops_type_register_next(ops* s)
     s->done++;
 }
 
-// ---- needs -------------------------------------------------------------------------------------------
+// ---- needs --------------------------------------------------------------------------------------
 
 static uint32_t ops_type_named(const ops* s, const char* name)
 {
@@ -402,7 +403,7 @@ void ops_types_begin(ops* s)
     }
 }
 
-// ---- counting what hooks and handles must add up to ------------------------------------------------
+// ---- expected numbers of tokens and blobs -------------------------------------------------------
 
 uint64_t ops_tokens_expected(const ops* s)
 {

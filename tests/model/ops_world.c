@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operations on the whole world, and on what holders keep of it.
+// Operations on the whole world, and on shares of its blocks.
 #include "model/ops.h"
 
 #include "store/cow/row_log.h"
@@ -68,9 +68,10 @@ static void op_destroy_all(ops* s)
     MODEL_CHECK(orr_entity_count(s->world) == 0);
 }
 
-// ---- shares --------------------------------------------------------------------------------------
+// ---- shares -------------------------------------------------------------------------------------
 
-// All columns of a cluster's chunks, or all pages of the index, with the bytes of the moment they were taken.
+// All columns of a cluster's chunks, or all pages of the index, with the bytes of the moment they
+// were shared.
 struct ops_share {
     orri_share** shares;
     uint8_t** bytes;
@@ -144,7 +145,7 @@ static void op_share_take(ops* s)
     orri_share_kind kind = ops_chance(s, 2) ? ORRI_SHARE_FROZEN : ORRI_SHARE_HISTORY;
     bool pages = ops_chance(s, 3);
     orr_cluster handle = ops_pick_cluster(s);
-    // All bytes are read first: a run without shares then does the same for the rest.
+    // All bytes are read first: a run without shares then does the same afterwards.
     if (!s->shape->shares || s->shares[place] != NULL) {
         return;
     }
@@ -169,14 +170,15 @@ static void op_share_take(ops* s)
     }
 }
 
-// A copy has clean padding, and tokens that were copied have other slots: values are compared, not bytes.
+// A copy has clean padding, and copied tokens have other slots: values are compared, not bytes.
 static bool ops_share_equals(const orri_share* share, const uint8_t* data, const uint8_t* bytes)
 {
     const orr_type_info* info = share->type != NULL ? &share->type->info : NULL;
     if (info == NULL || (!info->has_hooks && !info->has_padding)) {
         return memcmp(data, bytes, share->size) == 0;
     }
-    // Of a multiple type a row has several; those past its count (known where it matters) are no values.
+    // A row of a multiple type has several values; those beyond its count (known where it matters)
+    // are no values.
     uint32_t per_row = info->size > 0 ? share->row_size / info->size : 1;
     for (uint32_t i = 0; i < share->rows; i++) {
         uint32_t count = share->counts != NULL ? share->counts[i] : per_row;
@@ -192,10 +194,10 @@ static bool ops_share_equals(const orri_share* share, const uint8_t* data, const
 
 static bool ops_share_same(const orri_share* share, const uint8_t* bytes)
 {
-    if (share->undo == NULL) {
+    if (share->log == NULL) {
         return ops_share_equals(share, share->data, bytes);
     }
-    uint8_t* read = malloc(share->size); // It is another's, but for some rows.
+    uint8_t* read = malloc(share->size); // Belongs to another, except for some rows.
     MODEL_CHECK(read != NULL);
     orri_row_log_read(share, read);
     bool same = ops_share_equals(share, read, bytes);
@@ -208,7 +210,8 @@ static void ops_share_check_one(ops* s, ops_share* held)
     for (uint32_t i = 0; i < held->count; i++) {
         const orri_share* share = held->shares[i];
         if (share->lost) {
-            // Only for want of memory, and never a frozen one: that would have been refused instead.
+            // Only if memory was refused, and never a frozen share: that would have been refused
+            // instead.
             MODEL_CHECK(s->shape->refuse_memory || s->shape->refuse_hooks);
             MODEL_CHECK(share->kind == ORRI_SHARE_HISTORY);
         } else if (share->size > 0) {
@@ -241,7 +244,7 @@ uint64_t ops_share_tokens(orri_share* share, uint64_t round)
     uint64_t count = 0;
     bool counted = share->round == round;
     share->round = round;
-    // While attached, the values are the world's.
+    // While the share is attached, the values are the world's.
     if (counted || share->type == NULL || !share->type->info.has_hooks || share->attached != NULL ||
         share->lost) {
         return 0;

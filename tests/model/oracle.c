@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The naive world's state and what calls do to it. oracle_compare.c compares it with a real one.
+// The state of the naive world, and what calls do to it. oracle_compare.c compares it with a real
+// world.
 #include "model/oracle.h"
 
 #include "test.h"
@@ -85,7 +86,7 @@ uint32_t oracle_type_index(const oracle* o, orr_type type)
     model_fail(__FILE__, __LINE__, "the world has a type that nobody registered");
 }
 
-// ---- ids -----------------------------------------------------------------------------------------
+// ---- ids ----------------------------------------------------------------------------------------
 
 static oracle_seen* oracle_seen_slot(const oracle* o, uint64_t id)
 {
@@ -125,7 +126,7 @@ oracle_entity* oracle_create(oracle* o, orr_entity id)
     MODEL_CHECK(id.id != 0);
     oracle_seen_reserve(o);
     oracle_seen* slot = oracle_seen_slot(o, id.id);
-    MODEL_CHECK(slot->id == 0); // Else an id came twice.
+    MODEL_CHECK(slot->id == 0); // Else an id was used twice.
     oracle_entity* entity = calloc(1, sizeof *entity);
     MODEL_CHECK(entity != NULL);
     entity->id = id;
@@ -139,7 +140,7 @@ oracle_entity* oracle_create(oracle* o, orr_entity id)
     return entity;
 }
 
-// ---- what dies together ----------------------------------------------------------------------------
+// ---- cascading deletes --------------------------------------------------------------------------
 
 static orr_entity* oracle_reference_at(const oracle* o, const oracle_component* component,
                                        uint32_t i)
@@ -148,7 +149,8 @@ static orr_entity* oracle_reference_at(const oracle* o, const oracle_component* 
                                 o->types[component->type].references[i].offset);
 }
 
-// True when some reference of the entity with this policy goes to a doomed one; these become null if `clear`.
+// True if some reference of the entity with this policy refers to an entity that is being deleted;
+// such references become null if `clear`.
 static bool oracle_refers_to_doomed(oracle* o, oracle_entity* entity, orr_on_destroy policy,
                                     bool clear)
 {
@@ -234,7 +236,7 @@ void oracle_destroy_all(oracle* o)
     }
 }
 
-// ---- components and tags -------------------------------------------------------------------------
+// ---- components and tags ------------------------------------------------------------------------
 
 oracle_component* oracle_component_of(const oracle_entity* entity, uint32_t type)
 {
@@ -385,7 +387,7 @@ void* oracle_value_at(const oracle_component* component, uint32_t i)
     return component->instance_count > 0 ? component->instances[i].value : component->value;
 }
 
-// ---- instances -------------------------------------------------------------------------------------
+// ---- instances ----------------------------------------------------------------------------------
 
 oracle_instance* oracle_instance_add(oracle* o, oracle_entity* entity, uint32_t type,
                                      const void* value)
@@ -432,7 +434,7 @@ void oracle_instances_learn(const oracle* o, const orr_world* world, const oracl
     }
 }
 
-// ---- tags and names --------------------------------------------------------------------------------
+// ---- tags and names -----------------------------------------------------------------------------
 
 oracle_entity* oracle_named(const oracle* o, orr_entity scope, const char* name)
 {

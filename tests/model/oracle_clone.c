@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Full copies of the oracle: what a remembered world is compared with.
+// Full copies of the oracle, for comparison with a restored world.
 #include "model/oracle.h"
 
 #include "test.h"
@@ -58,7 +58,7 @@ void oracle_clone(const oracle* o, oracle* out)
     }
 }
 
-// ---- coming back ---------------------------------------------------------------------------------------------------
+// ---- restoring ----------------------------------------------------------------------------------
 
 static bool twin_same(const oracle* o, const oracle_component* a, const oracle_component* b)
 {
@@ -75,7 +75,7 @@ static bool twin_same(const oracle* o, const oracle_component* a, const oracle_c
     return true;
 }
 
-// When it was written, seen from now: `old` is what the entity had a moment ago.
+// The time of the write as seen from now: `old` is the value before the restore.
 static void twin_date(oracle* o, const oracle_entity* old, oracle_component* component)
 {
     const oracle_component* before = old != NULL ? oracle_component_of(old, component->type) : NULL;

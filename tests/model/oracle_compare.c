@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compares by value only: what the world says of each entity must be what the list says, and every row of
-// every chunk must be exactly one entity of the list.
+// Compares by value only: what the world returns for each entity must equal the list, and every row
+// of every chunk must be exactly one entity of the list.
 #include "model/oracle.h"
 
 #include "test.h"
@@ -89,7 +89,7 @@ static void oracle_compare_bit(const uint64_t* bits, uint32_t slot, bool on)
     MODEL_CHECK((bits == NULL || (bits[slot / 64] >> (slot % 64) & 1)) == on);
 }
 
-// A row of a multiple type: `capacity` values, ids and bits, of which the first ones count.
+// A row of a multiple type: `capacity` values, ids and bits, of which the first ones are valid.
 static void oracle_compare_cell(const oracle* o, const orr_world* world, const char* column,
                                 const orr_instances* n, uint32_t row,
                                 const oracle_component* component)
@@ -174,7 +174,7 @@ static void oracle_compare_cluster(oracle* o, const orr_world* world, orr_cluste
         oracle_compare_chunk(o, world, cluster, &info, chunk);
     }
     MODEL_CHECK(orr_chunk_count(world, cluster, info.chunk_count) == 0);
-    // Creation order: what was known stays where it was, new ones follow.
+    // Creation order: known clusters keep their place, new ones follow.
     if (position < o->cluster_count) {
         MODEL_CHECK(o->clusters[position].id == cluster.id &&
                     o->clusters[position].generation == cluster.generation);
@@ -223,7 +223,7 @@ void oracle_compare(oracle* o, const orr_world* world)
     for (; cluster.id != 0; cluster = orr_cluster_next(world, cluster)) {
         oracle_compare_cluster(o, world, cluster, position++);
     }
-    MODEL_CHECK(position == o->cluster_count); // Else one vanished that nobody deleted.
+    MODEL_CHECK(position == o->cluster_count); // Else a cluster disappeared that nobody deleted.
     for (uint32_t i = 0; i < o->live_count; i++) {
         MODEL_CHECK(o->live[i]->visited);
     }

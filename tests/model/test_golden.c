@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Golden hashes: the world of each scenario after so many ticks has a hash that is the same for every compiler,
-// optimisation level, machine and content of fresh memory, and holds exactly what the naive oracle holds.
+// Golden hashes: the world of each scenario after a fixed number of ticks has a hash that is the
+// same for every compiler, optimisation level, machine and content of fresh memory, and holds
+// exactly what the naive oracle holds.
 //
-// When the state's layout, the hash or a scenario is changed on purpose, the test fails and prints the new line
-// for the table below; put it there and say in the commit why the hash is another.
+// When the state's layout, the hash or a scenario is changed on purpose, the test fails and prints
+// the new line for the table below; put it there and give the reason in the commit.
 #include "model/oracle.h"
 #include "scenarios/scenario.h"
 #include "support/store_kit.h"
@@ -23,7 +24,7 @@ static const golden goldens[] = {
     {"working", 40, 200, 0xC158C0B26F9BCDA7u}, {"churn", 2, 100, 0xD8FA4E531814EEABu},
 };
 
-// ---- the oracle as a target ------------------------------------------------------------------------
+// ---- the oracle as a target ---------------------------------------------------------------------
 
 // Every operation goes to the world and to the oracle; the oracle learns ids from the world.
 typedef struct golden_pair {
@@ -41,7 +42,7 @@ static bool golden_title_equal(const orr_world* world, const void* world_value, 
     return strcmp(orr_string_text(world, title->text), ((const golden_title*)value)->text) == 0;
 }
 
-// A value in the oracle's shape.
+// A value in the oracle's form.
 static const void* golden_model(golden_pair* pair, uint32_t type, const void* value,
                                 golden_title* title)
 {
@@ -234,7 +235,7 @@ static scenario_target golden_target(golden_pair* pair)
                              .tick = golden_tick};
 }
 
-// ---- runs --------------------------------------------------------------------------------------------
+// ---- runs ---------------------------------------------------------------------------------------
 
 static uint64_t golden_run(const golden* g, uint8_t fill)
 {
@@ -254,7 +255,7 @@ static uint64_t golden_run(const golden* g, uint8_t fill)
     return hash;
 }
 
-// A scenario that calls the world itself is watched by validation alone.
+// A scenario that calls the world itself is checked by validation only.
 static uint64_t golden_run_validated(const golden* g)
 {
     kit k = {0};
@@ -299,7 +300,7 @@ static uint64_t golden_run_beside_oracle(const golden* g)
             model_at = (model_context){.shape = g->name, .operation = "step", .number = i};
             oracle_compare(&pair.oracle, world);
             CHECK_OK(orr_world_validate(world));
-            (void)orr_world_hash(world); // Asking in between must not matter.
+            (void)orr_world_hash(world); // Reading it in between must not matter.
         }
     }
     oracle_compare(&pair.oracle, world);

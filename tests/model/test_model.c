@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Random operations against the naive oracle: most of a million in a run of the optimised build. A failure prints the
-// seed, the shape and the number of the operation; `--seed N NAME` repeats it.
+// Random operations compared with the naive oracle: almost a million in a run of the optimised
+// build. A failure prints the seed, the shape and the number of the operation; `--seed N NAME`
+// repeats it.
 #include "model/ops.h"
 #include "test.h"
 
@@ -15,7 +16,7 @@
 #define MODEL_SLOW 1
 #endif
 
-// `share` is how many of a hundred operations of the run go to this shape.
+// `share` is the percentage of the run's operations for this shape.
 typedef struct model_shape {
     ops_shape ops;
     uint32_t share;
@@ -144,7 +145,8 @@ static uint64_t model_total(void)
     return test_long() ? total * more : test_slow() ? total / 2 : total;
 }
 
-// Runs one shape. The oracle may stay behind a failed test: that is the price of longjmp.
+// Runs one shape. After a failed test the oracle may not be freed, because the test leaves by
+// longjmp.
 static uint64_t model_run(const ops_shape* shape, uint64_t seed, uint64_t count, uint32_t batch,
                           uint8_t fill)
 {
@@ -225,7 +227,7 @@ ORR_TEST(model_pinned_named_and_referred_to_equals_oracle)
     model_run_shape(7);
 }
 
-// ---- history ---------------------------------------------------------------------------------------------------
+// ---- history ------------------------------------------------------------------------------------
 
 // Of one shape: 24,000 in all eight of them, and a million in a long run.
 static uint64_t model_history_total(void)
@@ -239,13 +241,13 @@ static void model_shape_shrink(ops_shape* shape, uint32_t entities)
     shape->batch_max = shape->batch_max < entities / 2 ? shape->batch_max : entities / 2;
 }
 
-// The worlds of above, small and often gone back in.
+// The worlds of above, small and restored often.
 static void model_run_history(bool refusing)
 {
     uint32_t count = sizeof shapes / sizeof shapes[0];
     for (uint32_t i = 0; i < count; i++) {
         ops_shape shape = shapes[i].ops;
-        model_shape_shrink(&shape, i == 2 ? 5000 : 2000); // One that has several chunks.
+        model_shape_shrink(&shape, i == 2 ? 5000 : 2000); // One with several chunks.
         shape.history = 1;
         shape.refuse_memory = shape.refuse_memory && refusing;
         shape.refuse_hooks = shape.refuse_hooks && refusing;
@@ -254,23 +256,24 @@ static void model_run_history(bool refusing)
     }
 }
 
-ORR_TEST(model_gone_back_equals_oracle)
+ORR_TEST(model_restored_equals_oracle)
 {
     model_run_history(false);
 }
 
-ORR_TEST(model_gone_back_with_refusals_equals_oracle)
+ORR_TEST(model_restored_with_refusals_equals_oracle)
 {
     model_run_history(true);
 }
 
-// What is registered stays when the world goes back, and makes a difference to what is picked next.
+// Registered types stay when the world is restored, and change what is picked next.
 static uint32_t model_registered(const ops* s)
 {
     return s->bundle_count * 2 + (orr_type_find(s->world, "orr_name").id != 0);
 }
 
-// Does a hundred operations, goes back and does them again. @return whether it could be told that both made the same.
+// Runs a hundred operations, restores the world and runs them again. @return whether the two
+// results could be compared.
 static bool model_do_again(ops* s)
 {
     ops_memory* memory = ops_remember(s);
@@ -298,8 +301,8 @@ static bool model_do_again(ops* s)
     return same;
 }
 
-// Gone back and done again, the same operations make the same: ids too.
-ORR_TEST(model_gone_back_and_done_again_is_the_same)
+// After a restore, the same operations give the same result, ids included.
+ORR_TEST(model_restored_and_repeated_is_the_same)
 {
     uint32_t count = sizeof shapes / sizeof shapes[0], told = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -322,7 +325,8 @@ ORR_TEST(model_gone_back_and_done_again_is_the_same)
     CHECK(told > 0);
 }
 
-// The same calls give the same hash, whatever fresh memory holds and however often the hash was asked for.
+// The same calls give the same hash, whatever fresh memory holds and however often the hash was
+// calculated.
 ORR_TEST(model_same_operations_give_same_hash)
 {
     uint64_t count = model_total() / 400;
@@ -338,9 +342,9 @@ ORR_TEST(model_same_operations_give_same_hash)
     }
 }
 
-// Holders of blocks leave no trace in the state. Owned values are left out: a holder keeps their blobs alive, and
-// which slot the next blob gets follows from that, and handles are hashed.
-ORR_TEST(model_holders_of_blocks_do_not_show_in_the_hash)
+// Shares of blocks leave no trace in the state. Owned values are excluded: a share keeps their
+// blobs alive, which changes the slot of the next blob, and handles are hashed.
+ORR_TEST(model_shares_of_blocks_do_not_change_the_hash)
 {
     uint64_t count = model_total() / 400;
     for (uint32_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
@@ -355,9 +359,9 @@ ORR_TEST(model_holders_of_blocks_do_not_show_in_the_hash)
     }
 }
 
-// The same changes with no queries, with some, and with others at other moments: matching, repairing an order and following
-// a working set must not show in the state.
-ORR_TEST(model_queries_do_not_show_in_the_hash)
+// The same changes without queries, with some, and with others at other moments: matching,
+// repairing an order and updating a pinned set must not change the state.
+ORR_TEST(model_queries_do_not_change_the_hash)
 {
     uint64_t count = model_total() / 400;
     for (uint32_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {

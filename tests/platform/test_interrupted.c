@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a healthy system hardly ever does: calls interrupted by signals, reads and writes in pieces, no room for a
-// thread. The functions below take the place of libc's in this program and do it on demand. Not under
-// sanitizers, which need these functions for themselves.
+// ORR_TEST_ALONE: it replaces functions of libc, and so cannot share a program with other tests.
+// Rare events: calls interrupted by signals, partial reads and writes, no resources for a thread.
+// The functions below replace those of libc in this program and produce these events on demand. Not
+// built with sanitizers, which need these functions themselves.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -37,10 +38,10 @@ ORR_TEST(interrupted_calls)
 
 // What the functions do next.
 static struct {
-    uint32_t interrupts; // Calls that are interrupted before one gets through.
-    size_t piece;        // Bytes a read or write moves at most. 0: all.
-    bool stuck;          // Writes move nothing and give no reason.
-    int sync_errors[2];  // Of the next calls of fsync; 0: none.
+    uint32_t interrupts; // Calls to interrupt before one succeeds.
+    size_t piece;        // Most bytes per read or write. 0: no limit.
+    bool stuck;          // Writes transfer nothing and return no error.
+    int sync_errors[2];  // Results of the next calls of fsync; 0: success.
     uint32_t syncs;      // Calls of fsync.
     int open_error;
     bool no_affinity;
@@ -159,7 +160,7 @@ ORR_TEST(file_in_pieces_and_interrupted_arrives_whole)
     file_end(file, path);
 }
 
-ORR_TEST(file_write_that_moves_nothing_is_an_error_and_no_loop)
+ORR_TEST(file_write_without_progress_is_an_error)
 {
     char path[64];
     orr_file file = file_make(path);
@@ -168,7 +169,7 @@ ORR_TEST(file_write_that_moves_nothing_is_an_error_and_no_loop)
     file_end(file, path);
 }
 
-ORR_TEST(file_truncate_open_and_sync_go_on_after_an_interrupt)
+ORR_TEST(file_truncate_open_and_sync_continue_after_an_interrupt)
 {
     char path[64];
     uint64_t size = 0;
@@ -190,7 +191,7 @@ ORR_TEST(file_truncate_open_and_sync_go_on_after_an_interrupt)
     file_end(file, path);
 }
 
-// Renames in the folder, reports what rename said, and puts the old name back.
+// Renames within the folder, returns the result of the rename, and restores the old name.
 static int rename_result(const char* path, uint32_t* out_syncs)
 {
     char other[80];
@@ -202,14 +203,14 @@ static int rename_result(const char* path, uint32_t* out_syncs)
     return error;
 }
 
-ORR_TEST(file_rename_syncs_the_folder_and_says_when_that_failed)
+ORR_TEST(file_rename_syncs_the_folder_and_reports_a_failed_sync)
 {
     char path[64];
     uint32_t syncs = 0;
     orr_file file = file_make(path);
     CHECK_EQ(rename_result(path, &syncs), 0);
     CHECK_EQ(syncs, 1);
-    plan.sync_errors[0] = EINVAL; // A file system without folder syncs.
+    plan.sync_errors[0] = EINVAL; // A file system that cannot sync folders.
     CHECK_EQ(rename_result(path, &syncs), 0);
     plan.sync_errors[0] = EIO;
     CHECK_EQ(rename_result(path, &syncs), EIO);
@@ -226,7 +227,7 @@ ORR_TEST(file_rename_between_folders_syncs_both)
     orr_file file = file_make(path);
     CHECK(mkdtemp(folder) != NULL);
     snprintf(to, sizeof to, "%s/moved", folder);
-    plan.sync_errors[1] = EDQUOT; // The second folder's.
+    plan.sync_errors[1] = EDQUOT; // Of the second folder.
     CHECK_EQ(table()->file_rename(NULL, path, to), EDQUOT);
     CHECK_EQ(plan.syncs, 2);
     file_end(file, to);
@@ -248,7 +249,7 @@ static void nothing_run(void* arg)
     (void)arg;
 }
 
-ORR_TEST(thread_without_room_is_refused_and_leaves_the_output)
+ORR_TEST(thread_without_resources_is_refused_and_leaves_the_output)
 {
     orr_thread thread = {5};
     int error = table()->thread_create(NULL, "none", nothing_run, NULL, &thread);

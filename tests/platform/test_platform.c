@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The default platform against the real system, in a folder of its own that is removed again.
+// The default platform on the real system, in its own folder, which is removed again.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -20,7 +20,7 @@
 
 static char folder[64];
 
-// Makes the folder on first use; the last user of a name removes it.
+// Creates the folder on first use; the last user of a name removes it.
 static const char* path_of(const char* name)
 {
     static char paths[4][128];
@@ -61,7 +61,7 @@ static void file_made(const char* path, const char* text)
     table()->file_close(NULL, file);
 }
 
-// What is in the file, as a string; "?" when it cannot be opened.
+// The content of the file as a string; "?" if it cannot be opened.
 static const char* file_text(const char* path)
 {
     static char text[256];
@@ -76,7 +76,7 @@ static const char* file_text(const char* path)
     return text;
 }
 
-// ---- memory -----------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 ORR_TEST(memory_any_size_and_align_is_aligned_and_writable)
 {
@@ -91,7 +91,7 @@ ORR_TEST(memory_any_size_and_align_is_aligned_and_writable)
     }
 }
 
-// Sanitizers stop the program where malloc returns NULL.
+// Sanitizers end the program where malloc returns NULL.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -102,7 +102,7 @@ ORR_TEST(memory_any_size_and_align_is_aligned_and_writable)
 #define SANITIZED 0
 #endif
 
-ORR_TEST(memory_more_than_there_is_gives_null)
+ORR_TEST(memory_more_than_available_returns_null)
 {
     if (SANITIZED) {
         test_skip("sanitizers stop the program here");
@@ -111,7 +111,7 @@ ORR_TEST(memory_more_than_there_is_gives_null)
     CHECK(table()->memory_alloc(NULL, PTRDIFF_MAX, 1) == NULL);
 }
 
-// ---- clock ------------------------------------------------------------------------------------
+// ---- clock --------------------------------------------------------------------------------------
 
 ORR_TEST(clock_read_twice_never_goes_back)
 {
@@ -123,7 +123,7 @@ ORR_TEST(clock_read_twice_never_goes_back)
     }
 }
 
-ORR_TEST(sleep_lasts_at_least_as_long_as_asked)
+ORR_TEST(sleep_lasts_at_least_as_long_as_requested)
 {
     uint64_t begin = table()->clock_ns(NULL);
     table()->sleep_ns(NULL, 5 * MS);
@@ -131,7 +131,7 @@ ORR_TEST(sleep_lasts_at_least_as_long_as_asked)
     table()->sleep_ns(NULL, 0);
 }
 
-ORR_TEST(fake_platform_sleep_moves_its_clock_and_nothing_else)
+ORR_TEST(fake_platform_sleep_advances_its_clock_and_nothing_else)
 {
     fake_platform fake;
     fake_platform_init(&fake);
@@ -144,7 +144,7 @@ ORR_TEST(fake_platform_sleep_moves_its_clock_and_nothing_else)
     CHECK(fake.table.file_open == table()->file_open);
 }
 
-// ---- files ------------------------------------------------------------------------------------
+// ---- files --------------------------------------------------------------------------------------
 
 ORR_TEST(file_written_at_offsets_reads_back)
 {
@@ -218,7 +218,7 @@ ORR_TEST(file_truncate_cuts_and_extends_with_zeros)
     CHECK_EQ(table()->file_remove(NULL, path), 0);
 }
 
-ORR_TEST(file_misused_returns_the_reason_and_leaves_outputs)
+ORR_TEST(file_misused_returns_the_error_and_leaves_outputs)
 {
     const char* path = path_of("misused");
     char data[8];
@@ -243,7 +243,7 @@ ORR_TEST(file_misused_returns_the_reason_and_leaves_outputs)
     CHECK_EQ(table()->file_remove(NULL, path), ENOENT);
 }
 
-// The first write stops at the limit without an error; only asking again tells why.
+// The first write stops at the limit without an error; only a second call returns the reason.
 ORR_TEST(file_write_cut_short_by_the_system_is_an_error)
 {
     const char* path = path_of("limit");
@@ -318,7 +318,7 @@ ORR_TEST(file_handle_is_the_descriptor_plus_one)
     CHECK_EQ(fcntl(next, F_GETFD), -1);
 }
 
-// ---- signals ----------------------------------------------------------------------------------
+// ---- signals ------------------------------------------------------------------------------------
 
 typedef struct knock {
     pthread_t target;
@@ -352,7 +352,7 @@ static pthread_t knock_start(knock* task)
     return thread;
 }
 
-ORR_TEST(sleep_interrupted_by_a_signal_goes_on)
+ORR_TEST(sleep_interrupted_by_a_signal_continues)
 {
     knock task = {.fifo = NULL};
     uint64_t begin = table()->clock_ns(NULL);
@@ -362,7 +362,7 @@ ORR_TEST(sleep_interrupted_by_a_signal_goes_on)
     pthread_join(thread, NULL);
 }
 
-ORR_TEST(file_open_interrupted_by_a_signal_goes_on)
+ORR_TEST(file_open_interrupted_by_a_signal_continues)
 {
     knock task = {.fifo = path_of("fifo")};
     CHECK_EQ(mkfifo(task.fifo, 0600), 0);
@@ -376,7 +376,7 @@ ORR_TEST(file_open_interrupted_by_a_signal_goes_on)
     CHECK_EQ(table()->file_remove(NULL, task.fifo), 0);
 }
 
-// ---- threads ----------------------------------------------------------------------------------
+// ---- threads ------------------------------------------------------------------------------------
 
 static orr_thread thread_started(const char* name, void (*run)(void*), void* arg)
 {
@@ -433,8 +433,8 @@ enum {
 };
 
 typedef struct ping {
-    _Atomic uint32_t word; // Even: main's turn; odd: the other's.
-    uint32_t plain;        // Guarded by the turns.
+    _Atomic uint32_t word; // Even: the turn of main; odd: of the other thread.
+    uint32_t plain;        // Protected by the turns.
 } ping;
 
 static void turn_take(ping* game, uint32_t parity)
@@ -455,7 +455,7 @@ static void ping_run(void* data)
     }
 }
 
-ORR_TEST(thread_wait_and_wake_pass_a_turn_to_and_fro)
+ORR_TEST(thread_wait_and_wake_alternate_between_two_threads)
 {
     ping game = {0};
     orr_thread thread = thread_started("ping", ping_run, &game);
@@ -473,7 +473,7 @@ ORR_TEST(thread_wait_returns_when_the_word_differs_or_time_is_up)
     uint64_t begin = table()->clock_ns(NULL);
     table()->thread_wait(NULL, &word, 5, 2 * MS);
     CHECK(table()->clock_ns(NULL) - begin < 2000 * MS);
-    table()->thread_wake(NULL, &word, 1); // Nobody there.
+    table()->thread_wake(NULL, &word, 1); // Nobody sleeps.
 }
 
 typedef struct gate {
@@ -496,7 +496,7 @@ ORR_TEST(thread_wake_of_all_wakes_all)
     for (int i = 0; i < 4; i++) {
         threads[i] = thread_started("gate", gate_run, &door);
     }
-    table()->sleep_ns(NULL, 10 * MS); // Most likely all asleep by now; right in any case.
+    table()->sleep_ns(NULL, 10 * MS); // Most likely all sleep by now; correct in any case.
     CHECK_EQ(atomic_load(&door.through), 0);
     atomic_store(&door.word, 1);
     table()->thread_wake(NULL, &door.word, UINT32_MAX);

@@ -171,10 +171,10 @@ ORR_TEST(explain_of_a_query_without_terms_or_in_an_empty_world_is_short)
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
     orr_query* query = orr_query_create(world, &(orr_query_desc){.name = "all"});
-    CHECK_STR(explained(query), "query \"all\" (every entity that is on)\n"
+    CHECK_STR(explained(query), "query \"all\" (every enabled entity)\n"
                                 "matches 0 rows in 0 clusters");
     CHECK(orr_create(world).id != 0);
-    CHECK_STR(explained(query), "query \"all\" (every entity that is on)\n"
+    CHECK_STR(explained(query), "query \"all\" (every enabled entity)\n"
                                 "matches 1 row in 1 cluster:\n"
                                 "         1  (nothing)");
     kit_end(&k);
@@ -195,9 +195,9 @@ ORR_TEST(explain_names_every_kind_of_failure)
         {"!either Health", "has Health"},
         {"!#level1", "has #level1"},
         {"Armor|Mass|#77", "has none of Armor|Mass|#77"},
-        {"disabled Health|disabled Armor", "has none of Health|Armor, on or off as asked for"},
-        {"disabled Health", "Health is on in all rows"},
-        {"Health, disabled *", "all entities are on"},
+        {"disabled Health|disabled Armor", "has none of Health|Armor in the required enable state"},
+        {"disabled Health", "Health is enabled in all rows"},
+        {"Health, disabled *", "all entities are enabled"},
         {"disabled Armor", "lacks Armor"},
         {"Health, Mass, Armor", "lacks Mass"},
     };
@@ -213,7 +213,7 @@ ORR_TEST(explain_names_every_kind_of_failure)
     }
     orr_query* query =
         orr_query_create(world, &(orr_query_desc){.text = "Health", .predicate = no_cluster});
-    CHECK_CONTAINS(explained(query), "Health, #level1: is refused by the predicate");
+    CHECK_CONTAINS(explained(query), "Health, #level1: is rejected by the predicate");
     kit_end(&k);
 }
 
@@ -239,22 +239,22 @@ ORR_TEST(explain_looks_at_rows_where_components_are_switched_off) /* N0-34 */
         CHECK_OK(orr_enable(world, e[i], Health, false));
     }
     CHECK_CONTAINS(explained(on), "passes over 70 rows in 1 cluster:\n"
-                                  "        70  Health, Armor: Health is off in all rows");
+                                  "        70  Health, Armor: Health is disabled in all rows");
     orr_query* choice = orr_query_text(world, "Health|Mass");
-    CHECK_CONTAINS(explained(choice), ": has none of Health|Mass, on or off as asked for");
+    CHECK_CONTAINS(explained(choice), ": has none of Health|Mass in the required enable state");
     for (uint32_t i = 0; i < 70; i++) {
         CHECK_OK(orr_enable(world, e[i], Health, true));
         CHECK_OK(orr_entity_enable(world, e[i], false));
     }
-    CHECK_CONTAINS(explained(off), "Health is on in all rows");
+    CHECK_CONTAINS(explained(off), "Health is enabled in all rows");
     CHECK_CONTAINS(explained(without), "Health, Armor: has Health");
-    CHECK_CONTAINS(explained(on), "Health, Armor: all entities are off");
+    CHECK_CONTAINS(explained(on), "Health, Armor: all entities are disabled");
     orr_query* hidden = orr_query_text(world, "!disabled Health, disabled *");
     CHECK_CONTAINS(explained(hidden), "matches 70 rows in 1 cluster");
     // Each term is met somewhere, both nowhere.
     CHECK_OK(orr_entity_enable(world, e[0], true));
     CHECK_OK(orr_enable(world, e[0], Health, false));
-    CHECK_CONTAINS(explained(on), "each term is met in some rows, but in none are all");
+    CHECK_CONTAINS(explained(on), "each term matches some rows, but no row matches all terms");
     CHECK_EQ(orr_query_count(on), 0);
     kit_end(&k);
 }
@@ -288,7 +288,7 @@ ORR_TEST(explain_counts_the_rows_of_pinned_types)
                                        "         2  Mass");
     CHECK_OK(orr_enable(world, e[1], Body, false));
     CHECK_OK(orr_enable(world, e[3], Body, false));
-    CHECK_CONTAINS(explained(query), "5  Position: Body is off in all rows that have it");
+    CHECK_CONTAINS(explained(query), "5  Position: Body is disabled in all rows that have it");
     kit_end(&k);
 }
 
@@ -302,15 +302,13 @@ ORR_TEST(explain_of_a_choice_says_what_is_there)
     rows_make(world, cluster_tagged(world, KIT_TYPE(world, Mass), 9), 2);
     orr_query* query = orr_query_text(world, "Health|Armor|#9, changed Health|Mass");
     CHECK(query != NULL);
-    CHECK_STR(
-        explained(query),
-        "query Health|Armor|#9, changed Health|Mass\n"
-        "matches 6 rows in 3 clusters:\n"
-        "         3  Health, Armor (with Health, Armor)\n"
-        "         1  Health (with Health)\n"
-        "         2  Mass, #9 (with #9, Mass)\n"
-        "`changed` is not counted: an iteration leaves out blocks that were not written since "
-        "its mark");
+    CHECK_STR(explained(query), "query Health|Armor|#9, changed Health|Mass\n"
+                                "matches 6 rows in 3 clusters:\n"
+                                "         3  Health, Armor (with Health, Armor)\n"
+                                "         1  Health (with Health)\n"
+                                "         2  Mass, #9 (with #9, Mass)\n"
+                                "`changed` is ignored here: an iteration skips blocks that were "
+                                "not written since its mark");
     orr_query* optional = orr_query_text(world, "Health, ?Armor, ?Mass");
     CHECK_OK(orr_enable(world, e[0], Health, false));
     CHECK_OK(orr_enable(world, e[0], Armor, false));

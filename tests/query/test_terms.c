@@ -259,13 +259,12 @@ ORR_TEST(terms_adds_to_the_terms_before_it)
     t = before;
     CHECK_RESULT(text_parse(world, "Velocity, Position", &t), ORR_ERR_PARSE);
     CHECK_STR(k.errors.text,
-              "orr_query_text: Position is named twice; the other is among the terms given beside "
-              "the text\n"
+              "orr_query_text: Position is named twice; the other is in `terms` of the desc\n"
               "    Velocity, Position\n"
               "              ^ column 11");
     CHECK_EQ(t.count, 3);
     CHECK_RESULT(text_parse(world, "disabled *", &t), ORR_ERR_PARSE);
-    CHECK_CONTAINS(k.errors.text, "the desc's `entities` says something else");
+    CHECK_CONTAINS(k.errors.text, "`entities` of the desc has another value");
     CHECK_EQ(memcmp(&t, &before, sizeof t), 0);
     kit_end(&k);
 }
@@ -281,10 +280,11 @@ typedef struct text_mistake {
 
 #define TYPE_ADVICE " (a C type is registered by its first use or by ORR_REGISTER())"
 #define TAG_ADVICE  " (orr_tag_register() names a tag; '#17' is the one of that number)"
-#define STAR                                                                                    \
-    "'*' is for the entities themselves: 'disabled *' are those that are off, 'either *' all; " \
-    "without it those that are on"
-#define OFF_TOO " cannot be said; the column has the values that are off too"
+#define STAR                                                                               \
+    "'*' stands for the entities: 'disabled *' selects disabled entities, 'either *' all " \
+    "entities; "                                                                           \
+    "without '*' a query selects enabled entities"
+#define OFF_TOO " has no meaning here; the column also has the disabled values"
 
 static const text_mistake text_mistakes[] = {
     // Names.
@@ -305,14 +305,17 @@ static const text_mistake text_mistakes[] = {
      "a name does not begin with a digit; a tag has '#' before it: '#17'"},
     {"Position, Gr\xC3\xB6\xC3\x9F"
      "e",
-     13, ORR_ERR_PARSE, "a name has the letters a to z and A to Z, digits, '_', '.' and ':'"},
+     13, ORR_ERR_PARSE, "a name can have the letters a to z and A to Z, digits, '_', '.' and ':'"},
     {"\xC3\xA9t\xC3\xA9", 1, ORR_ERR_PARSE, "expected a type, or '#' and a tag"},
-    {"#12z4", 4, ORR_ERR_PARSE, "'z' is no digit; a tag is a name, or a number such as 17 or 0x1F"},
-    {"#0x", 3, ORR_ERR_PARSE, "'x' is no digit; a tag is a name, or a number such as 17 or 0x1F"},
-    {"#0x1g", 5, ORR_ERR_PARSE, "'g' is no digit; a tag is a name, or a number such as 17 or 0x1F"},
-    {"#0", 2, ORR_ERR_PARSE, "a query cannot ask for tag 0: a term of all zeros is none"},
-    {"#18446744073709551616", 2, ORR_ERR_PARSE, "the tag does not fit 64 bits"},
-    {"#0x10000000000000000", 2, ORR_ERR_PARSE, "the tag does not fit 64 bits"},
+    {"#12z4", 4, ORR_ERR_PARSE,
+     "'z' is not a digit; a tag is a name, or a number such as 17 or 0x1F"},
+    {"#0x", 3, ORR_ERR_PARSE,
+     "'x' is not a digit; a tag is a name, or a number such as 17 or 0x1F"},
+    {"#0x1g", 5, ORR_ERR_PARSE,
+     "'g' is not a digit; a tag is a name, or a number such as 17 or 0x1F"},
+    {"#0", 2, ORR_ERR_PARSE, "a query cannot use tag 0: an all-zero term means no term"},
+    {"#18446744073709551616", 2, ORR_ERR_PARSE, "the tag does not fit in 64 bits"},
+    {"#0x10000000000000000", 2, ORR_ERR_PARSE, "the tag does not fit in 64 bits"},
     // Signs.
     {"Position Velocity", 10, ORR_ERR_PARSE, "expected ',' or '|', found 'Velocity'"},
     {"Position; Velocity", 9, ORR_ERR_PARSE, "expected ',' or '|', found ';'"},
@@ -328,47 +331,43 @@ static const text_mistake text_mistakes[] = {
     {"Health||Armor", 8, ORR_ERR_PARSE, "expected a type, or '#' and a tag, after '|', found '|'"},
     {"Health|!Armor", 8, ORR_ERR_PARSE, "expected a type, or '#' and a tag, after '|', found '!'"},
     {"Health|*", 8, ORR_ERR_PARSE, "expected a type, or '#' and a tag, after '|', found '*'"},
-    {"!Health|Armor", 8, ORR_ERR_PARSE, "'!' stands before one name; '!A, !B' says it of both"},
-    {"?Health |Armor", 9, ORR_ERR_PARSE, "'?' stands before one name; '?A, ?B' says it of both"},
-    {"!!Frozen", 2, ORR_ERR_PARSE, "a term has one '!' or one '?'"},
-    {"! ?Frozen", 3, ORR_ERR_PARSE, "a term has one '!' or one '?'"},
+    {"!Health|Armor", 8, ORR_ERR_PARSE, "'!' applies to one name only; write '!A, !B'"},
+    {"?Health |Armor", 9, ORR_ERR_PARSE, "'?' applies to one name only; write '?A, ?B'"},
+    {"!!Frozen", 2, ORR_ERR_PARSE, "a term has at most one '!' or '?'"},
+    {"! ?Frozen", 3, ORR_ERR_PARSE, "a term has at most one '!' or '?'"},
     {"write ?Mass", 7, ORR_ERR_PARSE, "'!' and '?' stand first in a term, before its words"},
     // Words.
-    {"write write Position", 7, ORR_ERR_PARSE, "'write' stands here twice"},
-    {"Health|read read Armor", 13, ORR_ERR_PARSE, "'read' stands here twice"},
+    {"write write Position", 7, ORR_ERR_PARSE, "'write' is repeated"},
+    {"Health|read read Armor", 13, ORR_ERR_PARSE, "'read' is repeated"},
     {"read changed write Mass", 14, ORR_ERR_PARSE,
-     "'read' and 'write' at once; 'write' allows reading too"},
+     "'read' and 'write' exclude each other; 'write' allows reading too"},
     {"either disabled Mass", 8, ORR_ERR_PARSE,
-     "'disabled' and 'either' at once; 'disabled' is one that is off, 'either' one that is on or "
-     "off"},
-    {"!write Mass", 2, ORR_ERR_PARSE,
-     "'!' says that it is not there, so there is nothing to write"},
+     "'disabled' and 'either' exclude each other; 'disabled' means disabled only, 'either' means "
+     "enabled or disabled"},
+    {"!write Mass", 2, ORR_ERR_PARSE, "'!' excludes the type, so 'write' has no meaning here"},
     {"! either read Mass", 10, ORR_ERR_PARSE,
-     "'!' says that it is not there, so there is nothing to read"},
-    {"!changed Mass", 2, ORR_ERR_PARSE,
-     "'!' says that it is not there, so nothing of it can have changed"},
-    {"?disabled Mass", 2, ORR_ERR_PARSE, "'?' chooses no entities, so 'disabled'" OFF_TOO},
-    {"?write either Mass", 8, ORR_ERR_PARSE, "'?' chooses no entities, so 'either'" OFF_TOO},
-    {"Mass, write #boss", 7, ORR_ERR_PARSE,
-     "a tag is there or not, it has no value: no word can stand before it"},
-    {"Mass|either #boss", 6, ORR_ERR_PARSE,
-     "a tag is there or not, it has no value: no word can stand before it"},
+     "'!' excludes the type, so 'read' has no meaning here"},
+    {"!changed Mass", 2, ORR_ERR_PARSE, "'!' excludes the type, so 'changed' has no meaning here"},
+    {"?disabled Mass", 2, ORR_ERR_PARSE, "'?' selects no entities, so 'disabled'" OFF_TOO},
+    {"?write either Mass", 8, ORR_ERR_PARSE, "'?' selects no entities, so 'either'" OFF_TOO},
+    {"Mass, write #boss", 7, ORR_ERR_PARSE, "a tag has no value, so no word can stand before it"},
+    {"Mass|either #boss", 6, ORR_ERR_PARSE, "a tag has no value, so no word can stand before it"},
     {"?#boss", 2, ORR_ERR_PARSE,
-     "a tag has no column that could be there or not; leave the term out"},
+     "a tag has no column, so it cannot be optional; leave the term out"},
     {"write changed Body", 7, ORR_ERR_PARSE,
-     "Body is pinned; 'changed' is told by chunks, and it lies in none"},
+     "Body is pinned; 'changed' is tracked by chunk, so it cannot be used with pinned types"},
     {"Mass|changed write Parent", 14, ORR_ERR_PARSE,
-     "Parent cannot be written in place, others are kept up to date with it; use "
+     "Parent cannot be written in place, because the world keeps an index of it; use "
      "orr_component_set() after the loop"},
     {"write orr_name", 1, ORR_ERR_PARSE,
-     "orr_name cannot be written in place, others are kept up to date with it; use orr_name_set() "
+     "orr_name cannot be written in place, because the world keeps an index of it; use "
+     "orr_name_set() "
      "after the loop"},
     // The entities themselves.
     {"*", 1, ORR_ERR_PARSE, STAR},
     {"!*", 2, ORR_ERR_PARSE, STAR},
     {"write disabled *", 16, ORR_ERR_PARSE, STAR},
-    {"disabled *, Mass, either *", 26, ORR_ERR_PARSE,
-     "'*' stands twice; the other is at column 10"},
+    {"disabled *, Mass, either *", 26, ORR_ERR_PARSE, "'*' is repeated; the other is at column 10"},
     {"disabled * | Mass", 12, ORR_ERR_PARSE, "expected ',', found '|'"},
     // The same twice.
     {"Mass, Mass", 7, ORR_ERR_PARSE, "Mass is named twice; the other is at column 1"},
@@ -376,21 +375,21 @@ static const text_mistake text_mistakes[] = {
      "Mass is required and optional; the other is at column 7"},
     {"?Mass, ?Mass", 9, ORR_ERR_PARSE, "Mass is named twice; the other is at column 2"},
     {"Mass, !Mass", 8, ORR_ERR_PARSE,
-     "Mass is asked for and excluded, which no entity can meet; the other is at column 1"},
+     "Mass is included and excluded, which no entity can match; the other is at column 1"},
     {"!Mass, Armor|Mass", 14, ORR_ERR_PARSE,
-     "Mass is asked for and excluded, which no entity can meet; the other is at column 2"},
+     "Mass is included and excluded, which no entity can match; the other is at column 2"},
     {"!Mass, !Mass", 9, ORR_ERR_PARSE, "Mass is excluded twice; the other is at column 2"},
     {"?Mass, !Mass", 9, ORR_ERR_PARSE,
-     "Mass is optional and excluded, so its column would never be there; the other is at column 2"},
-    {"Mass|Armor|Mass", 12, ORR_ERR_PARSE,
-     "Mass stands twice in one choice; the other is at column 1"},
+     "Mass is optional and excluded, so its column would always be missing; the other is at column "
+     "2"},
+    {"Mass|Armor|Mass", 12, ORR_ERR_PARSE, "Mass is twice in one choice; the other is at column 1"},
     {"Mass, Mass|Armor", 7, ORR_ERR_PARSE,
-     "Mass is required, so a choice with it is always met; the other is at column 1"},
+     "Mass is required, so a choice with it is always true; the other is at column 1"},
     {"Mass|Armor, ?Mass", 14, ORR_ERR_PARSE,
-     "Mass is optional and in a choice, which gives its column anyway; the other is at column 1"},
+     "Mass is optional and in a choice, which already gives its column; the other is at column 1"},
     {"#boss, #8", 8, ORR_ERR_PARSE, "#boss is named twice; the other is at column 1"},
     {"#9, !#0x9", 6, ORR_ERR_PARSE,
-     "#9 is asked for and excluded, which no entity can meet; the other is at column 1"},
+     "#9 is included and excluded, which no entity can match; the other is at column 1"},
 };
 
 ORR_TEST(terms_with_a_mistake_is_refused_with_words_and_a_caret)

@@ -17,7 +17,7 @@ ORR_MAYBE_UNUSED static uint64_t explore_share(uint64_t fast, uint64_t slow, uin
 ORR_MAYBE_UNUSED static void explore(const char* name, void (*body)(const orr_platform*, void*),
                                      void* arg, controlled_strategy strategy, uint64_t schedules)
 {
-    controlled_thread_local(&orri_here_now, sizeof orri_here_now);
+    controlled_thread_local(&orri_this_thread, sizeof orri_this_thread);
     controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
     controlled_result result = controlled_explore(&(controlled_desc){.name = name,
                                                                      .body = body,

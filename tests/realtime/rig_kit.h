@@ -233,7 +233,7 @@ static inline void rig_called(orr_world* world, void* data)
 static void rig_run(const char* name, void (*body)(const orr_platform* platform, void* arg),
                     uint32_t schedules)
 {
-    controlled_thread_local(&orri_here_now, sizeof orri_here_now);
+    controlled_thread_local(&orri_this_thread, sizeof orri_this_thread);
     controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
     controlled_desc desc = {.name = name,
                             .body = body,

@@ -347,7 +347,7 @@ static void loose_say(orr_world* world, const char* hash, const char* type)
 static void loose_say_call(orr_world* world, void* data)
 {
     (void)data;
-    loose_say(world, "not while pipelines run; post it for where all of them stand", NULL);
+    loose_say(world, "not while pipelines run; post it with orr_post_exclusive()", NULL);
 }
 
 static void loose_say_meeting(orr_world* world, void* data)
@@ -359,7 +359,7 @@ static void loose_say_meeting(orr_world* world, void* data)
 
 static void loose_stranger(void* data)
 {
-    loose_say(data, "orr_post_exclusive", "post the call (orr_post");
+    loose_say(data, "orr_post_exclusive", "post the call with orr_post()");
 }
 
 static void loose_say_run(orr_run* run)
@@ -367,7 +367,7 @@ static void loose_say_run(orr_run* run)
     const orr_platform* platform = orr_platform_default();
     orr_thread thread;
     if (run->tick == 3) {
-        loose_say(run->world, "(orr_post_exclusive), or call it between runs",
+        loose_say(run->world, "post it with orr_post_exclusive(), or call it before orr_realtime()",
                   "is the first to use");
         loose_wrong +=
             platform->thread_create(NULL, "stranger", loose_stranger, run->world, &thread) != 0;

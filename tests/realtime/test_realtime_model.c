@@ -297,7 +297,7 @@ static void narrow_body(const orr_platform* platform, void* arg)
 ORR_TEST(realtime_commits_beside_systems_are_whole_in_any_schedule)
 {
     static const controlled_strategy strategies[] = {CONTROLLED_DEPTH_FIRST, CONTROLLED_PRIORITIES};
-    controlled_thread_local(&orri_here_now, sizeof orri_here_now);
+    controlled_thread_local(&orri_this_thread, sizeof orri_this_thread);
     controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
     controlled_thread_local(&orri_ear_here, sizeof orri_ear_here);
     for (uint32_t i = 0; i < ORRI_COUNT(strategies); i++) {
@@ -375,7 +375,7 @@ static void clocks_body(const orr_platform* platform, void* arg)
 ORR_TEST(realtime_clocks_are_without_a_fault_in_any_schedule)
 {
     uint64_t schedules = explore_share(1000, 20, 50000);
-    controlled_thread_local(&orri_here_now, sizeof orri_here_now);
+    controlled_thread_local(&orri_this_thread, sizeof orri_this_thread);
     controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
     for (uint32_t i = 0; i < 2; i++) {
         controlled_result result = controlled_explore(

@@ -289,9 +289,9 @@ ORR_TEST(desync_of_every_kind_is_named)
         {WRONG_WHOM, "hit", "Score", "hits", "a value", "when it ran"},
         {WRONG_WORD, "hit", "Score", "deeds", "a value", "when it ran"},
         {WRONG_DEED, "hit", "Score", "deeds", "a value",
-         "when a function it transacts with was called"},
+         "when a function of its transactions was called"},
         {WRONG_ARM, "lift", "Arm", "[1].force", "a value", "when it ran"},
-        {WRONG_ARMS, "lift", "Arm", "", "how many instances of a component", "when it ran"},
+        {WRONG_ARMS, "lift", "Arm", "", "the number of instances of a component", "when it ran"},
         {WRONG_NAME, "praise", "orr_name", "text", "a pinned value", "when it ran"},
     };
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

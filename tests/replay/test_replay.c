@@ -100,7 +100,7 @@ ORR_TEST(replay_on_another_world_is_refused_with_both_hashes)
     CHECK_OK(orr_set(s.world, s.bodies[3], Body, {1, 2, 3}));
     orr_replay_report report;
     CHECK_RESULT(orr_replay(s.world, t.recording, NULL, &report), ORR_ERR_CONFLICT);
-    CHECK_CONTAINS(s.k.errors.text, "build it in the same way");
+    CHECK_CONTAINS(s.k.errors.text, "build the world in the same way");
     CHECK_EQ(orr_world_tick(s.world), 0);
     CHECK(report.hash == orr_world_hash(s.world) && report.hash != report.hash_recorded);
     stage_end(&s);

@@ -408,7 +408,7 @@ ORR_TEST(save_to_a_full_disk_is_refused_and_leaves_no_half_file)
         small.no_sync = i == 6;
         small.no_rename = i == 7;
         CHECK_RESULT(orr_recording_save(s.world, recording, path), ORR_ERR_IO);
-        CHECK_CONTAINS(s.k.errors.text, "as it was");
+        CHECK_CONTAINS(s.k.errors.text, "an existing file is unchanged");
         CHECK(!file_there(beside));
         bytes b = bytes_read(path);
         CHECK(b.size == 3 && memcmp(b.data, "old", 3) == 0);

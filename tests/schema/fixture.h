@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A schema by itself, without a world: memory that is checked, refusals that are counted.
+// A schema without a world: memory is checked and refusals are counted.
 #ifndef ORR_SCHEMA_FIXTURE_H
 #define ORR_SCHEMA_FIXTURE_H
 
@@ -50,7 +50,7 @@ static inline void fixture_begin(fixture* f)
     fixture_begin_max(f, 4096);
 }
 
-// Everything was given back, and nobody refused without being asked about it.
+// Checks that all memory was freed and that every refusal was expected.
 static inline void fixture_end(fixture* f)
 {
     CHECK_EQ(f->refusals, 0);
@@ -60,7 +60,7 @@ static inline void fixture_end(fixture* f)
     failing_alloc_check(&f->memory);
 }
 
-// Exactly one refusal since the last look, with these words in it.
+// Checks that there was exactly one refusal since the last check, with this text in it.
 #define CHECK_REFUSED(f, result_, part)                  \
     do {                                                 \
         CHECK_EQ((f)->refusals, 1);                      \
@@ -86,7 +86,7 @@ static inline orr_string fixture_string(fixture* f, const char* text)
     return string;
 }
 
-// Text of a value, in a buffer of its own until the fourth call after.
+// The text of a value, in a buffer that stays valid until the fourth call after.
 static inline const char* fixture_print(const orri_type* type, const void* value)
 {
     static char buffers[4][8192];

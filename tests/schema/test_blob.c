@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Owned strings and arrays: one blob for equal bytes, counted, young until collected, stale handles
-// seen.
+// detected.
 #include "fixture.h"
 
 static bool same(orr_string a, orr_string b)
@@ -28,7 +28,7 @@ ORR_TEST(blob_of_equal_bytes_is_one)
     CHECK_STR(blob->data, "hello"); // Zero-terminated.
     CHECK_EQ(blob->size, 5);
     CHECK_EQ((uintptr_t)blob->data % 16, 0);
-    // The same bytes as elements of another size are something else.
+    // The same bytes with another element size are another blob.
     CHECK(!same(make(&f, "abcd", 4, 1), make(&f, "abcd", 4, 4)));
     CHECK(same(make(&f, "abcd", 4, 4), make(&f, "abcd", 4, 4)));
     fixture_end(&f);
@@ -49,7 +49,7 @@ ORR_TEST(blob_of_nothing_is_null)
     fixture_end(&f);
 }
 
-ORR_TEST(blob_refuses_what_cannot_be)
+ORR_TEST(blob_of_invalid_size_is_refused)
 {
     fixture f;
     fixture_begin(&f);
@@ -76,7 +76,7 @@ ORR_TEST(blob_lives_until_collected_unless_counted)
     CHECK(orri_blob_at(&f.schema, kept) != NULL);
     CHECK(orri_blob_at(&f.schema, lost) == NULL);
     CHECK_EQ(f.schema.blob_live, 1);
-    // Released: still readable until the next collect, and saved by another count.
+    // Released: still readable until the next collect, and kept by another retain.
     orri_blob_release(&f.schema, kept);
     CHECK_STR(orri_blob_at(&f.schema, kept)->data, "kept");
     CHECK(same(fixture_string(&f, "kept"), kept));
@@ -107,9 +107,9 @@ ORR_TEST(blob_handle_of_a_reused_slot_is_stale)
     CHECK_EQ(fresh.id, old.id);
     CHECK_EQ(fresh.generation, old.generation + 1);
     CHECK(orri_blob_at(&f.schema, old) == NULL);
-    orri_blob_retain(&f.schema, old); // Counts nothing.
+    orri_blob_retain(&f.schema, old); // No effect.
     orri_blob_retain(&f.schema, fresh);
-    orri_blob_release(&f.schema, old); // Neither here.
+    orri_blob_release(&f.schema, old); // No effect.
     orri_blobs_collect(&f.schema);
     CHECK_STR(orri_blob_at(&f.schema, fresh)->data, "new");
     CHECK_EQ(orri_blob_at(&f.schema, fresh)->count, 1);
@@ -134,7 +134,7 @@ ORR_TEST(blob_slot_whose_generation_would_wrap_is_retired)
     fixture_end(&f);
 }
 
-ORR_TEST(blob_count_that_is_full_stays_for_ever)
+ORR_TEST(blob_with_a_full_count_is_never_freed)
 {
     fixture f;
     fixture_begin(&f);
@@ -159,7 +159,7 @@ static void assert_count(const char* condition, const char* file, int line, cons
     asserted++;
 }
 
-ORR_TEST(blob_released_more_often_than_retained_asserts_and_goes_on)
+ORR_TEST(blob_released_more_often_than_retained_asserts_and_continues)
 {
     fixture f;
     fixture_begin(&f);
@@ -175,7 +175,7 @@ ORR_TEST(blob_released_more_often_than_retained_asserts_and_goes_on)
     fixture_end(&f);
 }
 
-ORR_TEST(blob_of_many_is_found_through_growth)
+ORR_TEST(blob_among_many_is_found_while_the_table_grows)
 {
     fixture f;
     fixture_begin(&f);
@@ -196,13 +196,13 @@ ORR_TEST(blob_of_many_is_found_through_growth)
         CHECK(same(make(&f, &i, sizeof i, sizeof i), handles[i]) == (i % 3 != 0));
     }
     CHECK_EQ(f.schema.blob_live, COUNT);
-    CHECK_EQ(f.schema.blob_count, COUNT); // Slots were used again.
+    CHECK_EQ(f.schema.blob_count, COUNT); // Slots were reused.
     fixture_end(&f);
 }
 
-// ---- determinism ---------------------------------------------------------------------------------------
+// ---- determinism --------------------------------------------------------------------------------
 
-// Makes, keeps and drops by a list of numbers; returns the handles given, folded.
+// Creates, retains and releases as a list of numbers says; returns a hash of the handles.
 static uint64_t blobs_play(fixture* f, uint64_t seed, uint32_t steps)
 {
     enum {
@@ -224,7 +224,7 @@ static uint64_t blobs_play(fixture* f, uint64_t seed, uint32_t steps)
         }
         hash = orri_hash_word(hash, (uint64_t)made.id << 32 | made.generation);
     }
-    // What is held and what is alive agree.
+    // The handles that are held and the live blobs agree.
     orri_blobs_collect(&f->schema);
     uint32_t live = 0;
     for (uint32_t i = 0; i < f->schema.blob_count; i++) {
@@ -273,7 +273,7 @@ ORR_TEST(blob_make_without_memory_has_no_effect_at_any_allocation)
                     break;
                 }
                 CHECK(same(out, (orr_string){7, 7}));
-                CHECK_REFUSED(&f, ORR_ERR_MEMORY, "making an owned string or array");
+                CHECK_REFUSED(&f, ORR_ERR_MEMORY, "creating an owned string or array");
             }
         }
         fixture_end(&f);
@@ -282,7 +282,7 @@ ORR_TEST(blob_make_without_memory_has_no_effect_at_any_allocation)
 
 // ---- validate -----------------------------------------------------------------------------------
 
-// Breaks one number, sees it found, and mends it.
+// Breaks one number, checks that validate finds it, and restores it.
 #define CHECK_BREAKS(f, place, wrong, words)                               \
     do {                                                                   \
         uint32_t right = (uint32_t)(place);                                \
@@ -293,7 +293,7 @@ ORR_TEST(blob_make_without_memory_has_no_effect_at_any_allocation)
         CHECK_OK(orri_schema_validate(&(f)->schema));                      \
     } while (0)
 
-ORR_TEST(validate_finds_what_is_broken)
+ORR_TEST(validate_finds_violated_invariants)
 {
     fixture f;
     fixture_begin(&f);
@@ -310,7 +310,7 @@ ORR_TEST(validate_finds_what_is_broken)
     orri_blob* fresh = &f.schema.blobs[young.id - 1];
     orri_blob* freed = &f.schema.blobs[f.schema.blob_free - 1];
     CHECK_OK(orri_schema_validate(&f.schema));
-    CHECK_BREAKS(&f, type->id, 2, "a type is not where its number says");
+    CHECK_BREAKS(&f, type->id, 2, "a type is not at the place of its number");
     for (uint32_t i = 0; i < f.schema.name_capacity; i++) {
         if (f.schema.names[i] != 0) {
             CHECK_BREAKS(&f, f.schema.names[i], 0, "a type is not found by its name");
@@ -322,14 +322,14 @@ ORR_TEST(validate_finds_what_is_broken)
             CHECK_BREAKS(&f, f.schema.statics[i].id, 0, "a static desc leads to no type");
         }
     }
-    CHECK_BREAKS(&f, freed->count, 1, "a free blob is counted or young");
-    CHECK_BREAKS(&f, counted->count, 0, "a blob that nobody counts is not young");
+    CHECK_BREAKS(&f, freed->count, 1, "a free slot has a count or is young");
+    CHECK_BREAKS(&f, counted->count, 0, "a blob with count 0 is not young");
     CHECK_BREAKS(&f, f.schema.blob_live, 3, "blob_live is wrong");
-    CHECK_BREAKS(&f, f.schema.blob_young, kept.id, "the young list holds one too many");
-    CHECK_BREAKS(&f, fresh->next, young.id, "the young list holds one too many");
-    CHECK_BREAKS(&f, f.schema.blob_young, 0, "the young list misses one");
-    CHECK_BREAKS(&f, f.schema.blob_free, kept.id, "the free list holds one too many");
-    CHECK_BREAKS(&f, freed->next, f.schema.blob_free, "the free list holds one too many");
+    CHECK_BREAKS(&f, f.schema.blob_young, kept.id, "the young list is too long");
+    CHECK_BREAKS(&f, fresh->next, young.id, "the young list is too long");
+    CHECK_BREAKS(&f, f.schema.blob_young, 0, "the young list is too short");
+    CHECK_BREAKS(&f, f.schema.blob_free, kept.id, "the free list is too long");
+    CHECK_BREAKS(&f, freed->next, f.schema.blob_free, "the free list is too long");
     uint32_t* bucket = &f.schema.buckets[counted->hash & (f.schema.bucket_count - 1)];
     CHECK_BREAKS(&f, *bucket, 0, "a blob is in no bucket");
     CHECK_BREAKS(&f, *bucket, f.schema.blob_free, "a blob is in the wrong bucket");

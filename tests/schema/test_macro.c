@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Declaring a struct and its schema in one line: the macros, and what they come to.
+// Declaring a struct and its schema in one line: the macros and their results.
 #include "fixture.h"
 
 #include <orrery/orrery.h>
@@ -27,7 +27,7 @@ ORR_STRUCT(Orc, (Vec3, position, (.flags = ORR_FIELD_SPATIAL_KEY, .unit = "m")),
            (float, health, (.min = 0, .max = 100, .preset = "100")))
 #define SIZE_FROM_A_MACRO 3
 ORR_STRUCT(FromMacro, (int16_t, list, SIZE_FROM_A_MACRO))
-// Every built-in type by every name it has.
+// Every built-in type under each of its names.
 ORR_STRUCT(Builtin, (bool, a), (_Bool, b), (char, c), (int8_t, d), (int16_t, e), (int32_t, f),
            (int64_t, g), (uint8_t, h), (uint16_t, i), (uint32_t, j), (uint64_t, k), (int, l),
            (float, m), (double, n), (orr_entity, o), (orr_string, p),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading values: the grammar, presets for what is missing, ranges, refusals with a column, and
+// Reading values: the grammar, presets for missing fields, ranges, refusals with a column, and
 // memory.
 #include "fixture.h"
 #include "schema/detail.h"
@@ -21,7 +21,7 @@ static const char* reprint(const orri_type* type, const char* text)
     static _Alignas(64) unsigned char value[4096];
     CHECK(type->info.size <= sizeof value);
     memset(value, 0xEE, sizeof value);
-    // A copy of exactly the text's size: a sanitizer sees who reads behind it.
+    // A copy of exactly the text's size: a sanitizer reports a read beyond it.
     char* copy = malloc(strlen(text) + 1);
     CHECK(copy != NULL);
     strcpy(copy, text);
@@ -64,7 +64,7 @@ ORR_TEST(parse_takes_space_anywhere_and_fields_in_any_order)
     fixture_end(&f);
 }
 
-ORR_TEST(parse_integers_to_their_limits_and_not_beyond)
+ORR_TEST(parse_integers_within_their_limits_only)
 {
     fixture f;
     fixture_begin(&f);
@@ -136,7 +136,7 @@ ORR_TEST(parse_floats_of_every_form)
     CHECK_RESULT(orr_value_parse(&narrow->info, "-1e39", &value), ORR_ERR_RANGE);
     CHECK_REFUSED(&f, ORR_ERR_RANGE, "-1e39 does not fit f32");
     CHECK(value == 4711);
-    // More digits than any number needs are refused, not cut.
+    // More digits than any number needs are refused, not truncated.
     char digits[3000];
     memset(digits, '1', sizeof digits);
     digits[1000] = '\0';
@@ -148,7 +148,7 @@ ORR_TEST(parse_floats_of_every_form)
     digits[2999] = '\0';
     CHECK_RESULT(orr_value_parse(&type->info, digits, &value), ORR_ERR_RANGE);
     CHECK_REFUSED(&f, ORR_ERR_RANGE, "does not fit");
-    // Rounded once: through a double it would be 16777216 instead.
+    // Rounded once: through a double the result would be 16777216.
     float once = 0;
     CHECK_OK(orr_value_parse(&narrow->info, "16777217.0000000001", &once));
     CHECK(once == 16777218);
@@ -157,7 +157,7 @@ ORR_TEST(parse_floats_of_every_form)
 
 // ---- refusals -----------------------------------------------------------------------------------
 
-ORR_TEST(parse_refuses_with_column_and_words_and_leaves_out_untouched)
+ORR_TEST(parse_of_wrong_text_refuses_with_column_and_reason_and_leaves_out_untouched)
 {
     fixture f;
     fixture_begin(&f);
@@ -212,9 +212,10 @@ ORR_TEST(parse_refuses_with_column_and_words_and_leaves_out_untouched)
         {"{target: 7v}", ORR_ERR_PARSE, "column 11: expected an entity like 7v1"},
         {"{target: 7v1s}", ORR_ERR_PARSE, "column 13: expected an entity like 7v1"},
         {"{target: nulls}", ORR_ERR_PARSE, "column 10: expected an entity like 7v1"},
-        {"{target: 4294967296v1}", ORR_ERR_RANGE, "column 10: no entity has a number this large"},
-        {"{target: 1v16777216}", ORR_ERR_RANGE, "column 11: no entity has a number this large"},
-        {"{target: 1v1s256}", ORR_ERR_RANGE, "column 13: no entity has a number this large"},
+        {"{target: 4294967296v1}", ORR_ERR_RANGE,
+         "column 10: the number is too large for an entity"},
+        {"{target: 1v16777216}", ORR_ERR_RANGE, "column 11: the number is too large for an entity"},
+        {"{target: 1v1s256}", ORR_ERR_RANGE, "column 13: the number is too large for an entity"},
         {"{name: bob}", ORR_ERR_PARSE, "column 8: expected a string in quotes, found 'bob'"},
         {"{name: \"12345678\"}", ORR_ERR_RANGE, "column 16: the string is longer than 7 bytes"},
         {"{name: \"a\\x00\"}", ORR_ERR_RANGE, "column 10: a zero byte would end the string here"},
@@ -250,13 +251,13 @@ ORR_TEST(parse_refuses_with_column_and_words_and_leaves_out_untouched)
         CHECK_EQ(f.refusals, 1);
         f.refusals = 0;
     }
-    // What was made for values that came to nothing was young only.
+    // Blobs created for refused values were young only.
     orri_blobs_collect(&f.schema);
     CHECK_EQ(f.schema.blob_live, 0);
     fixture_end(&f);
 }
 
-ORR_TEST(parse_refusal_of_a_long_text_is_cut_and_still_says_where)
+ORR_TEST(parse_refusal_of_a_long_text_is_cut_and_still_has_the_column)
 {
     fixture f;
     fixture_begin(&f);
@@ -306,7 +307,7 @@ ORR_TEST(range_is_exact_beyond_the_precision_of_a_double)
     CHECK(orri_range_has_u64(-1, 0.5, 0));
 }
 
-ORR_TEST(range_of_a_field_holds_for_every_element)
+ORR_TEST(range_of_a_field_applies_to_every_element)
 {
     fixture f;
     fixture_begin(&f);
@@ -322,7 +323,7 @@ ORR_TEST(range_of_a_field_holds_for_every_element)
     CHECK_REFUSED(&f, ORR_ERR_RANGE, "column 9: 4 is outside 1 to 3");
     CHECK_RESULT(orr_value_parse(&type->info, "{d: -inf}", value), ORR_ERR_RANGE);
     CHECK_REFUSED(&f, ORR_ERR_RANGE, "-inf is outside 0 to inf");
-    // A default outside the range is the schema's own business: only text is looked at.
+    // A preset outside the range is allowed: only text is checked.
     CHECK_STR(reprint(type, "{}"), "{u: [0, 0], d: 0}");
     fixture_end(&f);
 }
@@ -388,7 +389,7 @@ ORR_TEST(opaque_values_go_through_their_codec)
                                {.name = "d", .type = &opaque, .count = 2}};
     orr_type_desc desc = {.name = "Paint", .fields = fields, .field_count = 3};
     const orri_type* type = fixture_type(&f, &desc);
-    codec = (orr_codec){0}; // Copied.
+    codec = (orr_codec){0}; // Was copied.
     CHECK_STR(reprint(type, "{n: 5}"), "{n: 5, c: \"#010203\", d: [\"#000000\", \"#000000\"]}");
     CHECK_EQ(printed, 3);
     CHECK_STR(reprint(type, "{d: [\"#aabbcc\", \"#\\x30\\x30ff00\"]}"),
@@ -440,7 +441,7 @@ ORR_TEST(opaque_text_of_any_length_is_printed_and_its_beginning_without_memory)
 
 // ---- sizes and memory ---------------------------------------------------------------------------
 
-ORR_TEST(parse_of_large_values_needs_memory_only_for_the_time)
+ORR_TEST(parse_of_large_values_needs_memory_only_while_it_runs)
 {
     fixture f;
     fixture_begin(&f);

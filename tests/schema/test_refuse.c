@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Descs that cannot be: each is refused once, with a result and words that name type and field, and
-// leaves the schema as it was.
+// Invalid descs: each is refused once, with a result and a text that names type and field, and
+// leaves the schema unchanged.
 #include "fixture.h"
 #include <math.h>
 
@@ -30,7 +30,7 @@ static void refuse_field(orr_field_desc field, const char* result, const char* p
     refuse(&desc, result, part);
 }
 
-ORR_TEST(refuse_null)
+ORR_TEST(refuse_null_arguments)
 {
     fixture f;
     fixture_begin(&f);
@@ -48,7 +48,7 @@ ORR_TEST(refuse_null)
                  "type T, field x: type is NULL");
 }
 
-ORR_TEST(refuse_names)
+ORR_TEST(refuse_invalid_names)
 {
     refuse(&(orr_type_desc){0}, "ORR_ERR_NAME", "type (no name)");
     refuse(&(orr_type_desc){.name = ""}, "ORR_ERR_NAME", "the name '' of a type");
@@ -67,9 +67,9 @@ ORR_TEST(refuse_names)
     fixture_end(&f);
     refuse_field((orr_field_desc){.type = ORR_TYPE(int)}, "ORR_ERR_NAME", "a field has no name");
     refuse_field((orr_field_desc){.name = "a.b", .type = ORR_TYPE(int)}, "ORR_ERR_NAME",
-                 "no '.' or ':'");
+                 "must not contain '.' or ':'");
     refuse_field((orr_field_desc){.name = "a:b", .type = ORR_TYPE(int)}, "ORR_ERR_NAME",
-                 "no '.' or ':'");
+                 "must not contain '.' or ':'");
     orr_label label = {"no good", 1};
     refuse(
         &(orr_type_desc){
@@ -82,7 +82,7 @@ ORR_TEST(refuse_names)
         "ORR_ERR_NAME", "a label has no name");
 }
 
-ORR_TEST(refuse_needs_that_are_no_list_of_names)
+ORR_TEST(refuse_needs_that_are_not_a_list_of_names)
 {
     const char* wrong[] = {"A B", "A,,B", "A,", ",A", "A;B", "A, 9B", " ", "A, "};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -112,23 +112,23 @@ ORR_TEST(refuse_settings_and_kinds_that_do_not_exist)
                  "ORR_ERR_ARGUMENT", "interpolation 3");
 }
 
-ORR_TEST(refuse_what_belongs_to_another_kind)
+ORR_TEST(refuse_settings_of_another_kind)
 {
     orr_field_desc field = {.name = "x", .type = ORR_TYPE(int)};
     orr_label label = {"A", 1};
     orr_codec codec = {0};
     refuse(&(orr_type_desc){.name = "T", .kind = ORR_KIND_I32, .fields = &field, .field_count = 1},
-           "ORR_ERR_ARGUMENT", "kind i32 has no use for fields");
+           "ORR_ERR_ARGUMENT", "kind i32 takes no fields");
     refuse(&(orr_type_desc){.name = "T", .kind = ORR_KIND_I32, .labels = &label, .label_count = 1},
-           "ORR_ERR_ARGUMENT", "kind i32 has no use for labels");
+           "ORR_ERR_ARGUMENT", "kind i32 takes no labels");
     refuse(&(orr_type_desc){.name = "T", .codec = &codec}, "ORR_ERR_ARGUMENT",
-           "kind struct has no use for a codec");
+           "kind struct takes no codec");
     refuse_field(
         (orr_field_desc){.name = "x", .type = ORR_TYPE(int), .attributes.element = ORR_TYPE(int)},
         "ORR_ERR_ARGUMENT", "field x: the attribute element is only for an orr_array");
 }
 
-ORR_TEST(refuse_sizes_and_alignments)
+ORR_TEST(refuse_invalid_sizes_and_alignments)
 {
     refuse(&(orr_type_desc){.name = "T", .kind = ORR_KIND_I32, .size = 8}, "ORR_ERR_ARGUMENT",
            "kind i32 has 4 bytes and alignment 4, not 8 and 0");
@@ -137,17 +137,17 @@ ORR_TEST(refuse_sizes_and_alignments)
     refuse(&(orr_type_desc){.name = "T", .align = 3}, "ORR_ERR_ARGUMENT", "alignment 3");
     refuse(&(orr_type_desc){.name = "T", .align = 128}, "ORR_ERR_ARGUMENT", "alignment 128");
     refuse(&(orr_type_desc){.name = "T", .size = 6, .align = 4}, "ORR_ERR_ARGUMENT",
-           "the size 6 is no multiple of the alignment 4");
+           "the size 6 is not a multiple of the alignment 4");
     refuse(&(orr_type_desc){.name = "T", .size = 8}, "ORR_ERR_ARGUMENT",
            "it has 8 bytes but no fields");
     refuse(&(orr_type_desc){.name = "T", .size = ORR_VALUE_SIZE_MAX + 1}, "ORR_ERR_CAPACITY",
-           "65537 bytes are more");
+           "65537 bytes exceed the limit");
     orr_field_desc field = {.name = "x", .type = ORR_TYPE(int64_t)};
     refuse(&(orr_type_desc){.name = "T", .size = 8, .align = 4, .fields = &field, .field_count = 1},
            "ORR_ERR_ARGUMENT", "the alignment 4 is less than a field's, 8");
     field.type = ORR_TYPE(int32_t);
     refuse(&(orr_type_desc){.name = "T", .size = 6, .fields = &field, .field_count = 1},
-           "ORR_ERR_ARGUMENT", "the size 6 is no multiple of the alignment 4");
+           "ORR_ERR_ARGUMENT", "the size 6 is not a multiple of the alignment 4");
     const uint32_t sizes[] = {0, 3, 5, 16};
     for (uint32_t i = 0; i < 4; i++) {
         refuse(&(orr_type_desc){.name = "T", .kind = ORR_KIND_MASK, .size = sizes[i]},
@@ -165,7 +165,7 @@ ORR_TEST(refuse_fields_that_do_not_fit_the_struct)
     two[1].offset = 2;
     refuse(&desc, "ORR_ERR_ARGUMENT", "type T: field b at offset 2 is not aligned to 4");
     two[1].offset = 8;
-    refuse(&desc, "ORR_ERR_ARGUMENT", "field b ends at byte 12, behind the size 8");
+    refuse(&desc, "ORR_ERR_ARGUMENT", "field b ends at byte 12, beyond the size 8");
     two[1].offset = 0xFFFFFFFCu;
     refuse(&desc, "ORR_ERR_ARGUMENT", "field b ends at byte 4294967296");
     two[1].offset = 0;
@@ -177,7 +177,7 @@ ORR_TEST(refuse_fields_that_do_not_fit_the_struct)
     refuse(&desc, "ORR_ERR_ARGUMENT", "type T, field a: two fields of T have this name");
 }
 
-ORR_TEST(refuse_more_than_the_limits)
+ORR_TEST(refuse_sizes_and_counts_above_the_limits)
 {
     static orr_field_desc fields[ORR_FIELDS_MAX + 1];
     static char names[ORR_FIELDS_MAX + 1][8];
@@ -186,16 +186,16 @@ ORR_TEST(refuse_more_than_the_limits)
         fields[i] = (orr_field_desc){.name = names[i], .type = ORR_TYPE(double)};
     }
     orr_type_desc desc = {.name = "T", .fields = fields, .field_count = ORR_FIELDS_MAX + 1};
-    refuse(&desc, "ORR_ERR_CAPACITY", "257 fields are more than 256; nest structs");
+    refuse(&desc, "ORR_ERR_CAPACITY", "257 fields exceed the limit of 256; nest structs");
     desc.field_count = ORR_FIELDS_MAX;
     fixture f;
     fixture_begin(&f);
     CHECK_EQ(fixture_type(&f, &desc)->info.size, 8 * ORR_FIELDS_MAX);
     fixture_end(&f);
     fields[200].count = 8000;
-    refuse(&desc, "ORR_ERR_CAPACITY", "the fields need more than the 65536 bytes");
+    refuse(&desc, "ORR_ERR_CAPACITY", "the fields exceed the limit of a value, 65536 bytes");
     fields[200].count = 8193;
-    refuse(&desc, "ORR_ERR_CAPACITY", "type T, field f200: 65544 bytes are more");
+    refuse(&desc, "ORR_ERR_CAPACITY", "type T, field f200: 65544 bytes exceed the limit");
     fields[200].count = UINT32_MAX;
     refuse(&desc, "ORR_ERR_CAPACITY", "field f200");
     // The last byte of padding counts too.
@@ -213,7 +213,7 @@ ORR_TEST(refuse_more_than_the_limits)
     CHECK_EQ(fixture_type(&f, &desc)->info.size, ORR_VALUE_SIZE_MAX);
     fixture_end(&f);
     over[1].count = ORR_VALUE_SIZE_MAX - 8;
-    refuse(&desc, "ORR_ERR_CAPACITY", "the fields need more");
+    refuse(&desc, "ORR_ERR_CAPACITY", "the fields exceed the limit");
 }
 
 ORR_TEST(refuse_too_many_labels)
@@ -229,10 +229,10 @@ ORR_TEST(refuse_too_many_labels)
                           .size = 2,
                           .labels = labels,
                           .label_count = ORR_LABELS_MAX + 1};
-    refuse(&desc, "ORR_ERR_CAPACITY", "1025 labels are more than 1024");
+    refuse(&desc, "ORR_ERR_CAPACITY", "1025 labels exceed the limit of 1024");
     desc.kind = ORR_KIND_MASK;
     desc.label_count = 65;
-    refuse(&desc, "ORR_ERR_CAPACITY", "65 labels are more than 64");
+    refuse(&desc, "ORR_ERR_CAPACITY", "65 labels exceed the limit of 64");
     desc.kind = ORR_KIND_ENUM;
     desc.label_count = ORR_LABELS_MAX;
     fixture f;
@@ -309,7 +309,7 @@ ORR_TEST(refuse_structs_nested_too_deep)
     fixture_type(&f, &descs[ORR_DEPTH_MAX - 1]);
     fixture_end(&f);
     refuse(&descs[ORR_DEPTH_MAX], "ORR_ERR_CAPACITY", "structs are nested deeper than 16");
-    // Also when the deep one was met before, at a place where it was not too deep.
+    // Also if the deep type was built before, at a place where it was not too deep.
     orr_field_desc shallow[] = {{.name = "first", .type = &descs[ORR_DEPTH_MAX - 2]},
                                 {.name = "second", .type = &descs[0]}};
     orr_field_desc inner = {.name = "deep", .type = &descs[ORR_DEPTH_MAX - 2]};
@@ -354,7 +354,7 @@ ORR_TEST(refuse_quaternions_of_anything_but_four_floats)
     fixture_end(&f);
 }
 
-ORR_TEST(refuse_ranges_that_are_none)
+ORR_TEST(refuse_empty_ranges_and_ranges_of_other_kinds)
 {
     orr_field_desc field = {
         .name = "x", .type = ORR_TYPE(float), .attributes = {.min = 2, .max = 1}};
@@ -365,17 +365,17 @@ ORR_TEST(refuse_ranges_that_are_none)
     refuse_field(field, "ORR_ERR_ARGUMENT", "field x: min");
     field.attributes = (orr_field_attributes){.min = 0, .max = 1};
     field.type = ORR_TYPE(bool);
-    refuse_field(field, "ORR_ERR_ARGUMENT", "it has a range (min, max) but is no number");
+    refuse_field(field, "ORR_ERR_ARGUMENT", "it has a range (min, max) but is not a number");
     field.type = ORR_TYPE(orr_array);
     field.attributes.element = ORR_TYPE(bool);
-    refuse_field(field, "ORR_ERR_ARGUMENT", "it has a range (min, max) but is no number");
+    refuse_field(field, "ORR_ERR_ARGUMENT", "it has a range (min, max) but is not a number");
 }
 
-ORR_TEST(refuse_presets_that_are_no_values)
+ORR_TEST(refuse_presets_that_cannot_be_read)
 {
     orr_field_desc field = {.name = "x", .type = ORR_TYPE(float), .attributes.preset = "abc"};
     refuse_field(field, "ORR_ERR_ARGUMENT",
-                 "type T: the preset of field x of T is no value: column 1: expected a number");
+                 "type T: the preset of field x of T cannot be read: column 1: expected a number");
     field.attributes = (orr_field_attributes){.preset = "7", .min = 1, .max = 2};
     refuse_field(field, "ORR_ERR_ARGUMENT", "7 is outside 1 to 2");
     field.attributes = (orr_field_attributes){.preset = "1 2"};
@@ -407,7 +407,7 @@ ORR_TEST(refuse_elements_that_own_something)
                           .fields = &(orr_field_desc){.name = "x", .type = ORR_TYPE(int)},
                           .field_count = 1};
     field.attributes.element = &wide;
-    refuse_field(field, "ORR_ERR_ARGUMENT", "aligned to 32; 16 is the most");
+    refuse_field(field, "ORR_ERR_ARGUMENT", "aligned to 32; the limit is 16");
     refuse(ORR_TYPE(orr_array), "ORR_ERR_ARGUMENT", "must be a field of a struct");
 }
 
@@ -436,7 +436,7 @@ ORR_TEST(refuse_hooks_and_markers_inside_other_types)
     orr_type_desc hooked = {
         .name = "Hooked", .fields = &x, .field_count = 1, .settings.hooks = &hooks};
     refuse_field((orr_field_desc){.name = "h", .type = &hooked}, "ORR_ERR_ARGUMENT",
-                 "type T, field h: Hooked has hooks, which are for whole components");
+                 "type T, field h: Hooked has hooks, which only whole components may have");
     refuse_field(
         (orr_field_desc){.name = "a", .type = ORR_TYPE(orr_array), .attributes.element = &hooked},
         "ORR_ERR_ARGUMENT", "the element Hooked");
@@ -468,7 +468,7 @@ ORR_TEST(refuse_opaque_types_without_codec_size_or_alignment)
     fixture_end(&f);
 }
 
-ORR_TEST(refuse_more_types_than_the_world_takes)
+ORR_TEST(refuse_more_types_than_the_limit_of_the_world)
 {
     fixture f;
     fixture_begin_max(&f, 2);
@@ -476,13 +476,13 @@ ORR_TEST(refuse_more_types_than_the_world_takes)
     fixture_type(&f, ORR_TYPE(Frozen));
     orr_type out = {0};
     CHECK_RESULT(orri_type_register(&f.schema, ORR_TYPE(Story), &out), ORR_ERR_CAPACITY);
-    CHECK_REFUSED(&f, ORR_ERR_CAPACITY, "type Story: the world has 2 types already");
-    CHECK_OK(orri_type_register(&f.schema, ORR_TYPE(Vec3), &out)); // Known: needs no room.
+    CHECK_REFUSED(&f, ORR_ERR_CAPACITY, "type Story: the world has 2 types, the limit");
+    CHECK_OK(orri_type_register(&f.schema, ORR_TYPE(Vec3), &out)); // Known already: needs no space.
     CHECK_EQ(out.id, 1);
     fixture_end(&f);
 }
 
-ORR_TEST(refuse_errors_of_nested_types_name_the_way_to_them)
+ORR_TEST(refuse_errors_of_nested_types_name_the_path_to_them)
 {
     orr_field_desc bad = {
         .name = "bad", .type = ORR_TYPE(float), .attributes = {.min = 3, .max = 2}};
@@ -493,5 +493,5 @@ ORR_TEST(refuse_errors_of_nested_types_name_the_way_to_them)
                  "type T, field mid.in.bad: min 3 is not below max 2");
     bad.attributes = (orr_field_attributes){.preset = "x"};
     refuse_field((orr_field_desc){.name = "mid", .type = &middle}, "ORR_ERR_ARGUMENT",
-                 "type T: the preset of field bad of Inner is no value");
+                 "type T: the preset of field bad of Inner cannot be read");
 }

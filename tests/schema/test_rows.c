@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows in raw memory: constructed, destructed, moved, copied, hashed, counted; hooks called as
-// promised.
+// Rows in raw memory: constructed, destructed, moved, copied, hashed, counted; hooks are called as
+// documented.
 #include "fixture.h"
 #include <math.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ ORR_TEST(rows_with_owned_fields_count_their_handles)
     CHECK_EQ(count_of(&f, none), 6);
     Story moved[2];
     orri_rows_move(type, moved, copies, 2);
-    CHECK_EQ(count_of(&f, part), 2); // Moving counts nothing.
+    CHECK_EQ(count_of(&f, part), 2); // Moving does not count.
     orri_rows_retain(type, moved, 2);
     CHECK_EQ(count_of(&f, part), 4);
     orri_rows_release(type, moved, 2);
@@ -117,7 +117,7 @@ ORR_TEST(rows_with_owned_fields_count_their_handles)
 typedef struct hook_log {
     uint32_t constructs, destructs, moves, copies, rows;
     bool refuse_construct, refuse_copy;
-    orr_string replace; // Put into the title when constructing.
+    orr_string replace; // Stored in the title by the construct hook.
     uint32_t preset_kind;
 } hook_log;
 
@@ -169,11 +169,11 @@ static const orri_type* hooked_story(fixture* f, hook_log* log)
     orr_type_desc desc = orr_desc_Story;
     desc.settings.hooks = &hooks;
     const orri_type* type = fixture_type(f, &desc);
-    hooks = (orr_hooks){0}; // Copied.
+    hooks = (orr_hooks){0}; // Was copied.
     return type;
 }
 
-ORR_TEST(rows_hooks_get_whole_ranges_and_handles_are_counted_beside_them)
+ORR_TEST(rows_hooks_receive_whole_ranges_and_handles_are_counted_in_addition)
 {
     fixture f;
     fixture_begin(&f);
@@ -235,7 +235,7 @@ ORR_TEST(rows_construct_hook_may_replace_a_handle)
     fixture_end(&f);
 }
 
-ORR_TEST(rows_hooks_that_are_not_given_are_memcpy_or_nothing)
+ORR_TEST(rows_hooks_that_are_not_set_are_memcpy_or_nothing)
 {
     fixture f;
     fixture_begin(&f);
@@ -285,13 +285,13 @@ ORR_TEST(rows_cleaned_or_copied_have_zero_padding_and_the_same_values)
     CHECK(memcmp(copies, expected, sizeof expected) == 0);
     orri_rows_clean(type, rows, 2);
     CHECK(memcmp(rows, expected, 2 * sizeof(Nested)) == 0);
-    CHECK_EQ(((unsigned char*)&rows[2])[1], 0xEE); // Only the rows that were asked for.
+    CHECK_EQ(((unsigned char*)&rows[2])[1], 0xEE); // Only the requested rows.
     fixture_end(&f);
 }
 
 // ---- hash ---------------------------------------------------------------------------------------
 
-// The hash of rows with NaNs and dirty padding must be that of their canonical twins, for any
+// The hash of rows with NaNs and dirty padding must equal that of their canonical copies, for any
 // count.
 static void check_canonical(const orri_type* type, unsigned char* dirty, const unsigned char* clean,
                             uint32_t count)
@@ -304,7 +304,7 @@ static void check_canonical(const orri_type* type, unsigned char* dirty, const u
     CHECK(orri_rows_hash(type, dirty, count, 5) != orri_rows_hash(type, dirty, count - 1, 5));
 }
 
-ORR_TEST(rows_hash_sees_all_nans_as_one)
+ORR_TEST(rows_hash_treats_all_nans_alike)
 {
     fixture f;
     fixture_begin(&f);
@@ -338,8 +338,8 @@ ORR_TEST(rows_hash_sees_all_nans_as_one)
         }
     }
     check_canonical(mixed, (unsigned char*)c, (unsigned char*)d, COUNT);
-    CHECK_EQ(c[0].b, 0xFF800001u); // The rows themselves stay.
-    c[1000].b++;                   // Bits that only look like a NaN are a number like any other.
+    CHECK_EQ(c[0].b, 0xFF800001u); // The rows themselves are unchanged.
+    c[1000].b++;                   // Bits that only look like a NaN are an ordinary number.
     CHECK(orri_rows_hash(mixed, c, COUNT, 5) != orri_rows_hash(mixed, d, COUNT, 5));
     const orri_type* wide = fixture_type(&f, ORR_TYPE(double));
     double p[3] = {1, (double)NAN, (double)INFINITY}, q[3] = {1, -(double)NAN, (double)INFINITY};
@@ -349,7 +349,7 @@ ORR_TEST(rows_hash_sees_all_nans_as_one)
     fixture_end(&f);
 }
 
-ORR_TEST(rows_hash_does_not_see_padding)
+ORR_TEST(rows_hash_ignores_padding)
 {
     fixture f;
     fixture_begin(&f);
@@ -370,7 +370,7 @@ ORR_TEST(rows_hash_does_not_see_padding)
         dirty[i].v = clean[i].v = (Vec3){1, 2, (float)i};
     }
     check_canonical(type, (unsigned char*)dirty, (unsigned char*)clean, COUNT);
-    // Every byte that is no padding counts.
+    // Every byte that is not padding counts.
     uint64_t hash = orri_rows_hash(type, clean, COUNT, 5);
     unsigned char* bytes = (unsigned char*)&clean[200];
     uint32_t seen = 0;
@@ -421,8 +421,7 @@ ORR_TEST(rows_hash_of_values_larger_than_a_piece_is_canonical_too)
     uint64_t hash = orri_rows_hash(type, a, 2, 0);
     CHECK_EQ(hash, orri_rows_hash(type, b, 2, 0));
     CHECK(hash != orri_rows_hash(type, a, 1, 0));
-    a[size + size - 8] =
-        0; // No NaN any more? A NaN still, but the last float's neighbour stays one.
+    a[size + size - 8] = 0; // Still a NaN.
     CHECK_EQ(hash, orri_rows_hash(type, a, 2, 0));
     memset(a + 2 * size - 4, 0, 4);
     CHECK(hash != orri_rows_hash(type, a, 2, 0));
@@ -431,7 +430,7 @@ ORR_TEST(rows_hash_of_values_larger_than_a_piece_is_canonical_too)
     fixture_end(&f);
 }
 
-ORR_TEST(rows_hash_of_a_large_value_does_not_see_bytes_of_no_field_across_a_border)
+ORR_TEST(rows_hash_of_a_large_value_ignores_padding_across_a_border)
 {
     fixture f;
     fixture_begin(&f);
@@ -483,7 +482,7 @@ ORR_TEST(rows_hash_is_stable)
     fixture_end(&f);
 }
 
-ORR_TEST(rows_hash_sees_what_owned_handles_hold_and_not_their_numbers)
+ORR_TEST(rows_hash_covers_the_content_of_owned_handles_and_not_their_numbers)
 {
     fixture f, g;
     fixture_begin(&f);
@@ -496,7 +495,7 @@ ORR_TEST(rows_hash_sees_what_owned_handles_hold_and_not_their_numbers)
     CHECK_EQ(orri_rows_hash(type, &a, 1, 0), orri_rows_hash(type, &b, 1, 0));
     b.parts[1] = fixture_string(&f, "x");
     CHECK(orri_rows_hash(type, &a, 1, 0) != orri_rows_hash(type, &b, 1, 0));
-    // In another world "x" has another number, since more came before it.
+    // In another world "x" has another number, because more blobs were created before it.
     Story c;
     orr_value_default(&other->info, &c);
     fixture_string(&g, "first");
@@ -527,7 +526,7 @@ static uint64_t codec_hash(void* user, const void* value)
     return *(const uint32_t*)value % 10;
 }
 
-ORR_TEST(rows_hash_asks_the_codec_of_opaque_values)
+ORR_TEST(rows_hash_uses_the_codec_of_opaque_values)
 {
     fixture f;
     fixture_begin(&f);
@@ -580,7 +579,7 @@ ORR_STRUCT(Social, (int32_t, age), (orr_entity, boss), (orr_entity, team, 3), (B
            (orr_array, ids, 2, (.element = ORR_TYPE(orr_entity))))
 
 /* N2-07: references to entities, single and as arrays, are known to the schema. */
-ORR_TEST(rows_references_are_found_wherever_they_are)
+ORR_TEST(rows_references_are_found_in_every_place)
 {
     fixture f;
     fixture_begin(&f);
@@ -600,7 +599,7 @@ ORR_TEST(rows_references_are_found_wherever_they_are)
         const char* field = NULL;
         CHECK_EQ(orri_value_entity_reject(type, &value, accept, &a, &field).id, i);
         CHECK_STR(field, fields[i - 1]);
-        CHECK_EQ(a.count, i); // The first, in order; nulls are not asked about.
+        CHECK_EQ(a.count, i); // The first, in order; nulls are skipped.
         CHECK_EQ(orri_value_entity_reject(type, &value, accept, &a, NULL).id, i);
     }
     asked none = {0, 0};
@@ -608,7 +607,7 @@ ORR_TEST(rows_references_are_found_wherever_they_are)
     CHECK_EQ(orri_value_entity_reject(type, &value, accept, &none, &field).id, 0);
     CHECK_EQ(none.count, 9);
     CHECK_STR(field, "untouched");
-    // Elements of another size cannot be looked at.
+    // Elements of another size cannot be checked.
     CHECK(orri_blob_make(&f.schema, "xxxx", 4, 4, &handle));
     value.all = (orr_array){handle.id, handle.generation};
     none.count = 0;

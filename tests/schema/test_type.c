@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Registration: what a world knows of a type, layouts, conflicts, presets, lookups. What is refused
-// is in test_refuse.c.
+// Registration: the info of a type, layouts, conflicts, presets, lookups. Refusals are in
+// test_refuse.c.
 #include "fixture.h"
 
 ORR_ENUM(Mood, CALM, ANGRY)
@@ -88,7 +88,7 @@ ORR_TEST(type_registered_info_has_attributes_settings_and_nested_types)
 }
 
 /* N2-07: component data can contain references to entities, single and as arrays. */
-ORR_TEST(type_with_references_says_so_single_fixed_nested_and_owned)
+ORR_TEST(type_with_references_reports_them_single_fixed_nested_and_owned)
 {
     fixture f;
     fixture_begin(&f);
@@ -154,7 +154,7 @@ ORR_TEST(type_without_size_is_laid_out_as_a_c_compiler_would)
     fixture_end(&f);
 }
 
-ORR_TEST(type_registered_is_a_copy_that_needs_nothing_of_the_desc)
+ORR_TEST(type_registered_is_independent_of_its_desc)
 {
     fixture f;
     fixture_begin(&f);
@@ -205,7 +205,8 @@ ORR_TEST(type_of_one_number_needs_no_struct)
 {
     fixture f;
     fixture_begin(&f);
-    orr_type_desc desc = {.name = "Score", .kind = ORR_KIND_U32}; // Size and alignment by the kind.
+    orr_type_desc desc = {.name = "Score",
+                          .kind = ORR_KIND_U32}; // Size and alignment from the kind.
     const orri_type* type = fixture_type(&f, &desc);
     CHECK_EQ(type->info.size, 4);
     CHECK_EQ(type->info.align, 4);
@@ -218,7 +219,7 @@ ORR_TEST(type_of_one_number_needs_no_struct)
 }
 
 /* N3-02: a plain C struct with no hooks moves by memcpy. */
-ORR_TEST(type_flags_say_what_the_store_may_do_with_bytes)
+ORR_TEST(type_flags_tell_how_the_store_may_treat_bytes)
 {
     fixture f;
     fixture_begin(&f);
@@ -233,11 +234,11 @@ ORR_TEST(type_flags_say_what_the_store_may_do_with_bytes)
     CHECK(waypoint->hooks.copy == NULL && waypoint->codec.print == NULL);
     orr_hooks hooks = {.user = &f};
     orr_type_desc desc = {.name = "NoHooks", .settings.hooks = &hooks};
-    CHECK(fixture_type(&f, &desc)->plain); // Hooks without a function are none.
+    CHECK(fixture_type(&f, &desc)->plain); // Hooks without a function count as none.
     fixture_end(&f);
 }
 
-ORR_TEST(type_settings_are_kept)
+ORR_TEST(type_settings_are_stored)
 {
     fixture f;
     fixture_begin(&f);
@@ -260,7 +261,7 @@ ORR_TEST(type_registered_twice_is_the_same_type_and_keeps_its_settings)
     orr_field_desc field = {.name = "x", .type = ORR_TYPE(int32_t), .attributes.preset = "1"};
     orr_type_desc desc = {.name = "X", .fields = &field, .field_count = 1, .settings.version = 2};
     const orri_type* first = fixture_type(&f, &desc);
-    field.type = ORR_TYPE(int); // The same kind by another name.
+    field.type = ORR_TYPE(int); // The same kind under another name.
     field.attributes.preset = "2";
     field.attributes.unit = "m";
     desc.settings.version = 9;
@@ -281,11 +282,11 @@ static void conflict(fixture* f, const orr_type_desc* desc, const char* part)
     CHECK_RESULT(orri_type_register(&f->schema, desc, &out), ORR_ERR_CONFLICT);
     CHECK_EQ(out.id, 77);
     CHECK_EQ(f->schema.type_count, count);
-    CHECK_CONTAINS(f->env.error_text, "type T: the name is taken");
+    CHECK_CONTAINS(f->env.error_text, "type T: the name is used");
     CHECK_REFUSED(f, ORR_ERR_CONFLICT, part);
 }
 
-ORR_TEST(type_registered_twice_with_another_layout_says_what_differs)
+ORR_TEST(type_registered_twice_with_another_layout_names_the_difference)
 {
     fixture f;
     fixture_begin(&f);
@@ -348,7 +349,7 @@ ORR_TEST(type_registered_twice_with_another_layout_says_what_differs)
     desc.align = 16;
     conflict(&f, &desc, "alignment is 16 and was 8");
     desc.align = 8;
-    fixture_type(&f, &desc); // As it was: fine.
+    fixture_type(&f, &desc); // The original layout: accepted.
     fixture_end(&f);
 }
 
@@ -404,7 +405,7 @@ ORR_TEST(type_presets_nest_and_may_be_overridden_by_the_outer_field)
     fixture_end(&f);
 }
 
-ORR_TEST(type_presets_keep_their_owned_strings_for_ever)
+ORR_TEST(type_presets_keep_their_owned_strings)
 {
     fixture f;
     fixture_begin(&f);
@@ -450,7 +451,7 @@ ORR_TEST(type_static_is_registered_at_first_use_and_found_again)
         CHECK_EQ(orri_type_static(&f.schema, ORR_TYPE(Vec3)).id, 2);
     }
     CHECK_EQ(f.memory.requests, requests);
-    // Another desc of the same name and layout, as another source file would have: the same type.
+    // Another desc with the same name and layout, as another source file would have: the same type.
     static orr_type_desc twin;
     twin = orr_desc_Vec3;
     CHECK_EQ(orri_type_static(&f.schema, &twin).id, 2);
@@ -462,7 +463,7 @@ ORR_TEST(type_static_is_registered_at_first_use_and_found_again)
     fixture_end(&f);
 }
 
-ORR_TEST(type_of_many_is_found_by_name_index_and_desc)
+ORR_TEST(type_among_many_is_found_by_name_index_and_desc)
 {
     fixture f;
     fixture_begin(&f);
@@ -529,7 +530,7 @@ static orr_result register_desc(fixture* f, const orr_type_desc* desc)
     return result;
 }
 
-// Registers with the Nth allocation refused, for every N; each refusal leaves the schema as it was.
+// Registers with the Nth allocation refused, for every N; each refusal leaves the schema unchanged.
 static void register_failing(orr_result (*call)(fixture*, const orr_type_desc*),
                              const orr_type_desc* desc, bool for_good)
 {
@@ -566,7 +567,7 @@ ORR_TEST(type_register_without_memory_has_no_effect_at_any_allocation)
     }
 }
 
-// Long enough that nearly every copy needs a block of its own.
+// Long enough that nearly every copy needs its own block.
 ORR_TEST(type_register_of_much_text_without_memory_has_no_effect_at_any_allocation)
 {
     static char text[2100], quoted[2100], needs[2100];
@@ -596,7 +597,7 @@ ORR_TEST(type_register_of_much_text_without_memory_has_no_effect_at_any_allocati
     register_failing(register_static, &desc, true);
 }
 
-ORR_TEST(type_tables_without_memory_to_grow_refuse_and_keep_what_they_have)
+ORR_TEST(type_tables_refused_memory_to_grow_keep_their_content)
 {
     fixture f;
     fixture_begin(&f);

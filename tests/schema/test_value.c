@@ -70,7 +70,7 @@ ORR_TEST(print_integers_to_their_limits)
     fixture_end(&f);
 }
 
-ORR_TEST(print_labels_and_what_has_none)
+ORR_TEST(print_labels_and_unnamed_values)
 {
     fixture f;
     fixture_begin(&f);
@@ -116,7 +116,7 @@ ORR_TEST(print_entities_with_generation_and_salt)
     fixture_end(&f);
 }
 
-ORR_TEST(print_strings_escaped_where_they_must_be)
+ORR_TEST(print_strings_escapes_only_where_necessary)
 {
     fixture f;
     fixture_begin(&f);
@@ -132,7 +132,7 @@ ORR_TEST(print_strings_escaped_where_they_must_be)
         {"\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80", "\"\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80\""},
         {"\xED\x9F\xBF\xEE\x80\x80\xF4\x8F\xBF\xBF\xE0\xA0\x80\xF0\x90\x80\x80",
          "\"\xED\x9F\xBF\xEE\x80\x80\xF4\x8F\xBF\xBF\xE0\xA0\x80\xF0\x90\x80\x80\""},
-        // No UTF-8: alone, cut short, overlong, a surrogate, behind the last code point.
+        // Invalid UTF-8: a lone byte, truncated, overlong, a surrogate, beyond the last code point.
         {"\x80", "\"\\x80\""},
         {"\xC3", "\"\\xC3\""},
         {"\xE2\x82", "\"\\xE2\\x82\""},
@@ -169,7 +169,7 @@ ORR_TEST(print_inline_string_without_a_zero_stays_inside)
     fixture_end(&f);
 }
 
-ORR_TEST(print_length_is_what_is_needed_whatever_the_buffer)
+ORR_TEST(print_length_is_the_needed_length_for_any_buffer)
 {
     fixture f;
     fixture_begin(&f);
@@ -280,7 +280,7 @@ ORR_TEST(number_text_never_has_the_point_of_the_locale)
     orri_number_point_to_dot(text);
     CHECK_STR(text, "-1.5e+10");
     strcpy(text, "12\xD9\xAB"
-                 "25"); // A point of two bytes.
+                 "25"); // A decimal point of two bytes.
     orri_number_point_to_dot(text);
     CHECK_STR(text, "12.25");
     strcpy(text, "7,");
@@ -322,7 +322,7 @@ ORR_TEST(number_text_is_the_same_under_a_locale_with_a_comma)
 
 // ---- comparing and hashing ----------------------------------------------------------------------
 
-// a < b, both ways, and each equal to itself.
+// a < b in both directions, and each equal to itself.
 static void check_less(const orri_type* type, const void* a, const void* b)
 {
     CHECK(orr_value_compare(&type->info, a, b) < 0);
@@ -398,7 +398,7 @@ ORR_TEST(compare_orders_floats_with_nan_last)
     fixture_end(&f);
 }
 
-ORR_TEST(compare_and_hash_do_not_see_padding)
+ORR_TEST(compare_and_hash_ignore_padding)
 {
     fixture f;
     fixture_begin(&f);
@@ -417,7 +417,7 @@ ORR_TEST(compare_and_hash_do_not_see_padding)
     fixture_end(&f);
 }
 
-ORR_TEST(hash_of_a_value_sees_owned_content_and_not_handles)
+ORR_TEST(hash_of_a_value_covers_owned_content_and_not_handles)
 {
     fixture f, g;
     fixture_begin(&f);
@@ -439,7 +439,7 @@ ORR_TEST(hash_of_a_value_sees_owned_content_and_not_handles)
     fixture_end(&g);
 }
 
-ORR_TEST(compare_of_arrays_whose_elements_have_another_size_is_as_if_empty)
+ORR_TEST(compare_of_arrays_with_another_element_size_is_as_if_empty)
 {
     fixture f;
     fixture_begin(&f);
@@ -488,7 +488,7 @@ ORR_TEST(default_is_the_preset_or_zero)
 
 // ---- paths --------------------------------------------------------------------------------------
 
-ORR_TEST(find_names_every_place_of_a_value)
+ORR_TEST(find_reaches_every_place_of_a_value)
 {
     fixture f;
     fixture_begin(&f);
@@ -517,7 +517,7 @@ ORR_TEST(find_names_every_place_of_a_value)
     orr_field_place place = {0};
     CHECK_OK(orr_field_find(&type->info, "points[1].at.y", &place));
     CHECK_STR(place.field->name, "y");
-    // What is found can be used as a value of its own.
+    // A found field can be used as a value.
     Orc orc = {.points[1].at.y = 2.5f};
     char text[16];
     orr_value_print(place.type, (const char*)&orc + place.offset, text, sizeof text);
@@ -525,7 +525,7 @@ ORR_TEST(find_names_every_place_of_a_value)
     fixture_end(&f);
 }
 
-ORR_TEST(find_refuses_what_is_not_there_and_names_what_is_near)
+ORR_TEST(find_of_an_unknown_path_is_refused_with_similar_names)
 {
     fixture f;
     fixture_begin(&f);
@@ -546,10 +546,10 @@ ORR_TEST(find_refuses_what_is_not_there_and_names_what_is_near)
         {"rotation[1", "[ must be followed by an index and ]"},
         {"rotation[-1]", "[ must be followed by an index and ]"},
         {"rotation[1]x", "expected '.' or the end after ]"},
-        {"rotation[1][0]", "rotation is no fixed array"},
+        {"rotation[1][0]", "rotation is not a fixed array"},
         {"rotation.x", "float has no fields before an element is chosen by [index]"},
         {"health.x", "float has no fields"},
-        {"health[0]", "health is no fixed array"},
+        {"health[0]", "health is not a fixed array"},
         {"path[0]", "the elements of an orr_array are not inside the value"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -570,7 +570,7 @@ ORR_TEST(find_refuses_what_is_not_there_and_names_what_is_near)
     fixture_end(&f);
 }
 
-// ---- bad input ----------------------------------------------------------------------------------
+// ---- invalid input ------------------------------------------------------------------------------
 
 static uint32_t asserted;
 
@@ -580,7 +580,7 @@ static void assert_count(const char* condition, const char* file, int line, cons
     asserted++;
 }
 
-ORR_TEST(value_calls_with_null_refuse_or_assert_and_go_on)
+ORR_TEST(value_calls_with_null_refuse_or_assert_and_continue)
 {
     fixture f;
     fixture_begin(&f);
@@ -620,7 +620,7 @@ ORR_TEST(value_calls_with_null_refuse_or_assert_and_go_on)
 
 ORR_MARKER(Frozen)
 
-ORR_TEST(value_of_a_marker_is_nothing)
+ORR_TEST(value_of_a_marker_is_empty)
 {
     fixture f;
     fixture_begin(&f);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The entries of the table, and the life of a schedule. There is one state for the process: fibers run on one
-// thread, and their stacks are kept from one exploration to the next.
+// The entries of the table, and the course of a schedule. There is one state per process: fibers
+// run on one thread, and their stacks are kept from one exploration to the next.
 #include "controlled.h"
 
 #include "controlled_state.h"
@@ -17,7 +17,7 @@ static struct {
 } controlled_locals[THREAD_LOCALS_MAX];
 static uint32_t controlled_local_count;
 
-// ---- going over ---------------------------------------------------------------------------------
+// ---- switching fibers ---------------------------------------------------------------------------
 
 static void controlled_locals_save(controlled_slot* slot)
 {
@@ -41,12 +41,12 @@ void controlled_stop(controlled* c, controlled_outcome outcome)
     if (!c->inside) {
         longjmp(c->host_exit, 1);
     }
-    c->slots[c->running].live = true; // Also one that had ended: it never gets to its end.
+    c->slots[c->running].live = true; // Also one that had ended: it never reaches its end.
     fiber_switch(&c->slots[c->running].context, &c->host);
     abort();
 }
 
-// A step of the running fiber is over. Returns when it has the turn again.
+// Ends a step of the running fiber. Returns when the fiber is chosen again.
 static void controlled_turn(controlled* c)
 {
     uint32_t before = c->running, next = controlled_choose_next(c);
@@ -67,7 +67,7 @@ static void controlled_count(controlled* c)
     }
 }
 
-// Who spins or yields for the second time lets those go first who could have run since the first time.
+// At its second spin or yield a fiber lets those run first that could have run since the first one.
 static void controlled_let_others(controlled* c, controlled_slot* me)
 {
     uint32_t bit = controlled_bit(c->running);
@@ -81,7 +81,7 @@ static void controlled_let_others(controlled* c, controlled_slot* me)
     me->ran = 0;
 }
 
-// A point inside a spin that goes on alone. False: no choice is made here.
+// A point inside a spin that continues alone. False: no choice is made here.
 static bool controlled_out_point(controlled* c, controlled_slot* me, orr_sched_kind kind)
 {
     if (kind == ORR_SCHED_SPIN) {
@@ -127,7 +127,7 @@ static void controlled_point(void* user, orr_sched_kind kind, const void* word)
 
 // ---- threads ------------------------------------------------------------------------------------
 
-// Ends a spin that went on alone, for whatever is no point but waits.
+// Ends a spin that continued alone, for calls that wait and are not points.
 static controlled_slot* controlled_stand(controlled* c, uint32_t kind, const void* word)
 {
     controlled_slot* me = &c->slots[c->running];
@@ -164,7 +164,7 @@ static void controlled_done(controlled* c, controlled_slot* me)
     }
 }
 
-// A fiber is called again for each schedule that has a thread of its number.
+// A fiber is reused in each schedule that has a thread of its number.
 static void controlled_run(void* arg)
 {
     controlled* c = &controlled_only;
@@ -281,7 +281,7 @@ static void controlled_thread_wake(void* user, void* word, uint32_t count)
     controlled* c = user;
     uint32_t sleepers = c->inside ? controlled_sleepers_of(c, word) : 0;
     for (uint32_t i = 0; i < count && sleepers != 0; i++) {
-        // Who wakes all has no choice; the order would make equal schedules look different.
+        // Waking all leaves no choice; an order would make equal schedules look different.
         bool all = count - i >= (uint32_t)__builtin_popcount(sleepers);
         uint32_t woken = controlled_choose_woken(c, all ? sleepers & (0 - sleepers) : sleepers);
         sleepers &= ~controlled_bit(woken);
@@ -394,7 +394,7 @@ static void controlled_begin(controlled* c)
     c->yielders = c->lagging = 0;
     c->preemptions = c->spurious = c->timeouts = 0;
     c->points = c->sleeps = c->now_ns = 0;
-    controlled_choose_begin(c); // Looks at how long the last one was.
+    controlled_choose_begin(c); // Uses the length of the last schedule.
     c->step_count = c->name_count = 0;
     c->message[0] = 0;
     if (!controlled_slot_open(c, "body", NULL, NULL)) {
@@ -403,7 +403,7 @@ static void controlled_begin(controlled* c)
     c->slots[0].live = true;
 }
 
-// Drops the fibers that still stand somewhere. Texts need them, so they come first.
+// Abandons the fibers that have not ended. Texts need them, so texts are made before.
 static void controlled_abandon(controlled* c)
 {
     for (uint32_t i = 0; i < c->slot_count; i++) {
@@ -413,7 +413,7 @@ static void controlled_abandon(controlled* c)
     }
 }
 
-// What is looked at after the body returned, on the stack of the caller.
+// The checks after the body returned, on the stack of the caller.
 static void controlled_check_end(controlled* c)
 {
     if (setjmp(c->host_exit) != 0) {
@@ -513,7 +513,7 @@ static void controlled_table_make(controlled* c)
     c->table.sched_point = controlled_point;
 }
 
-// Stacks of another size are made anew.
+// Stacks of another size are allocated again.
 static void controlled_stacks_fit(controlled* c)
 {
     for (uint32_t i = 0; i < CONTROLLED_FIBERS_MAX; i++) {
@@ -525,7 +525,7 @@ static void controlled_stacks_fit(controlled* c)
     }
 }
 
-// The choices to replay: those of the desc, or of the variable if it means this desc.
+// The choices to replay: those of the desc, or of the environment variable if it names this desc.
 static const char* controlled_given(const controlled_desc* desc)
 {
     const char* given = getenv("ORR_SCHEDULE");
@@ -536,12 +536,13 @@ static const char* controlled_given(const controlled_desc* desc)
     return desc->choices;
 }
 
-// A CHECK inside a body jumped off its fiber, and the test has failed: the next one begins with new stacks.
+// A CHECK inside a body jumped off its fiber, and the test has failed: the next test begins with
+// new stacks.
 static void controlled_recover(controlled* c)
 {
     const char* here = __builtin_frame_address(0);
     const fiber* on = &c->slots[c->running].context;
-    CHECK(here < on->stack || here >= on->stack + on->stack_size); // Not inside itself.
+    CHECK(here < on->stack || here >= on->stack + on->stack_size); // Not from a body.
     for (uint32_t i = 0; i < CONTROLLED_FIBERS_MAX; i++) {
         memset(&c->slots[i].context, 0, sizeof c->slots[i].context);
     }

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The strategies of the controlled scheduler: who may go on, and who of them does.
+// The strategies of the controlled scheduler: which fibers may run, and which one does.
 //
-// Depth first is a search without stored states: a schedule is run from the start, choosing as the list of
-// nodes says and taking the first way wherever the list ends; afterwards the last node that has another way
-// takes it, and what is behind it is forgotten. A node is made only where there is more than one way, and
-// once the preemptions are used up there seldom is, so most points cost a few instructions.
+// Depth first is a search without stored states: a schedule is run from the start; it follows the
+// list of nodes and takes the first choice wherever the list ends. Afterwards the last node that
+// has another choice takes it, and the nodes after it are dropped. A node is made only where there
+// is more than one choice, and once the preemptions are used up there seldom is, so most points
+// cost a few instructions.
 #include "controlled_state.h"
 #include <stdlib.h>
 
 enum {
-    SEEN_MAX = 1 << 23, // Places of the set of hashes; half of them are used at most.
+    SEEN_MAX = 1 << 23, // Places of the set of hashes; at most half of them are used.
 };
 
-// ---- who may go on ------------------------------------------------------------------------------
+// ---- which fibers may run -----------------------------------------------------------------------
 
 static uint32_t choose_able(const controlled* c)
 {
@@ -26,7 +27,7 @@ static uint32_t choose_able(const controlled* c)
     return able != 0 ? able : c->ready;
 }
 
-// The fibers after the running one come first, so that the first way is not always fiber 0's.
+// The fibers after the running one come first, so that the first choice is not always fiber 0.
 static uint32_t choose_add(const controlled* c, uint32_t fibers, uint32_t how, uint8_t* codes,
                            uint32_t count)
 {
@@ -51,7 +52,7 @@ static uint32_t choose_first_deadline(const controlled* c)
     return best;
 }
 
-// Nobody is ready. A spin that gives up does so now; else time passes; else nobody ever goes on.
+// No fiber is ready. A spin that gives up does so now; else time passes; else it is a deadlock.
 static uint32_t choose_forced(controlled* c, uint8_t* codes)
 {
     uint32_t spinners = 0;
@@ -105,7 +106,8 @@ static uint32_t choose_list(controlled* c, uint32_t preemptions_max, uint8_t* co
             count = choose_add(c, c->asleep, CODE_SPURIOUS, codes, count);
         }
         if (c->timeouts < c->desc.timeouts_max) {
-            // Where nobody can go on, time passes until the first of them: the others are not late yet.
+            // If no fiber can run, time passes until the first deadline: the others are not due
+            // yet.
             uint32_t timed = able != 0 ? c->timed : choose_earliest(c);
             count = choose_add(c, timed, CODE_TIMEOUT, codes, count);
         }
@@ -158,8 +160,8 @@ static uint32_t choose_way(controlled* c, uint32_t count)
     return node->index;
 }
 
-// First the whole spin without choices, which tells how many rounds it has; then again with choices in the
-// last one, if it looks at anything there before it stores or sleeps.
+// First the whole spin without choices, which shows its number of rounds; then again with choices
+// in the last round, if the spin reads anything there before it stores or sleeps.
 static uint32_t choose_out_node(controlled* c, controlled_slot* slot)
 {
     slot->out_node = c->depth;
@@ -232,7 +234,7 @@ static uint32_t choose_by_priority(controlled* c)
         }
     }
     if (others > 0 && (others == count || choose_coin(c, 4) == 0)) {
-        // They stand in no fixed place of the list.
+        // The sleepers have no fixed place in the list.
         uint32_t pick = choose_coin(c, others);
         for (uint32_t i = 0; i < count; i++) {
             if ((codes[i] & CODE_HOW) != CODE_RUN && pick-- == 0) {
@@ -285,7 +287,7 @@ static uint32_t choose_replayed(controlled* c, uint32_t* out_at)
 
 // ---- applying a choice --------------------------------------------------------------------------
 
-// Who has to let others go first is free again when they ran.
+// A fiber that had to let others run first is free again when they ran.
 static void choose_be_fair(controlled* c, uint32_t next)
 {
     for (uint32_t left = c->yielders; left != 0; left &= left - 1) {
@@ -354,7 +356,7 @@ uint32_t controlled_choose_next(controlled* c)
     return next;
 }
 
-// Sleepers in the order in which they went to sleep: the first way is what a fair system would do.
+// Sleepers in the order in which they went to sleep: the first choice is that of a fair system.
 static uint32_t choose_sleepers(const controlled* c, uint32_t sleepers, uint8_t* list)
 {
     uint32_t count = 0;
@@ -399,8 +401,8 @@ void controlled_choose_begin(controlled* c)
     for (uint32_t i = 0; i < CONTROLLED_FIBERS_MAX; i++) {
         c->priorities[i] = choose_coin(c, 1u << 30) + 64;
     }
-    // Where change points fall: as far as the last schedule went, and a little further. The longest one would
-    // be a bad measure, since a single spin can be longer than all the rest.
+    // The range of change points: the length of the last schedule and a little more. The longest
+    // schedule would be a bad measure, since a single spin can be longer than all the rest.
     uint32_t reach = c->schedule == 0 ? 64 : c->step_count * 5 / 4 + 8;
     for (uint32_t i = 0; i < c->desc.change_points; i++) {
         c->change_at[i] = choose_coin(c, reach);
@@ -438,7 +440,7 @@ static void choose_seen_grow(controlled* c)
     c->seen_room = room;
 }
 
-// True for a schedule that was not run before. Once the set is full, none is new.
+// True for a schedule that was not run before. Once the set is full, no schedule counts as new.
 static bool choose_is_new(controlled* c)
 {
     if (c->seen_count * 2 >= c->seen_room) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Memory of the table: a list of what is held, so that a schedule that was dropped leaves nothing behind.
+// Memory of the table: a list of live blocks, so that an abandoned schedule leaves nothing behind.
 #include "controlled_state.h"
 
 struct controlled_block {
     controlled_block *previous, *next;
-    void* memory; // What the base gave.
+    void* memory; // The result of the base platform.
     size_t total, align;
-    size_t size; // What was asked for.
+    size_t size; // The requested size.
 };
 
 void* controlled_memory_alloc(void* user, size_t size, size_t align)

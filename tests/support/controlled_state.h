@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What the files of the controlled scheduler share. Tests include controlled.h.
+// Internals that the files of the controlled scheduler share. Tests include controlled.h.
 //
-// Sets of fibers are masks. Invariants of a schedule, for each created fiber exactly one of:
-//   bit in `ready`      it can go on;
-//   bit in `spinning`   it waits for a STORE of another;
+// Sets of fibers are bit masks. In a schedule exactly one of these holds for each created fiber:
+//   bit in `ready`      it can run;
+//   bit in `spinning`   it waits for a STORE of another fiber;
 //   bit in `asleep`     it waits for a wake (also in `timed`: or for its deadline);
 //   bit in `timed`      and not in `asleep`: it waits for its deadline;
-//   `joins1` is set     it waits for the end of another;
+//   `joins1` is set     it waits for the end of another fiber;
 //   `done`              its function returned.
 #ifndef ORR_CONTROLLED_STATE_H
 #define ORR_CONTROLLED_STATE_H
@@ -15,7 +15,7 @@
 #include "fiber.h"
 #include <setjmp.h>
 
-// Where a fiber stands; the values of orr_sched_kind stand between.
+// The place of a fiber; the values of orr_sched_kind are used too.
 enum {
     STAND_START = 0,
     STAND_JOIN = ORR_SCHED_WAKE + 1,
@@ -25,7 +25,7 @@ enum {
     STAND_WOKEN, // Only in the trace: a wake reached this fiber.
 };
 
-// A choice: a fiber, and how it comes to run.
+// A choice: a fiber, and how it continues.
 enum {
     CODE_FIBER = 0x1F,
     CODE_RUN = 0x00,
@@ -35,7 +35,7 @@ enum {
     CODE_WOKEN = 0x80,
     CODE_HOW = 0xE0,
     CODES_MAX = 3 * CONTROLLED_FIBERS_MAX,
-    OUT_NEVER = UINT16_MAX, // Choices begin again after the spin only.
+    OUT_NEVER = UINT16_MAX, // Choices are made again only after the spin.
     THREAD_LOCALS_MAX = 8,
     THREAD_LOCAL_SIZE = 128,
     NAMES_MAX = 256,
@@ -43,38 +43,39 @@ enum {
 
 typedef struct controlled_step {
     const void* word;
-    uint16_t out_at; // Of SPIN_OUT: choices are made again from this round on.
+    uint16_t out_at; // For SPIN_OUT: choices are made again from this round on.
     uint8_t code;
-    uint8_t kind; // Where the fiber stood.
+    uint8_t kind; // The place of the fiber.
 } controlled_step;
 
 typedef struct controlled_slot {
-    fiber context; // Kept from schedule to schedule.
+    fiber context; // Reused from schedule to schedule.
     void (*run)(void* arg);
     void* arg;
     const void* word;
     uint64_t deadline_ns;
-    uint64_t sleep_order; // Who went to sleep first is the first of the list.
+    uint64_t sleep_order; // Sleepers are listed in the order in which they went to sleep.
     uint32_t expected;    // The value it sleeps on.
     uint32_t joins1;      // 1 + the fiber it waits for.
-    // Fairness, see controlled.h: who could run, and who ran, since the last spin or yield; who goes first.
+    // Fairness, see controlled.h: fibers that could run, and that ran, since the last spin or
+    // yield; fibers that go first.
     uint32_t could_run, ran, behind;
-    uint32_t out_node; // Of the spin under way: the node of the search that chose it.
+    uint32_t out_node; // The node of the search that chose the current spin.
     uint32_t out_spins;
     uint16_t out_at;
     bool out, out_loaded; // Spins out; a LOAD point was passed in this round.
     bool endless;         // Spun longer than any spin that gives up.
-    bool yielded;         // could_run and ran count.
+    bool yielded;         // could_run and ran are valid.
     bool live, done;
     uint8_t kind;
     char name[24];
     char locals[THREAD_LOCALS_MAX * THREAD_LOCAL_SIZE];
 } controlled_slot;
 
-// A place of the search where there was more than one way.
+// A place of the search with more than one choice.
 typedef struct controlled_node {
     uint16_t count, index;
-    uint16_t out_at; // Of a spin: the last round, once known.
+    uint16_t out_at; // For a spin: the last round, once known.
 } controlled_node;
 
 typedef struct controlled_block controlled_block;
@@ -102,18 +103,18 @@ typedef struct controlled {
         uint32_t index;
     } names[NAMES_MAX];
     uint32_t name_count;
-    jmp_buf host_exit; // For a check that fails off the fibers.
+    jmp_buf host_exit; // For a check that fails outside of the fibers.
 
     // The strategies.
     controlled_node* nodes;
     uint32_t node_count, node_room, depth;
     controlled_step* replay; // NULL: no replay.
     uint32_t replay_count, replay_at;
-    uint64_t random, schedule; // State of the coin; number of this schedule.
+    uint64_t random, schedule; // State of the random numbers; number of this schedule.
     uint32_t priorities[CONTROLLED_FIBERS_MAX];
     uint64_t change_at[32];
-    uint32_t out_rounds; // Of the last spin that went on alone to its end.
-    uint64_t* seen;      // Hashes of schedules, for counting different ones.
+    uint32_t out_rounds; // Of the last spin that continued alone to its end.
+    uint64_t* seen;      // Hashes of schedules, to count different ones.
     uint64_t seen_room, seen_count;
 
     controlled_result result;
@@ -134,18 +135,19 @@ static inline uint32_t controlled_bit(uint32_t index)
 // controlled.c: ends the schedule.
 _Noreturn void controlled_stop(controlled* c, controlled_outcome outcome);
 
-// controlled_choose.c. One schedule: begin, choices, end. False from end: there is no other.
+// controlled_choose.c: one schedule is begin, choices, end. False from end: there is no other
+// schedule.
 void controlled_choose_begin(controlled* c);
 bool controlled_choose_end(controlled* c);
-// Who goes on, applied to the state and noted in the steps.
+// Chooses the next fiber, applies the choice to the state and records it in the steps.
 uint32_t controlled_choose_next(controlled* c);
-// One of the sleepers; what is to be done with it is the caller's.
+// Chooses one of the sleepers; the caller wakes it.
 uint32_t controlled_choose_woken(controlled* c, uint32_t sleepers);
-// A spin that ran on alone is over: whether it has to be tried with choices in its last round.
+// A spin that continued alone is over: whether it has to be tried with choices in its last round.
 void controlled_choose_learn(controlled* c, const controlled_slot* slot);
 void controlled_choose_forget(controlled* c);
 
-// controlled_memory.c: entries of the table; the bytes held; giving all back.
+// controlled_memory.c: entries of the table; bytes in use; freeing everything.
 void* controlled_memory_alloc(void* user, size_t size, size_t align);
 void controlled_memory_free(void* user, void* ptr, size_t size, size_t align);
 size_t controlled_memory_held(const controlled* c, size_t* count);

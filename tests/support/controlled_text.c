@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The words of the controlled scheduler: a schedule as a list of choices that can be given back to it, and
-// what is printed when one fails.
+// Texts of the controlled scheduler: a schedule as a list of choices that can be replayed, and the
+// report of a failure.
 //
-// A choice is the number of the fiber that goes on, `*N` when it does so N times. After the number: `x`, it
-// spins out without further choices, `xN`, choices are made again from round N on; `t`, its timeout passed;
-// `s`, it wakes for no reason. `wN`: fiber N is the one that a wake reaches.
+// A choice is the number of the fiber that runs, with `*N` if it runs N times. After the number:
+// `x`, it spins out without further choices; `xN`, choices are made again from round N on; `t`, its
+// timeout ended; `s`, a spurious wake-up. `wN`: fiber N is the one that a wake reaches.
 #include "controlled_state.h"
 #include <stdarg.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static bool text_number(const char** at, uint32_t max, uint32_t* number)
     return true;
 }
 
-// One item: "3", "w3", "3x", "3x64", "3t", "3s", each with "*N" after it.
+// One item: "3", "w3", "3x", "3x64", "3t", "3s", each with an optional "*N".
 static bool text_parse_item(const char** at, controlled_step* step, uint32_t* times)
 {
     uint32_t fiber_index = 0, out_at = 0, how = CODE_RUN;
@@ -139,9 +139,9 @@ bool controlled_text_parse(controlled* c, const char* words)
     return c->replay != NULL;
 }
 
-// ---- words for words ----------------------------------------------------------------------------
+// ---- names of words -----------------------------------------------------------------------------
 
-// The body's name for it; else a letter, by the first mention in the trace.
+// The name that the body gave the word; else a letter, in the order of the trace.
 static const char* text_word(const controlled* c, const void* word, char* room, size_t size)
 {
     if (word == NULL) {
@@ -212,7 +212,7 @@ static bool text_same(const controlled_step* a, const controlled_step* b)
     return a->code == b->code && a->kind == b->kind && a->word == b->word;
 }
 
-// One line per step; equal ones become one line. Of long traces, the end.
+// One line per step; equal steps become one line. Of long traces only the end.
 static void text_trace(const controlled* c, text* out)
 {
     uint32_t shown = 600, first = c->step_count > shown ? c->step_count - shown : 0;
@@ -238,7 +238,7 @@ static const char* text_outcome(controlled_outcome outcome)
 {
     static const char* const names[] = {"passed",
                                         "check failed",
-                                        "deadlock: nobody can go on",
+                                        "deadlock: no thread can continue",
                                         "livelock: too many steps",
                                         "the body returned while its threads run",
                                         "memory not given back",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Each block has a note before it (size, align, request) and a few bytes behind it that must not change.
-// Mistakes are printed and counted at once but fail the test only in failing_alloc_check(), because free may
-// run in any thread.
+// Each block has a header before it (size, align, request) and a few bytes after it that must not
+// change. Mistakes are printed and counted at once, but fail the test only in
+// failing_alloc_check(), because free may run on any thread.
 #include "failing_alloc.h"
 
 #include "../test.h"
@@ -13,11 +13,11 @@
 #define TAIL_BYTE  0xB7
 
 typedef struct failing_block {
-    struct failing_block *next, **link; // `link` is what points here.
-    void* base;                         // What malloc gave.
+    struct failing_block *next, **link; // `link` is the pointer that points here.
+    void* base;                         // The result of malloc.
     size_t size, align;
     uint64_t request;
-    uint64_t magic; // Last: right before the bytes.
+    uint64_t magic; // Last member: directly before the bytes.
 } failing_block;
 
 static void block_lock(failing_alloc* memory)
@@ -41,7 +41,8 @@ static bool block_refused(failing_alloc* memory)
     return refused;
 }
 
-// The note stands right before the bytes; `align` more are asked for so that the bytes can be moved up.
+// The header is directly before the bytes; `align` more bytes are allocated so that the bytes can
+// be moved up.
 static failing_block* block_create(size_t size, size_t align)
 {
     size_t step = align < _Alignof(failing_block) ? _Alignof(failing_block) : align;

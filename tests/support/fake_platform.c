@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The entries of the default table take no `user`, so the fake can put its own there.
+// The platform with a fake clock. The default entries ignore `user`, so the fake sets its own.
 #include "fake_platform.h"
 
 static uint64_t fake_clock_ns(void* user)

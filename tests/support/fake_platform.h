@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The default platform with a clock that stands still until a test moves it. Sleeping moves it at once.
+// The default platform with a clock that only a test advances. Sleeping advances it at once.
 //
 //     fake_platform fake;
 //     fake_platform_init(&fake);
@@ -16,7 +16,7 @@ typedef struct fake_platform {
     _Atomic uint64_t clock_reads; // Calls of clock_ns.
 } fake_platform;
 
-// The clock begins at 0. The struct must stay where it is.
+// The clock begins at 0. The struct must not move.
 void fake_platform_init(fake_platform* fake);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Our own switch, since swapcontext makes a system call for the signal mask each time, and a search through
-// ten million schedules switches a billion times.
+// Fibers with a switch in assembly, because swapcontext makes a system call for the signal mask
+// each time, and a search through ten million schedules switches a billion times.
 #define _DEFAULT_SOURCE // MAP_ANONYMOUS. Only works before the first include.
 #include "fiber.h"
 
@@ -75,7 +75,7 @@ void fiber_abandon(fiber* host, fiber* self)
 #include <ucontext.h>
 #endif
 
-// ---- what sanitizers want to hear ---------------------------------------------------------------
+// ---- calls for sanitizers -----------------------------------------------------------------------
 
 #ifdef FIBER_ASAN
 #include <sanitizer/asan_interface.h>
@@ -88,7 +88,7 @@ void __tsan_destroy_fiber(void* race_state);
 void __tsan_switch_to_fiber(void* race_state, unsigned flags);
 #endif
 
-// `keep` is NULL when the frames left behind will never be returned to.
+// `keep` is NULL if the frames left behind will never be returned to.
 static void fiber_leave(void** keep, fiber* to)
 {
     (void)keep, (void)to;
@@ -100,7 +100,8 @@ static void fiber_leave(void** keep, fiber* to)
 #endif
 }
 
-// `from` is who switched here. The bounds of the thread's own stack are learned when it is left.
+// `from` is the fiber that switched here. The bounds of the thread's own stack become known when it
+// is left.
 static void fiber_arrive(fiber* self, fiber* from)
 {
     (void)self, (void)from;
@@ -126,11 +127,11 @@ static void fiber_race_renew(fiber* self)
 #endif
 }
 
-// ---- entering for the first time ----------------------------------------------------------------
+// ---- starting a fiber ---------------------------------------------------------------------------
 
-static fiber *fiber_to, *fiber_from; // Of the switch under way: no argument survives a new stack.
+static fiber *fiber_to, *fiber_from; // Of the current switch: no argument survives a new stack.
 
-// A function that changed the rounding or denormal mode must not hand it to the next run.
+// A function that changed the rounding or denormal mode must not pass it on to the next run.
 static void fiber_float_reset(void)
 {
 #if defined(__x86_64__)
@@ -153,7 +154,7 @@ static void fiber_main(void)
     }
 }
 
-// ---- the switch itself --------------------------------------------------------------------------
+// ---- the switch ---------------------------------------------------------------------------------
 
 #ifdef FIBER_X86
 
@@ -188,7 +189,7 @@ __asm__(".pushsection .text\n"
         ".size fiber_swap, . - fiber_swap\n"
         ".popsection\n");
 
-// The frame that fiber_swap pops: float modes, six registers, and fiber_main to return to.
+// The frame that fiber_swap pops: float modes, six registers, and fiber_main as the return address.
 static void fiber_prepare(fiber* self)
 {
     uintptr_t* top = (uintptr_t*)(void*)(self->stack + self->stack_size) - 2;
@@ -240,7 +241,7 @@ __asm__(".pushsection .text\n"
         ".size fiber_swap, . - fiber_swap\n"
         ".popsection\n");
 
-// The frame that fiber_swap reads, with fiber_main as the place to return to (x30).
+// The frame that fiber_swap reads, with fiber_main as the return address (x30).
 static void fiber_prepare(fiber* self)
 {
     uint64_t* frame = (uint64_t*)(void*)(self->stack + self->stack_size) - 24;
@@ -347,7 +348,7 @@ void fiber_switch(fiber* from, fiber* to)
     fiber_swap_to(from, to);
     fiber_arrive(from, fiber_from);
     if (from->dying) {
-        // For good: ASan gives its copy of these frames back, then nobody comes here again.
+        // Final: ASan frees its copy of these frames; the fiber is never resumed.
         fiber_to = fiber_from;
         fiber_from = from;
         fiber_leave(NULL, fiber_to);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Stacks that one thread runs in turns. A fiber is opened once and runs its function again and again: when
-// the function returns, it is called anew, so a function that is done switches away first. Switching is a
-// few instructions on x86-64 and aarch64, two system calls where only ucontext is to be had. Rounding and
-// denormal mode belong to the fiber. Known to ASan and TSan.
+// Fibers: stacks that one thread runs alternately. A fiber is opened once and runs its function
+// again and again: when the function returns, it is called again, so a finished function switches
+// away first. A switch takes a few instructions on x86-64 and aarch64, and two system calls where
+// only ucontext is available. Rounding and denormal mode belong to the fiber. ASan and TSan are
+// informed of switches.
 #ifndef ORR_FIBER_H
 #define ORR_FIBER_H
 
@@ -10,30 +11,31 @@
 #include <stddef.h>
 
 typedef struct fiber {
-    void* stack_pointer; // While it does not run.
+    void* stack_pointer; // While the fiber does not run.
     void (*run)(void* arg);
     void* arg;
     char* stack; // NULL: the stack of the thread itself.
     size_t stack_size;
     void* fake_stack; // ASan's copy of the frames.
     void* race_state; // TSan's.
-    void* context;    // Of ucontext.
+    void* context;    // For ucontext.
     bool begun, dying;
 } fiber;
 
-// False where there is no way to switch stacks (wasm).
+// False where stacks cannot be switched (wasm).
 bool fiber_available(void);
 
 // Describes the running thread, so that it can be switched from and back to. `self` is zeroed.
 void fiber_adopt(fiber* self);
-// Makes a stack with a page below it that must not be touched. `self` is zeroed. False: no memory.
+// Allocates a stack with a guard page below it. `self` is zeroed. False: no memory.
 bool fiber_open(fiber* self, size_t stack_size, void (*run)(void* arg), void* arg);
-// Gives all back. The fiber is not running.
+// Frees everything. The fiber must not be running.
 void fiber_close(fiber* self);
 
-// Leaves `from`, which is running, and returns when somebody switches to it again.
+// Leaves `from`, which is running, and returns when another fiber switches back to it.
 void fiber_switch(fiber* from, fiber* to);
-// Drops what the fiber was doing, wherever it stood. It can be switched to again and starts from the top.
+// Abandons the fiber's current call, wherever it is. The fiber can be switched to again and starts
+// its function from the beginning.
 void fiber_abandon(fiber* host, fiber* self);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A world remembered, and gone back to, by the three modules that do it.
+// Takes a snapshot of a world and restores it, with the three modules that do so.
 #ifndef TEST_MEMORY_KIT_H
 #define TEST_MEMORY_KIT_H
 
@@ -24,7 +24,7 @@ ORR_MAYBE_UNUSED static void memory_forget(orr_world* world, memory* m)
     *m = (memory){0};
 }
 
-// False when refused: nothing is held.
+// False when refused: nothing is kept.
 ORR_MAYBE_UNUSED static bool memory_take(orr_world* world, memory* out)
 {
     memory m = {.store = orri_snapshot_take(world)};

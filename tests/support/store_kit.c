@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-// ---- tokens --------------------------------------------------------------------------------------
+// ---- tokens -------------------------------------------------------------------------------------
 
 #define TOKEN_MAGIC 0x70CE4A11u
 
@@ -130,7 +130,8 @@ static bool kit_token_copy(void* user, void* to, const void* from, uint32_t coun
     kit_tokens.copies += count;
     for (uint32_t i = 0; i < count; i++) {
         const TokenCell* source = (const TokenCell*)from + i;
-        // From outside (no stamp) or from a living value; anything else is a value that was left behind.
+        // From outside (no stamp) or from a live value; anything else is a value that was left
+        // behind.
         kit_tokens.broken += source->magic != TOKEN_MAGIC ||
                              (source->stamp != 0 && !kit_cell_sound(source));
         kit_token_born((TokenCell*)to + i, source->payload);
@@ -176,7 +177,7 @@ const orr_type_desc orr_desc_TokenCell = {.name = "TokenCell",
 const orr_hooks kit_token_hooks = {kit_token_construct, kit_token_destruct, kit_token_move,
                                    kit_token_copy, NULL};
 
-// ---- worlds --------------------------------------------------------------------------------------
+// ---- worlds -------------------------------------------------------------------------------------
 
 void kit_on_error(void* user, orr_world* world, const orr_error* error)
 {
@@ -211,7 +212,8 @@ orr_world* kit_begin(kit* k, const orr_world_desc* desc)
     full.on_error = kit_on_error;
     full.on_error_user = &k->errors;
     if (full.log.level == ORR_LOG_DEFAULT) {
-        full.log.level = ORR_LOG_OFF; // Lost shares are warned of; tests look for themselves.
+        full.log.level =
+            ORR_LOG_OFF; // Lost shares are logged as warnings; tests check them themselves.
     }
     k->world = orr_world_create(&full);
     CHECK(k->world != NULL);

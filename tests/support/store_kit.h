@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the store share: component types of every shape, a type with counting hooks, and a world
-// whose memory is checked and whose errors are kept instead of printed.
+// Shared by the tests of the store: component types of every shape, a type with counting hooks, and
+// a world whose memory is checked and whose errors are stored instead of printed.
 #ifndef TEST_STORE_KIT_H
 #define TEST_STORE_KIT_H
 
 #include "support/failing_alloc.h"
 #include <orrery/store.h>
 
-// ---- types of every shape ------------------------------------------------------------------------
+// ---- types of every shape -----------------------------------------------------------------------
 
 ORR_STRUCT(Position, (float, x), (float, y), (float, z)) // 12 bytes, no power of two
 ORR_STRUCT(Velocity, (float, x), (float, y))
@@ -22,11 +22,11 @@ ORR_STRUCT(Crowd, (orr_array, members, (.element = ORR_TYPE(orr_entity))))
 ORR_MARKER(Frozen)
 ORR_MARKER(Hidden)
 
-// ---- a type with hooks that count ----------------------------------------------------------------
+// ---- a type with hooks that count ---------------------------------------------------------------
 
-// Every living value has a slot in a register that knows where the value lies. A value that is destructed
-// twice, moved without the hook, or left behind no longer agrees with its slot. Slot and stamp are not
-// part of the value: the codec compares and hashes the payload alone.
+// Every live value has a slot in a register that knows the address of the value. A value that is
+// destructed twice, moved without the hook, or left behind no longer agrees with its slot. Slot and
+// stamp are not part of the value: the codec compares and hashes the payload alone.
 typedef struct TokenCell {
     uint32_t payload, slot, stamp, magic;
 } TokenCell;
@@ -41,21 +41,21 @@ typedef struct kit_token_register {
     uint64_t construct_calls, copy_calls, move_calls, destruct_calls;
     uint64_t live;
     uint64_t broken;        // Values that did not agree with their slot.
-    uint32_t refuse_after;  // Refuse construct and copy after so many more calls; 0: never.
-    uint32_t payload_fresh; // What construct gives.
+    uint32_t refuse_after;  // Refuse construct and copy after this many more calls; 0: never.
+    uint32_t payload_fresh; // The payload that construct sets.
 } kit_token_register;
 
 extern kit_token_register kit_tokens;
 
 void kit_tokens_reset(void);
-// A value to hand to a set: it has no slot, copying it gives one.
+// A value to pass to a set call: it has no slot; copying it gives the copy one.
 Token kit_token(uint32_t payload);
-// True when the value lives where the register says.
+// True if the value is at the address in the register.
 bool kit_token_sound(const Token* token);
-// How often the value at this place was moved since it was made.
+// How often the value at this address was moved since it was constructed.
 uint32_t kit_token_moves(const Token* token);
 
-// ---- a world under test --------------------------------------------------------------------------
+// ---- a world under test -------------------------------------------------------------------------
 
 typedef struct kit_errors {
     uint32_t count;
@@ -71,13 +71,14 @@ typedef struct kit {
 } kit;
 
 void kit_on_error(void* user, orr_world* world, const orr_error* error);
-// A world with the kit's allocator and error handler; `desc` adds the rest and may be NULL. Fresh memory is
-// filled with memory.fresh_byte (0: 0xAA), except under MSan, which sees more when it is not.
+// A world with the kit's allocator and error handler; `desc` adds the rest and may be NULL. Fresh
+// memory is filled with memory.fresh_byte (0: 0xAA), except under MSan, which finds more without
+// filling.
 orr_world* kit_begin(kit* k, const orr_world_desc* desc);
-// Validates, destroys the world, and checks that all memory came back in the sizes it was asked for and
+// Validates and destroys the world, and checks that all memory was freed with the right sizes and
 // that no token is left.
 void kit_end(kit* k);
-// The cluster of some types, made if missing.
+// The cluster of some types, created if missing.
 orr_cluster kit_cluster(orr_world* world, const orr_type* types, uint32_t type_count,
                         const orr_tag* tags, uint32_t tag_count);
 uint32_t kit_rows(const orr_world* world, orr_cluster cluster);

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Angles from sines, cosines and tangents.
+// Arc tangent, arc sine and arc cosine.
 //
-// The angle of a point in the first eighth of a turn is taken from a table of tangents i / 64, plus that of the point
-// turned back by it, whose tangent u = (y - c x) / (x + c y) is below 1/128: a short polynomial, and because u is so
-// much smaller than the result, its own errors hardly count. Below 1/16 there is no table; the quotient then is a pair.
-// Arc sine is a polynomial up to 1/2, and by the half angle beyond.
+// The angle of a point in the first eighth of a turn is the table angle with tangent i / 64, plus
+// the angle of the point rotated back by the table angle. The tangent of that second angle, u = (y
+// - c x) / (x + c y), is below 1/128: a short polynomial suffices, and the errors of u hardly
+// count, because u is much smaller than the result. Below 1/16 no table is used; the quotient is
+// then a pair of doubles. Arc sine is a polynomial up to 1/2, and uses the half angle beyond.
 #include "base/math/detail.h"
 
-// ---- tangent -----------------------------------------------------------------------------------------
+// ---- arc tangent --------------------------------------------------------------------------------
 
-// Result: high + low + sign * (the angle).
+// The result is high + low + sign * (the angle in the first eighth).
 typedef struct arc_base {
     double high, low, sign;
 } arc_base;
 
-// (atan u - u) / u^3 to 2^-69, for u up to 1/16.
+// (atan u - u) / u^3 with error 2^-69, for u up to 1/16. The argument is z = u^2.
 static inline double arc_tangent_poly(double z)
 {
     double z2 = z * z;
@@ -23,7 +24,8 @@ static inline double arc_tangent_poly(double z)
                  z2 * (-0x1.74517f8a71201p-4 + z * 0x1.35544b1749678p-4));
 }
 
-// The angle of (x, y) with 0 < y <= x and their quotient, neither near the ends of the range of double.
+// The angle of (x, y) with 0 < y <= x and the given quotient y / x. Neither is near the limits of
+// the range of double.
 static inline double arc_eighth(double y, double x, double quotient, arc_base base)
 {
     double u = quotient, rest;
@@ -34,7 +36,7 @@ static inline double arc_eighth(double y, double x, double quotient, arc_base ba
     } else {
         index = (uint32_t)(int32_t)(quotient * 64.0 + 0.5);
         double c = (double)index * 0.015625, upper = orri_math_upper(x);
-        u = ((y - c * upper) - c * (x - upper)) / (x + c * y); // Above the stroke all is exact.
+        u = ((y - c * upper) - c * (x - upper)) / (x + c * y); // The numerator is exact.
         rest = 0.0;
     }
     const orri_math_pair* entry = &orri_math_atan_table[index];
@@ -48,7 +50,7 @@ static inline double arc_eighth(double y, double x, double quotient, arc_base ba
 
 static const arc_base arc_plain = {0.0, 0.0, 1.0};
 static const arc_base arc_bases[2][2] = {
-    // x not negative, x negative; y the larger one last.
+    // [x is negative][y is greater than x]
     {{0.0, 0.0, 1.0}, {ORRI_MATH_HALF_PI, ORRI_MATH_HALF_PI_2, -1.0}},
     {{2.0 * ORRI_MATH_HALF_PI, 2.0 * ORRI_MATH_HALF_PI_2, -1.0},
      {ORRI_MATH_HALF_PI, ORRI_MATH_HALF_PI_2, 1.0}}};
@@ -72,7 +74,7 @@ double orr_atan(double tangent)
     return orri_math_double(orri_math_bits(angle) | (bits & ORRI_MATH_SIGN));
 }
 
-// Where one of the two is 0, infinite or not a number, for y without its sign.
+// The angle if x or y is 0, infinite or NaN; y is passed without its sign.
 static double arc_special(double y, double x)
 {
     const double infinity = __builtin_inf(), half_pi = ORRI_MATH_HALF_PI;
@@ -92,7 +94,8 @@ static double arc_special(double y, double x)
     return half_pi;
 }
 
-// One is more than 2^64 times the other: the smaller shows in the result only to the right of zero.
+// The angle if one of the two is more than 2^64 times the other. The smaller one changes the result
+// only for y < x with x positive.
 static double arc_steep(double y, double x, bool left)
 {
     if (y > x) {
@@ -101,13 +104,14 @@ static double arc_steep(double y, double x, bool left)
     return left ? 2.0 * ORRI_MATH_HALF_PI : y / x;
 }
 
-// Of sizes, neither 0 nor infinite.
+// The angle of |y| and |x|, neither 0 nor infinite; `left`: x is negative.
 static double arc_quarter(double y, double x, bool left)
 {
     bool swap = y > x;
     double small = swap ? x : y, large = swap ? y : x;
     if (ORR_UNLIKELY(large > 0x1p800 || large < 0x1p-800)) {
-        // Both, so that the quotient stays; digits that a subnormal one lacks are zeros.
+        // Scales both, so that the quotient stays the same. A subnormal number gains only zero
+        // bits.
         double scale = large > 1.0 ? 0x1p-300 : 0x1p300;
         double scaled = small * scale;
         if (scaled < large * scale * 0x1p-64) {
@@ -138,7 +142,7 @@ double orr_atan2(double y, double x)
     return orri_math_double(orri_math_bits(angle) | (y_bits & ORRI_MATH_SIGN));
 }
 
-// For float, atan u for u up to 1, relative error 2^-39.
+// atan u for float, u up to 1, relative error 2^-39.
 static inline double arc_tangent_float(double u)
 {
     double z = u * u, z2 = z * z, z4 = z2 * z2;
@@ -186,9 +190,9 @@ float orr_atanf(float tangent)
     return (float)__builtin_copysign(angle, wide);
 }
 
-// ---- sine and cosine ---------------------------------------------------------------------------------
+// ---- arc sine and arc cosine --------------------------------------------------------------------
 
-// (asin x - x) / x^3 of z = x^2 to 2^-59, up to 1/2.
+// (asin x - x) / x^3 with error 2^-59, for x up to 1/2. The argument is z = x^2.
 static inline double arc_sine_poly(double z)
 {
     double z2 = z * z, z4 = z2 * z2;
@@ -201,13 +205,13 @@ static inline double arc_sine_poly(double z)
     return a + z4 * (b + z4 * (c + z4 * 0x1.0bdaa45654ee3p-5));
 }
 
-// Half of the arc cosine of x from 1/2 to 1: arc sine of the root of (1 - x) / 2.
+// Half of the arc cosine of x from 1/2 to 1, as a pair: the arc sine of sqrt((1 - x) / 2).
 static inline orri_math_pair arc_half(double x)
 {
     double square = 0.5 * (1.0 - x); // Exact.
     double root = orr_sqrt(square), upper = orri_math_upper(root);
     double missing = (square - upper * upper) - (root - upper) * (root + upper);
-    // The root of 0 misses nothing.
+    // The root of 0 has no error.
     double rest = square > 0.0 ? missing / (root + root) : 0.0;
     return (orri_math_pair){root, rest + root * square * arc_sine_poly(square)};
 }
@@ -252,7 +256,7 @@ double orr_acos(double cosine)
     return sum + (((high - sum) - part) + (low - rest));
 }
 
-// For float, asin x for x up to 1/2, relative error 2^-39.
+// asin x for float, x up to 1/2, relative error 2^-39.
 static inline double arc_sine_float(double x, double z)
 {
     double z2 = z * z;

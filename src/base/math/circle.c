@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Sine, cosine, tangent. An angle is brought to at most pi/4 by taking away a whole number of quarter turns, with
-// enough digits of pi that the rest is right to 70 digits whatever the angle: up to a million quarter turns by pi/2
-// cut into pieces whose products are exact, beyond by integers. Of the two polynomials, which of them is wanted depends
-// on the last digit of that number; it is no use to guess it, so coefficients are chosen by index, without a branch.
+// Sine, cosine, tangent. An angle is reduced to at most pi/4 by subtracting a whole number of
+// quarter turns, with enough bits of pi that the rest is correct to 70 bits for any angle: below
+// 2^20 with pi/2 split into pieces whose products are exact, beyond with integers. The last bit of
+// the number of quarter turns selects one of two polynomials. That bit cannot be predicted, so the
+// coefficients are selected by index, without a branch.
 //
-// Polynomials were fitted by exchange (Remez) to the least relative error, coefficient after coefficient rounded and the
-// rest fitted again.
+// The polynomials were fitted by exchange (Remez) for the least relative error: each coefficient
+// was rounded and the remaining ones were fitted again.
 #include "base/math/detail.h"
 
-// (sin x - x) / x^3 and (cos x - 1 + x^2 / 2) / x^4 as polynomials of x^2: relative errors 2^-57 and 2^-63.
+// (sin x - x) / x^3 and (cos x - 1 + x^2 / 2) / x^4 as polynomials of x^2: relative errors 2^-57
+// and 2^-63.
 static const double circle_terms[2][6] = {
     {-0x1.5555555555548p-3, 0x1.111111110f73p-7, -0x1.a01a019be9204p-13, 0x1.71de3555289cp-19,
      -0x1.ae5e4ba36f80bp-26, 0x1.5d8b75224eca2p-33},
@@ -22,16 +24,18 @@ static const double circle_terms_float[2][5] = {{-0x1.5555555552233p-3, 0x1.1111
                                                 {-0.5, 0x1.5555554ed8a1dp-5, -0x1.6c16b82933c5cp-10,
                                                  0x1.a010de409f3d6p-16, -0x1.241e7ef6057dcp-22}};
 
-// ---- reduction ---------------------------------------------------------------------------------------
+// ---- reduction ----------------------------------------------------------------------------------
 
-// An angle of at most pi/4 (and a little), and the quarter turns that were taken away, of which two digits count.
+// An angle of at most pi/4 (and a little more) as high + low, and the number of quarter turns that
+// were subtracted; only its two low bits are used.
 typedef struct circle_rest {
     double high, low;
     uint32_t quarters;
 } circle_rest;
 
-// 192 digits of 2/pi behind those that only give whole turns, times the 53 of the angle: behind two digits of quarter turns
-// stand 137 right ones, of which at most 62 are zero for any double.
+// Multiplies 192 bits of 2/pi, after those that give only whole turns, by the 53 bits of the angle.
+// After the two bits of quarter turns the product has 137 correct bits, of which at most 62 are
+// leading zeros for any double.
 static void circle_window(uint64_t mantissa, uint32_t start, uint64_t product[3])
 {
     __extension__ typedef unsigned __int128 u128;
@@ -47,7 +51,7 @@ static void circle_window(uint64_t mantissa, uint32_t start, uint64_t product[3]
     }
 }
 
-// Fraction of a quarter turn, high:low / 2^128 * 2^-zeros, times pi/2.
+// The fraction of a quarter turn, high:low / 2^128 * 2^-zeros, times pi/2.
 static circle_rest circle_times_half_pi(uint64_t high, uint64_t low, uint32_t zeros)
 {
     double a = (double)(high >> 11) * 0x1p-53;
@@ -64,18 +68,18 @@ static circle_rest circle_times_half_pi(uint64_t high, uint64_t low, uint32_t ze
 static circle_rest circle_reduce_large(uint64_t bits)
 {
     uint64_t mantissa = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1 << 52;
-    // The angle is mantissa * 2^(exponent - 1075); the first digit wanted is worth two quarter turns after that.
+    // The angle is mantissa * 2^(exponent - 1075); the first bit needed is worth two quarter turns.
     uint32_t start = (uint32_t)(bits >> 52 & 0x7FF) - 1075 + 62;
     uint64_t p[3];
     circle_window(mantissa, start, p);
-    // Rounded to the nearest quarter turn: the rest is in two's complement.
+    // Rounds to the nearest quarter turn; the rest is in two's complement.
     uint32_t quarters = (uint32_t)(p[0] >> 62) + (uint32_t)(p[0] >> 61 & 1);
     uint64_t words[3] = {p[0] << 2 | p[1] >> 62, p[1] << 2 | p[2] >> 62, p[2] << 2};
     uint64_t flip = (uint64_t)0 - (words[0] >> 63);
     for (uint32_t i = 0; i < 3; i++) {
         words[i] ^= flip;
     }
-    // Never 64 zeros and more: no double is that near to a multiple of pi/2.
+    // Always fewer than 64 zeros: no double is that close to a multiple of pi/2.
     uint32_t zeros = (uint32_t)__builtin_clzll(words[0] | 1);
     uint64_t high = zeros > 0 ? words[0] << zeros | words[1] >> (64 - zeros) : words[0];
     uint64_t low = zeros > 0 ? words[1] << zeros | words[2] >> (64 - zeros) : words[1];
@@ -87,19 +91,19 @@ static circle_rest circle_reduce_large(uint64_t bits)
     return rest;
 }
 
-// pi/2 in pieces of 33 digits, so that 20 more are exact.
+// pi/2 in pieces of 33 bits, so that the product with a number of 20 bits is exact.
 #define CIRCLE_PIECE_1 0x1.921fb544p+0
 #define CIRCLE_PIECE_2 0x1.0b4611a6p-34
 #define CIRCLE_PIECE_3 0x1.3198a2ep-69
 #define CIRCLE_PIECE_4 0x1.b839a252049c1p-104
-#define CIRCLE_REST_1  0x1.0b4611a626331p-34 // All behind the first piece.
-#define CIRCLE_REST_2  0x1.3198a2e037073p-69 // All behind the second.
+#define CIRCLE_REST_1  0x1.0b4611a626331p-34 // pi/2 less the first piece.
+#define CIRCLE_REST_2  0x1.3198a2e037073p-69 // pi/2 less the first two pieces.
 
-// Near a multiple of pi/2 two pieces cancel to nothing: all four are needed.
+// Near a multiple of pi/2 the first two pieces cancel the angle: all four pieces are needed.
 ORRI_ASIDE static circle_rest circle_reduce_near(double x, double turns, double second)
 {
     double third = turns * CIRCLE_PIECE_3;
-    double a = (x - turns * CIRCLE_PIECE_1) - second; // Both exact, since so much cancels.
+    double a = (x - turns * CIRCLE_PIECE_1) - second; // Both differences are exact.
     double sum = a - third, part = sum - a;
     double rest = (a - (sum - part)) + (-third - part);
     rest -= turns * CIRCLE_PIECE_4;
@@ -107,7 +111,7 @@ ORRI_ASIDE static circle_rest circle_reduce_near(double x, double turns, double 
     return (circle_rest){.high = high, .low = (sum - high) + rest};
 }
 
-// Rounds to a whole number by adding; its digits then stand at the end of the sum.
+// Rounds x / (pi/2) to a whole number by adding 1.5 * 2^52; the low bits of the sum are the number.
 static inline double circle_quarters(double x, uint32_t* quarters)
 {
     double shifted = x * 0x1.45f306dc9c883p-1 + 0x1.8p52;
@@ -135,7 +139,7 @@ static inline circle_rest circle_reduce(double x)
     return rest;
 }
 
-// ---- double ------------------------------------------------------------------------------------------
+// ---- double -------------------------------------------------------------------------------------
 
 static inline double circle_poly(const double c[6], double z)
 {
@@ -148,8 +152,9 @@ static inline double circle_choose(uint64_t mask, double off, double on)
     return orri_math_double((orri_math_bits(off) & ~mask) | (orri_math_bits(on) & mask));
 }
 
-// Sine of the rest for an even number of quarters, cosine for an odd one; minus for the third and fourth. Both are a large
-// part plus a small one: x and x^3…, or 1 - x^2 / 2 and what that lost, and x^4….
+// The sine of the rest for an even number of quarter turns, the cosine for an odd one; negated in
+// the third and fourth quarter. Both are a large part plus a small part: x and x^3…, or 1 - x^2 /
+// 2, its rounding error, and x^4….
 static inline double circle_value(double high, double low, uint32_t quarters)
 {
     uint32_t odd = quarters & 1;
@@ -162,7 +167,8 @@ static inline double circle_value(double high, double low, uint32_t quarters)
     return orri_math_double(orri_math_bits(value) ^ (uint64_t)(quarters >> 1 & 1) << 63);
 }
 
-// Up to pi/4 nothing is to be reduced, below 2^-27 nothing to be computed (and -0 stays -0).
+// Up to pi/4 (SMALL) no reduction is needed; below 2^-27 (TINY) the sine is the angle (-0 stays
+// -0); from 2^20 on (FAR) the reduction uses integers.
 #define CIRCLE_SMALL ((uint64_t)0x3FE921FB54442D18)
 #define CIRCLE_TINY  ((uint64_t)(1023 - 27) << 52)
 #define CIRCLE_FAR   ((uint64_t)(1023 + 20) << 52)
@@ -172,7 +178,7 @@ static inline uint64_t circle_size(double x)
     return orri_math_bits(x) & ~ORRI_MATH_SIGN;
 }
 
-// `more` is 1 for the cosine.
+// Sine (`more` is 0) or cosine (`more` is 1) of angles from 2^20 on, infinite ones and NaN.
 ORRI_ASIDE static double circle_far(double angle, uint32_t more)
 {
     if (circle_size(angle) >= ORRI_MATH_INFINITY) {
@@ -224,8 +230,8 @@ void orr_sincos(double angle, double* sine, double* cosine)
     *cosine = circle_value(rest.high, rest.low, rest.quarters + 1);
 }
 
-// Sine over cosine, each as a pair; the quotient is corrected by what it misses. The square is exact, since its error
-// would count twice.
+// Sine over cosine, each as a pair; the quotient is corrected by its error. The square is exact,
+// because its error would count twice.
 static double circle_tangent(double high, double low, bool odd)
 {
     double z = high * high, z_rest = orri_math_product_rest(high, high, z);
@@ -260,10 +266,11 @@ double orr_tan(double angle)
     return size < CIRCLE_TINY ? angle : circle_tangent(rest.high, rest.low, rest.quarters & 1);
 }
 
-// ---- float -------------------------------------------------------------------------------------------
+// ---- float --------------------------------------------------------------------------------------
 
-// Computed in double: 29 digits more than wanted, of which a dozen are right. The argument is made double before
-// anything else: where it is still wanted after that, processors wait for an earlier call.
+// Computed in double, which has 29 bits more than float; about a dozen of them are correct. The
+// argument is converted to double before anything else: using the float later as well makes
+// processors wait for an earlier call.
 
 static inline double circle_reduce_float(double x, uint32_t* quarters)
 {

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: MIT
-// What the mathematical functions share: bits of numbers, the tables, reduction of angles.
+// Shared by the files of src/base/math: bits of floating point numbers, exact products, the tables.
 //
-// A value that needs more than 53 digits is an unevaluated sum of two doubles. Products are made exact by cutting a
-// factor into its upper 26 digits and the rest, because there is no fused multiply-add everywhere, and one that is
-// emulated is slower than this.
+// A value that needs more than 53 bits is an unevaluated sum of two doubles. Products are made
+// exact by splitting a factor into its upper 26 bits and the rest, because not every machine has a
+// fused multiply-add, and an emulated one is slower than the split.
 #ifndef ORRI_BASE_MATH_DETAIL_H
 #define ORRI_BASE_MATH_DETAIL_H
 
 #include "base/util.h"
 #include <orrery/math.h>
 
-#define ORRI_MATH_INFINITY \
-    ((uint64_t)0x7FF << 52) // Bits of infinity; above are those that are no number.
+#define ORRI_MATH_INFINITY  ((uint64_t)0x7FF << 52) // Bits of infinity; greater bits are NaNs.
 #define ORRI_MATH_SIGN      ((uint64_t)1 << 63)
-#define ORRI_MATH_LOG_START ((uint64_t)0x3FE6A << 44) // Near the root of 1/2.
+#define ORRI_MATH_LOG_START ((uint64_t)0x3FE6A << 44) // Bits of a number near sqrt(1/2).
 #define ORRI_MATH_PI_WORDS  20
 #define ORRI_MATH_HALF_PI   0x1.921fb54442d18p+0
-#define ORRI_MATH_HALF_PI_2 0x1.1a62633145c07p-54 // What the double lacks.
+#define ORRI_MATH_HALF_PI_2 0x1.1a62633145c07p-54 // pi/2 less the double above.
 
-// high + low.
+// The number high + low.
 typedef struct orri_math_pair {
     double high, low;
 } orri_math_pair;
@@ -53,7 +52,7 @@ static inline uint32_t orri_math_bits_float(float x)
     return bits;
 }
 
-// The one result that is not a number. Those of the hardware differ in sign and payload.
+// The one NaN that functions return. NaNs of the hardware differ in sign and payload.
 static inline double orri_math_nan(void)
 {
     return orri_math_double((uint64_t)0x7FF8 << 48);
@@ -64,13 +63,13 @@ static inline float orri_math_nan_float(void)
     return __builtin_nanf("");
 }
 
-// The upper 26 digits: the product of two such is exact, and so is what is left of x.
+// The upper 26 bits of x: the product of two such numbers is exact, and so is x minus the result.
 static inline double orri_math_upper(double x)
 {
     return orri_math_double(orri_math_bits(x) & ~(uint64_t)0x7FFFFFF);
 }
 
-// What a * b lacks after rounding to `product`.
+// The rounding error of `product`: a * b - product.
 static inline double orri_math_product_rest(double a, double b, double product)
 {
     double a_high = orri_math_upper(a), a_low = a - a_high;
@@ -78,7 +77,7 @@ static inline double orri_math_product_rest(double a, double b, double product)
     return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
 }
 
-// 2 to the n for n from -1022 to 1023.
+// 2^n for n from -1022 to 1023.
 static inline double orri_math_scale(int64_t n)
 {
     return orri_math_double((uint64_t)(n + 1023) << 52);

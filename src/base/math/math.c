@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The exact functions that need more than a line: remainder and root by integers.
+// Exact functions that need more than a line: remainder and square root by integers.
 #include "base/math/detail.h"
 
-// A finite number above 0 as mantissa * 2^exponent with 53 digits.
+// A finite number above 0 as mantissa * 2^exponent with a mantissa of 53 bits.
 typedef struct math_parts {
     uint64_t mantissa;
     int32_t exponent;
@@ -30,12 +30,12 @@ double orr_fmod(double x, double y)
         return x;
     }
     math_parts a = math_part(x_size), b = math_part(y_size);
-    // Long division, 11 binary digits at a time.
+    // Long division, 11 bits at a time.
     uint64_t rest = a.mantissa % b.mantissa;
     for (int32_t left = a.exponent - b.exponent; left > 0; left -= 11) {
         rest = (rest << (left < 11 ? left : 11)) % b.mantissa;
     }
-    // Below y, and a multiple of the last digit that both have: exact, also where it is subnormal.
+    // Less than y and a multiple of its last bit: exact, also where the result is subnormal.
     double value = (double)(int64_t)rest;
     if (b.exponent < -800) {
         value *= 0x1p-200;
@@ -61,7 +61,7 @@ double orr_sqrt_by_digits(double x)
         return orri_math_nan();
     }
     math_parts parts = math_part(bits);
-    // An even exponent, and 108 digits for 54 of the root.
+    // An even exponent, and 108 bits for 54 bits of the root.
     uint32_t odd = (uint32_t)parts.exponent & 1;
     __extension__ typedef unsigned __int128 u128;
     u128 left = (u128)parts.mantissa << (54 + odd);
@@ -72,7 +72,7 @@ double orr_sqrt_by_digits(double x)
             root = tried;
         }
     }
-    // One digit more than wanted, and it is never half way: the square of that has too many digits.
+    // Rounds away the extra bit. There is never a tie: the square of such a root has too many bits.
     root += root & 1;
     return (double)(int64_t)root * orri_math_scale((parts.exponent - 54 - (int32_t)odd) / 2);
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Exponentials and logarithms, and from both the power.
 //
-// e^x is 2^n times 2^(i/64) from a table times e^r with |r| below 1/185. The logarithm of x is that of 2^n, plus that of a
-// number near to x from a table, plus that of 1 + r with |r| below 1/128; r is exact, see orri_math_log_table. A power
-// needs its logarithm with 68 digits, since times 745 the absolute error becomes a relative one: there the square of r
-// is exact too, and the sum a pair.
+// e^x is 2^n times 2^(i/64) from a table times e^r with |r| below 1/185. The logarithm of x is the
+// sum of the logarithm of 2^n, of a number close to x from a table, and of 1 + r with |r| below
+// 1/128; r is exact, see orri_math_log_table. A power needs its logarithm with 68 bits, because
+// times 745 the absolute error becomes a relative one: there the square of r is exact too, and the
+// sum is a pair.
 #include "base/math/detail.h"
 
-// ---- exponential -------------------------------------------------------------------------------------
+// ---- exponential --------------------------------------------------------------------------------
 
 // x = steps * ln 2 / 64 + r.
 typedef struct power_steps {
@@ -20,19 +21,21 @@ static inline power_steps power_split(double x)
     double shifted = x * 0x1.71547652b82fep+6 + 0x1.8p52;
     double steps = shifted - 0x1.8p52;
     return (power_steps){
-        .r = (x - steps * 0x1.62e42fefap-7) - steps * 0x1.cf79abc9e3b3ap-46, // The first is exact.
+        // The first product is exact.
+        .r = (x - steps * 0x1.62e42fefap-7) - steps * 0x1.cf79abc9e3b3ap-46,
         .steps = (int64_t)(int32_t)(uint32_t)orri_math_bits(shifted),
     };
 }
 
-// Of a number near 1 to 2, for results that are subnormal or nearly infinite: digits are cut off once.
+// Scales a number from 1 to 2 by 2^n, for results that are subnormal or close to infinity: rounds
+// only once.
 ORRI_ASIDE static double power_scale_far(double value, int64_t n)
 {
     return n > 0 ? value * 2.0 * orri_math_scale(n - 1)
                  : value * orri_math_scale(n + 200) * orri_math_scale(-200);
 }
 
-// e^r - 1 to 2^-59.
+// e^r - 1 with error 2^-59.
 static inline double power_above_one(double r)
 {
     double r2 = r * r;
@@ -52,7 +55,7 @@ static inline double power_join(double r, int64_t steps)
     return value * orri_math_scale(n);
 }
 
-// For float: 2^-37.
+// The same for float, with relative error 2^-37.
 static inline double power_join_float(double r, int64_t steps)
 {
     double above = r + r * r * (0x1.000021febf0cap-1 + r * 0x1.555565bfcc03p-3);
@@ -60,7 +63,7 @@ static inline double power_join_float(double r, int64_t steps)
     return (step + step * above) * orri_math_scale(steps >> 6);
 }
 
-// Beyond the range of results.
+// The result for x beyond the range, and for NaN.
 ORRI_ASIDE static double power_end(double x)
 {
     return x != x ? orri_math_nan() : x > 0.0 ? __builtin_inf() : 0.0;
@@ -82,7 +85,7 @@ double orr_exp(double x)
 
 float orr_expf(float x)
 {
-    double wide = (double)x; // Before anything else, see circle.c.
+    double wide = (double)x; // Converted before anything else, see circle.c.
     if (ORR_UNLIKELY(!(wide > -104.0 && wide < 89.0))) {
         return power_end_float(wide);
     }
@@ -92,7 +95,7 @@ float orr_expf(float x)
 
 static inline power_steps power_split_two(double x)
 {
-    double shifted = x + 0x1.8p46; // The last digit is worth 1/64.
+    double shifted = x + 0x1.8p46; // The last bit is worth 1/64.
     double steps = shifted - 0x1.8p46;
     return (power_steps){
         .r = (x - steps) * 0x1.62e42fefa39efp-1,
@@ -119,7 +122,7 @@ float orr_exp2f(float x)
     return (float)power_join_float(s.r, s.steps);
 }
 
-// ---- logarithm ---------------------------------------------------------------------------------------
+// ---- logarithm ----------------------------------------------------------------------------------
 
 // x = 2^n / entry->inverse * (1 + r).
 typedef struct power_parts {
@@ -127,14 +130,16 @@ typedef struct power_parts {
     double r, n;
 } power_parts;
 
-// The exponent in the upper bits as a double, by adding: converting an integer waits for what was in the register.
+// The exponent in the upper bits as a double, by addition: a conversion instruction would wait for
+// the old value of its register.
 static inline double power_exponent(uint64_t above)
 {
     uint64_t n = (uint64_t)((int64_t)above >> 52);
     return orri_math_double(((uint64_t)0x4338 << 48) + n) - 0x1.8p52;
 }
 
-// Bits of a normal number. A subnormal one is multiplied by 2^52 before, of which `n` is told.
+// Splits the bits of a normal number. A subnormal number is multiplied by 2^52 before; `n` is then
+// -52, else 0.
 static inline power_parts power_part(uint64_t bits, double n)
 {
     uint64_t above = bits - ORRI_MATH_LOG_START;
@@ -148,7 +153,7 @@ static inline power_parts power_part(uint64_t bits, double n)
     return parts;
 }
 
-// log(1 + r) = r - r^2 / 2 + r^3 * this, relative to r to 2^-72.
+// log(1 + r) = r - r^2 / 2 + r^3 * (this function), with error 2^-72 relative to r.
 static inline double power_cubic(double r)
 {
     double r2 = r * r;
@@ -158,11 +163,11 @@ static inline double power_cubic(double r)
                        r2 * 0x1.c6d70926982e5p-4));
 }
 
-// n * ln 2 and the logarithm of the entry: both multiples of 2^-42, so their sum is exact.
+// n * POWER_LN2_HIGH and log_high of an entry are multiples of 2^-42, so their sum is exact.
 #define POWER_LN2_HIGH 0x1.62e42fefa38p-1
 #define POWER_LN2_LOW  0x1.ef35793c7673p-45
 
-// The logarithm with 60 digits behind its first.
+// The logarithm with 60 bits after its first.
 static inline orri_math_pair power_log(const power_parts* p, double n)
 {
     double base = n * POWER_LN2_HIGH + p->entry->log_high, r = p->r;
@@ -171,7 +176,8 @@ static inline orri_math_pair power_log(const power_parts* p, double n)
     return (orri_math_pair){sum, low + r * r * (r * power_cubic(r) - 0.5)};
 }
 
-// False for numbers without a logarithm that is finite; *out then has the result. Subnormal ones are made normal.
+// False for numbers without a finite logarithm; *out then receives the result. Scales a subnormal
+// number to a normal one.
 ORRI_ASIDE static bool power_log_special(double x, double* out, uint64_t* bits, double* n)
 {
     if (x > 0.0 && *bits < ORRI_MATH_INFINITY) {
@@ -221,11 +227,11 @@ double orr_log2(double x)
     double high = log.high * POWER_INVERSE_LN2;
     double low = orri_math_product_rest(log.high, POWER_INVERSE_LN2, high) +
                  (log.high * POWER_INVERSE_LN2_2 + log.low * POWER_INVERSE_LN2);
-    double sum = parts.n + high; // If n is not 0, it is the larger.
+    double sum = parts.n + high; // If n is not 0, it is the larger of the two.
     return sum + (((parts.n - sum) + high) + low);
 }
 
-// For float: of 24 digits the product with the inverse is exact without cutting.
+// The same for float: with 24 bits the product with the inverse is exact without a split.
 static inline power_parts power_part_float(double x)
 {
     uint64_t bits = orri_math_bits(x), above = bits - ORRI_MATH_LOG_START;
@@ -238,7 +244,7 @@ static inline power_parts power_part_float(double x)
     };
 }
 
-// Relative error 2^-45.
+// The logarithm for float, with relative error 2^-45.
 static inline double power_log_float(const power_parts* p, double n)
 {
     double r = p->r, r2 = r * r;
@@ -278,9 +284,9 @@ float orr_log2f(float x)
     return (float)(parts.n + power_log_float(&parts, 0.0) * POWER_INVERSE_LN2);
 }
 
-// ---- power -------------------------------------------------------------------------------------------
+// ---- power --------------------------------------------------------------------------------------
 
-// The logarithm with 68 digits behind its first.
+// The logarithm with 68 bits after its first.
 static inline orri_math_pair power_log_long(const power_parts* p)
 {
     double base = p->n * POWER_LN2_HIGH + p->entry->log_high, r = p->r;
@@ -295,7 +301,7 @@ static inline orri_math_pair power_log_long(const power_parts* p)
     return (orri_math_pair){high, (less - high) + low};
 }
 
-// 0: no whole number; 1: an odd one; 2: an even one. y is finite.
+// 0: y is not a whole number; 1: it is odd; 2: it is even. y is finite.
 static uint32_t power_whole(uint64_t y_bits)
 {
     uint32_t exponent = (uint32_t)(y_bits >> 52 & 0x7FF);
@@ -312,7 +318,7 @@ static uint32_t power_whole(uint64_t y_bits)
     return exponent == 1023 || (y_bits & unit) != 0 ? 1 : 2;
 }
 
-// The table of Annex F for x of 0, infinite or not a number, y of 0, infinite, or not a number, and x of 1.
+// The special cases of Annex F of the C standard: x or y is 0, infinite or NaN, or x is 1.
 ORRI_ASIDE static double power_special(double x, double y)
 {
     uint64_t x_size = orri_math_bits(x) & ~ORRI_MATH_SIGN, y_bits = orri_math_bits(y);
@@ -335,7 +341,7 @@ ORRI_ASIDE static double power_special(double x, double y)
     return orri_math_bits(x) >> 63 != 0 && power_whole(y_bits) == 1 ? -size : size;
 }
 
-// e to the y * log, with the sign that an odd whole power of a negative number has.
+// e^(y * log), times the sign of the result.
 static double power_raise(orri_math_pair log, double y, double sign)
 {
     double high = y * log.high;
@@ -347,7 +353,7 @@ static double power_raise(orri_math_pair log, double y, double sign)
     return sign * power_join(s.r + low, s.steps);
 }
 
-// Sign of a power of a negative number; 0 where there is none.
+// The sign of a negative number to the power y; 0: the power is not a real number.
 ORRI_ASIDE static double power_sign(double y)
 {
     static const double signs[3] = {0.0, -1.0, 1.0};
@@ -373,7 +379,7 @@ double orr_pow(double x, double y)
             return orri_math_nan();
         }
     }
-    // With such a y only a power of 1 is neither 0 nor infinite, or none is another than 1.
+    // |y| is so large that every power but that of 1 is 0 or infinite, or so small that all are 1.
     if (ORR_UNLIKELY(y_size - ((uint64_t)(1023 - 65) << 52) >= (uint64_t)130 << 52)) {
         bool large = y_size > (uint64_t)1023 << 52;
         if (!large || x_size == (uint64_t)1023 << 52) {

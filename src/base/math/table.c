@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The tables of the functions. Each number follows from its definition, which stands above its table; pairs are a double
-// and what it lacks to the true value. Accuracy tests of all functions pass through every entry.
+// The tables of the functions. Each number follows from the definition above its table. A pair is a
+// double and the difference between the true value and that double. The accuracy tests of all
+// functions use every entry.
 #include "base/math/detail.h"
 
-// 2 to the i / 64.
+// 2^(i / 64).
 const orri_math_pair orri_math_exp_table[64] = {
     {0x1p+0, 0},
     {0x1.02c9a3e778061p+0, -0x1.19083535b085dp-56},
@@ -71,10 +72,11 @@ const orri_math_pair orri_math_exp_table[64] = {
     {0x1.fa7c1819e90d8p+0, 0x1.74853f3a5931ep-55},
 };
 
-// One entry for each 1/128 of an octave of bit patterns, from ORRI_MATH_LOG_START on: the inverse of a number in it, rounded
-// to so few digits that any number of the interval times it, less 1, is a double below 2^-7; and the logarithm of what that
-// is the inverse of, as a multiple of 2^-42 and the rest. On both sides of 1 the inverse is 1, so that logarithms near
-// zero keep all their digits.
+// One entry for each 1/128 of an octave of bit patterns, from ORRI_MATH_LOG_START on. `inverse` is
+// the inverse of a number in the interval, rounded to so few bits that x * inverse - 1 is an exact
+// double below 2^-7 for every x of the interval. `log_high` + `log_low` is the logarithm of 1 /
+// inverse, as a multiple of 2^-42 and the rest. On both sides of 1 the inverse is 1, so that
+// logarithms near zero keep all their bits.
 const orri_math_log_entry orri_math_log_table[128] = {
     {0x1.6ap+0, -0x1.62c82f2b9cp-2, -0x1.e54bdbd7c8a98p-44},
     {0x1.68p+0, -0x1.5d1bdbf581p-2, 0x1.8d6bdc9c7c238p-44},
@@ -275,7 +277,7 @@ const orri_math_pair orri_math_atan_table[65] = {
     {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55},
 };
 
-// 64 zeros, then the binary digits of 2 / pi behind the point.
+// 64 zeros, then the fractional bits of 2 / pi.
 const uint64_t orri_math_two_over_pi[ORRI_MATH_PI_WORDS] = {
     0x0000000000000000u, 0xA2F9836E4E441529u, 0xFC2757D1F534DDC0u, 0xDB6295993C439041u,
     0xFE5163ABDEBBC561u, 0xB7246E3A424DD2E0u, 0x06492EEA09D1921Cu, 0xFE1DEB1CB129A73Eu,

@@ -117,7 +117,7 @@ orr_result orri_event_check(const orr_world* world, const char* call, orr_type t
 orr_result orr_events_limit(orr_world* world, orr_type type, uint32_t most)
 {
     ORR_ASSERT(world != NULL);
-    if (orri_watched(world)) {
+    if (orri_access_checked(world)) {
         return orri_refuse_running(world, "orr_events_limit");
     }
     orr_result result = orri_event_check(world, "orr_events_limit", type);

@@ -308,9 +308,10 @@ static void atomic_section_watched(atomic_section_deed* deed, orri_rights* right
     if (before == NULL) {
         atomic_section_guarded(deed, target, id);
     } else if (world->running.parallel) {
-        orri_here here = orri_here_enter(world, &guard, orri_here_now.system, NULL);
+        orri_thread_context here =
+            orri_this_thread_enter(world, &guard, orri_this_thread.system, NULL);
         atomic_section_guarded(deed, target, id);
-        orri_here_leave(here);
+        orri_this_thread_leave(here);
     } else {
         orr_hot_table** tables = world->hot.tables;
         orri_access_leave(world);

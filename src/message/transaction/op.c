@@ -169,9 +169,10 @@ static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_
                                .posted = true,
                                .violations = &verb->rights->counts.violations};
     if (world->realtime) { // Systems of other pipelines run: who this is, the thread knows.
-        orri_here here = orri_here_enter(world, &guard, orri_here_now.system, NULL);
+        orri_thread_context here =
+            orri_this_thread_enter(world, &guard, orri_this_thread.system, NULL);
         op_call_all(site, verb, amends, count);
-        orri_here_leave(here);
+        orri_this_thread_leave(here);
         return;
     }
     uint32_t iterating = atomic_load_explicit(&world->loops.iterating, memory_order_relaxed);

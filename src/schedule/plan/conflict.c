@@ -17,9 +17,9 @@ orri_touch orri_touches(const orr_world* world, const orri_system* system, uint3
             touch = field->access == ORR_WRITE ? ORRI_TOUCH_WRITES : ORRI_TOUCH_READS;
         }
     }
-    if (guard->any_read != NULL && type_index < guard->type_count &&
-        orri_bit_get(guard->any_read, type_index)) {
-        bool writes = guard->any_write != NULL && orri_bit_get(guard->any_write, type_index);
+    if (guard->by_id_read != NULL && type_index < guard->type_count &&
+        orri_bit_get(guard->by_id_read, type_index)) {
+        bool writes = guard->by_id_write != NULL && orri_bit_get(guard->by_id_write, type_index);
         touch = writes ? ORRI_TOUCH_WRITES : touch == ORRI_TOUCH_NONE ? ORRI_TOUCH_READS : touch;
         if (any != NULL) {
             *any = true;
@@ -88,10 +88,10 @@ static bool conflict_of_values(const orr_world* world, const orri_system* first,
         }
     }
     const orri_access* guard = &first->guard;
-    for (uint32_t i = 0; (guard->any_read != NULL || first->atomic) && i < world->schema.type_count;
-         i++) {
-        bool reached = guard->any_read != NULL && i < guard->type_count &&
-                       orri_bit_get(guard->any_read, i);
+    for (uint32_t i = 0;
+         (guard->by_id_read != NULL || first->atomic) && i < world->schema.type_count; i++) {
+        bool reached = guard->by_id_read != NULL && i < guard->type_count &&
+                       orri_bit_get(guard->by_id_read, i);
         if ((reached || orri_right(first->rights.atomics, &first->rights, i)) &&
             conflict_of_type(world, first, second, (orr_type){world->schema.type_base + i})) {
             return true;

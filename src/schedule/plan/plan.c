@@ -15,8 +15,8 @@ static const orri_leaf* plan_leaf(const orri_system* system)
 static bool plan_names(const orr_world* world, const orri_system* system, uint32_t type_index)
 {
     const orri_access* guard = &system->guard;
-    if (guard->any_read != NULL && type_index < guard->type_count &&
-        orri_bit_get(guard->any_read, type_index)) {
+    if (guard->by_id_read != NULL && type_index < guard->type_count &&
+        orri_bit_get(guard->by_id_read, type_index)) {
         return true;
     }
     if (orri_right(system->rights.atomics, &system->rights, type_index)) {
@@ -83,8 +83,8 @@ static bool plan_tagged(const orri_system* sender, const orri_system* reader)
             return true;
         }
     }
-    for (uint32_t i = 0; i < reader->guard.any_tag_count; i++) {
-        if (orri_may_tag(&sender->rights, reader->any_tags[i])) {
+    for (uint32_t i = 0; i < reader->guard.by_id_tag_count; i++) {
+        if (orri_may_tag(&sender->rights, reader->by_id_tags[i])) {
             return true;
         }
     }
@@ -120,7 +120,7 @@ static bool plan_destroys(const orr_world* world, const orri_system* sender,
         return true;
     }
     return sender->destroys != NULL &&
-           (reader->guard.any_read != NULL || reader->atomic || plan_goes_along(world, reader) ||
+           (reader->guard.by_id_read != NULL || reader->atomic || plan_goes_along(world, reader) ||
             (!plan_apart(&sender->destroys->leaves[0], plan_leaf(reader)) &&
              !plan_apart(plan_leaf(reader), &sender->destroys->leaves[0])));
 }

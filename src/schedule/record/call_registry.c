@@ -63,7 +63,7 @@ static orr_result call_registry_check(orr_world* world, const char* call, const 
                            "':'",
                            call);
     }
-    if (orri_scattered(world) || orri_system_here(world) != NULL) {
+    if (orri_between_sync_points(world) || orri_system_here(world) != NULL) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: '%s' is named while systems run; do it before", call, name);
     }

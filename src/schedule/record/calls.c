@@ -26,9 +26,9 @@ void orri_call_free(orri_env* env, orri_call* call)
 // What a call left open has ended, as it would with the next tick. Nobody else is at rows.
 static void calls_end_loops(orr_world* world)
 {
-    bool left = world->realtime ? orri_here_now.loops != 0 : world->loops.iterating != 0;
+    bool left = world->realtime ? orri_this_thread.loops != 0 : world->loops.iterating != 0;
     if (ORR_UNLIKELY(left)) {
-        orri_here_now.loops = 0;
+        orri_this_thread.loops = 0;
         world->loops.iterating = world->realtime;
         world->loops.era++;
     }

@@ -416,9 +416,10 @@ void orri_impure_replay(orri_system* system)
         impure_put_in(system); // The caller has entered.
         return;
     }
-    orri_here before = orri_here_enter(system->pipe->world, &system->guard, system, NULL);
-    orri_here_now.clock = driven->clock;
-    orri_here_now.view = driven->view;
+    orri_thread_context before =
+        orri_this_thread_enter(system->pipe->world, &system->guard, system, NULL);
+    orri_this_thread.clock = driven->clock;
+    orri_this_thread.view = driven->view;
     impure_put_in(system);
-    orri_here_leave(before);
+    orri_this_thread_leave(before);
 }

@@ -211,7 +211,8 @@ uint32_t orr_journal_get(const orr_world* world, orr_entity entity, orr_journal_
                          uint32_t out_count)
 {
     ORR_ASSERT(world != NULL && (out != NULL || out_count == 0));
-    if (ORR_UNLIKELY(world->realtime) && orri_watched(world)) { // Who has the floor writes it.
+    if (ORR_UNLIKELY(world->realtime) &&
+        orri_access_checked(world)) { // Who has the floor writes it.
         (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                           "orr_journal_get: not while pipelines run; ask in a call that is posted "
                           "(orr_post, orr_post_exclusive) or between runs");

@@ -6,7 +6,7 @@
 orr_result orr_system_stats_get(const orr_world* world, orr_system handle, orr_system_stats* out)
 {
     ORR_ASSERT(world != NULL && out != NULL);
-    if (orri_watched(world)) {
+    if (orri_access_checked(world)) {
         *out = (orr_system_stats){0};
         return orri_refuse_running(world, "orr_system_stats_get");
     }
@@ -37,7 +37,7 @@ orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker, orr_wor
 {
     ORR_ASSERT(world != NULL && out != NULL);
     *out = (orr_worker_stats){0};
-    if (orri_watched(world)) {
+    if (orri_access_checked(world)) {
         return orri_refuse_running(world, "orr_worker_stats_get");
     }
     uint32_t count = orr_worker_count(world);
@@ -74,7 +74,7 @@ static void report_workers(const orr_world* world, orri_text* text)
 size_t orr_stats_print(const orr_world* world, char* out, size_t out_size)
 {
     ORR_ASSERT(world != NULL);
-    if (orri_watched(world)) {
+    if (orri_access_checked(world)) {
         (void)orri_refuse_running(world, "orr_stats_print");
         return 0;
     }
@@ -230,7 +230,7 @@ static void report_system(const orri_system* system, orri_text* out)
 static const struct orri_schedule* report_plan(orr_world* world, orri_text* out)
 {
     struct orri_schedule* schedule = orri_schedule_of(world);
-    bool stands = schedule != NULL && !orri_scattered(world) && schedule->now == NULL;
+    bool stands = schedule != NULL && !orri_between_sync_points(world) && schedule->now == NULL;
     if (schedule == NULL || (stands && orri_plan_make(world) != ORR_OK)) {
         orri_text_add(out, "no plan: %s\n", orr_error_last(world));
         return NULL;

@@ -261,7 +261,7 @@ const char* orri_trace_env(orr_world* world, char* out, size_t out_size)
 
 orr_result orri_check_between_ticks(const orr_world* world, const char* call)
 {
-    if (orri_watched(world)) {
+    if (orri_access_checked(world)) {
         return orri_refuse_running(world, call);
     }
     return world->context->busy == NULL

@@ -225,7 +225,7 @@ orr_result orr_pipeline_stats_get(orr_world* world, orr_pipeline pipeline, orr_p
     if (schedule == NULL) {
         return ORR_ERR_MEMORY;
     }
-    if (orri_scattered(world)) {
+    if (orri_between_sync_points(world)) {
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
             "orr_pipeline_stats_get: not while pipelines run; ask at a meeting "

@@ -369,14 +369,14 @@ static orr_result resolve_any_types(orr_world* world, orri_system* system,
                                system->desc.name, orri_type_label(world, terms->items[i].type));
         }
         if (writes) {
-            system->guard.any_write = resolve_bits(system, RESOLVE_ANY_WRITE);
+            system->guard.by_id_write = resolve_bits(system, RESOLVE_ANY_WRITE);
             // Types that are changed by sending alone: "write" means that.
             const orri_type* type = orri_type_at(&world->schema, terms->items[i].type);
             if (system->desc.kind == ORR_INDIRECT || orri_type_written_by_set(type)) {
                 orri_bit_set(resolve_bits(system, RESOLVE_CHANGES), index, true);
             }
         }
-        system->guard.any_read = resolve_bits(system, RESOLVE_ANY_READ);
+        system->guard.by_id_read = resolve_bits(system, RESOLVE_ANY_READ);
     }
     return ORR_OK;
 }
@@ -487,13 +487,13 @@ static orr_result resolve_any(orr_world* world, orri_system* system)
         return result;
     }
     if (tag_count > 0) {
-        system->any_tags = ORRI_ALLOC(&world->env, ORR_MEMORY_SYSTEM, orr_tag, tag_count);
-        if (system->any_tags == NULL) {
+        system->by_id_tags = ORRI_ALLOC(&world->env, ORR_MEMORY_SYSTEM, orr_tag, tag_count);
+        if (system->by_id_tags == NULL) {
             return orri_refuse_memory(&world->env, "looking up tags");
         }
-        memcpy(system->any_tags, tags, tag_count * sizeof *tags);
-        system->guard.any_tags = system->any_tags;
-        system->guard.any_tag_count = tag_count;
+        memcpy(system->by_id_tags, tags, tag_count * sizeof *tags);
+        system->guard.by_id_tags = system->by_id_tags;
+        system->guard.by_id_tag_count = tag_count;
     }
     result = resolve_pure(world, system, &types);
     return result == ORR_OK ? resolve_any_types(world, system, &types) : result;
@@ -754,7 +754,7 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, uint64_t, system->bits,
               (size_t)system->rights.type_words * ORRI_BIT_SETS);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->tags, system->rights.tag_count);
-    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->any_tags, system->guard.any_tag_count);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->by_id_tags, system->guard.by_id_tag_count);
     orri_reduce_free(world, system);
     orri_system_state_free(world, &system->state);
     orri_system_state_free(world, &system->exports);
@@ -763,7 +763,7 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
     system->bits = NULL;
     system->overwrites = NULL;
     system->tags = NULL;
-    system->any_tags = NULL;
+    system->by_id_tags = NULL;
     system->inbox = NULL;
     system->rights = (orri_rights){0};
     system->guard = (orri_access){0};
@@ -787,7 +787,7 @@ static bool resolve_counts(const orr_world* world, const orri_system* system)
     bool owns = resolve_owns(world, system, rights->creates) ||
                 resolve_owns(world, system, rights->adds) ||
                 resolve_owns(world, system, rights->changes) ||
-                resolve_owns(world, system, system->guard.any_write);
+                resolve_owns(world, system, system->guard.by_id_write);
     for (uint32_t f = 0; f < system->query->field_count; f++) {
         owns |= system->query->fields[f].access == ORR_WRITE &&
                 system->query->fields[f].info->info.has_owned;
@@ -825,8 +825,8 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->guard.indirect = system->desc.kind == ORR_INDIRECT;
     system->guard.spectator = system->rights.aside = system->pipe->spectator;
     system->guard.parallel = system->desc.parallel;
-    system->everywhere = system->guard.any_write != NULL;
-    system->by_id = system->guard.any_read != NULL;
+    system->everywhere = system->guard.by_id_write != NULL;
+    system->by_id = system->guard.by_id_read != NULL;
     system->kept = system->query->order != NULL || system->query->working != NULL;
     system->sends_changes = false;
     for (uint32_t w = 0; w < system->rights.type_words; w++) {
@@ -840,7 +840,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->guard.own_rows = system->desc.own_rows;
     system->alone = resolve_alone(system);
     system->guard.alone = system->alone != NULL && !system->desc.parallel;
-    system->guard.transient = system->guard.alone && system->desc.alone;
+    system->guard.alone_realtime = system->guard.alone && system->desc.alone;
     system->resolved = true;
     return ORR_OK;
 }

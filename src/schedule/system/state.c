@@ -159,7 +159,7 @@ const void* orr_system_state(const orr_world* world, orr_system handle)
 {
     ORR_ASSERT(world != NULL);
     const orri_system* system = orri_system_at(world, handle);
-    if (orri_watched(world)) {
+    if (orri_access_checked(world)) {
         (void)orri_refuse_running(world, "orr_system_state");
         return NULL;
     }
@@ -170,7 +170,7 @@ const void* orr_system_exports(const orr_world* world, orr_system handle)
 {
     ORR_ASSERT(world != NULL);
     const orri_system* system = orri_system_at(world, handle);
-    if (orri_watched(world)) {
+    if (orri_access_checked(world)) {
         (void)orri_refuse_running(world, "orr_system_exports");
         return NULL;
     }

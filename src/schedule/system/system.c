@@ -121,7 +121,7 @@ struct orri_schedule* orri_schedule_of(orr_world* world)
         }
         orri_extension* tenant = &world->extensions[ORRI_EXTENSION_SCHEDULE];
         tenant->gone = system_gone;
-        tenant->digest = system_digest;
+        tenant->hash = system_digest;
         orr_access_check_set(world, ORR_ACCESS_CHECK_DEFAULT);
 #ifdef ORR_VALIDATE_ON
         world->schedule->shuffle = orri_shuffle_env();
@@ -552,7 +552,7 @@ orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
     if (schedule == NULL) {
         return none;
     }
-    if (orri_scattered(world)) {
+    if (orri_between_sync_points(world)) {
         (void)system_refuse_realtime(world, "orr_system_add", desc->name, "added");
         return none;
     }
@@ -609,7 +609,7 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
     if (system == NULL || system->removed) {
         return system_refuse_handle(world, "orr_system_remove", handle);
     }
-    if (orri_scattered(world)) {
+    if (orri_between_sync_points(world)) {
         return system_refuse_realtime(world, "orr_system_remove", system->desc.name, "removed");
     }
     if (world->schedule->now != NULL) {
@@ -628,11 +628,11 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
 
 orri_system* orri_system_here(const orr_world* world)
 {
-    bool here = orri_here_now.world == world && world->running.parallel;
+    bool here = orri_this_thread.world == world && world->running.parallel;
     if (ORR_UNLIKELY(world->schedule == NULL)) {
         return NULL; // It never had a system.
     }
-    return here ? (orri_system*)(uintptr_t)orri_here_now.system : world->schedule->running;
+    return here ? (orri_system*)(uintptr_t)orri_this_thread.system : world->schedule->running;
 }
 
 // Inside a system it waits until what that system sent is handed in: then it is done in the order of systems.

@@ -35,7 +35,7 @@ static orr_result call_tables(orr_world* world, orri_system* system)
     for (uint32_t i = 0; view != NULL && i < world->tables.capacity; i++) {
         orr_type type = {world->schema.type_base + i};
         if (i < world->schema.type_count && orri_view_has(view, type) &&
-            orri_right(system->guard.any_read, &system->rights, i)) {
+            orri_right(system->guard.by_id_read, &system->rights, i)) {
             system->tables[i] = orri_view_table(view, type);
         }
     }
@@ -49,9 +49,9 @@ static bool call_refresh(const orr_world* world, const orri_system* system)
     if (ORR_LIKELY(!world->realtime)) {
         return orri_query_refresh(system->query);
     }
-    orri_here_now.view = system->pipe->driven->view; // On the floor: otherwise there is none.
+    orri_this_thread.view = system->pipe->driven->view; // On the floor: otherwise there is none.
     bool refreshed = orri_query_refresh(system->query);
-    orri_here_now.view = NULL;
+    orri_this_thread.view = NULL;
     return refreshed;
 }
 
@@ -219,7 +219,7 @@ void orri_group_enter(orr_world* world, const orri_system* only)
 
 void orri_group_leave(orr_world* world)
 {
-    orri_access_alone(world);
+    orri_access_serial(world);
     orri_schema_thaw(&world->schema);
     world->running.in_system = false;
     if (ORR_UNLIKELY(world->loops.iterating != 1)) {
@@ -356,12 +356,12 @@ void orri_system_settle(orr_world* world, const orri_system* system)
 }
 
 // Loops that it left are ended on the floor: others may read the era now.
-static void call_here_leave(const orri_system* system, orri_here before)
+static void call_here_leave(const orri_system* system, orri_thread_context before)
 {
-    if (ORR_UNLIKELY(orri_here_now.loops != 0)) {
+    if (ORR_UNLIKELY(orri_this_thread.loops != 0)) {
         __atomic_store_n(&system->pipe->driven->loop_left, true, __ATOMIC_RELAXED);
     }
-    orri_here_leave(before);
+    orri_this_thread_leave(before);
 }
 
 uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first, uint32_t last,
@@ -369,14 +369,14 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
 {
     uint64_t begun = orri_timing_now(system->pipe);
     bool watched = world->schedule->audit != ORR_ACCESS_CHECK_OFF || world->realtime;
-    orri_here before =
-        orri_here_enter(world, watched ? &system->guard : NULL, system,
-                        watched && call_tables_fit(world, system) ? system->tables : NULL);
+    orri_thread_context before =
+        orri_this_thread_enter(world, watched ? &system->guard : NULL, system,
+                               watched && call_tables_fit(world, system) ? system->tables : NULL);
     if (ORR_UNLIKELY(world->realtime)) {
-        orri_here_now.clock = system->pipe->driven->clock;
-        orri_here_now.view = system->pipe->driven->view;
-        orri_here_now.since_view = system->since;
-        orri_here_now.era = &system->pipe->driven->era;
+        orri_this_thread.clock = system->pipe->driven->clock;
+        orri_this_thread.view = system->pipe->driven->view;
+        orri_this_thread.since_view = system->since;
+        orri_this_thread.era = &system->pipe->driven->era;
     }
     call_sum sum = call_work(world, system, first, last);
     call_here_leave(system, before);
@@ -519,9 +519,9 @@ ORRI_COLD static void call_back(orr_world* world, orri_system* system,
 ORRI_COLD static void call_back_realtime(orr_world* world, orri_system* system,
                                          void (*callback)(orr_run* run))
 {
-    orri_here before = orri_here_enter(world, &system->guard, system, NULL);
-    orri_here_now.view = system->pipe->driven->view; // Whole ticks of others.
-    orri_here_now.era = &system->pipe->driven->era;
+    orri_thread_context before = orri_this_thread_enter(world, &system->guard, system, NULL);
+    orri_this_thread.view = system->pipe->driven->view; // Whole ticks of others.
+    orri_this_thread.era = &system->pipe->driven->era;
     call_back(world, system, callback);
     call_here_leave(system, before);
     world->schedule->driver->end_loops(system->pipe);

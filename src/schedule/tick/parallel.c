@@ -181,7 +181,7 @@ static bool parallel_choose(struct orri_parallel* a, bool pays)
 static bool parallel_own_rows(const orri_system* system)
 {
     return system->due && system->desc.parallel && system->in_units && !system->whole &&
-           !system->desc.main_thread && system->guard.any_read == NULL && !system->atomic &&
+           !system->desc.main_thread && system->guard.by_id_read == NULL && !system->atomic &&
            system->import_count == 0; // What is imported may be combined when all rows are through.
 }
 

@@ -23,7 +23,7 @@ orr_result orri_step_check(orr_world* world, const char* call)
                            call);
     }
     const struct orri_schedule* schedule = world->schedule;
-    if (ORR_LIKELY(running == NULL && !schedule->inside && !orri_handles_here(world) &&
+    if (ORR_LIKELY(running == NULL && !schedule->inside && !orri_in_error_handler(world) &&
                    !schedule->calling)) {
         return ORR_OK;
     }
@@ -57,13 +57,13 @@ bool orri_half_done(const struct orri_schedule* schedule)
 orr_result orri_step_between(orr_world* world, const char* call)
 {
     const struct orri_schedule* schedule = world->schedule;
-    if (orri_watched(world) || orri_scattered(world)) {
+    if (orri_access_checked(world) || orri_between_sync_points(world)) {
         return orri_refuse_running(world, call);
     }
     if (schedule != NULL && orri_system_here(world) != NULL) {
         return orri_step_check(world, call); // Its guard is off.
     }
-    if (orri_handles_here(world) || (schedule != NULL && schedule->inside)) {
+    if (orri_in_error_handler(world) || (schedule != NULL && schedule->inside)) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: not from an error handler or a hook", call);
     }
@@ -252,7 +252,7 @@ bool orr_tick_open(const orr_world* world)
 {
     ORR_ASSERT(world != NULL);
     const struct orri_schedule* schedule = world->schedule;
-    bool meets = orri_here_now.world == world && orri_here_now.gathered;
+    bool meets = orri_this_thread.world == world && orri_this_thread.at_sync_point;
     return schedule != NULL && (schedule->now != NULL || (meets && orri_half_done(schedule)));
 }
 
@@ -287,7 +287,7 @@ static bool step_settles(orr_world* world, const char* call)
     if (orri_schedule_of(world) == NULL) {
         return false;
     }
-    if (ORR_UNLIKELY(orri_scattered(world) || world->schedule->inside)) {
+    if (ORR_UNLIKELY(orri_between_sync_points(world) || world->schedule->inside)) {
         (void)orri_refuse_running(world, call);
         return false;
     }

@@ -456,7 +456,7 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
     }
     tick_remembers(pipe, false);
     if (pipe->spectator) {
-        orri_tick_aside(world);
+        orri_tick_advance_uncounted(world);
     } else {
         orri_tick_advance(world);
     }

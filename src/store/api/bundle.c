@@ -102,7 +102,7 @@ orr_result orr_bundle_register(orr_world* world, const char* name, const char* i
 {
     ORR_ASSERT(world != NULL);
     const char* call = "orr_bundle_register";
-    if (ORR_UNLIKELY(orri_watched(world))) {
+    if (ORR_UNLIKELY(orri_access_checked(world))) {
         return orri_refuse_running(world, call);
     }
     if (name == NULL || items == NULL || out == NULL) {

@@ -322,7 +322,7 @@ static void component_fetch_shared(const orr_world* world, const orri_staged* st
         const orri_share* share =
             component_share(world, ahead[COMPONENT_AHEAD / 2], type_index, &slot);
         if (share != NULL) {
-            orri_row_log_fetch(share, slot);
+            orri_row_log_prefetch(share, slot);
         }
     }
 }
@@ -356,7 +356,7 @@ void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
 // NULL: none, or the access must be checked.
 static inline const orr_hot_table* component_table_here(const orr_world* world, orr_type type)
 {
-    const orri_here* here = &orri_here_now;
+    const orri_thread_context* here = &orri_this_thread;
     uint32_t index = orri_type_index(world, type);
     return here->world == world && here->tables != NULL && index < world->tables.capacity
                ? here->tables[index]
@@ -616,7 +616,7 @@ ORRI_ASIDE static orr_result component_edge_chunk(orr_world* world, const char* 
 {
     orr_type type = {found->id};
     bool has = component_find(world, record, orri_type_index(world, type)) != NULL;
-    if (has == (direction == ORRI_EDGE_ADD) && ORR_LIKELY(!orri_watched(world))) {
+    if (has == (direction == ORRI_EDGE_ADD) && ORR_LIKELY(!orri_access_checked(world))) {
         return ORR_OK;
     }
     if (ORR_UNLIKELY(!orri_world_open(world))) {
@@ -653,7 +653,7 @@ static inline orr_result component_edge(orr_world* world, const char* call, orr_
     if (!orri_type_pinned(found)) {
         return component_edge_chunk(world, call, record, entity, found, direction);
     }
-    if (ORR_UNLIKELY(orri_watched(world))) {
+    if (ORR_UNLIKELY(orri_access_checked(world))) {
         return orri_refuse_structure(world, call, type, entity);
     }
     return direction == ORRI_EDGE_ADD ? orri_pinned_add(world, call, entity, found)

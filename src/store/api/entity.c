@@ -207,7 +207,7 @@ ORRI_COLD static orr_entity entity_create_first(orr_world* world)
     if (orri_check_open(world, "orr_create") != ORR_OK) {
         return (orr_entity){0};
     }
-    orri_cluster* cluster = orri_cluster_of_nothing(world, "orr_create", &created);
+    orri_cluster* cluster = orri_cluster_obtain_empty(world, "orr_create", &created);
     return cluster != NULL ? entity_create_long(world, "orr_create", cluster, created)
                            : (orr_entity){0};
 }

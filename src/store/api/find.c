@@ -316,12 +316,12 @@ orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
     // cluster, and a predicate must see the whole world.
     uint32_t count = 0;
     for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
-        cluster->doomed = find_matches(world, cluster, match);
+        cluster->clearing = find_matches(world, cluster, match);
     }
     if (world->relations.count != 0) {
         result = orri_relation_destroy_clusters(world, call);
         for (orri_cluster* c = world->clusters.first; result != ORR_OK && c != NULL; c = c->next) {
-            c->doomed = false;
+            c->clearing = false;
         }
         if (result != ORR_OK) {
             return result;
@@ -329,7 +329,7 @@ orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
     }
     for (orri_cluster *cluster = world->clusters.first, *next; cluster != NULL; cluster = next) {
         next = cluster->next;
-        if (cluster->doomed) {
+        if (cluster->clearing) {
             orri_cluster_destroy(world, cluster);
             count++;
         }

@@ -111,7 +111,7 @@ static orr_result tag_check_name(orr_world* world, orr_tag tag, const char* name
 orr_result orr_tag_register(orr_world* world, orr_tag tag, const char* name)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_UNLIKELY(orri_watched(world))) {
+    if (ORR_UNLIKELY(orri_access_checked(world))) {
         return orri_refuse_running(world, "orr_tag_register");
     }
     orr_result result = tag_check_name(world, tag, name);
@@ -253,7 +253,7 @@ static orr_result tag_change(orr_world* world, const char* call, orr_entity enti
         return orri_refuse_entity(world, call, entity, (orr_type){0});
     }
     orri_cluster* from = orri_place_chunk(world, record->place)->cluster;
-    if (orri_cluster_has_tag(from, tag) == add && ORR_LIKELY(!orri_watched(world))) {
+    if (orri_cluster_has_tag(from, tag) == add && ORR_LIKELY(!orri_access_checked(world))) {
         return ORR_OK;
     }
     orr_result result = orri_check_open_of(world, call, (orr_type){0}, entity);

@@ -483,7 +483,8 @@ static orr_result validate_relations(orr_world* world)
 orr_result orr_world_validate(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_UNLIKELY(world->running.in_system || orri_watched(world) || orri_scattered(world))) {
+    if (ORR_UNLIKELY(world->running.in_system || orri_access_checked(world) ||
+                     orri_between_sync_points(world))) {
         return orri_refuse_running(world, "orr_world_validate");
     }
     orri_world_settle(world);

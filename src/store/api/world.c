@@ -210,7 +210,7 @@ uint64_t orr_world_seed(const orr_world* world)
 void orr_tick_advance(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_UNLIKELY(orri_watched(world))) {
+    if (ORR_UNLIKELY(orri_access_checked(world))) {
         (void)orri_refuse_running(world, "orr_tick_advance");
         return;
     }
@@ -234,14 +234,14 @@ void orri_tick_advance(orr_world* world)
 {
     ORR_VALIDATE(world->append.open != NULL || world->realtime ||
                  orr_world_validate(world) == ORR_OK);
-    orri_tick_aside(world);
+    orri_tick_advance_uncounted(world);
     world->tick++;
     if (ORR_LIKELY(!world->realtime)) { // In real time blobs are collected when no system runs.
         orri_blobs_collect(&world->schema);
     }
 }
 
-void orri_tick_aside(orr_world* world)
+void orri_tick_advance_uncounted(orr_world* world)
 {
     orri_epoch_end(world);
     if (ORR_UNLIKELY(world->realtime)) {
@@ -274,7 +274,7 @@ void orr_world_stats_get(const orr_world* world, orr_world_stats* out)
 void orr_world_memory_limit(orr_world* world, uint64_t bytes_max)
 {
     ORR_ASSERT(world != NULL);
-    if (orri_watched(world)) {
+    if (orri_access_checked(world)) {
         (void)orri_refuse_running(world, "orr_world_memory_limit");
         return;
     }
@@ -316,7 +316,7 @@ void orr_log(orr_world* world, orr_log_level level, const char* format, ...)
 orr_result orr_type_register(orr_world* world, const orr_type_desc* desc, orr_type* out)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_UNLIKELY(orri_watched(world))) {
+    if (ORR_UNLIKELY(orri_access_checked(world))) {
         return orri_refuse_running(world, "orr_type_register");
     }
     if (desc == NULL || out == NULL) {
@@ -332,9 +332,9 @@ orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc)
         (void)orri_refuse_argument(world, "orr_type_of", "the desc is NULL");
         return (orr_type){0};
     }
-    if (ORR_UNLIKELY(orri_watched(world)) &&
+    if (ORR_UNLIKELY(orri_access_checked(world)) &&
         orri_type_find(&world->schema, static_desc->name).id == 0) {
-        if (orri_access_strange(world, "orr_type_of")) {
+        if (orri_access_foreign_thread(world, "orr_type_of")) {
             return (orr_type){0};
         }
         (*orri_access_of(world)->violations)++;

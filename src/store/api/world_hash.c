@@ -132,7 +132,8 @@ static uint64_t world_hash_tags(const orr_world* world, uint64_t hash)
 uint64_t orr_world_hash(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_UNLIKELY(world->running.in_system || orri_watched(world) || orri_scattered(world))) {
+    if (ORR_UNLIKELY(world->running.in_system || orri_access_checked(world) ||
+                     orri_between_sync_points(world))) {
         (void)orri_refuse_running(world, "orr_world_hash");
         return 0;
     }
@@ -147,8 +148,8 @@ uint64_t orr_world_hash(orr_world* world)
     }
     hash = world_hash_tags(world, hash);
     for (uint32_t i = 0; i < ORRI_EXTENSION_COUNT; i++) {
-        if (world->extensions[i].digest != NULL) {
-            hash = world->extensions[i].digest(world, hash);
+        if (world->extensions[i].hash != NULL) {
+            hash = world->extensions[i].hash(world, hash);
         }
     }
     // The next hash must see later writes, also those within this tick.

@@ -51,7 +51,7 @@ typedef enum orri_skip_reason {
     ORRI_SKIP_CLUSTERS_MAX,
     ORRI_SKIP_COMPONENT, // Enabling or disabling a component that the entity lacks.
     ORRI_SKIP_NAME_TYPE, // A value for the name component, which only naming calls may write.
-    ORRI_SKIP_NAME,      // A name that cannot be assigned; `number` is an orri_name_why.
+    ORRI_SKIP_NAME,      // A name that cannot be assigned; `number` is an orri_name_result.
 } orri_skip_reason;
 
 // A skipped change. In route_skips `group` and `entity` are not set: it applies to all entities of

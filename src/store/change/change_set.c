@@ -280,12 +280,12 @@ static void change_set_free(orri_change* c)
 
 static void change_set_explain_name(const orri_change* c, const orri_skip* skip, orri_text* out)
 {
-    static const char* const before[] = {[ORRI_NAME_WORDS] = "",
+    static const char* const before[] = {[ORRI_NAME_INVALID] = "",
                                          [ORRI_NAME_SCOPE_DEAD] = "the scope of its name ",
                                          [ORRI_NAME_SCOPE_BELOW] = "the scope of its name ",
                                          [ORRI_NAME_TAKEN] = "the name "};
     static const char* const after[] = {
-        [ORRI_NAME_WORDS] = "is no name for an entity",
+        [ORRI_NAME_INVALID] = "is no name for an entity",
         [ORRI_NAME_SCOPE_DEAD] = "is dead",
         [ORRI_NAME_SCOPE_BELOW] = "is the entity itself or below it",
         [ORRI_NAME_TAKEN] = "is taken in its scope"};

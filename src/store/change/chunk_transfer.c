@@ -214,7 +214,7 @@ static void transfer_pass_chunk(transfer* t, uint32_t i)
     orri_chunk_leave(chunk);
     for (uint32_t c = 0; c < t->transition->dropped_count; c++) {
         uint32_t column = t->transition->dropped[c], counts = from->columns[column].counts;
-        if (!from->columns[column].type->plain && !orri_column_held(chunk, column)) {
+        if (!from->columns[column].type->plain && !orri_column_shared(chunk, column)) {
             orri_cells_destruct(orri_cells_at(chunk, column, 0), rows);
         }
         orri_column_give(world, chunk, column);

@@ -339,7 +339,7 @@ static void sparse_put_instances(orri_change* c, uint32_t g)
 
 // ---- names --------------------------------------------------------------------------------------
 
-static orri_skip sparse_skip_name(const orri_change* c, uint32_t g, orri_name_why why)
+static orri_skip sparse_skip_name(const orri_change* c, uint32_t g, orri_name_result why)
 {
     return (orri_skip){.why = ORRI_SKIP_NAME,
                        .group = g,
@@ -366,8 +366,9 @@ static orr_result sparse_stage_names(orri_change* c)
             continue;
         }
         if (!orri_name_allowed(group->name)) {
-            result = orri_change_skip(c, sparse_skip_name(c, g, ORRI_NAME_WORDS)) ? ORR_OK
-                                                                                  : ORR_ERR_MEMORY;
+            result = orri_change_skip(c, sparse_skip_name(c, g, ORRI_NAME_INVALID))
+                         ? ORR_OK
+                         : ORR_ERR_MEMORY;
         } else if (!orri_name_stage(c->world, orri_id_index(group->entities[0]), group->name,
                                     &c->texts[c->work[g].text])) {
             result = orri_env_result(&c->world->env);
@@ -385,10 +386,10 @@ static void sparse_rename(orri_change* c, uint32_t g)
         return;
     }
     orr_string text = c->texts[c->work[g].text];
-    orri_name_why why = text.id != 0
-                            ? orri_name_put(c->world, group->entities[0], group->scope, text)
-                            : ORRI_NAME_FINE; // Not allowed, and recorded as skipped already.
-    if (why != ORRI_NAME_FINE) {
+    orri_name_result why = text.id != 0
+                               ? orri_name_put(c->world, group->entities[0], group->scope, text)
+                               : ORRI_NAME_OK; // Not allowed, and recorded as skipped already.
+    if (why != ORRI_NAME_OK) {
         (void)orri_change_skip(c, sparse_skip_name(c, g, why)); // There is room.
     }
 }

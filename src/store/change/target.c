@@ -641,8 +641,8 @@ static orr_result target_search(orri_target* t)
     target_size(t);
     if (target_is_base(t)) {
         t->route->to = (orri_cluster*)(uintptr_t)t->base;
-    } else if (ORR_UNLIKELY(orri_cluster_barred(t->change->world, t->types, t->capacities,
-                                                t->type_count, t->tags, t->tag_count))) {
+    } else if (ORR_UNLIKELY(orri_cluster_over_limit(t->change->world, t->types, t->capacities,
+                                                    t->type_count, t->tags, t->tag_count))) {
         result = orri_target_stay(t);
     } else {
         result = target_obtain(t);

@@ -87,7 +87,7 @@ orr_result orri_target_stay(orri_target* t)
         return ORR_ERR_MEMORY;
     }
     t->route->to = t->base != NULL ? (orri_cluster*)(uintptr_t)t->base
-                                   : orri_cluster_refuge(c->world, c->desc->call, &created);
+                                   : orri_cluster_fallback(c->world, c->desc->call, &created);
     if (t->route->to == NULL) {
         return orri_env_result(&c->world->env);
     }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Blocks of pools held for snapshots, and pools that become what they were. A value never moves while it lives, so it is the holder who gets the copy;
-// going back moves the values of the copy to where they were, and the holder shares the block again.
+// Shares of a pool's blocks for snapshots, and restoring a pool. A pinned value never moves, so
+// before a write the share gets the copy. Restoring moves the values of the copy back into the
+// block, and the share is attached again.
 #include "store/pool/pool.h"
 #include "store/relation/entity_name.h"
 #include "store/world/access.h"
 
-// ---- copies --------------------------------------------------------------------------------------------------
+// ---- copies -------------------------------------------------------------------------------------
 
+// Slots of a block that were ever used.
 static uint32_t pool_share_used(const orri_pool* pool, uint32_t number)
 {
     uint32_t slots = 1u << pool->slot_bits, first = number << pool->slot_bits;
@@ -14,12 +16,14 @@ static uint32_t pool_share_used(const orri_pool* pool, uint32_t number)
     return left < slots ? left : slots;
 }
 
+// Free list links of a block's slots.
 static uint32_t* pool_share_links(const orri_pool* pool, uint32_t number)
 {
     return pool->links + ((size_t)number << pool->slot_bits);
 }
 
-// The next slots with owners from `*slot` on; 0: there are none.
+// Advances `*slot` to the next slot with an owner. Returns how many such slots follow each other;
+// 0: none.
 static uint32_t pool_share_run(const uint32_t* owners, uint32_t used, uint32_t* slot)
 {
     uint32_t run = 0;
@@ -70,7 +74,7 @@ size_t orri_pool_share_bytes(const orri_pool_share* share)
            2 * sizeof(uint32_t) * (size_t)share->used;
 }
 
-// Values, bits, owners, links, in one piece.
+// Copies values, enable bits, owners and links into one allocation.
 static bool pool_share_copy(orr_world* world, orri_pool_share* share)
 {
     const orri_pool* pool = share->pool;
@@ -99,7 +103,7 @@ static bool pool_share_copy(orr_world* world, orri_pool_share* share)
     return true;
 }
 
-// Last: who sees that nobody holds the block may write to it.
+// The last step of detaching: a worker that finds no share here writes to the block at once.
 static void pool_share_unhook(orri_pool_share* share)
 {
     share->attached = false;
@@ -108,9 +112,10 @@ static void pool_share_unhook(orri_pool_share* share)
 
 void orri_pool_share_detach(orr_world* world, orri_pool_block* block)
 {
-    // As for columns: in real time systems find nothing held.
-    ORR_ASSERT(!world->realtime || orri_here_now.world != world || orri_here_now.clock == NULL);
-    // The first of several workers copies, the others wait.
+    // Only the thread that has the turn, as in orri_share_detach_column().
+    ORR_ASSERT(!world->realtime || orri_this_thread.world != world ||
+               orri_this_thread.clock == NULL);
+    // The first of several workers copies; the others wait.
     orri_mutex_lock(world->env.platform, &world->cow.mutex);
     orri_pool_share* share = __atomic_load_n(&block->share, __ATOMIC_RELAXED);
     bool lost = share != NULL && !pool_share_copy(world, share);
@@ -124,13 +129,13 @@ void orri_pool_share_detach(orr_world* world, orri_pool_block* block)
     orri_mutex_unlock(world->env.platform, &world->cow.mutex);
     if (lost) {
         orri_log(&world->env, ORR_LOG_ID_SHARE_LOST,
-                 "a held state of %u values of %s is lost: no memory for its copy; give the world "
-                 "more memory or hold less",
+                 "a snapshot lost %u values of %s: out of memory for their copy; give the world "
+                 "more memory (memory_bytes_max) or keep fewer snapshots",
                  share->used, share->pool->type->info.name);
     }
 }
 
-bool orri_pool_share_part(orr_world* world, orri_pool_block* block)
+bool orri_pool_share_try_detach(orr_world* world, orri_pool_block* block)
 {
     if (block->share != NULL) {
         if (!pool_share_copy(world, block->share)) {
@@ -141,7 +146,7 @@ bool orri_pool_share_part(orr_world* world, orri_pool_block* block)
     return true;
 }
 
-// ---- holding ---------------------------------------------------------------------------------------------------
+// ---- sharing ------------------------------------------------------------------------------------
 
 orri_pool_share* orri_pool_share_take(orr_world* world, orri_pool* pool, uint32_t number)
 {
@@ -152,7 +157,7 @@ orri_pool_share* orri_pool_share_take(orr_world* world, orri_pool* pool, uint32_
     }
     share = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_pool_share, 1);
     if (share == NULL) {
-        (void)orri_refuse_memory(&world->env, "taking hold of pinned values");
+        (void)orri_refuse_memory(&world->env, "sharing pinned values");
         return NULL;
     }
     *share = (orri_pool_share){.pool = pool,
@@ -162,7 +167,7 @@ orri_pool_share* orri_pool_share_take(orr_world* world, orri_pool* pool, uint32_
                                .attached = true};
     pool->blocks[number].share = share;
     world->cow.live++;
-    orri_epoch_end(world); // As share_make(): what is written from now on must stamp anew.
+    orri_epoch_end(world); // As in share_make(): later writes must stamp again.
     return share;
 }
 
@@ -182,7 +187,7 @@ void orri_pool_share_release(orr_world* world, orri_pool_share* share)
     ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_pool_share, share, 1);
 }
 
-// ---- a pool at one moment -----------------------------------------------------------------------------------------
+// ---- a pool at one moment -----------------------------------------------------------------------
 
 static size_t pool_node_bytes(uint32_t block_count)
 {
@@ -210,7 +215,7 @@ orri_pool_node* orri_pool_node_take(orr_world* world, orri_pool* pool, orri_pool
     orri_pool_node* node = orri_alloc_zero(&world->env, ORR_MEMORY_SHARE, pool_node_bytes(count),
                                            _Alignof(orri_pool_node));
     if (node == NULL) {
-        (void)orri_refuse_memory(&world->env, "taking hold of pinned values");
+        (void)orri_refuse_memory(&world->env, "sharing pinned values");
         return NULL;
     }
     node->pool = pool;
@@ -255,28 +260,29 @@ bool orri_pool_node_lost(const orri_pool_node* node)
     return false;
 }
 
-// ---- going back ------------------------------------------------------------------------------------------------------
+// ---- restoring ----------------------------------------------------------------------------------
 
-// What a block was: NULL, nothing.
-static orri_pool_share* pool_back_share(const orri_pool_node* node, uint32_t i)
+// The share of block `i` in a node; NULL: the block had no used slot.
+static orri_pool_share* pool_restore_share(const orri_pool_node* node, uint32_t i)
 {
     return node != NULL && i < node->block_count ? node->blocks[i].share : NULL;
 }
 
-static bool pool_back_kept(const orri_pool* pool, const orri_pool_node* node, uint32_t i)
+// True when a block is unchanged.
+static bool pool_restore_kept(const orri_pool* pool, const orri_pool_node* node, uint32_t i)
 {
-    const orri_pool_share* share = pool_back_share(node, i);
+    const orri_pool_share* share = pool_restore_share(node, i);
     return share != NULL ? share->attached : pool_share_used(pool, i) == 0;
 }
 
-bool orri_pool_ready(orr_world* world, orri_pool* pool, const orri_pool_node* node)
+bool orri_pool_restore_prepare(orr_world* world, orri_pool* pool, const orri_pool_node* node)
 {
     for (uint32_t i = 0; i < pool->block_count; i++) {
-        const orri_pool_share* share = pool_back_share(node, i);
-        if (pool_back_kept(pool, node, i)) {
+        const orri_pool_share* share = pool_restore_share(node, i);
+        if (pool_restore_kept(pool, node, i)) {
             continue;
         }
-        if (!orri_pool_share_part(world, &pool->blocks[i]) ||
+        if (!orri_pool_share_try_detach(world, &pool->blocks[i]) ||
             (share != NULL && share->enabled != NULL &&
              !orri_pool_reserve_bits(world, pool, i << pool->slot_bits))) {
             return false;
@@ -291,14 +297,14 @@ bool orri_pool_ready(orr_world* world, orri_pool* pool, const orri_pool_node* no
     return true;
 }
 
-static bool pool_back_bit(const uint64_t* bits, uint32_t slot)
+static bool pool_restore_bit(const uint64_t* bits, uint32_t slot)
 {
     return bits == NULL || orri_bit_get(bits, slot);
 }
 
-// Who listens hears of slots that have another owner now, or another state.
-static void pool_back_tell(orr_world* world, const orri_pool* pool, uint32_t i,
-                           const orri_pool_share* share)
+// Notifies the listener of entities that get, lose, enable or disable a value by the restore.
+static void pool_restore_notify(orr_world* world, const orri_pool* pool, uint32_t i,
+                                const orri_pool_share* share)
 {
     const orri_pool_block* block = &pool->blocks[i];
     uint32_t slots = 1u << pool->slot_bits;
@@ -306,8 +312,8 @@ static void pool_back_tell(orr_world* world, const orri_pool* pool, uint32_t i,
         uint32_t now = block->owners[slot];
         uint32_t then = share != NULL && slot < share->used ? share->owners[slot] : ORRI_INDEX_NONE;
         bool same = now == then &&
-                    (now == ORRI_INDEX_NONE ||
-                     pool_back_bit(block->enabled, slot) == pool_back_bit(share->enabled, slot));
+                    (now == ORRI_INDEX_NONE || pool_restore_bit(block->enabled, slot) ==
+                                                   pool_restore_bit(share->enabled, slot));
         if (!same && now != ORRI_INDEX_NONE) {
             world->listener.pinned_changed(world, pool, now);
         }
@@ -317,8 +323,8 @@ static void pool_back_tell(orr_world* world, const orri_pool* pool, uint32_t i,
     }
 }
 
-// The block has no values any more, and nobody's page leads to it.
-static void pool_back_empty(orr_world* world, orri_pool* pool, uint32_t i, uint32_t used)
+// Empties a block: destructs its values, and clears the page entries of their owners.
+static void pool_restore_empty(orr_world* world, orri_pool* pool, uint32_t i, uint32_t used)
 {
     orri_pool_block* block = &pool->blocks[i];
     uint32_t slots = 1u << pool->slot_bits;
@@ -338,8 +344,8 @@ static void pool_back_empty(orr_world* world, orri_pool* pool, uint32_t i, uint3
     block->tick = 0;
 }
 
-// The values of the share move to where they were; then it has nothing of its own.
-static void pool_back_fill(orr_world* world, orri_pool* pool, orri_pool_share* share)
+// Moves the values of a share back into its block, and attaches the share.
+static void pool_restore_fill(orr_world* world, orri_pool* pool, orri_pool_share* share)
 {
     orri_pool_block* block = &pool->blocks[share->number];
     uint32_t run;
@@ -352,7 +358,7 @@ static void pool_back_fill(orr_world* world, orri_pool* pool, orri_pool_share* s
     memcpy(block->owners, share->owners, share->used * sizeof *share->owners);
     memcpy(pool_share_links(pool, share->number), share->links, share->used * sizeof *share->links);
     if (share->enabled != NULL) {
-        // Bits past the last slot that was used are on, as those of free slots.
+        // Bits past the last used slot stay on, like those of free slots.
         for (uint32_t slot = 0; slot < share->used; slot++) {
             orri_bit_set(block->enabled, slot, orri_bit_get(share->enabled, slot));
         }
@@ -372,18 +378,18 @@ static void pool_back_fill(orr_world* world, orri_pool* pool, orri_pool_share* s
     block->share = share;
 }
 
-void orri_pool_back(orr_world* world, orri_pool* pool, const orri_pool_node* node)
+void orri_pool_restore(orr_world* world, orri_pool* pool, const orri_pool_node* node)
 {
-    // All go before any come: an entity may have had another slot.
+    // Empty all blocks before filling any: an entity may have had another slot.
     for (uint32_t i = 0; i < pool->block_count; i++) {
-        if (!pool_back_kept(pool, node, i)) {
-            pool_back_tell(world, pool, i, pool_back_share(node, i));
-            pool_back_empty(world, pool, i, pool_share_used(pool, i));
+        if (!pool_restore_kept(pool, node, i)) {
+            pool_restore_notify(world, pool, i, pool_restore_share(node, i));
+            pool_restore_empty(world, pool, i, pool_share_used(pool, i));
         }
     }
     for (uint32_t i = 0; node != NULL && i < node->block_count; i++) {
         if (!node->blocks[i].share->attached) {
-            pool_back_fill(world, pool, node->blocks[i].share);
+            pool_restore_fill(world, pool, node->blocks[i].share);
             pool->blocks[i].tick = node->blocks[i].tick;
         }
     }

@@ -1,56 +1,58 @@
 // SPDX-License-Identifier: MIT
-// Logs of rows, and shares that lean on each other. See row_log.h for what they promise.
+// Row logs, and shares that lean on each other. row_log.h explains both.
 #include "store/cow/row_log.h"
 
 #include "store/world/access.h"
 
-#define ROW_LOG_MIN 8 // Rows there is room for at first.
+#define ROW_LOG_MIN 8 // Smallest capacity of a log, in rows.
 
-// Which rows of a block, or records of a page.
+// A set of rows of a block, or of records of a page.
 typedef struct row_log_set {
     uint64_t words[ORRI_PAGE_SIZE / 64];
 } row_log_set;
 _Static_assert(ORRI_PAGE_SIZE >= ORR_CHUNK_CAPACITY && ORRI_PAGE_SIZE <= UINT16_MAX + 1,
                "a set has room for all rows, and a log for their numbers");
 
-// ---- memory --------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
+// Bytes of a log: header, values padded to an even size, row numbers.
 static size_t row_log_size(uint32_t capacity, uint32_t row_size)
 {
     return sizeof(orri_row_log) + (((size_t)capacity * row_size + 1) & ~(size_t)1) +
            capacity * sizeof(uint16_t);
 }
 
-static uint16_t* row_log_rows(orri_row_log* undo)
+static uint16_t* row_log_rows(orri_row_log* log)
 {
-    return (uint16_t*)(uintptr_t)orri_row_log_rows(undo);
+    return (uint16_t*)(uintptr_t)orri_row_log_rows(log);
 }
 
-static uint8_t* row_log_value(orri_row_log* undo, uint32_t i)
+static uint8_t* row_log_value(orri_row_log* log, uint32_t i)
 {
-    return undo->values + (size_t)i * undo->row_size;
+    return log->values + (size_t)i * log->row_size;
 }
 
 static orri_row_log* row_log_make(orr_world* world, uint32_t capacity, uint32_t row_size)
 {
-    orri_row_log* undo = orri_alloc(&world->env, ORR_MEMORY_SHARE, row_log_size(capacity, row_size),
-                                    ORRI_BLOCK_ALIGN);
-    if (undo == NULL) {
+    orri_row_log* log = orri_alloc(&world->env, ORR_MEMORY_SHARE, row_log_size(capacity, row_size),
+                                   ORRI_BLOCK_ALIGN);
+    if (log == NULL) {
         orri_refusal_pardon(&world->env);
         return NULL;
     }
-    *undo = (orri_row_log){.capacity = capacity, .row_size = row_size};
-    return undo;
+    *log = (orri_row_log){.capacity = capacity, .row_size = row_size};
+    return log;
 }
 
-static void row_log_free(orr_world* world, orri_row_log* undo)
+static void row_log_free(orr_world* world, orri_row_log* log)
 {
-    if (undo != NULL) {
-        orri_free(&world->env, ORR_MEMORY_SHARE, undo, row_log_size(undo->capacity, undo->row_size),
+    if (log != NULL) {
+        orri_free(&world->env, ORR_MEMORY_SHARE, log, row_log_size(log->capacity, log->row_size),
                   ORRI_BLOCK_ALIGN);
     }
 }
 
+// Words of a share's marks.
 static uint32_t row_log_words(const orri_share* share)
 {
     return (share->rows + 63) / 64;
@@ -66,21 +68,21 @@ static void row_log_marks_drop(orr_world* world, orri_share* share)
 
 void orri_row_log_drop(orr_world* world, orri_share* share)
 {
-    row_log_free(world, share->undo);
-    share->undo = NULL;
+    row_log_free(world, share->log);
+    share->log = NULL;
     row_log_marks_drop(world, share);
 }
 
 size_t orri_row_log_bytes(const orri_share* share)
 {
-    const orri_row_log* undo = share->undo;
-    return (undo != NULL ? row_log_size(undo->capacity, undo->row_size) : 0) +
+    const orri_row_log* log = share->log;
+    return (log != NULL ? row_log_size(log->capacity, log->row_size) : 0) +
            (share->marks != NULL ? row_log_words(share) * sizeof *share->marks : 0);
 }
 
-// ---- logging -------------------------------------------------------------------------------------------------
+// ---- logging ------------------------------------------------------------------------------------
 
-void orri_row_log_allow(const orr_world* world, orri_share* share)
+void orri_row_log_set_limit(const orr_world* world, orri_share* share)
 {
     bool plain = share->row_size > 0 && (share->type == NULL || share->type->plain);
     share->log_max = plain && share->size >= world->cow.row_log_least
@@ -88,6 +90,7 @@ void orri_row_log_allow(const orr_world* world, orri_share* share)
                          : 0;
 }
 
+// Makes the marks of an attached share from its log, if they do not exist yet.
 static bool row_log_marks_ready(orr_world* world, orri_share* share)
 {
     if (ORR_LIKELY(share->marks != NULL)) {
@@ -98,19 +101,20 @@ static bool row_log_marks_ready(orr_world* world, orri_share* share)
         orri_refusal_pardon(&world->env);
         return false;
     }
-    for (uint32_t i = 0; share->undo != NULL && i < share->undo->count; i++) {
-        orri_bit_set(share->marks, row_log_rows(share->undo)[i], true);
+    for (uint32_t i = 0; share->log != NULL && i < share->log->count; i++) {
+        orri_bit_set(share->marks, row_log_rows(share->log)[i], true);
     }
     return true;
 }
 
-// Room for one more. The first time as much as the log before took.
+// Grows the log. A first log gets the size of the log before it (of the newest share that leans on
+// this one) and a quarter more, since the same rows are often written again.
 static bool row_log_room(orr_world* world, orri_share* share)
 {
     uint32_t limit = share->log_max;
-    orri_row_log* undo = share->undo;
-    const orri_row_log* last = share->lean_first != NULL ? share->lean_first->undo : NULL;
-    uint32_t capacity = undo != NULL   ? undo->capacity * 2
+    orri_row_log* log = share->log;
+    const orri_row_log* last = share->lean_first != NULL ? share->lean_first->log : NULL;
+    uint32_t capacity = log != NULL    ? log->capacity * 2
                         : last != NULL ? last->count + last->count / 4
                                        : 0;
     capacity = capacity < ROW_LOG_MIN ? ROW_LOG_MIN : capacity;
@@ -118,39 +122,41 @@ static bool row_log_room(orr_world* world, orri_share* share)
     if (more == NULL) {
         return false;
     }
-    if (undo != NULL) {
-        memcpy(more->values, undo->values, (size_t)undo->count * undo->row_size);
-        memcpy(row_log_rows(more), row_log_rows(undo), undo->count * sizeof(uint16_t));
-        more->count = undo->count;
-        row_log_free(world, undo);
+    if (log != NULL) {
+        memcpy(more->values, log->values, (size_t)log->count * log->row_size);
+        memcpy(row_log_rows(more), row_log_rows(log), log->count * sizeof(uint16_t));
+        more->count = log->count;
+        row_log_free(world, log);
     }
-    share->undo = more;
+    share->log = more;
     return true;
 }
 
 bool orri_row_log_add(orr_world* world, orri_share* share, uint32_t slot, uint32_t count)
 {
-    // Shares are counted on the floor, as in orri_share_detach_column().
-    ORR_ASSERT(!world->realtime || orri_here_now.world != world || orri_here_now.clock == NULL);
+    // Only the thread that has the turn, as in orri_share_detach_column().
+    ORR_ASSERT(!world->realtime || orri_this_thread.world != world ||
+               orri_this_thread.clock == NULL);
     uint32_t limit = ORR_LIKELY(share->kind == ORRI_SHARE_HISTORY) ? share->log_max : 0;
-    // Rows that came since are not the holder's. That something was written a log says, even one without rows.
+    // Rows added since are not part of the share. A log is made even if it stays empty: its
+    // existence says that the block was written (orri_share_clean()).
     uint32_t end = slot + count < share->rows ? slot + count : share->rows;
     if (limit == 0 || count > limit || !row_log_marks_ready(world, share) ||
-        (share->undo == NULL && !row_log_room(world, share))) {
+        (share->log == NULL && !row_log_room(world, share))) {
         return false;
     }
     for (uint32_t row = slot; row < end; row++) {
         if (orri_bit_get(share->marks, row)) {
             continue;
         }
-        if (share->undo->count == share->undo->capacity &&
-            (share->undo->count >= limit || !row_log_room(world, share))) {
+        if (share->log->count == share->log->capacity &&
+            (share->log->count >= limit || !row_log_room(world, share))) {
             return false;
         }
-        orri_row_log* undo = share->undo;
+        orri_row_log* log = share->log;
         orri_bit_set(share->marks, row, true);
-        row_log_rows(undo)[undo->count] = (uint16_t)row;
-        orri_value_move(row_log_value(undo, undo->count++),
+        row_log_rows(log)[log->count] = (uint16_t)row;
+        orri_value_move(row_log_value(log, log->count++),
                         (const uint8_t*)share->data + (size_t)row * share->row_size,
                         share->row_size);
     }
@@ -164,16 +170,17 @@ bool orri_row_log_has(const orri_share* share, uint32_t row)
 
 void orri_row_log_apply(orr_world* world, orri_share* share, void* data)
 {
-    orri_row_log* undo = share->undo;
-    for (uint32_t i = 0; undo != NULL && i < undo->count; i++) {
-        orri_value_move((uint8_t*)data + (size_t)row_log_rows(undo)[i] * undo->row_size,
-                        row_log_value(undo, i), undo->row_size);
+    orri_row_log* log = share->log;
+    for (uint32_t i = 0; log != NULL && i < log->count; i++) {
+        orri_value_move((uint8_t*)data + (size_t)row_log_rows(log)[i] * log->row_size,
+                        row_log_value(log, i), log->row_size);
     }
     orri_row_log_drop(world, share);
 }
 
-// ---- leaning -------------------------------------------------------------------------------------------------
+// ---- leaning ------------------------------------------------------------------------------------
 
+// Links a share to its base.
 static void row_log_lean(orri_share* share, orri_share* base)
 {
     share->base = base;
@@ -185,7 +192,7 @@ static void row_log_lean(orri_share* share, orri_share* base)
     base->lean_first = share;
 }
 
-void orri_row_log_part(orri_share* share)
+void orri_row_log_unlink(orri_share* share)
 {
     if (share->base == NULL) {
         return;
@@ -198,7 +205,7 @@ void orri_row_log_part(orri_share* share)
     share->base = share->lean_prev = share->lean_next = NULL;
 }
 
-// One is attached in the place of another, which has nothing of the world any more.
+// Attaches a share in the place of `old`, which is detached and has no data.
 static void row_log_attach(orri_share* share, orri_share* old)
 {
     share->attached = old->attached;
@@ -212,7 +219,7 @@ static void row_log_attach(orri_share* share, orri_share* old)
 
 void orri_row_log_supersede(orr_world* world, orri_share* old, orri_share* share)
 {
-    ORR_ASSERT(old->undo != NULL && old->frozen == 0);
+    ORR_ASSERT(old->log != NULL && old->frozen == 0);
     row_log_attach(share, old);
     row_log_lean(old, share);
     if (row_log_words(old) != row_log_words(share)) {
@@ -224,9 +231,10 @@ void orri_row_log_supersede(orr_world* world, orri_share* old, orri_share* share
     }
 }
 
-// ---- values --------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
-// Rows of the root that no log has, in runs. There may be others behind them that are gone.
+// Copies the rows that are in no log from the root (the end of the chain of bases), in runs. Rows
+// that the root no longer has are all in logs.
 static void row_log_read_rest(const orri_share* share, const orri_share* root,
                               const row_log_set* seen, uint8_t* to)
 {
@@ -239,26 +247,27 @@ static void row_log_read_rest(const orri_share* share, const orri_share* root,
     }
 }
 
-// From the share itself on towards the root: whoever has a row first is right.
+// Walks from the share towards the root. The first log that has a row decides.
 void orri_row_log_read(const orri_share* share, void* values)
 {
     row_log_set seen = {{0}};
     const orri_share* root = share;
     for (const orri_share* at = share; at != NULL; root = at, at = at->base) {
-        orri_row_log* undo = at->undo;
-        for (uint32_t i = 0; undo != NULL && i < undo->count; i++) {
-            uint32_t row = row_log_rows(undo)[i];
+        orri_row_log* log = at->log;
+        for (uint32_t i = 0; log != NULL && i < log->count; i++) {
+            uint32_t row = row_log_rows(log)[i];
             if (row < share->rows && !orri_bit_get(seen.words, row)) {
                 orri_bit_set(seen.words, row, true);
-                orri_value_move((uint8_t*)values + (size_t)row * undo->row_size,
-                                row_log_value(undo, i), undo->row_size);
+                orri_value_move((uint8_t*)values + (size_t)row * log->row_size,
+                                row_log_value(log, i), log->row_size);
             }
         }
     }
     row_log_read_rest(share, root, &seen, values);
 }
 
-static bool row_log_solidify(orr_world* world, orri_share* share)
+// Gives a share values of its own. The base is not collected.
+static bool row_log_materialize(orr_world* world, orri_share* share)
 {
     uint8_t* copy = orri_alloc(&world->env, ORR_MEMORY_SHARE, share->size, ORRI_BLOCK_ALIGN);
     if (copy == NULL) {
@@ -271,80 +280,84 @@ static bool row_log_solidify(orr_world* world, orri_share* share)
     share->owned_size = share->size;
     share->align = ORRI_BLOCK_ALIGN;
     share->purpose = ORR_MEMORY_SHARE;
-    orri_row_log_part(share);
+    orri_row_log_unlink(share);
     return true;
 }
 
-bool orri_row_log_solidify(orr_world* world, orri_share* share)
+bool orri_row_log_materialize(orr_world* world, orri_share* share)
 {
     orri_share* base = share->base;
     if (base == NULL) {
         return true;
     }
-    if (!row_log_solidify(world, share)) {
+    if (!row_log_materialize(world, share)) {
         return false;
     }
-    orri_share_settle(world, base);
+    orri_share_collect(world, base);
     return true;
 }
 
-// ---- folding -------------------------------------------------------------------------------------------------
+// ---- folding: a share without holders passes its values on --------------------------------------
 
-static void row_log_append(orri_row_log* undo, const orri_row_log* other, uint32_t i)
+// Appends entry `i` of another log.
+static void row_log_append(orri_row_log* log, const orri_row_log* other, uint32_t i)
 {
-    row_log_rows(undo)[undo->count] = orri_row_log_rows(other)[i];
-    orri_value_move(row_log_value(undo, undo->count++), other->values + (size_t)i * other->row_size,
-                    undo->row_size);
+    row_log_rows(log)[log->count] = orri_row_log_rows(other)[i];
+    orri_value_move(row_log_value(log, log->count++), other->values + (size_t)i * other->row_size,
+                    log->row_size);
 }
 
-// The rows of the base's log that the variant's own does not have are added to that. False when there would be too many, or memory is refused.
+// Adds the rows of the base's log (`other`) that the log of the leaning share lacks. False: the log
+// would be as large as a copy, or memory is refused.
 static bool row_log_merge(orr_world* world, orri_share* share, const orri_row_log* other)
 {
-    orri_row_log* undo = share->undo;
+    orri_row_log* log = share->log;
     row_log_set has = {{0}};
-    uint32_t total = undo->count;
-    for (uint32_t i = 0; i < undo->count; i++) {
-        orri_bit_set(has.words, row_log_rows(undo)[i], true);
+    uint32_t total = log->count;
+    for (uint32_t i = 0; i < log->count; i++) {
+        orri_bit_set(has.words, row_log_rows(log)[i], true);
     }
     for (uint32_t i = 0; i < other->count; i++) {
         uint32_t row = orri_row_log_rows(other)[i];
         bool adds = row < share->rows && !orri_bit_get(has.words, row);
         total += adds;
         if (!adds) {
-            orri_bit_set(has.words, row, true); // Not to be added below, either.
+            orri_bit_set(has.words, row, true); // Skipped by the loop below, too.
         }
     }
-    // As long as it takes less than a copy: both logs were there before, so nothing grows by forgetting.
+    // Merge only while it takes less memory than a copy. Both logs exist already, so dropping a
+    // snapshot never takes more memory than keeping it.
     if ((size_t)total * (share->row_size + sizeof(uint16_t)) >= share->size) {
         return false;
     }
-    if (total > undo->capacity) {
-        undo = row_log_make(world, total, share->row_size);
-        if (undo == NULL) {
+    if (total > log->capacity) {
+        log = row_log_make(world, total, share->row_size);
+        if (log == NULL) {
             return false;
         }
-        for (uint32_t i = 0; i < share->undo->count; i++) {
-            row_log_append(undo, share->undo, i);
+        for (uint32_t i = 0; i < share->log->count; i++) {
+            row_log_append(log, share->log, i);
         }
-        row_log_free(world, share->undo);
-        share->undo = undo;
+        row_log_free(world, share->log);
+        share->log = log;
     }
     for (uint32_t i = 0; i < other->count; i++) {
         if (!orri_bit_get(has.words, orri_row_log_rows(other)[i])) {
-            row_log_append(undo, other, i);
+            row_log_append(log, other, i);
         }
     }
     return true;
 }
 
-// The base has values of its own: they become the variant's. False when there is no room for all rows.
+// The base is OWNED: its memory passes to the leaning share. False: the memory is too small for the
+// share's rows.
 static bool row_log_inherit(orr_world* world, orri_share* share, orri_share* base)
 {
     size_t room = base->extent != NULL ? base->extent->block_size : base->owned_size;
     if (share->size > room) {
         return false;
     }
-    orri_row_log_part(share);
+    orri_row_log_unlink(share);
     ORRI_UNPOISON(base->data, share->size);
     share->data = base->data;
     share->extent = base->extent;
@@ -365,12 +378,12 @@ bool orri_row_log_fold(orr_world* world, orri_share* share)
         return false;
     }
     if (share->attached == NULL && share->base == NULL) {
-        return row_log_inherit(world, one, share) || row_log_solidify(world, one);
+        return row_log_inherit(world, one, share) || row_log_materialize(world, one);
     }
-    if (share->undo != NULL && !row_log_merge(world, one, share->undo)) {
-        return row_log_solidify(world, one);
+    if (share->log != NULL && !row_log_merge(world, one, share->log)) {
+        return row_log_materialize(world, one);
     }
-    orri_row_log_part(one);
+    orri_row_log_unlink(one);
     if (share->base != NULL) {
         row_log_lean(one, share->base);
     } else {
@@ -382,33 +395,35 @@ bool orri_row_log_fold(orr_world* world, orri_share* share)
 void orri_row_log_lose(orr_world* world, orri_share* share)
 {
     for (orri_share* one; (one = share->lean_first) != NULL;) {
-        orri_row_log_part(one);
+        orri_row_log_unlink(one);
         for (orri_share* next; (next = one->lean_first) != NULL;) {
-            orri_row_log_part(next);
+            orri_row_log_unlink(next);
             row_log_lean(next, share);
         }
         one->lost = true;
         world->cow.losses++;
         orri_row_log_drop(world, one);
-        orri_share_settle(world, one);
+        orri_share_collect(world, one);
     }
 }
 
-// ---- going back ----------------------------------------------------------------------------------------------
+// ---- rewinding ----------------------------------------------------------------------------------
 
-bool orri_row_log_reaches(const orri_share* share, const orri_share* attached)
+bool orri_row_log_can_rewind(const orri_share* share, const orri_share* attached)
 {
     const orri_share* at = share;
     if (attached->kind == ORRI_SHARE_FROZEN) {
-        return false; // Somebody has a pointer to its values.
+        return false; // A reader keeps a pointer to the block.
     }
-    // Where rows came or went, a log lacks those that came: it cannot be turned round.
+    // Where the number of rows changed, the log lacks the rows that were added, so it cannot be
+    // swapped.
     while (at != NULL && at != attached && at->base != NULL && at->base->rows == at->rows) {
         at = at->base;
     }
     return at == attached;
 }
 
+// Swaps two values, in pieces of 64 bytes.
 static void row_log_swap(uint8_t* a, uint8_t* b, uint32_t size)
 {
     uint8_t piece[64];
@@ -420,55 +435,57 @@ static void row_log_swap(uint8_t* a, uint8_t* b, uint32_t size)
     }
 }
 
-// The world has what `base` is. From now on it has what `share` is, which leans on that.
-static void row_log_turn(orri_share* share, orri_share* base)
+// The world's block has the values of `base`, on which `share` leans. Swaps each logged row with
+// the world's: now the block has the values of `share`, and `base` leans on `share` with the same
+// log.
+static void row_log_swap_base(orri_share* share, orri_share* base)
 {
-    orri_row_log* undo = share->undo;
+    orri_row_log* log = share->log;
     uint8_t* data = base->data;
-    for (uint32_t i = 0; i < undo->count; i++) {
-        uint8_t *value = row_log_value(undo, i),
-                *live = data + (size_t)row_log_rows(undo)[i] * undo->row_size;
-        row_log_swap(live, value, undo->row_size);
+    for (uint32_t i = 0; i < log->count; i++) {
+        uint8_t *value = row_log_value(log, i),
+                *live = data + (size_t)row_log_rows(log)[i] * log->row_size;
+        row_log_swap(live, value, log->row_size);
     }
-    orri_row_log_part(share);
+    orri_row_log_unlink(share);
     row_log_attach(share, base);
-    share->undo = NULL;
-    base->undo = undo;
+    share->log = NULL;
+    base->log = log;
     row_log_lean(base, share);
 }
 
-void orri_row_log_return(orr_world* world, orri_share* share, orri_share* attached)
+void orri_row_log_rewind(orr_world* world, orri_share* share, orri_share* attached)
 {
     orri_row_log_apply(world, attached, attached->data);
-    // From the world on down to the share: the way is noted from its end.
-    orri_share* way = NULL;
+    // The path from the share up to the attached one is reversed, then walked down.
+    orri_share* path = NULL;
     for (orri_share* at = share; at != attached; at = at->base) {
-        at->way = way;
-        way = at;
+        at->path_next = path;
+        path = at;
     }
-    for (orri_share* next; way != NULL; way = next) {
-        next = way->way;
-        row_log_turn(way, way->base);
+    for (orri_share* next; path != NULL; path = next) {
+        next = path->path_next;
+        row_log_swap_base(path, path->base);
     }
-    orri_share_settle(world, attached);
+    orri_share_collect(world, attached);
 }
 
-// ---- checking ------------------------------------------------------------------------------------------------
+// ---- checking -----------------------------------------------------------------------------------
 
-// `rows` is how many the block below has: the others must be in the log.
+// Checks the log of a share. `rows`: rows of the block below; rows beyond must be in the log.
 static bool row_log_log_valid(const orri_share* share, uint32_t rows)
 {
-    const orri_row_log* undo = share->undo;
+    const orri_row_log* log = share->log;
     row_log_set seen = {{0}};
-    if (undo == NULL) {
+    if (log == NULL) {
         return share->base == NULL && (share->rows <= rows || share->row_size == 0);
     }
-    if (undo->count > undo->capacity || undo->row_size != share->row_size || share->frozen > 0 ||
+    if (log->count > log->capacity || log->row_size != share->row_size || share->frozen > 0 ||
         (share->attached == NULL && share->base == NULL)) {
         return false;
     }
-    for (uint32_t i = 0; i < undo->count; i++) {
-        uint32_t row = orri_row_log_rows(undo)[i];
+    for (uint32_t i = 0; i < log->count; i++) {
+        uint32_t row = orri_row_log_rows(log)[i];
         if (row >= share->rows || orri_bit_get(seen.words, row)) {
             return false;
         }
@@ -492,6 +509,7 @@ static bool row_log_one_valid(const orri_share* share, uint32_t rows)
                        share->marks != NULL));
 }
 
+// Walks the tree of leaning shares without recursion.
 bool orri_row_log_valid(const orri_share* share, uint32_t rows)
 {
     const orri_share* at = share;

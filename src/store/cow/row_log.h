@@ -1,80 +1,97 @@
 // SPDX-License-Identifier: MIT
-// Logs of rows: what a history share has of a block of which only a few rows were written since.
+// Row logs: how a history share keeps a block of which only a few rows were written since.
 //
-//     older ──undo──> old ──undo──> newest ──undo──> the world's block, or a copy
+//     older ──log──> old ──log──> newest ──log──> the world's block, or a copy
 //
-// A share that is attached is the world's block with the rows of its log on top. When the next holder comes and rows were logged, it gets a share of its own that is
-// attached, and the one before leans on that: it is what its *base* is, with its own log on top. So each write logs one row once, for the newest. A whole column
-// written, or a log that grows long, gives the newest a copy; those that lean on it do so still. What leans is turned round when the world goes back, so that nothing is copied: an
-// entry of a log and the row of the world change places, and the base leans on who was its variant.
+// An attached share with a log is the world's block, with the logged rows on top. When a new
+// snapshot shares a block whose attached share has a log, the new share is attached instead, and
+// the old share leans on it: the old share has the values of the new one (its base), with its own
+// log on top. So each write logs a row at most once, for the newest share. When a whole column is
+// written, or the log grows too long, the newest share gets a copy; shares that lean on it still
+// do.
 //
-// A share that nobody holds stays while several lean on it; if it is one, that one takes over what it has. All are of one column of a chunk: who may write that, may log.
+// Going back to a share (orri_row_log_rewind()) copies no block: each logged row is swapped with
+// the row of the world, and the base then leans on the share.
+//
+// A share without holders stays while two or more shares lean on it. If only one does, this one
+// takes over its values (orri_row_log_fold()). All shares of such a tree belong to one column of
+// one chunk (or one index page), so a thread that may write the column may also write the logs.
 #ifndef ORRI_STORE_COW_ROW_LOG_H
 #define ORRI_STORE_COW_ROW_LOG_H
 
 #include "store/cow/share.h"
 
-// As a world begins (world->cow.row_log_shift, world->cow.row_log_least). From a row in twenty-five on a copy is as fast, and a small block is copied faster than logged (bench/README.md).
+// Initial values of world->cow.row_log_shift and row_log_least: log at most 1 row in 16, and only
+// in blocks of 2048 bytes or more. From 1 row in 25 on a copy is as fast, and a small block is
+// copied faster than logged (bench/README.md).
 #define ORRI_ROW_LOG_SHIFT 4
 #define ORRI_ROW_LOG_LEAST 2048
 
-// Rows in no order, none twice. One piece of memory: the values, then the rows.
+// The old bytes of rows, in no order, no row twice. One allocation: the values, then the row
+// numbers (uint16_t).
 typedef struct orri_row_log {
     uint32_t count, capacity;
     uint32_t row_size;
-    uint32_t pad; // Values begin at a multiple of 16 bytes.
+    uint32_t pad; // Values start at a multiple of 16 bytes.
     uint8_t values[];
 } orri_row_log;
 
-static inline const uint16_t* orri_row_log_rows(const orri_row_log* undo)
+// The row numbers of a log, in the order of its values.
+static inline const uint16_t* orri_row_log_rows(const orri_row_log* log)
 {
     return (
-        const uint16_t*)(const void*)(undo->values +
-                                      (((size_t)undo->capacity * undo->row_size + 1) & ~(size_t)1));
+        const uint16_t*)(const void*)(log->values +
+                                      (((size_t)log->capacity * log->row_size + 1) & ~(size_t)1));
 }
 
-// How much a new share may log.
-void orri_row_log_allow(const orr_world* world, orri_share* share);
-// Before rows of an attached block are written, and nothing else of it: what they are is kept for the holder. False when it should get a copy instead: it is
-// frozen, has hooks or handles, the log is long enough, or memory is refused (silent).
+// Sets log_max of a new share, from its size and type.
+void orri_row_log_set_limit(const orr_world* world, orri_share* share);
+// Call it before rows of an attached block are written, and no others: logs their bytes. False when
+// the share needs a copy instead: it is frozen, its type has hooks or owned handles, the log is
+// full, or memory is refused (silent).
 bool orri_row_log_add(orr_world* world, orri_share* share, uint32_t slot, uint32_t count);
-// True when the row was, or need not be.
+// True when a row is logged, or was not part of the block when it was shared.
 bool orri_row_log_has(const orri_share* share, uint32_t row);
-// What that will read and write is fetched.
-static inline void orri_row_log_fetch(const orri_share* share, uint32_t slot)
+// Prefetches the memory that orri_row_log_add() will access for a row.
+static inline void orri_row_log_prefetch(const orri_share* share, uint32_t slot)
 {
-    if (share->undo != NULL && share->marks != NULL) {
-        uint32_t at = share->undo->count;
+    if (share->log != NULL && share->marks != NULL) {
+        uint32_t at = share->log->count;
         __builtin_prefetch(&share->marks[slot / 64], 1);
-        __builtin_prefetch(share->undo->values + (size_t)at * share->row_size, 1);
-        __builtin_prefetch(orri_row_log_rows(share->undo) + at, 1);
+        __builtin_prefetch(share->log->values + (size_t)at * share->row_size, 1);
+        __builtin_prefetch(orri_row_log_rows(share->log) + at, 1);
     }
 }
-// The rows of the log, put onto values that are as the share's base, or as the world's. The log goes.
+// Writes the logged rows over `data`, which has the values of the block below. Frees the log.
 void orri_row_log_apply(orr_world* world, orri_share* share, void* data);
-// A new share is attached in the place of one that has a log, which leans on it from now on. Its rows are known.
+// Attaches a new share in the place of `old`, which has a log and leans on the new share from now
+// on. The new share's `rows` must be set.
 void orri_row_log_supersede(orr_world* world, orri_share* old, orri_share* share);
-// The only one that leans on a share takes over what that has, which may go then. False: several do, or memory was refused (silent).
+// The only share that leans on `share` takes over its values, so that `share` can be freed. False:
+// several lean on it, or memory was refused (silent).
 bool orri_row_log_fold(orr_world* world, orri_share* share);
-// It leans on nothing any more. What it leaned on is not asked whether it is still needed.
-void orri_row_log_part(orri_share* share);
-// What a share is, of a plain type, whatever it leans on: share->size bytes.
+// Ends leaning. The base is not collected.
+void orri_row_log_unlink(orri_share* share);
+// Writes the values of a share of a plain type, in any state but LOST: share->size bytes.
 void orri_row_log_read(const orri_share* share, void* values);
-// A share that leans gets values of its own. False when refused (silent).
-bool orri_row_log_solidify(orr_world* world, orri_share* share);
-// All that lean on a share that is lost are lost.
+// A LEANING share becomes OWNED. False when refused (silent).
+bool orri_row_log_materialize(orr_world* world, orri_share* share);
+// Marks all shares that lean on a lost share, directly or not, as lost.
 void orri_row_log_lose(orr_world* world, orri_share* share);
-// The log goes, unread.
+// Frees the log without reading it.
 void orri_row_log_drop(orr_world* world, orri_share* share);
 
-// True when a share can become what the world has without a copy: it is attached, or leans on what is, and nobody keeps a pointer.
-bool orri_row_log_reaches(const orri_share* share, const orri_share* attached);
-// It does so. Cannot fail. All others are what they were.
-void orri_row_log_return(orr_world* world, orri_share* share, orri_share* attached);
+// True when orri_row_log_rewind() is possible: `share` is `attached`, or leans on it (directly or
+// not) with the same number of rows, and no holder of `attached` keeps a pointer.
+bool orri_row_log_can_rewind(const orri_share* share, const orri_share* attached);
+// Gives the world's block the values of `share`, which becomes the attached share. All other shares
+// keep their values. Cannot fail.
+void orri_row_log_rewind(orr_world* world, orri_share* share, orri_share* attached);
 
-// Bytes of the log.
+// Bytes of the log and its marks.
 size_t orri_row_log_bytes(const orri_share* share);
-// The share and all that lean on it, directly or not. `rows` is how many the world's block has, if it is attached (else any).
+// Checks invariant S18 of a share and of all shares that lean on it, directly or not. `rows`: rows
+// of the world's block, if the share is attached (otherwise any).
 bool orri_row_log_valid(const orri_share* share, uint32_t rows);
 
 #endif

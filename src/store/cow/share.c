@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Shares of blocks and index pages. See share.h for what they promise.
+// Shares of blocks and index pages. share.h states the contract and the states of a share.
 #include "store/cow/row_log.h"
 
 #include "store/publish/publish.h"
 
+// Sets the kind, and counts frozen shares: only these can make a write fail.
 static void share_set_kind(orr_world* world, orri_share* share, orri_share_kind kind)
 {
     world->cow.frozen += (uint64_t)(kind == ORRI_SHARE_FROZEN) -
@@ -11,10 +12,11 @@ static void share_set_kind(orr_world* world, orri_share* share, orri_share_kind 
     share->kind = kind;
 }
 
-static orri_share* share_again(orr_world* world, orri_share* share, orri_share_kind kind)
+// One holder more for a share whose block was not written since.
+static orri_share* share_acquire(orr_world* world, orri_share* share, orri_share_kind kind)
 {
     share->refs++;
-    // A frozen holder may keep a pointer, so frozen wins.
+    // A frozen holder may keep a pointer, so frozen overrides history.
     if (kind == ORRI_SHARE_FROZEN) {
         share_set_kind(world, share, kind);
         share->frozen++;
@@ -22,6 +24,7 @@ static orri_share* share_again(orr_world* world, orri_share* share, orri_share_k
     return share;
 }
 
+// A new share, attached. A share that is attached already has a log, and leans on the new one.
 static orri_share* share_make(orr_world* world, orri_share_kind kind, orri_share** attach,
                               uint32_t* counter, uint32_t rows)
 {
@@ -42,31 +45,34 @@ static orri_share* share_make(orr_world* world, orri_share_kind kind, orri_share
         (*counter)++;
     }
     world->cow.live++;
-    // What was stamped until now is seen by the holder: later writes must stamp (and detach) anew.
+    // Blocks stamped in this epoch are now shared: later writes must stamp again, and so find the
+    // share.
     orri_epoch_end(world);
     return share;
 }
 
+// A share for a holder: the attached one if nothing was written since, otherwise a new one.
 static orri_share* share_create(orr_world* world, orri_share_kind kind, orri_share** attach,
                                 uint32_t* counter, uint32_t rows)
 {
     orri_share* share = *attach;
     if (share != NULL && orri_share_clean(share)) {
         ORR_ASSERT(share->attached == attach);
-        return share_again(world, share, kind);
+        return share_acquire(world, share, kind);
     }
-    // Rows of an open appender's run may still be undone, which no holder may see.
-    if (orri_check_open(world, "taking hold of a block") != ORR_OK) {
+    // An open appender may still undo its rows, which no snapshot may contain.
+    if (orri_check_open(world, "sharing a block") != ORR_OK) {
         return NULL;
     }
     share = share_make(world, kind, attach, counter, rows);
     if (share == NULL) {
-        (void)orri_refuse_memory(&world->env, "taking hold of a block");
+        (void)orri_refuse_memory(&world->env, "sharing a block");
     }
     return share;
 }
 
-// Which instances a holder has to destruct. Gives the share up when memory is refused.
+// Copies the instance counts, so that the share knows how many values to destruct. Releases the
+// share and returns false when memory is refused.
 static bool share_keep_counts(orr_world* world, orri_share* share, const orri_chunk* chunk,
                               uint32_t column)
 {
@@ -76,7 +82,7 @@ static bool share_keep_counts(orr_world* world, orri_share* share, const orri_ch
     share->counts = ORRI_ALLOC(&world->env, ORR_MEMORY_SHARE, uint16_t, share->rows);
     if (share->counts == NULL) {
         orri_share_release(world, share);
-        (void)orri_refuse_memory(&world->env, "taking hold of a block");
+        (void)orri_refuse_memory(&world->env, "sharing a block");
         return false;
     }
     memcpy(share->counts, orri_cells_at(chunk, column, 0).counts,
@@ -102,7 +108,7 @@ orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t colu
         } else {
             share->size = entry->data != NULL ? orri_bits_bytes(info) : 0;
         }
-        orri_row_log_allow(world, share);
+        orri_row_log_set_limit(world, share);
         if (!share_keep_counts(world, share, chunk, column)) {
             return NULL;
         }
@@ -110,13 +116,13 @@ orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t colu
     return share;
 }
 
-orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column)
+orri_share* orri_share_freeze_column(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     orri_column* entry = &chunk->columns[column];
     const orri_cluster_column* info = &chunk->cluster->columns[column];
     ORR_ASSERT(world->append.open == NULL && info->type->plain && info->size > 0);
     if (entry->share != NULL && orri_share_clean(entry->share)) {
-        return share_again(world, entry->share, ORRI_SHARE_FROZEN);
+        return share_acquire(world, entry->share, ORRI_SHARE_FROZEN);
     }
     orri_share* share = share_make(world, ORRI_SHARE_FROZEN, &entry->share, &chunk->share_count,
                                    orri_chunk_rows(chunk));
@@ -125,12 +131,12 @@ orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column
         share->type = info->type;
         share->row_size = info->size;
         share->size = (size_t)share->rows * info->size;
-        orri_row_log_allow(world, share);
+        orri_row_log_set_limit(world, share);
     }
     return share;
 }
 
-void orri_share_unlend(orr_world* world, orri_share* share)
+void orri_share_unfreeze(orr_world* world, orri_share* share)
 {
     ORR_ASSERT(share->frozen > 0 && share->kind == ORRI_SHARE_FROZEN);
     if (--share->frozen == 0) {
@@ -147,20 +153,22 @@ orri_share* orri_share_page(orr_world* world, uint32_t page, orri_share_kind kin
         share->data = world->hot.pages[page];
         share->row_size = sizeof(orri_record);
         share->size = share->rows * sizeof(orri_record);
-        orri_row_log_allow(world, share);
+        orri_row_log_set_limit(world, share);
     }
     return share;
 }
 
+// Ends the attachment. The share must have values of its own, or none.
 static void share_unhook(orri_share* share)
 {
     *share->attached = NULL;
-    // Systems beside each other may write other columns of the same chunk.
+    // Atomic: systems that run in parallel may detach other columns of the same chunk.
     __atomic_fetch_sub(share->counter, 1, __ATOMIC_RELAXED);
     share->attached = NULL;
     share->counter = NULL;
 }
 
+// Destructs the values of a detached share and frees their memory.
 static void share_free_data(orr_world* world, orri_share* share)
 {
     if (share->data == NULL) {
@@ -191,12 +199,12 @@ static void share_free(orr_world* world, orri_share* share)
     ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_share, share, 1);
 }
 
-void orri_share_settle(orr_world* world, orri_share* share)
+void orri_share_collect(orr_world* world, orri_share* share)
 {
     while (share != NULL && share->refs == 0 &&
            (share->lean_first == NULL || orri_row_log_fold(world, share))) {
         orri_share* base = share->base;
-        orri_row_log_part(share);
+        orri_row_log_unlink(share);
         share_free(world, share);
         share = base;
     }
@@ -206,13 +214,14 @@ void orri_share_release(orr_world* world, orri_share* share)
 {
     ORR_ASSERT(share->refs > 0);
     if (--share->refs == 0) {
-        // Nobody has a pointer any more: what leans on it may log.
+        // No holder keeps a pointer any more, so the share may log for those that lean on it.
         share->frozen = 0;
         share_set_kind(world, share, ORRI_SHARE_HISTORY);
-        orri_share_settle(world, share);
+        orri_share_collect(world, share);
     }
 }
 
+// The copy of a history share was refused memory: the share, and all that lean on it, are lost.
 static void share_lose(orr_world* world, orri_share* share)
 {
     world->cow.losses++;
@@ -220,15 +229,16 @@ static void share_lose(orr_world* world, orri_share* share)
     share->data = NULL;
     share_unhook(share);
     orri_log(&world->env, ORR_LOG_ID_SHARE_LOST,
-             "a held state of %u rows is lost: no memory for its copy; give the world more memory "
-             "or hold less",
+             "a snapshot lost %u rows: out of memory for their copy; give the world more memory "
+             "(memory_bytes_max) or keep fewer snapshots",
              share->rows);
     orri_row_log_drop(world, share);
     orri_row_log_lose(world, share);
-    orri_share_settle(world, share);
+    orri_share_collect(world, share);
 }
 
-// Copies values. Workers may do so at the same time, each of a column of its own; blobs and hooks are not made for that.
+// Copies values. Several workers may copy at the same time, each its own column. Hooks and the
+// counts of blobs are not thread-safe, so columns that are not plain are copied under the mutex.
 static bool share_copy_values(orr_world* world, const orri_share* share, void* to)
 {
     if (share->type == NULL) {
@@ -245,7 +255,7 @@ static bool share_copy_values(orr_world* world, const orri_share* share, void* t
     return copied;
 }
 
-// Copies the rows for a history share, with those of its log as they were.
+// Makes a history share OWNED: copies its rows, with the logged rows as they were.
 static bool share_copy_out(orr_world* world, orri_share* share)
 {
     void* copy = orri_alloc(&world->env, ORR_MEMORY_SHARE, share->size, ORRI_BLOCK_ALIGN);
@@ -253,7 +263,7 @@ static bool share_copy_out(orr_world* world, orri_share* share)
         orri_refusal_pardon(&world->env);
         return false;
     }
-    if (share->undo != NULL) {
+    if (share->log != NULL) {
         orri_row_log_read(share, copy);
         orri_row_log_drop(world, share);
     } else if (!share_copy_values(world, share, copy)) {
@@ -283,7 +293,7 @@ void orri_share_replace_column(orr_world* world, orri_chunk* chunk, uint32_t col
     }
 }
 
-// Copies the rows into a new block for the world; the share keeps the old one.
+// Copies the rows into a new block for the world; the frozen share keeps the old block.
 static bool share_copy_live(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     orri_share* share = chunk->columns[column].share;
@@ -311,8 +321,10 @@ static bool share_copy_live(orr_world* world, orri_chunk* chunk, uint32_t column
 bool orri_share_detach_column(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     orri_share* share = chunk->columns[column].share;
-    // Shares are counted on the floor: what a system writes was taken back before it began (zero_copy.c).
-    ORR_ASSERT(!world->realtime || orri_here_now.world != world || orri_here_now.clock == NULL);
+    // In real time only the thread that has the turn changes shares. The blocks that a system
+    // writes were reclaimed before the system began (zero_copy.c).
+    ORR_ASSERT(!world->realtime || orri_this_thread.world != world ||
+               orri_this_thread.clock == NULL);
     if (share->size == 0 || orri_chunk_cold(chunk)[column].extent == NULL) {
         share->data = NULL;
         share_unhook(share);
@@ -357,7 +369,7 @@ void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column)
     if (cold->extent == NULL) {
         share->data = NULL;
     }
-    if (share->undo != NULL) { // Rows that went are put back as well.
+    if (share->log != NULL) { // The log also has rows that were removed since.
         ORRI_UNPOISON(share->data, share->size);
         orri_row_log_apply(world, share, share->data);
     }
@@ -367,9 +379,9 @@ void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column)
     share_unhook(share);
 }
 
-// ---- going back ----------------------------------------------------------------------------------------
+// ---- restoring ----------------------------------------------------------------------------------
 
-bool orri_share_part_column(orr_world* world, orri_chunk* chunk, uint32_t column)
+bool orri_share_try_detach_column(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     orri_share* share = chunk->columns[column].share;
     if (share == NULL || share->kind == ORRI_SHARE_FROZEN || share->size == 0) {
@@ -382,7 +394,7 @@ bool orri_share_part_column(orr_world* world, orri_chunk* chunk, uint32_t column
     return true;
 }
 
-bool orri_share_part_page(orr_world* world, uint32_t page)
+bool orri_share_try_detach_page(orr_world* world, uint32_t page)
 {
     orri_share* share = world->index.metas[page].share;
     if (share == NULL || share->kind == ORRI_SHARE_FROZEN) {
@@ -395,10 +407,10 @@ bool orri_share_part_page(orr_world* world, uint32_t page)
     return true;
 }
 
-bool orri_share_part_written(orr_world* world, orri_share* share)
+bool orri_share_materialize(orr_world* world, orri_share* share)
 {
-    if (share->attached == NULL || share->undo == NULL) {
-        return orri_row_log_solidify(world, share);
+    if (share->attached == NULL || share->log == NULL) {
+        return orri_row_log_materialize(world, share);
     }
     if (!share_copy_out(world, share)) {
         return false;
@@ -407,9 +419,10 @@ bool orri_share_part_written(orr_world* world, orri_share* share)
     return true;
 }
 
-// Its values are elsewhere now: only the memory goes.
-static void share_rejoin(orr_world* world, orri_share* share, void* data, orri_share** attach,
-                         uint32_t* counter)
+// Attaches an OWNED share whose values were moved to the world's block. Frees its memory without
+// destructing.
+static void share_reattach(orr_world* world, orri_share* share, void* data, orri_share** attach,
+                           uint32_t* counter)
 {
     ORR_ASSERT(share->attached == NULL && *attach == NULL && !share->lost && share->base == NULL);
     if (share->extent != NULL) {
@@ -426,15 +439,15 @@ static void share_rejoin(orr_world* world, orri_share* share, void* data, orri_s
     (*counter)++;
 }
 
-void orri_share_rejoin_column(orr_world* world, orri_share* share, orri_chunk* chunk,
-                              uint32_t column)
+void orri_share_reattach_column(orr_world* world, orri_share* share, orri_chunk* chunk,
+                                uint32_t column)
 {
     orri_column* entry = &chunk->columns[column];
-    share_rejoin(world, share, entry->data, &entry->share, &chunk->share_count);
+    share_reattach(world, share, entry->data, &entry->share, &chunk->share_count);
 }
 
-void orri_share_rejoin_page(orr_world* world, orri_share* share, uint32_t page)
+void orri_share_reattach_page(orr_world* world, orri_share* share, uint32_t page)
 {
-    share_rejoin(world, share, world->hot.pages[page], &world->index.metas[page].share,
-                 &world->index.share_count);
+    share_reattach(world, share, world->hot.pages[page], &world->index.metas[page].share,
+                   &world->index.share_count);
 }

@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Holding a block or an index page as it is now, while the world goes on.
+// Shares: copy-on-write of blocks and index pages. A share is a block (or page) as it was at one
+// moment, kept for a snapshot or a reader while the world goes on.
 //
-// A share is attached while nobody has written to the block since: holder and world then use the same bytes.
-// The first write detaches it. Frozen: the holder keeps the block, the world gets a copy, so a pointer the
-// holder has stays good. History: the holder gets the copy, the world writes on in place, so columns stay
-// contiguous; if the copy is refused the share is lost, never the write. If only some rows are written, a history share may stay attached and log their old
-// bytes instead (row_log.h).
+// States of a share (invariant S18):
+//   ATTACHED  attached != NULL           uses the world's bytes, except for the rows in its log
+//   LEANING   base != NULL               has the values of its base, except for the rows in its log
+//   OWNED     neither, and not lost      has memory of its own
+//   LOST      lost                       its values could not be kept
+//
+// A write to a shared block first takes care of the attached share. What it does depends on the
+// share's kind:
+//   history  The share gets a copy, and the world writes on in place, so that columns stay
+//            contiguous. If the copy is refused memory the share is lost; the write never fails. If
+//            only a few rows are written, the share may stay attached and log their old bytes instead
+//            (row_log.h).
+//   frozen   The share keeps the block, and the world gets a copy, so that pointers of readers stay
+//            valid. If the copy is refused memory the write fails.
 #ifndef ORRI_STORE_COW_SHARE_H
 #define ORRI_STORE_COW_SHARE_H
 
@@ -17,78 +27,91 @@ typedef enum orri_share_kind {
 } orri_share_kind;
 
 typedef struct orri_share {
-    // What a write to a held row looks at, in one line.
-    uint32_t refs;
+    // First cache line: what a write to a shared row reads.
+    uint32_t refs; // Holders. 0: the share exists only because others lean on it.
     uint32_t rows; // Of the block at that moment (records, for a page).
     orri_share_kind kind;
-    uint32_t frozen;  // Holders that may keep a pointer; while there are any, the kind is frozen.
-    uint32_t log_max; // How many rows may be logged. 0: a copy it must be.
+    uint32_t frozen;  // Holders that may keep a pointer. While there are any, the kind is frozen.
+    uint32_t log_max; // Rows that may be logged. 0: every write needs a copy.
     uint32_t row_size;
-    bool lost;  // The copy was refused: data is NULL.
-    void* data; // Read only. What it is, but for the rows of `undo`. NULL if it leans.
-    // Rows with other bytes than the block they lie over has (row_log.h). Attached: than the world's. Else it has a base, of which it is a variant, and no data. NULL: none.
-    struct orri_row_log* undo;
-    uint64_t* marks; // Attached: which rows `undo` has. NULL: to be made.
-    // Attached: the place that points back at this share, and what counts it. NULL: detached.
+    bool lost;  // LOST: data is NULL.
+    void* data; // Read only. The values, except for the rows in `log`. NULL if LEANING or LOST.
+    // Rows that differ from the block below, with their bytes (row_log.h). ATTACHED: the block
+    // below is the world's; LEANING: its base. NULL: ATTACHED and nothing was written, or OWNED.
+    struct orri_row_log* log;
+    uint64_t* marks; // ATTACHED: bits of the rows in `log`. NULL: not made yet.
+    // ATTACHED: the field of the column or page that points at this share, and the counter of
+    // attached shares there.
     struct orri_share** attached;
     uint32_t* counter;
     size_t size;           // Bytes of the rows.
     const orri_type* type; // NULL for row ids, enable bits and pages.
-    // Of a multiple type with hooks or owned handles: how many instances each row had. The count's own column may go on.
+    // Multiple types with hooks or owned handles: instances that each row had. A copy, since the
+    // column of the counts is a block of its own and may have changed.
     uint16_t* counts;
-    // Detached: who owns the memory. An extent, or (NULL) the allocator under `purpose`.
+    // OWNED: where the memory of `data` comes from. An extent or, if NULL, the allocator under
+    // `purpose`.
     orri_extent* extent;
     size_t owned_size;
     size_t align;
     orr_memory_purpose purpose;
-    uint64_t round;                       // Of the last count of bytes that came by (snapshot.h).
-    struct orri_share *base, *lean_first; // What it leans on; the first of those that lean on it.
-    struct orri_share *lean_prev, *lean_next; // Others with the same base.
-    struct orri_share* way;                   // Scratch of going back.
+    uint64_t round; // Number of the last count of bytes that included this share (snapshot.h).
+    // The share it leans on; the first share that leans on it.
+    struct orri_share *base, *lean_first;
+    struct orri_share *lean_prev, *lean_next; // Other shares with the same base.
+    struct orri_share* path_next;             // Scratch of orri_row_log_rewind().
 } orri_share;
 
-// Takes hold of a column of a chunk (any of chunk->column_count; one without data gives a share of 0 bytes).
-// Several holders of one block share one orri_share. NULL when memory is refused.
+// Shares a column of a chunk (any of chunk->column_count; a column without data gives a share of 0
+// bytes). A block that was not written since the last call is shared by the same orri_share. NULL
+// when refused (reported).
 orri_share* orri_share_column(orr_world* world, orri_chunk* chunk, uint32_t column,
                               orri_share_kind kind);
-// Takes hold of an index page.
+// Shares an index page.
 orri_share* orri_share_page(orr_world* world, uint32_t page, orri_share_kind kind);
+// One holder less.
 void orri_share_release(orr_world* world, orri_share* share);
-// One that nobody holds goes, unless others lean on it; and then what it leaned on, likewise.
-void orri_share_settle(orr_world* world, orri_share* share);
-// True when nobody wrote since: it has the world's bytes.
+// Frees a share without holders, unless other shares lean on it; then likewise its base.
+void orri_share_collect(orr_world* world, orri_share* share);
+// True when nothing was written to the block since: the share has the world's bytes.
 static inline bool orri_share_clean(const orri_share* share)
 {
-    return share->attached != NULL && share->undo == NULL;
+    return share->attached != NULL && share->log == NULL;
 }
 
-// For chunk.c and entity_index.c: the block is about to be written. On success nothing is attached any more.
-// Frozen only: false when memory is refused.
+// For chunk.c and entity_index.c: the block is about to be written. Afterwards it is not shared. A
+// history share gets a copy or is lost. False: a frozen share's copy was refused memory (silent).
 bool orri_share_detach_column(orr_world* world, orri_chunk* chunk, uint32_t column);
 bool orri_share_detach_page(orr_world* world, uint32_t page);
-// For zero_copy.c: takes hold of a plain column that has rows, frozen, without asking whether the world is open. NULL when memory is refused
-// (silent).
-orri_share* orri_share_lend(orr_world* world, orri_chunk* chunk, uint32_t column);
-// Before that is released: others may hold it for history, and then lose it rather than stand in the way of a write.
-void orri_share_unlend(orr_world* world, orri_share* share);
-// The world gets this block of the same size for its own, and the share, which is frozen, keeps the one it has. Touches nothing of other columns.
+// For zero_copy.c: shares a plain column that has rows, frozen, without checking that the world is
+// open. NULL when refused (silent).
+orri_share* orri_share_freeze_column(orr_world* world, orri_chunk* chunk, uint32_t column);
+// Call it before that share is released. If only history holders are left the share becomes a
+// history share, which is lost rather than making a write fail.
+void orri_share_unfreeze(orr_world* world, orri_share* share);
+// The world gets this block (of the same size) for a column; the attached share, which is frozen,
+// keeps the old one. Touches no other column.
 void orri_share_replace_column(orr_world* world, orri_chunk* chunk, uint32_t column, void* block,
                                orri_extent* extent);
-// For going back (restore.c). Whoever holds the block, or page, gets it for its own; the world may write on. False when refused (silent): as before.
-bool orri_share_part_column(orr_world* world, orri_chunk* chunk, uint32_t column);
-bool orri_share_part_page(orr_world* world, uint32_t page);
-// The same for one that will be read, wherever it is attached: nothing to do if it has the bytes that it holds.
-bool orri_share_part_written(orr_world* world, orri_share* share);
-// What the share has was moved, or copied, to where it came from: its own memory goes, and it is attached again. Nobody else may be.
-void orri_share_rejoin_column(orr_world* world, orri_share* share, orri_chunk* chunk,
-                              uint32_t column);
-void orri_share_rejoin_page(orr_world* world, orri_share* share, uint32_t page);
-// The values of a share, as cells.
+// For restore.c: detaches the share of a column or page, if any, and never loses it. False: the
+// copy was refused memory (silent), and nothing has changed.
+bool orri_share_try_detach_column(orr_world* world, orri_chunk* chunk, uint32_t column);
+bool orri_share_try_detach_page(orr_world* world, uint32_t page);
+// For restore.c: the share's `data` is about to be read. A share with a log, attached or leaning,
+// gets values of its own. False when refused (silent).
+bool orri_share_materialize(orr_world* world, orri_share* share);
+// For restore.c: the values of an OWNED share were moved back to where they came from. Frees its
+// memory and attaches it again. No other share may be attached there.
+void orri_share_reattach_column(orr_world* world, orri_share* share, orri_chunk* chunk,
+                                uint32_t column);
+void orri_share_reattach_page(orr_world* world, orri_share* share, uint32_t page);
+// The values of a share at `data`, as cells.
 static inline orri_cells orri_share_cells(const orri_share* share, void* data)
 {
     return (orri_cells){share->type, data, share->counts, share->row_size};
 }
-// The chunk is going away: the share takes the block with its values over, without a copy.
+// The chunk is being destroyed: the attached share takes over the block with its values, without a
+// copy.
 void orri_share_hand_over(orr_world* world, orri_chunk* chunk, uint32_t column);
 
 #endif

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Pools: where pinned values live. Adding takes the slot that was given back last, or the next that was never used;
-// nothing else moves. The order of the free slots is state, so that two equal histories put the same values into the
-// same blocks and stamp the same ones.
+// Pools of pinned values. Adding takes the slot that was freed last, or the next one that was never
+// used; no other value moves. The order of the free slots is state: runs with equal histories put
+// the same values into the same blocks, and stamp the same blocks.
 //
-// As everywhere: what may be refused (listeners, memory, hooks) comes first and shows nowhere; entering and removing
-// cannot fail.
+// Everything that may be refused (memory, hooks) is done first and has no visible effect; entering
+// and removing values cannot fail.
 #include "store/pool/pool.h"
 #include "store/relation/entity_name.h"
 #include "store/world/access.h"
 
-#define POOL_BLOCK_BYTES 32768u // Values of one block at most, unless one alone is larger.
+#define POOL_BLOCK_BYTES 32768u // Largest size of a block's values, unless one value is larger.
 #define POOL_PAGE_BYTES  (sizeof(uint32_t) * ORRI_PAGE_SIZE)
 
-// ---- memory --------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 static uint32_t pool_block_slots(const orri_pool* pool)
 {
     return 1u << pool->slot_bits;
 }
 
-// Values, then owners, in one allocation.
+// Bytes of a block's values. A block is one allocation: the values, then the owners.
 static size_t pool_values_bytes(const orri_pool* pool)
 {
     size_t bytes = (size_t)pool->size << pool->slot_bits;
@@ -77,11 +77,11 @@ static void pool_free(orr_world* world, orri_pool* pool)
     ORRI_RELEASE(&world->env, ORR_MEMORY_COLUMN, pool->blocks, pool->block_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_COLUMN, pool->links, pool->link_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, pool->pages, pool->page_capacity);
-    for (uint32_t i = 0; i < pool->apart_capacity; i++) {
-        orri_free(&world->env, ORR_MEMORY_INDEX, pool->apart_pages[i], POOL_PAGE_BYTES,
+    for (uint32_t i = 0; i < pool->transient_capacity; i++) {
+        orri_free(&world->env, ORR_MEMORY_INDEX, pool->transient_pages[i], POOL_PAGE_BYTES,
                   ORRI_BLOCK_ALIGN);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, pool->apart_pages, pool->apart_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, pool->transient_pages, pool->transient_capacity);
     ORRI_FREE(&world->env, ORR_MEMORY_WORLD, orri_pool, pool, 1);
 }
 
@@ -97,8 +97,9 @@ void orri_pools_term(orr_world* world)
     world->pinned.capacity = world->pinned.count = world->pinned.list_capacity = 0;
 }
 
-// ---- making a pool ---------------------------------------------------------------------------------------
+// ---- creating a pool ----------------------------------------------------------------------------
 
+// log2 of the slots per block, for values of a size.
 static uint8_t pool_bits_for(uint32_t size)
 {
     uint8_t bits = ORRI_SLOT_BITS;
@@ -126,7 +127,8 @@ static bool pool_reserve_lists(orr_world* world, uint32_t index)
     return true;
 }
 
-// In order of types, whichever came to be used first.
+// Inserts the pool into the list, which ascends by type, whatever the order of first use: the hash
+// walks it.
 static void pool_list_enter(orr_world* world, orri_pool* pool)
 {
     uint32_t i = world->pinned.count++;
@@ -167,7 +169,7 @@ orri_pool* orri_pool_obtain(orr_world* world, const orri_type* type)
     return ORR_LIKELY(pool != NULL) ? pool : pool_create(world, type);
 }
 
-// ---- making room -----------------------------------------------------------------------------------------
+// ---- making room --------------------------------------------------------------------------------
 
 static bool pool_reserve_slots(orr_world* world, orri_pool* pool, uint32_t count)
 {
@@ -187,7 +189,7 @@ bool orri_pool_reserve(orr_world* world, orri_pool* pool, uint32_t count)
     return pool_reserve_slots(world, pool, count);
 }
 
-// A page of a list.
+// Makes sure that a list of pages has a page.
 static bool pool_add_page(orr_world* world, uint32_t*** pages, uint32_t* capacity, uint32_t page)
 {
     uint32_t old = *capacity;
@@ -204,17 +206,17 @@ static bool pool_add_page(orr_world* world, uint32_t*** pages, uint32_t* capacit
     return (*pages)[page] != NULL;
 }
 
-uint32_t* orri_pool_entry_apart(const orri_pool* pool, uint32_t index)
+uint32_t* orri_pool_entry_transient(const orri_pool* pool, uint32_t index)
 {
     uint32_t number = orri_transient_number(index), page = number >> ORRI_PAGE_BITS;
-    return page < pool->apart_capacity && pool->apart_pages[page] != NULL
-               ? &pool->apart_pages[page][number & ORRI_PAGE_MASK]
+    return page < pool->transient_capacity && pool->transient_pages[page] != NULL
+               ? &pool->transient_pages[page][number & ORRI_PAGE_MASK]
                : NULL;
 }
 
-uint32_t orri_pool_slot1_apart(const orri_pool* pool, uint32_t index)
+uint32_t orri_pool_slot1_transient(const orri_pool* pool, uint32_t index)
 {
-    const uint32_t* entry = orri_pool_entry_apart(pool, index);
+    const uint32_t* entry = orri_pool_entry_transient(pool, index);
     return entry != NULL ? *entry : 0;
 }
 
@@ -225,7 +227,7 @@ bool orri_pool_reserve_page(orr_world* world, orri_pool* pool, uint32_t index)
     }
     bool added =
         orri_index_transient(index)
-            ? pool_add_page(world, &pool->apart_pages, &pool->apart_capacity,
+            ? pool_add_page(world, &pool->transient_pages, &pool->transient_capacity,
                             orri_transient_number(index) >> ORRI_PAGE_BITS)
             : pool_add_page(world, &pool->pages, &pool->page_capacity, index >> ORRI_PAGE_BITS);
     if (added) {
@@ -250,10 +252,11 @@ bool orri_pool_reserve_bits(orr_world* world, orri_pool* pool, uint32_t slot)
     return true;
 }
 
-// ---- values ------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
-// Before anything of a block is written. Workers write values of the same block, each its own, and stamp it with the same epoch; who finds it stamped
-// finds it copied, if somebody held it.
+// Call it before anything of a block is written. Workers may write values of the same block at the
+// same time, each its own values, and stamp it with the same epoch. The version is stored last: a
+// worker that finds the block stamped knows that its share, if any, has its copy.
 static inline void pool_stamp(orr_world* world, orri_pool* pool, orri_pool_block* block)
 {
     uint64_t epoch = orri_epoch(world);
@@ -306,20 +309,21 @@ void orri_pool_unmake(const orri_pool* pool, uint32_t slot)
     ORRI_POISON(data, pool->size);
 }
 
-static inline bool pool_heard(const orr_world* world)
+// True when queries are notified of pinned values.
+static inline bool pool_has_listener(const orr_world* world)
 {
     return world->listener.pinned_changed != NULL;
 }
 
-// Of an entity for which a page was reserved.
+// The page entry of an entity whose page was reserved.
 static inline uint32_t* pool_entry_there(const orri_pool* pool, uint32_t index)
 {
     return ORR_UNLIKELY(orri_index_transient(index))
-               ? orri_pool_entry_apart(pool, index)
+               ? orri_pool_entry_transient(pool, index)
                : &pool->pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
 }
 
-// Takes the next slot for an entity: where orri_pool_make() has made, or will make, its value.
+// Gives an entity the next slot, where its value was constructed or will be.
 static inline uint32_t pool_take(orr_world* world, orri_pool* pool, uint32_t index, uint32_t* entry)
 {
     uint32_t slot1 = pool->free_first;
@@ -353,6 +357,7 @@ void orri_pool_enter(orr_world* world, orri_pool* pool, uint32_t index)
     }
 }
 
+// Slow path of orri_pool_add(): with all checks, reservations, hooks and listeners.
 ORRI_ASIDE static orr_result pool_add_long(orr_world* world, const char* call,
                                            const orri_type* type, uint32_t index, const void* value)
 {
@@ -364,7 +369,7 @@ ORRI_ASIDE static orr_result pool_add_long(orr_world* world, const char* call,
     }
     orri_pool* pool = orri_pool_obtain(world, type);
     if (pool != NULL && orri_pool_slot1(pool, index) != 0) {
-        return ORR_OK; // Of a transient entity: others were seen to lack it.
+        return ORR_OK; // Only of a transient entity: orri_pool_add() has checked the others.
     }
     if (pool == NULL || !orri_pool_reserve(world, pool, 1) ||
         !orri_pool_reserve_page(world, pool, index)) {
@@ -396,7 +401,7 @@ void orri_pool_enter_plain(orr_world* world, orri_pool* pool, uint32_t index, co
     }
 }
 
-// A plain type whose memory is there, with listeners.
+// Adds a value of a plain type, all reserved, and notifies the listener.
 ORRI_ASIDE static orr_result pool_add_plain(orr_world* world, orri_pool* pool, uint32_t index,
                                             const void* value)
 {
@@ -416,7 +421,8 @@ static inline void pool_write_small(uint8_t* to, const void* from, uint32_t size
     }
 }
 
-// The short way, of small plain values that nobody listens to, calls nothing: all else is handed on.
+// The fast path, for small plain values without listener, calls no function. Everything else goes
+// to slower paths.
 orr_result orri_pool_add(orr_world* world, const char* call, const orri_type* type, uint32_t index,
                          const void* value)
 {
@@ -433,7 +439,7 @@ orr_result orri_pool_add(orr_world* world, const char* call, const orri_type* ty
                      (pool->free_first == 0 && pool->slot_count == pool->slot_room))) {
         return pool_add_long(world, call, type, index, value);
     }
-    if (!pool->small || pool_heard(world)) {
+    if (!pool->small || pool_has_listener(world)) {
         return pool_add_plain(world, pool, index, value);
     }
     uint8_t* data = orri_pool_at(pool, pool_take(world, pool, index, entry));
@@ -442,7 +448,7 @@ orr_result orri_pool_add(orr_world* world, const char* call, const orri_type* ty
     return ORR_OK;
 }
 
-// Whoever keeps book is told while the value is there; only then it goes.
+// Notifies the name table and the listener while the value still exists, then destructs the value.
 static void pool_leave(orr_world* world, orri_pool* pool, uint32_t index, uint32_t slot)
 {
     if (pool->is_name) {
@@ -454,7 +460,7 @@ static void pool_leave(orr_world* world, orri_pool* pool, uint32_t index, uint32
     orri_rows_destruct(pool->type, orri_pool_at(pool, slot), 1);
 }
 
-// The slot goes back to the free list. The value must be gone.
+// Puts a slot on the free list. Its value must be destructed.
 static inline void pool_give_back(orri_pool* pool, uint32_t slot)
 {
     orri_pool_block* block = orri_pool_block_of(pool, slot);
@@ -467,13 +473,15 @@ static inline void pool_give_back(orri_pool* pool, uint32_t slot)
     pool->free_first = slot + 1;
 }
 
-ORRI_ASIDE static void pool_remove_told(orr_world* world, orri_pool* pool, uint32_t index,
-                                        uint32_t slot)
+// Removal of a value that has hooks, a name or a listener.
+ORRI_ASIDE static void pool_remove_notified(orr_world* world, orri_pool* pool, uint32_t index,
+                                            uint32_t slot)
 {
     pool_leave(world, pool, index, slot);
     pool_give_back(pool, slot);
 }
 
+// Removes the value of an entity, if its page entry has one.
 static inline void pool_remove_entry(orr_world* world, orri_pool* pool, uint32_t index,
                                      uint32_t* entry)
 {
@@ -488,16 +496,16 @@ static inline void pool_remove_entry(orr_world* world, orri_pool* pool, uint32_t
     block->owners[orri_pool_within(pool, slot1 - 1)] = ORRI_INDEX_NONE;
     pool->live--;
     world->pinned.live--;
-    if (!pool->plain || pool_heard(world)) {
-        pool_remove_told(world, pool, index, slot1 - 1);
+    if (!pool->plain || pool_has_listener(world)) {
+        pool_remove_notified(world, pool, index, slot1 - 1);
         return;
     }
     pool_give_back(pool, slot1 - 1);
 }
 
-ORRI_COLD static void pool_remove_apart(orr_world* world, orri_pool* pool, uint32_t index)
+ORRI_COLD static void pool_remove_transient(orr_world* world, orri_pool* pool, uint32_t index)
 {
-    uint32_t* entry = orri_index_transient(index) ? orri_pool_entry_apart(pool, index) : NULL;
+    uint32_t* entry = orri_index_transient(index) ? orri_pool_entry_transient(pool, index) : NULL;
     if (entry != NULL) {
         pool_remove_entry(world, pool, index, entry);
     }
@@ -507,7 +515,7 @@ static inline void pool_remove(orr_world* world, orri_pool* pool, uint32_t index
 {
     uint32_t page = index >> ORRI_PAGE_BITS;
     if (page >= pool->page_capacity || pool->pages[page] == NULL) {
-        pool_remove_apart(world, pool, index);
+        pool_remove_transient(world, pool, index);
         return;
     }
     pool_remove_entry(world, pool, index, &pool->pages[page][index & ORRI_PAGE_MASK]);

@@ -1,48 +1,51 @@
 // SPDX-License-Identifier: MIT
-// Pools of pinned values: one per pinned type. A value keeps its slot, and so its address, while it lives.
+// Pools of pinned values: one per pinned type. A value keeps its slot, and so its address, as long
+// as it exists.
 //
 //   entity index ──> page: slot + 1 ──> block of slots: value, owner, enable bit
 //
-// Who names a type that has no pool yet gets NULL: nobody has a value. A pool keeps its memory until the world ends.
+// A pool is created with the first value of its type, and keeps its memory until the world is
+// destroyed.
 #ifndef ORRI_STORE_POOL_POOL_H
 #define ORRI_STORE_POOL_POOL_H
 
 #include "store/table/transient.h"
 
-// As a chunk of one column: slots stamped as a whole. Its memory never moves. It has ORR_CHUNK_CAPACITY slots, or fewer
-// of a large type, so that one value does not take a hundred megabytes.
+// A block of slots, stamped as a whole, like a chunk with one column. Its memory never moves. It
+// has ORR_CHUNK_CAPACITY slots, or fewer for a large type, so that the first value does not
+// allocate a hundred megabytes.
 typedef struct orri_pool_block {
     uint8_t* data;
-    uint32_t* owners;       // Entity index by slot; ORRI_INDEX_NONE: free.
-    uint64_t* enabled;      // One bit per slot, on for free ones; NULL: all are on.
-    uint64_t version, tick; // Of the last write to any slot. As orri_column.
-    uint64_t hash, hash_version;
-    struct orri_pool_share*
-        share;      // Somebody holds the block as it is (pool_share.c); NULL: nobody.
-    uint64_t stamp; // Epoch in which a slot got or lost its owner last.
+    uint32_t* owners;              // Entity index by slot; ORRI_INDEX_NONE: free.
+    uint64_t* enabled;             // One enable bit per slot, on for free slots; NULL: all are on.
+    uint64_t version, tick;        // Of the last write to any slot, as in orri_column.
+    uint64_t hash, hash_version;   // Valid if hash_version == version and not 0.
+    struct orri_pool_share* share; // Attached share (pool_share.c); NULL: the block is not shared.
+    uint64_t stamp;                // Epoch in which a slot last got or lost an owner.
 } orri_pool_block;
 
 struct orri_pool {
     const orri_type* type;
     orri_pool_block* blocks;
-    uint32_t* links; // By slot, of free ones: the next free slot + 1. Flat: adding waits for this.
-    uint32_t**
-        pages; // By entity index >> ORRI_PAGE_BITS: slot + 1 by the rest; NULL: no owner there.
+    // Free list, by slot: next free slot + 1. One flat array, since adding waits for this read.
+    uint32_t* links;
+    // Slot + 1 by entity index, in pages of ORRI_PAGE_SIZE; NULL: no owner in this page.
+    uint32_t** pages;
     uint32_t page_capacity;
     uint32_t size;       // Of a value.
     uint32_t slot_count; // Slots ever used.
-    uint32_t slot_room;  // Slots there are blocks for.
-    uint32_t free_first; // Slot + 1; LIFO, state.
-    uint32_t live;
-    uint8_t slot_bits; // A block has 1 << slot_bits slots.
-    bool plain;        // The type is, and nobody else keeps book of it: values go the short way.
-    bool small;        // 4, 8 or 16 bytes without padding.
-    bool is_name;      // Of orr_name: written by entity_name.c only.
+    uint32_t slot_room;  // Slots that blocks exist for.
+    uint32_t free_first; // First of the free list: slot + 1, last in, first out. State.
+    uint32_t live;       // Values.
+    uint8_t slot_bits;   // A block has 1 << slot_bits slots.
+    bool plain;          // The type is plain and not orr_name: values take the fast paths.
+    bool small;          // 4, 8 or 16 bytes without padding.
+    bool is_name;        // The pool of orr_name, which only entity_name.c writes.
     uint32_t block_count, block_capacity, link_capacity;
-    uint64_t version;       // The largest of its blocks, ever.
-    uint8_t preset[16];     // Of a small type.
-    uint32_t** apart_pages; // As `pages`, of transient entities, by their number (transient.h).
-    uint32_t apart_capacity;
+    uint64_t version;           // Largest version of its blocks, ever.
+    uint8_t preset[16];         // Preset of a small type.
+    uint32_t** transient_pages; // As `pages`, for transient entities, by orri_transient_number().
+    uint32_t transient_capacity;
 };
 
 // The pool of a pinned type; NULL for other types, and until the first value was added.
@@ -52,17 +55,18 @@ static inline orri_pool* orri_pool_find(const orr_world* world, orr_type type)
     return index < world->pinned.capacity ? world->pinned.pools[index] : NULL;
 }
 
-// Of transient entities. (pool.c)
-ORRI_COLD uint32_t* orri_pool_entry_apart(const orri_pool* pool, uint32_t index);
-ORRI_COLD uint32_t orri_pool_slot1_apart(const orri_pool* pool, uint32_t index);
-// The place of an entity's slot + 1; NULL: there is no page.
+// Slow paths of the two functions below, for transient entities. (pool.c)
+ORRI_COLD uint32_t* orri_pool_entry_transient(const orri_pool* pool, uint32_t index);
+ORRI_COLD uint32_t orri_pool_slot1_transient(const orri_pool* pool, uint32_t index);
+// Address of the page entry of an entity: its slot + 1; NULL: the page does not exist.
 static inline uint32_t* orri_pool_entry(const orri_pool* pool, uint32_t index)
 {
     uint32_t page = index >> ORRI_PAGE_BITS;
     if (ORR_LIKELY(page < pool->page_capacity)) {
         return pool->pages[page] != NULL ? &pool->pages[page][index & ORRI_PAGE_MASK] : NULL;
     }
-    return ORR_UNLIKELY(orri_index_transient(index)) ? orri_pool_entry_apart(pool, index) : NULL;
+    return ORR_UNLIKELY(orri_index_transient(index)) ? orri_pool_entry_transient(pool, index)
+                                                     : NULL;
 }
 
 // Slot + 1 of an entity's value; 0: none. `index` may be any entity index.
@@ -72,7 +76,7 @@ static inline uint32_t orri_pool_slot1(const orri_pool* pool, uint32_t index)
     if (ORR_LIKELY(page < pool->page_capacity)) {
         return pool->pages[page] != NULL ? pool->pages[page][index & ORRI_PAGE_MASK] : 0;
     }
-    return ORR_UNLIKELY(orri_index_transient(index)) ? orri_pool_slot1_apart(pool, index) : 0;
+    return ORR_UNLIKELY(orri_index_transient(index)) ? orri_pool_slot1_transient(pool, index) : 0;
 }
 
 static inline orri_pool_block* orri_pool_block_of(const orri_pool* pool, uint32_t slot)
@@ -98,7 +102,7 @@ static inline uint8_t* orri_pool_get(const orri_pool* pool, uint32_t index)
     return slot1 != 0 ? orri_pool_at(pool, slot1 - 1) : NULL;
 }
 
-// True when the entity has a value and it is switched on.
+// True when the entity has a value and the value is enabled.
 static inline bool orri_pool_enabled(const orri_pool* pool, uint32_t index)
 {
     uint32_t slot1 = pool != NULL ? orri_pool_slot1(pool, index) : 0;
@@ -115,104 +119,116 @@ static inline uint32_t orri_pool_owner(const orri_pool* pool, uint32_t slot)
     return orri_pool_block_of(pool, slot)->owners[orri_pool_within(pool, slot)];
 }
 
-// The value to write: stamps its block. NULL if the entity has none.
+// The value of an entity, to be written: stamps its block. NULL: the entity has none.
 uint8_t* orri_pool_write(orr_world* world, orri_pool* pool, uint32_t index);
 
-// ---- pool.c: values come and go ---------------------------------------------------------------------------
+// ---- pool.c: adding and removing values ---------------------------------------------------------
 
-// The pool of a pinned type, made if missing. NULL when refused (reported).
+// The pool of a pinned type, created if missing. NULL when refused (reported).
 orri_pool* orri_pool_obtain(orr_world* world, const orri_type* type);
-// Everything that may be refused before `count` entities get values: listeners, slots. The pages of the entities
-// come by orri_pool_reserve_page(). False: reported.
+// Makes sure that `count` more values can be added without failing. orri_pool_reserve_page() does
+// so for the page of one owner. False: reported.
 bool orri_pool_reserve(orr_world* world, orri_pool* pool, uint32_t count);
 bool orri_pool_reserve_page(orr_world* world, orri_pool* pool, uint32_t index);
 
-// The slots that the next values will get, in order, without taking them.
+// Walks the slots that the next values will get, in order, without taking them.
 typedef struct orri_pool_cursor {
-    uint32_t free1, fresh; // Next of the free list, slot + 1; next that was never used.
+    uint32_t free1, fresh; // Next of the free list, slot + 1; next slot that was never used.
 } orri_pool_cursor;
 static inline orri_pool_cursor orri_pool_cursor_begin(const orri_pool* pool)
 {
     return (orri_pool_cursor){pool->free_first, pool->slot_count};
 }
 uint32_t orri_pool_cursor_next(const orri_pool* pool, orri_pool_cursor* cursor);
-// Makes a value in a slot nobody has: the preset, or a copy of `value`. False when a hook refuses (not reported).
+// Constructs a value in a free slot: a copy of `value` or, if NULL, the preset. False when a hook
+// refuses (silent).
 bool orri_pool_make(const orri_pool* pool, uint32_t slot, const void* value);
-// The opposite, for values nobody has seen.
+// Undoes orri_pool_make().
 void orri_pool_unmake(const orri_pool* pool, uint32_t slot);
-// The entity gets the next slot, in which its value was made. All must be reserved. Stamps.
+// Gives the entity the next slot, in which its value was constructed. Everything must be reserved.
+// Stamps.
 void orri_pool_enter(orr_world* world, orri_pool* pool, uint32_t index);
-// The same for a plain type, whose value is made by the way: `value`, or NULL for the preset.
+// The same for a plain type, and constructs the value: `value` or, if NULL, the preset.
 void orri_pool_enter_plain(orr_world* world, orri_pool* pool, uint32_t index, const void* value);
-// Adds a value to an entity that may have one already (then nothing happens). `value` NULL: the preset.
+// Adds a value to an entity; nothing happens if it has one already. `value` NULL: the preset.
 orr_result orri_pool_add(orr_world* world, const char* call, const orri_type* type, uint32_t index,
                          const void* value);
 // Removes the value of an entity, if it has one. The world must be open.
 void orri_pool_remove(orr_world* world, orri_pool* pool, uint32_t index);
-// Makes sure that a block has enable bits. False when refused (reported).
+// Makes sure that the block of a slot has enable bits. False when refused (reported).
 bool orri_pool_reserve_bits(orr_world* world, orri_pool* pool, uint32_t slot);
-// Switches a value that is there.
+// Enables or disables the value of an entity that has one.
 orr_result orri_pool_enable(orr_world* world, orri_pool* pool, uint32_t index, bool on);
 void orri_pools_term(orr_world* world);
 // Invariant S14. Reports.
 orr_result orri_pools_validate(orr_world* world);
-// The part of the world's hash. Unchanged if no entity ever had a pinned value.
+// Adds all pools to the world's hash, except pools of transient types. Unchanged if no entity ever
+// had a pinned value.
 uint64_t orri_pools_hash(orr_world* world, uint64_t hash);
-// Of one that has values.
+// Adds one pool.
 uint64_t orri_pool_hash(orri_pool* pool, uint64_t hash);
 
-// ---- pool_share.c: blocks held for snapshots --------------------------------------------------------------------
+// ---- pool_share.c: blocks shared with snapshots -------------------------------------------------
 
-// A block as it was. Attached: nobody wrote to it since, and it has nothing of its own. The first write detaches it: it gets a copy of the values,
-// owners, links and bits, for values never move; if that is refused it is lost, never the write.
+// A block as it was at one moment. Attached: it was not written since, and the share has no memory
+// of its own. The first write detaches the share: the share gets a copy of values, owners, links
+// and enable bits, since the world's values must not move. If the copy is refused the share is
+// lost; the write never fails.
 typedef struct orri_pool_share {
     orri_pool* pool;
     uint32_t number;     // Of the block.
-    uint32_t refs, used; // Holders; slots that had been used.
+    uint32_t refs, used; // Holders; slots of the block that had ever been used.
     bool attached, lost;
-    uint64_t round; // As orri_share.
-    // Detached: one piece of memory.
+    uint64_t round; // As in orri_share.
+    // Detached: the copy, in one allocation of `bytes`.
     size_t bytes;
     uint8_t* values;
     uint32_t *owners, *links;
     uint64_t* enabled; // NULL: all on.
 } orri_pool_share;
 
-// NULL when refused (reported).
+// Shares a block. NULL when refused (reported).
 orri_pool_share* orri_pool_share_take(orr_world* world, orri_pool* pool, uint32_t number);
 void orri_pool_share_release(orr_world* world, orri_pool_share* share);
-// The block is about to be written. From any thread that writes values.
+// The block is about to be written: detaches its share. Several threads may call it at the same
+// time.
 ORRI_COLD void orri_pool_share_detach(orr_world* world, orri_pool_block* block);
-// For going back: the same, but false when refused (silent), and nothing is lost.
-bool orri_pool_share_part(orr_world* world, orri_pool_block* block);
-// Bytes that a block of the pool has in use.
+// For restoring: detaches the share and never loses it. False: the copy was refused memory
+// (silent).
+bool orri_pool_share_try_detach(orr_world* world, orri_pool_block* block);
+// Bytes that a copy of the block takes.
 size_t orri_pool_share_bytes(const orri_pool_share* share);
 
-// A pool at one moment. Counted: snapshots that differ elsewhere have it together.
+// A pool at one moment. Counted references: snapshots between which the pool did not change use the
+// same node.
 typedef struct orri_pool_node {
     orri_pool* pool;
     uint32_t refs;
-    uint32_t slot_count, free_first, live, block_count;
-    uint64_t round;
+    uint32_t slot_count, free_first, live, block_count; // As in orri_pool.
+    uint64_t round;                                     // As in orri_share.
     struct {
         orri_pool_share* share;
         uint64_t tick;
     } blocks[];
 } orri_pool_node;
 
-// Of the pool as it is; `last` (may be NULL) if nothing has changed since. NULL when refused (reported).
+// A node of the pool as it is; `last` (may be NULL) again if nothing has changed since. NULL when
+// refused (reported).
 orri_pool_node* orri_pool_node_take(orr_world* world, orri_pool* pool, orri_pool_node* last);
-// True when this was the last holder: the node is gone.
+// One holder less. True: it was the last, and the node is freed.
 bool orri_pool_node_release(orr_world* world, orri_pool_node* node);
+// True when a share of the node was lost.
 bool orri_pool_node_lost(const orri_pool_node* node);
+// True when the pool is as the node has it.
 bool orri_pool_node_same(const orri_pool_node* node, const orri_pool* pool);
-// Everything that may be refused (silent) before a pool is as it was; `node` NULL: when it was empty. Then that.
-bool orri_pool_ready(orr_world* world, orri_pool* pool, const orri_pool_node* node);
-void orri_pool_back(orr_world* world, orri_pool* pool, const orri_pool_node* node);
+// Restores a pool to a node (NULL: to an empty pool). Prepare does everything that may be refused
+// (silent); restore cannot fail.
+bool orri_pool_restore_prepare(orr_world* world, orri_pool* pool, const orri_pool_node* node);
+void orri_pool_restore(orr_world* world, orri_pool* pool, const orri_pool_node* node);
 
-// ---- pinned.c: component calls on pinned types; entities and types are checked ------------------------------
+// ---- api/pinned.c: component calls on pinned types. The caller has checked entities and types ---
 
-// Refuses a pinned type where only columns of clusters will do.
+// Refuses a pinned type in a call that works on columns of clusters.
 ORRI_COLD orr_result orri_refuse_pinned(const orr_world* world, const char* call, orr_type type);
 static inline bool orri_type_pinned(const orri_type* type)
 {
@@ -237,13 +253,14 @@ orr_result orri_pinned_add_many(orr_world* world, const char* call, const orr_en
                                 uint32_t count, const orri_type* type, const void* values);
 orr_result orri_pinned_remove_many(orr_world* world, const char* call, const orr_entity* entities,
                                    uint32_t count, const orri_type* type);
-// All have the type.
+// All entities have the type.
 orr_result orri_pinned_set_many(orr_world* world, const char* call, const orr_entity* entities,
                                 uint32_t count, const orri_type* type, const void* values);
-// Sets a value that is not plain: `copy`, made for it, is raw afterwards.
+// Replaces a value that is not plain by `copy`, which is raw afterwards.
 void orri_pinned_overwrite(const orri_type* type, uint8_t* place, void* copy);
-// Copies of the values of one entity for another that is about to be created with the index `to`: made, then entered once
-// it lives, or abandoned. Names and transient values are not copied.
+// Copies the pinned values of an entity for another that is about to be created with the index
+// `to`. Make constructs the copies; enter adds them once the entity exists; abandon destructs them.
+// Names and transient values are not copied.
 orr_result orri_pinned_copy_make(orr_world* world, const char* call, uint32_t from, uint32_t to);
 void orri_pinned_copy_enter(orr_world* world, uint32_t from, uint32_t to);
 void orri_pinned_copy_abandon(orr_world* world, uint32_t from);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Pools as state: their part of the world's hash, and the check of their invariant.
+// The pools' part of the world's hash, and the check of invariant S14.
 #include "store/pool/pool.h"
 
-#define POOL_STATE_PIECE 256 // Slots hashed at once. Part of the hash.
+#define POOL_STATE_PIECE 256 // Slots hashed at once. Changing it changes the hash.
 
+// Slots of a block that were ever used.
 static uint32_t pool_state_used(const orri_pool* pool, uint32_t block)
 {
     uint32_t slots = 1u << pool->slot_bits, first = block << pool->slot_bits;
@@ -11,8 +12,9 @@ static uint32_t pool_state_used(const orri_pool* pool, uint32_t block)
     return left < slots ? left : slots;
 }
 
-// ---- hash ----------------------------------------------------------------------------------------------------
+// ---- hash ---------------------------------------------------------------------------------------
 
+// Owners, and the links of free slots: the free list is state.
 static uint64_t pool_state_owners(const orri_pool_block* block, const uint32_t* links,
                                   uint32_t used)
 {
@@ -29,7 +31,7 @@ static uint64_t pool_state_owners(const orri_pool_block* block, const uint32_t* 
     return hash;
 }
 
-// Free slots hold no value: only runs of others are looked at.
+// Values of slots with owners, in runs. Free slots have no value.
 static uint64_t pool_state_values(const orri_pool* pool, const orri_pool_block* block,
                                   uint32_t used, uint64_t hash)
 {
@@ -46,7 +48,7 @@ static uint64_t pool_state_values(const orri_pool* pool, const orri_pool_block* 
     return hash;
 }
 
-// Bits that are all on hash as bits that are not there. Those of free slots are on.
+// Enable bits. Bits that are all on hash like absent bits; bits of free slots are on.
 static uint64_t pool_state_bits(const orri_pool_block* block, uint32_t used, uint64_t hash)
 {
     if (block->enabled == NULL || orri_bits_all(block->enabled, 0, used)) {
@@ -59,6 +61,7 @@ static uint64_t pool_state_bits(const orri_pool_block* block, uint32_t used, uin
     return hash;
 }
 
+// Hash of a block, from the cache if it was not written since.
 static uint64_t pool_state_block(orri_pool* pool, uint32_t number, uint32_t used)
 {
     orri_pool_block* block = &pool->blocks[number];
@@ -97,7 +100,7 @@ uint64_t orri_pools_hash(orr_world* world, uint64_t hash)
     return hash;
 }
 
-// ---- validation ------------------------------------------------------------------------------------------------
+// ---- validation ---------------------------------------------------------------------------------
 
 static orr_result pool_state_fail(orr_world* world, const orri_pool* pool, const char* what,
                                   uint32_t where)
@@ -135,11 +138,12 @@ static orr_result pool_state_check_owners(orr_world* world, const orri_pool* poo
     return live == pool->live ? ORR_OK : pool_state_fail(world, pool, "live count", live);
 }
 
-// Every entry of the pages has its slot; together with the check of the owners that makes both equal.
+// Every page entry leads to a slot with this owner. Together with the check of the owners, pages
+// and owners agree.
 static orr_result pool_state_check_pages(orr_world* world, const orri_pool* pool, bool transient)
 {
-    uint32_t* const* pages = transient ? pool->apart_pages : pool->pages;
-    for (uint32_t page = 0; page < (transient ? pool->apart_capacity : pool->page_capacity);
+    uint32_t* const* pages = transient ? pool->transient_pages : pool->pages;
+    for (uint32_t page = 0; page < (transient ? pool->transient_capacity : pool->page_capacity);
          page++) {
         for (uint32_t i = 0; pages[page] != NULL && i < ORRI_PAGE_SIZE; i++) {
             uint32_t slot1 = pages[page][i], number = page << ORRI_PAGE_BITS | i;
@@ -176,7 +180,7 @@ static orr_result pool_state_check_blocks(orr_world* world, const orri_pool* poo
         }
         if (block->share != NULL && (!block->share->attached || block->share->pool != pool ||
                                      block->share->number != i || block->version == world->epoch)) {
-            return pool_state_fail(world, pool, "who holds a block", i);
+            return pool_state_fail(world, pool, "share of a block", i);
         }
         if ((uintptr_t)block->data % ORRI_BLOCK_ALIGN != 0) {
             return pool_state_fail(world, pool, "alignment", i);

@@ -53,7 +53,7 @@ void orri_zero_copy_end(orri_publisher* publisher, orri_published_type* type,
         type->spare_shares = share;
         type->spare_count++;
     } else {
-        orri_share_unlend(publisher->world, share);
+        orri_share_unfreeze(publisher->world, share);
         orri_share_release(publisher->world, share);
         orri_zero_copy_trim(publisher, type, type->zero_copy_count);
     }
@@ -69,7 +69,7 @@ static orri_edition_block* zero_copy_block(orri_publisher* publisher, orri_publi
     if (block == NULL) {
         return NULL;
     }
-    block->share = orri_share_lend(publisher->world, chunk, old->column);
+    block->share = orri_share_freeze_column(publisher->world, chunk, old->column);
     if (block->share == NULL) {
         orri_edition_block_drop(publisher, type, block);
         return NULL;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What dies when an entity dies: all whose indexed references say so, level by level, without recursion; and what is
-// left behind: references that become null or stay as they are.
+// Cascades: the entities that are destroyed with a given one, because their indexed references say
+// so, and the references that are cleared or kept.
 //
-// First the whole list is made, marking those that are on it; then all that may be refused is prepared; then, in one
-// go, links are cut, fields cleared and rows destroyed.
+//   1. The whole list is made, level by level, without recursion; entities on it are marked.
+//   2. Everything that may be refused is prepared.
+//   3. Links are removed, fields cleared and rows destroyed. This cannot fail.
 #include "store/relation/relation.h"
 
-typedef orri_cascade cascade;
+// ---- the list -----------------------------------------------------------------------------------
 
-// ---- the list --------------------------------------------------------------------------------------------
-
-// The marks of an index's page; NULL where nobody refers to anybody, so that nobody is met again.
+// The marks of an index's page; NULL: no entity of this page is a referrer, so none can be found
+// twice.
 static uint64_t* cascade_marks(const orr_world* world, uint32_t index)
 {
     uint32_t page = index >> ORRI_PAGE_BITS;
@@ -36,46 +36,50 @@ void orri_cascade_unmark(const orr_world* world, uint32_t index)
     cascade_mark(world, index, false);
 }
 
-// False for an entity that is about to be created.
+// False for an entity that the change set will create.
 static bool cascade_is_there(const orr_world* world, uint32_t index)
 {
     return index < world->hot.count && (orri_record_at(world, index)->generation & ORRI_DEAD) == 0;
 }
 
-static bool cascade_add(cascade* d, uint32_t index)
+static bool cascade_add(orri_cascade* cascade, uint32_t index)
 {
-    if (!ORRI_RESERVE(&d->world->env, ORR_MEMORY_TEMP, &d->list, &d->capacity, d->count + 1)) {
+    if (!ORRI_RESERVE(&cascade->world->env, ORR_MEMORY_TEMP, &cascade->list, &cascade->capacity,
+                      cascade->count + 1)) {
         return false;
     }
-    d->list[d->count++] = orri_id_make(index, cascade_is_there(d->world, index)
-                                                  ? orri_record_at(d->world, index)->generation
-                                                  : 0); // Not yet known, and not asked for.
-    cascade_mark(d->world, index, true);
+    cascade->list[cascade->count++] =
+        orri_id_make(index, cascade_is_there(cascade->world, index)
+                                ? orri_record_at(cascade->world, index)->generation
+                                : 0); // Not known yet, and not used.
+    cascade_mark(cascade->world, index, true);
     return true;
 }
 
-bool orri_cascade_add(orri_cascade* d, uint32_t index)
+bool orri_cascade_add(orri_cascade* cascade, uint32_t index)
 {
-    return cascade_add(d, index);
+    return cascade_add(cascade, index);
 }
 
-static bool cascade_follow(cascade* d, const orri_element* element, uint32_t target)
+// Adds the referrers of a target through one element.
+static bool cascade_follow(orri_cascade* cascade, const orri_element* element, uint32_t target)
 {
     for (uint32_t next = orri_head_of(element, target); next != 0;
          next = orri_link_find(element, next - 1)->next) {
-        if (!orri_cascade_marked(d->world, next - 1) && !cascade_add(d, next - 1)) {
+        if (!orri_cascade_marked(cascade->world, next - 1) && !cascade_add(cascade, next - 1)) {
             return false;
         }
     }
     return true;
 }
 
-static bool cascade_follow_all(cascade* d, uint32_t target)
+// Adds the referrers of a target through all elements that destroy.
+static bool cascade_follow_all(orri_cascade* cascade, uint32_t target)
 {
-    for (const orri_relation* r = d->world->relations.first; r != NULL; r = r->next) {
+    for (const orri_relation* r = cascade->world->relations.first; r != NULL; r = r->next) {
         for (uint32_t e = 0; e < r->type->indexed_count; e++) {
             if (r->type->indexed[e].on_destroy == ORR_ON_DESTROY_DESTROY &&
-                !cascade_follow(d, &r->elements[e], target)) {
+                !cascade_follow(cascade, &r->elements[e], target)) {
                 return false;
             }
         }
@@ -83,30 +87,31 @@ static bool cascade_follow_all(cascade* d, uint32_t target)
     return true;
 }
 
-// Adds what goes with those on the list, and with these, until no more do.
-bool orri_cascade_spread(orri_cascade* d)
+// Adds levels of referrers until no more follow. Each level is sorted, so that the order does not
+// depend on the lists.
+bool orri_cascade_spread(orri_cascade* cascade)
 {
     bool ok = true;
-    for (uint32_t first = 0, end = d->count; ok && first < end; end = d->count) {
+    for (uint32_t first = 0, end = cascade->count; ok && first < end; end = cascade->count) {
         for (; ok && first < end; first++) {
-            ok = cascade_follow_all(d, orri_id_index(d->list[first]));
+            ok = cascade_follow_all(cascade, orri_id_index(cascade->list[first]));
         }
-        orri_entities_sort(d->list + end, d->count - end);
+        orri_entities_sort(cascade->list + end, cascade->count - end);
     }
     return ok;
 }
 
-// Takes the marks off again, before anybody may hear of a refusal.
-static bool cascade_spread(cascade* d)
+// The same, and removes the marks before a refusal is reported.
+static bool cascade_spread(orri_cascade* cascade)
 {
-    bool ok = orri_cascade_spread(d);
-    for (uint32_t i = 0; i < d->count; i++) {
-        cascade_mark(d->world, orri_id_index(d->list[i]), false);
+    bool ok = orri_cascade_spread(cascade);
+    for (uint32_t i = 0; i < cascade->count; i++) {
+        cascade_mark(cascade->world, orri_id_index(cascade->list[i]), false);
     }
     return ok;
 }
 
-// ---- what is left behind ---------------------------------------------------------------------------------
+// ---- references of entities that stay -----------------------------------------------------------
 
 static orri_chunk* cascade_column(const orr_world* world, const orri_type* type, uint32_t index,
                                   uint32_t* column)
@@ -117,8 +122,8 @@ static orri_chunk* cascade_column(const orr_world* world, const orri_type* type,
     return chunk;
 }
 
-// Makes sure that references to one entity can be cleared. Those on the list too, which does no harm, except in
-// clusters that go as a whole.
+// Prepares the rows of all referrers whose reference to `target` is cleared. Referrers on the list
+// are prepared, too, which does no harm; clusters that are cleared as a whole are skipped.
 static bool cascade_prepare(orr_world* world, uint32_t target)
 {
     for (const orri_relation* r = world->relations.first; r != NULL; r = r->next) {
@@ -131,8 +136,9 @@ static bool cascade_prepare(orr_world* world, uint32_t target)
                 orri_chunk* chunk = cascade_is_there(world, next - 1)
                                         ? cascade_column(world, r->type, next - 1, &column)
                                         : NULL;
-                // Who is about to get the value has a row waiting that is prepared.
-                if (column != UINT32_MAX && !chunk->cluster->doomed &&
+                // A referrer that is about to get the value has a new row, which is prepared
+                // already.
+                if (column != UINT32_MAX && !chunk->cluster->clearing &&
                     !orri_rows_prepare(world, chunk, column,
                                        orri_place_slot(orri_record_at(world, next - 1)->place),
                                        1)) {
@@ -144,7 +150,7 @@ static bool cascade_prepare(orr_world* world, uint32_t target)
     return true;
 }
 
-// False when a held block would have to be copied and memory is refused.
+// Sets a reference to null. False: the block is shared, and its copy was refused memory.
 static bool cascade_clear(orr_world* world, const orri_type* type, uint32_t e, uint32_t index)
 {
     uint32_t column;
@@ -158,7 +164,8 @@ static bool cascade_clear(orr_world* world, const orri_type* type, uint32_t e, u
     return data != NULL;
 }
 
-// Nobody refers to an entity any more. `clear`: the fields become null whatever their policy says.
+// Removes all links to an entity, and clears the fields whose policy says so. `clear`: clears all
+// fields.
 static void cascade_release(orr_world* world, uint32_t target, bool clear)
 {
     for (const orri_relation* r = world->relations.first; r != NULL; r = r->next) {
@@ -174,8 +181,9 @@ static void cascade_release(orr_world* world, uint32_t target, bool clear)
     }
 }
 
-// What was made ahead and not used may be referred to all the same. If the copy of a held block is refused, the
-// reference stays, and its link: the next entity to get this id is the one it means.
+// Entities of an appender's unused rows may have been referred to already. If the copy of a shared
+// block is refused, the reference and its link stay: the next entity that gets this id is then its
+// target.
 void orri_relation_undo_rows(orr_world* world, const orri_cluster* cluster, uint32_t first,
                              uint32_t count)
 {
@@ -187,32 +195,33 @@ void orri_relation_undo_rows(orr_world* world, const orri_cluster* cluster, uint
     }
 }
 
-// ---- destroying ------------------------------------------------------------------------------------------
+// ---- destroying ---------------------------------------------------------------------------------
 
-// Cannot fail: all is prepared. Those who die are no referrers any more before anybody is left behind.
+// Cannot fail: everything is prepared. First the listed entities stop being referrers, then
+// references to them are cleared.
 static void cascade_commit(void* user)
 {
-    const cascade* d = user;
-    orr_world* world = d->world;
-    for (uint32_t i = 0; i < d->count; i++) {
-        uint32_t index = orri_id_index(d->list[i]);
+    const orri_cascade* cascade = user;
+    orr_world* world = cascade->world;
+    for (uint32_t i = 0; i < cascade->count; i++) {
+        uint32_t index = orri_id_index(cascade->list[i]);
         orri_relation_leave(
             world, orri_place_chunk(world, orri_record_at(world, index)->place)->cluster, index);
     }
-    for (uint32_t i = 0; i < d->count; i++) {
-        cascade_release(world, orri_id_index(d->list[i]), false);
+    for (uint32_t i = 0; i < cascade->count; i++) {
+        cascade_release(world, orri_id_index(cascade->list[i]), false);
     }
 }
 
-void orri_cascade_commit(const orri_cascade* d)
+void orri_cascade_commit(const orri_cascade* cascade)
 {
-    cascade_commit((void*)(uintptr_t)d);
+    cascade_commit((void*)(uintptr_t)cascade);
 }
 
-bool orri_cascade_prepare(const orri_cascade* d)
+bool orri_cascade_prepare(const orri_cascade* cascade)
 {
-    for (uint32_t i = 0; i < d->count; i++) {
-        if (!cascade_prepare(d->world, orri_id_index(d->list[i]))) {
+    for (uint32_t i = 0; i < cascade->count; i++) {
+        if (!cascade_prepare(cascade->world, orri_id_index(cascade->list[i]))) {
             return false;
         }
     }
@@ -221,67 +230,68 @@ bool orri_cascade_prepare(const orri_cascade* d)
 
 static void cascade_commit_clusters(void* user)
 {
-    const cascade* d = user;
+    const orri_cascade* cascade = user;
     cascade_commit(user);
-    for (orri_cluster* cluster = d->world->clusters.first; cluster != NULL;
+    for (orri_cluster* cluster = cascade->world->clusters.first; cluster != NULL;
          cluster = cluster->next) {
-        if (cluster->doomed) {
-            bool killed = orri_cluster_kill_rows(d->world, cluster);
+        if (cluster->clearing) {
+            bool killed = orri_cluster_kill_rows(cascade->world, cluster);
             ORR_ASSERT(killed);
             (void)killed;
         }
     }
 }
 
-// From the given ones to all, and everything prepared.
-static orr_result cascade_complete(cascade* d)
+// Completes the list from the given entities, and prepares everything.
+static orr_result cascade_complete(orri_cascade* cascade)
 {
-    d->given_count = d->count;
-    if (!cascade_spread(d)) {
-        return orri_refuse_memory(&d->world->env, "collecting what is destroyed together");
+    cascade->given_count = cascade->count;
+    if (!cascade_spread(cascade)) {
+        return orri_refuse_memory(&cascade->world->env, "collecting the entities of a cascade");
     }
-    return orri_cascade_prepare(d) ? ORR_OK : orri_env_result(&d->world->env);
+    return orri_cascade_prepare(cascade) ? ORR_OK : orri_env_result(&cascade->world->env);
 }
 
-static orr_result cascade_end(cascade* d, orr_result result)
+static orr_result cascade_end(orri_cascade* cascade, orr_result result)
 {
-    ORRI_RELEASE(&d->world->env, ORR_MEMORY_TEMP, d->list, d->capacity);
+    ORRI_RELEASE(&cascade->world->env, ORR_MEMORY_TEMP, cascade->list, cascade->capacity);
     return result;
 }
 
-// Takes marks off that were set for a list that is given up.
-static orr_result cascade_abandon(cascade* d)
+// Removes the marks of a list that is given up, and frees it.
+static orr_result cascade_abandon(orri_cascade* cascade)
 {
-    for (uint32_t i = 0; i < d->count; i++) {
-        cascade_mark(d->world, orri_id_index(d->list[i]), false);
+    for (uint32_t i = 0; i < cascade->count; i++) {
+        cascade_mark(cascade->world, orri_id_index(cascade->list[i]), false);
     }
-    return cascade_end(d, ORR_OK);
+    return cascade_end(cascade, ORR_OK);
 }
 
 orr_result orri_relation_destroy(orr_world* world, const char* call, const orr_entity* entities,
                                  uint32_t count)
 {
-    cascade d = {.world = world};
+    orri_cascade cascade = {.world = world};
     for (uint32_t i = 0; i < count; i++) {
         bool alive = orri_record_find(world, entities[i]) != NULL;
-        if (!alive || !cascade_add(&d, orri_id_index(entities[i]))) {
-            (void)cascade_abandon(&d);
+        if (!alive || !cascade_add(&cascade, orri_id_index(entities[i]))) {
+            (void)cascade_abandon(&cascade);
             return alive ? orri_refuse_memory(&world->env, "beginning a batch")
                          : orri_refuse_entity(world, call, entities[i], (orr_type){0});
         }
     }
-    orr_result result = cascade_complete(&d);
+    orr_result result = cascade_complete(&cascade);
     if (result == ORR_OK) {
-        result = orri_destroy_batch(world, call, d.list, d.count, cascade_commit, &d);
+        result =
+            orri_destroy_batch(world, call, cascade.list, cascade.count, cascade_commit, &cascade);
     }
-    return cascade_end(&d, result);
+    return cascade_end(&cascade, result);
 }
 
-static bool cascade_add_cluster(cascade* d, const orri_cluster* cluster)
+static bool cascade_add_cluster(orri_cascade* cascade, const orri_cluster* cluster)
 {
     for (uint32_t row = 0; row < cluster->row_count; row++) {
         uint32_t index = orri_chunk_ids(orri_cluster_chunk_of(cluster, row))[row & ORRI_SLOT_MASK];
-        if (!orri_index_prepare(d->world, index) || !cascade_add(d, index)) {
+        if (!orri_index_prepare(cascade->world, index) || !cascade_add(cascade, index)) {
             return false;
         }
     }
@@ -290,20 +300,20 @@ static bool cascade_add_cluster(cascade* d, const orri_cluster* cluster)
 
 orr_result orri_relation_destroy_clusters(orr_world* world, const char* call)
 {
-    cascade d = {.world = world};
+    orri_cascade cascade = {.world = world};
     for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
-        if (cluster->doomed && !cascade_add_cluster(&d, cluster)) {
-            (void)cascade_abandon(&d);
-            return orri_refuse_memory(&world->env, "collecting what is destroyed together");
+        if (cluster->clearing && !cascade_add_cluster(&cascade, cluster)) {
+            (void)cascade_abandon(&cascade);
+            return orri_refuse_memory(&world->env, "collecting the entities of a cascade");
         }
     }
-    orr_result result = cascade_complete(&d);
-    uint32_t more = d.count - d.given_count;
+    orr_result result = cascade_complete(&cascade);
+    uint32_t more = cascade.count - cascade.given_count;
     if (result == ORR_OK && more == 0) {
-        cascade_commit_clusters(&d);
+        cascade_commit_clusters(&cascade);
     } else if (result == ORR_OK) {
-        result = orri_destroy_batch(world, call, d.list + d.given_count, more,
-                                    cascade_commit_clusters, &d);
+        result = orri_destroy_batch(world, call, cascade.list + cascade.given_count, more,
+                                    cascade_commit_clusters, &cascade);
     }
-    return cascade_end(&d, result);
+    return cascade_end(&cascade, result);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Names: the built-in pinned component orr_name, and a table that finds it by scope and text. The components are the
-// state; the table follows them and is only ever looked up. Its entries are the slots of the pool of names, which stay
-// where they are.
+// Entity names: the built-in pinned component orr_name, and a hash table that finds it by scope and
+// text. The components are state; the table is derived from them. Its entries are slots of the pool
+// of names, which never move.
 //
-// A scope that dies takes nothing with it: its id, generation included, never comes back, so the names in it are found
-// by nobody and clash with nobody.
+// Destroying a scope leaves the names in it as they are. Its id (with the generation) never comes
+// back, so these names are never found and never in conflict with others.
 #include "store/relation/entity_name.h"
 #include "store/pool/pool.h"
 #include "store/world/access.h"
@@ -20,13 +20,14 @@ const orr_type_desc orr_desc_orr_name = {.name = "orr_name",
                                          .field_count = 2,
                                          .settings = {.storage = ORR_PINNED}};
 
+// Hash table entry of a slot.
 typedef struct name_link {
     uint64_t hash;
-    uint32_t next; // Slot + 1 of the next in the same bucket.
+    uint32_t next; // Next in the same bucket: slot + 1; 0: end.
 } name_link;
 
 struct orri_names {
-    orri_pool* pool;
+    orri_pool* pool;   // Of orr_name.
     uint32_t* buckets; // Slot + 1 of the first; bucket_count is a power of two, or 0.
     uint32_t bucket_count;
     name_link* links; // By slot.
@@ -34,7 +35,7 @@ struct orri_names {
     uint32_t count;
 };
 
-// ---- the table ---------------------------------------------------------------------------------------------
+// ---- the hash table -----------------------------------------------------------------------------
 
 static uint64_t name_hash(orr_entity scope, const char* text, size_t size)
 {
@@ -46,7 +47,7 @@ static const orr_name* name_at(const orri_names* names, uint32_t slot)
     return (const orr_name*)(const void*)orri_pool_at(names->pool, slot);
 }
 
-// Slot + 1; 0: nobody has it.
+// Finds a name. Returns its slot + 1; 0: no entity has it.
 static uint32_t name_lookup(const orr_world* world, orr_entity scope, const char* text, size_t size)
 {
     const orri_names* names = world->names;
@@ -93,7 +94,7 @@ static bool name_grow_buckets(orr_world* world, orri_names* names)
     return true;
 }
 
-// Room for some more names in any slots there are.
+// Makes room in the table for `count` more names, in any slot of the pool. False: reported.
 static bool name_reserve(orr_world* world, orri_names* names, uint32_t count)
 {
     bool ok = true;
@@ -134,7 +135,7 @@ bool orri_names_room(orr_world* world, uint32_t count)
     return world->names == NULL || name_reserve(world, world->names, count);
 }
 
-void orri_names_renew(orr_world* world)
+void orri_names_rebuild(orr_world* world)
 {
     orri_names* names = world->names;
     if (names == NULL || names->bucket_count == 0) {
@@ -186,7 +187,7 @@ orr_result orri_names_validate(orr_world* world)
                              count, names->count);
 }
 
-// ---- reading -----------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 static const orr_name* name_find(const orr_world* world, uint32_t index)
 {
@@ -250,9 +251,9 @@ orr_entity orr_find(const orr_world* world, orr_entity scope, const char* path)
     }
 }
 
-// ---- paths -------------------------------------------------------------------------------------------------
+// ---- paths --------------------------------------------------------------------------------------
 
-// Writes a segment that ends at `end`, as far as it fits into the buffer. @return where it begins.
+// Writes a segment that ends at `end`, as far as it fits into the buffer. Returns where it starts.
 static size_t name_path_put(char* out, size_t out_size, size_t end, const char* segment)
 {
     size_t size = strlen(segment), begin = end - size;
@@ -262,8 +263,9 @@ static size_t name_path_put(char* out, size_t out_size, size_t end, const char* 
     return begin;
 }
 
-// From the entity up to the world, or to a scope that is dead or has no name, which shows as its id. With `out` NULL only
-// counts; otherwise writes backwards from `length`, so that no depth needs memory.
+// Walks from an entity up its scopes, to the world or to a scope that is dead or has no name, which
+// is printed as its id. Returns the length. With `out`, also writes backwards from `length`, so
+// that no depth needs memory.
 static size_t name_path_walk(const orr_world* world, const orr_name* name, char* out,
                              size_t out_size, size_t length)
 {
@@ -307,15 +309,16 @@ size_t orr_path_print(const orr_world* world, orr_entity entity, char* out, size
     return length;
 }
 
-// ---- naming ------------------------------------------------------------------------------------------------
+// ---- naming -------------------------------------------------------------------------------------
 
 orr_result orri_refuse_name_write(const orr_world* world, const char* call, orr_entity entity)
 {
     orri_id_text name = orri_entity_format(world, entity);
-    return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: orr_name of entity %s is written by orr_name_set() only, so that the "
-                       "look-up of names stays right; use that",
-                       call, name.text);
+    return orri_refuse(
+        orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+        "%s: orr_name of entity %s can be written by orr_name_set() only, which keeps "
+        "the look-up of names correct; call orr_name_set()",
+        call, name.text);
 }
 
 bool orri_name_allowed(const char* name)
@@ -333,13 +336,14 @@ static orr_result name_check_text(orr_world* world, const char* call, const char
     if (orri_name_allowed(name)) {
         return ORR_OK;
     }
-    return orri_refuse(&world->env, ORR_ERR_NAME, ORR_LOG_ID_ENTITY_REFUSED,
-                       "%s: '%.63s' is no name for an entity; use 1 to %d bytes without '/' and "
-                       "without control characters",
-                       call, name, ORR_ENTITY_NAME_MAX);
+    return orri_refuse(
+        &world->env, ORR_ERR_NAME, ORR_LOG_ID_ENTITY_REFUSED,
+        "%s: '%.63s' is not a valid name of an entity; use 1 to %d bytes without '/' "
+        "and without control characters",
+        call, name, ORR_ENTITY_NAME_MAX);
 }
 
-// True when a scope is the entity itself or anything below it: a path would have no beginning.
+// True when a scope is the entity itself or below it: the path would be a cycle.
 static bool name_scope_below(const orr_world* world, orr_entity entity, orr_entity scope)
 {
     for (orr_entity at = scope; at.id != 0 && orri_record_find(world, at) != NULL;) {
@@ -378,6 +382,7 @@ static orr_result name_refuse_taken(orr_world* world, const char* call, const ch
                        call, text, name.text);
 }
 
+// Creates the hash table and the pool of names, if missing.
 static orr_result name_obtain(orr_world* world, const char* call)
 {
     if (world->names != NULL) {
@@ -405,7 +410,8 @@ static orr_result name_obtain(orr_world* world, const char* call)
     return ORR_OK;
 }
 
-// All that may be refused before the entity of an index gets a name. The text is a blob then.
+// Does everything that may be refused before the entity at `index` gets a name, and makes the text
+// (`*out`).
 static orr_result name_prepare(orr_world* world, const char* call, uint32_t index, const char* text,
                                orr_string* out)
 {
@@ -424,7 +430,7 @@ static orr_result name_prepare(orr_world* world, const char* call, uint32_t inde
     return ORR_OK;
 }
 
-// Gives the name that was prepared. Renaming happens in place: the slot, and who refers to it, stay.
+// Gives an entity the prepared name. Renaming writes in place: the slot does not change.
 static void name_commit(orr_world* world, uint32_t index, orr_name value)
 {
     orri_pool* pool = world->names->pool;
@@ -432,7 +438,7 @@ static void name_commit(orr_world* world, uint32_t index, orr_name value)
     if (slot1 == 0) {
         orri_pool_cursor cursor = orri_pool_cursor_begin(pool);
         bool made = orri_pool_make(pool, orri_pool_cursor_next(pool, &cursor), &value);
-        ORR_ASSERT(made); // It has no hooks.
+        ORR_ASSERT(made); // orr_name has no hooks that could refuse.
         (void)made;
         orri_pool_enter(world, pool, index);
         return;
@@ -500,7 +506,8 @@ orr_entity orr_create_named(orr_world* world, const char* name)
         (void)name_refuse_taken(world, call, name, name_owner(world, slot1 - 1));
         return none;
     }
-    // The name is prepared for the index that comes next, so that nothing can be refused once the entity lives.
+    // Prepares the name for the index that comes next, so that nothing can be refused once the
+    // entity exists.
     orr_name value = {.scope = none};
     uint32_t next = world->index.free_first;
     next = next != ORRI_INDEX_NONE ? next : world->hot.count;
@@ -514,7 +521,7 @@ orr_entity orr_create_named(orr_world* world, const char* name)
     return entity;
 }
 
-// ---- change sets -------------------------------------------------------------------------------------------
+// ---- change sets --------------------------------------------------------------------------------
 
 orr_result orri_names_reserve(orr_world* world, const char* call, uint32_t count)
 {
@@ -531,8 +538,8 @@ bool orri_name_stage(orr_world* world, uint32_t index, const char* text, orr_str
            orri_blob_make(&world->schema, text, (uint32_t)strlen(text), 1, out);
 }
 
-orri_name_why orri_name_put(orr_world* world, orr_entity entity, orr_entity scope,
-                            orr_string staged)
+orri_name_result orri_name_put(orr_world* world, orr_entity entity, orr_entity scope,
+                               orr_string staged)
 {
     uint32_t index = orri_id_index(entity);
     const orri_blob* blob = orri_blob_at(&world->schema, staged);
@@ -544,10 +551,10 @@ orri_name_why orri_name_put(orr_world* world, orr_entity entity, orr_entity scop
     }
     uint32_t slot1 = name_lookup(world, scope, blob->data, blob->size);
     if (slot1 != 0) {
-        return name_owner(world, slot1 - 1).id == entity.id ? ORRI_NAME_FINE : ORRI_NAME_TAKEN;
+        return name_owner(world, slot1 - 1).id == entity.id ? ORRI_NAME_OK : ORRI_NAME_TAKEN;
     }
     name_commit(world, index, (orr_name){.scope = scope, .text = staged});
-    return ORRI_NAME_FINE;
+    return ORRI_NAME_OK;
 }
 
 void orri_name_drop(orr_world* world, uint32_t index)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Indexed references: the lists of referrers, and asking for them. What happens when a target dies is in cascade.c.
+// Indexed references: the lists of referrers, and orr_referrers_get(). cascade.c handles the
+// destruction of targets.
 //
-// Lists are in no order and are sorted when asked for: keeping them sorted would make every set cost by the number of
-// referrers.
+// Lists are in no order, and are sorted when they are read: keeping them sorted would make the cost
+// of every set grow with the number of referrers.
 #include "store/relation/relation.h"
 #include "store/world/access.h"
 #include <orrery/kinds.h>
@@ -11,8 +12,9 @@
 #define RELATION_HEAD_BYTES (ORRI_PAGE_SIZE * sizeof(uint32_t))
 #define RELATION_MARK_BYTES (ORRI_PAGE_SIZE / 8)
 
-// ---- pages -----------------------------------------------------------------------------------------------
+// ---- pages --------------------------------------------------------------------------------------
 
+// Makes sure that the page of an index exists, zeroed.
 static bool relation_page_make(orr_world* world, orri_pages* pages, uint32_t index, size_t bytes)
 {
     uint32_t page = index >> ORRI_PAGE_BITS, old = pages->capacity;
@@ -38,7 +40,7 @@ static void relation_pages_free(orr_world* world, orri_pages* pages, size_t byte
     *pages = (orri_pages){0};
 }
 
-// ---- a relation's life -----------------------------------------------------------------------------------
+// ---- creating, clearing, rebuilding -------------------------------------------------------------
 
 static size_t relation_bytes(const orri_type* type)
 {
@@ -70,8 +72,8 @@ void orri_relations_reset(orr_world* world)
     relation_pages_free(world, &world->relations.marks, RELATION_MARK_BYTES);
 }
 
-bool orri_relation_room(orr_world* world, orri_relation* relation, uint32_t e, uint32_t index,
-                        uint32_t target)
+bool orri_relation_reserve(orr_world* world, orri_relation* relation, uint32_t e, uint32_t index,
+                           uint32_t target)
 {
     orri_element* element = &relation->elements[e];
     return relation_page_make(world, &element->links, index, RELATION_LINK_BYTES) &&
@@ -88,7 +90,7 @@ static void relation_pages_clear(const orri_pages* pages, size_t bytes)
     }
 }
 
-void orri_relations_renew(orr_world* world)
+void orri_relations_rebuild(orr_world* world)
 {
     for (orri_relation* relation = world->relations.first; relation != NULL;
          relation = relation->next) {
@@ -117,7 +119,7 @@ void orri_relations_term(orr_world* world)
     world->relations.count = 0;
 }
 
-// ---- one value -------------------------------------------------------------------------------------------
+// ---- one value ----------------------------------------------------------------------------------
 
 orr_entity orri_relation_target(const orr_world* world, const orri_relation* relation, uint32_t e,
                                 const void* value)
@@ -163,6 +165,7 @@ void orri_link_cut(const orri_element* element, uint32_t index)
     *link = (orri_link){0};
 }
 
+// Puts a referrer at the head of the list of a target.
 static void relation_link(const orri_element* element, uint32_t index, uint32_t target)
 {
     uint32_t* head = orri_head_find(element, target);
@@ -186,9 +189,10 @@ void orri_relation_set(orr_world* world, orri_relation* relation, uint32_t index
     }
 }
 
-// ---- rows ------------------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------
 
-// Column and relation of the next type with indexed references from `*column` on; NULL at the end.
+// Advances `*column` to the next type with indexed references. Returns its relation; NULL at the
+// end.
 static orri_relation* relation_next(const orri_cluster* cluster, uint32_t* column)
 {
     while (*column < cluster->type_count && cluster->columns[*column].table->relation == NULL) {
@@ -208,7 +212,7 @@ static uint32_t relation_index(const orri_cluster* cluster, uint32_t row)
     return orri_chunk_ids(orri_cluster_chunk_of(cluster, row))[row & ORRI_SLOT_MASK];
 }
 
-// Ids come from the free list first, then in order: as orri_index_give() gives them.
+// Walks the ids as orri_index_give() will give them out: from the free list first, then fresh ones.
 bool orri_relation_prepare_rows(orr_world* world, const orri_cluster* cluster, uint32_t first,
                                 uint32_t count)
 {
@@ -242,34 +246,34 @@ void orri_relation_enter_rows(orr_world* world, const orri_cluster* cluster, uin
     }
 }
 
-bool orri_relation_prepare_move(orr_world* world, const orri_transition* plan, uint32_t row,
+bool orri_relation_prepare_move(orr_world* world, const orri_transition* transition, uint32_t row,
                                 uint32_t index)
 {
-    for (uint32_t i = 0; i < plan->new_count; i++) {
-        uint32_t c = plan->added[i];
-        orri_relation* relation = plan->to->columns[c].table->relation;
-        if (relation != NULL &&
-            !orri_relation_prepare(world, relation, index, relation_value(plan->to, c, row))) {
+    for (uint32_t i = 0; i < transition->new_count; i++) {
+        uint32_t c = transition->added[i];
+        orri_relation* relation = transition->to->columns[c].table->relation;
+        if (relation != NULL && !orri_relation_prepare(world, relation, index,
+                                                       relation_value(transition->to, c, row))) {
             return false;
         }
     }
     return true;
 }
 
-void orri_relation_moved(orr_world* world, const orri_transition* plan, uint32_t row,
+void orri_relation_moved(orr_world* world, const orri_transition* transition, uint32_t row,
                          uint32_t index)
 {
-    for (uint32_t i = 0; i < plan->dropped_count; i++) {
-        orri_relation* relation = plan->from->columns[plan->dropped[i]].table->relation;
+    for (uint32_t i = 0; i < transition->dropped_count; i++) {
+        orri_relation* relation = transition->from->columns[transition->dropped[i]].table->relation;
         if (relation != NULL) {
             orri_relation_set(world, relation, index, NULL);
         }
     }
-    for (uint32_t i = 0; i < plan->new_count; i++) {
-        uint32_t c = plan->added[i];
-        orri_relation* relation = plan->to->columns[c].table->relation;
+    for (uint32_t i = 0; i < transition->new_count; i++) {
+        uint32_t c = transition->added[i];
+        orri_relation* relation = transition->to->columns[c].table->relation;
         if (relation != NULL) {
-            orri_relation_set(world, relation, index, relation_value(plan->to, c, row));
+            orri_relation_set(world, relation, index, relation_value(transition->to, c, row));
         }
     }
 }
@@ -294,9 +298,9 @@ bool orri_relation_referred(const orr_world* world, uint32_t index)
     return false;
 }
 
-// ---- asking ----------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
-// A heap with the largest index on top: sinks what is at `at`.
+// Restores a heap with the largest index on top, in which only the element at `at` is out of order.
 static void relation_sink(orr_entity* heap, uint32_t count, uint32_t at)
 {
     orr_entity entity = heap[at];
@@ -319,7 +323,7 @@ static void relation_heap(orr_entity* entities, uint32_t count)
     }
 }
 
-// A heap sort, since it needs no memory and is never slow.
+// Heap sort: needs no memory, and its worst case is n log n.
 void orri_entities_sort(orr_entity* entities, uint32_t count)
 {
     relation_heap(entities, count);
@@ -331,67 +335,71 @@ void orri_entities_sort(orr_entity* entities, uint32_t count)
     }
 }
 
-// A question for referrers. `out` is a heap of those with the least index so far.
-typedef struct relation_ask {
+// A search for referrers. `out` is a heap of the referrers with the smallest indexes so far.
+typedef struct relation_search {
     const orr_world* world;
     const orri_relation* relation;
     uint32_t target;
-    uint32_t begin, end; // Offsets of elements that are asked for.
+    uint32_t begin, end; // Range of offsets of the elements to search.
     orr_entity* out;
-    uint32_t out_count, found;
-} relation_ask;
+    uint32_t out_count, found; // Room in `out`; referrers found in all.
+} relation_search;
 
-static bool relation_ask_element(const relation_ask* ask, uint32_t e)
+static bool relation_search_covers(const relation_search* search, uint32_t e)
 {
-    uint32_t offset = ask->relation->type->indexed[e].offset;
-    return offset >= ask->begin && offset < ask->end;
+    uint32_t offset = search->relation->type->indexed[e].offset;
+    return offset >= search->begin && offset < search->end;
 }
 
-// A referrer counts where it is met first.
-static bool relation_met_before(const relation_ask* ask, uint32_t index, uint32_t e)
+// True when a referrer was found through an earlier element: each referrer counts once.
+static bool relation_found_before(const relation_search* search, uint32_t index, uint32_t e)
 {
     while (e-- > 0) {
-        const orri_link* link = orri_link_find(&ask->relation->elements[e], index);
-        if (relation_ask_element(ask, e) && link != NULL && link->target == ask->target + 1) {
+        const orri_link* link = orri_link_find(&search->relation->elements[e], index);
+        if (relation_search_covers(search, e) && link != NULL &&
+            link->target == search->target + 1) {
             return true;
         }
     }
     return false;
 }
 
-static void relation_offer(relation_ask* ask, uint32_t index)
+// Counts a referrer, and keeps it if it is among the out_count smallest.
+static void relation_offer(relation_search* search, uint32_t index)
 {
-    orr_entity entity = orri_id_make(index, orri_record_at(ask->world, index)->generation);
-    if (ask->found < ask->out_count) {
-        ask->out[ask->found] = entity;
-        if (ask->found + 1 == ask->out_count) {
-            relation_heap(ask->out, ask->out_count);
+    orr_entity entity = orri_id_make(index, orri_record_at(search->world, index)->generation);
+    if (search->found < search->out_count) {
+        search->out[search->found] = entity;
+        if (search->found + 1 == search->out_count) {
+            relation_heap(search->out, search->out_count);
         }
-    } else if (ask->out_count > 0 && index < orri_id_index(ask->out[0])) {
-        ask->out[0] = entity;
-        relation_sink(ask->out, ask->out_count, 0);
+    } else if (search->out_count > 0 && index < orri_id_index(search->out[0])) {
+        search->out[0] = entity;
+        relation_sink(search->out, search->out_count, 0);
     }
-    ask->found++;
+    search->found++;
 }
 
-static uint32_t relation_ask_all(relation_ask* ask)
+static uint32_t relation_search_run(relation_search* search)
 {
-    for (uint32_t e = 0; e < ask->relation->type->indexed_count; e++) {
-        const orri_element* element = &ask->relation->elements[e];
-        uint32_t next = relation_ask_element(ask, e) ? orri_head_of(element, ask->target) : 0;
+    for (uint32_t e = 0; e < search->relation->type->indexed_count; e++) {
+        const orri_element* element = &search->relation->elements[e];
+        uint32_t next = relation_search_covers(search, e) ? orri_head_of(element, search->target)
+                                                          : 0;
         while (next != 0) {
-            if (!relation_met_before(ask, next - 1, e)) {
-                relation_offer(ask, next - 1);
+            if (!relation_found_before(search, next - 1, e)) {
+                relation_offer(search, next - 1);
             }
             next = orri_link_find(element, next - 1)->next;
         }
     }
-    uint32_t written = ask->found < ask->out_count ? ask->found : ask->out_count;
-    orri_entities_sort(ask->out, written);
-    return ask->found;
+    uint32_t written = search->found < search->out_count ? search->found : search->out_count;
+    orri_entities_sort(search->out, written);
+    return search->found;
 }
 
-// The bytes of a value in which indexed references are asked for. False (reported) if there are none.
+// The range of bytes of a field (NULL: of the whole value). False (reported): no indexed element is
+// in it.
 static bool relation_field_range(const orr_world* world, const orri_type* type, const char* field,
                                  uint32_t* begin, uint32_t* end)
 {
@@ -425,10 +433,10 @@ uint32_t orr_referrers_get(const orr_world* world, orr_entity target, orr_type t
         return 0;
     }
     const orri_type* found = orri_type_at(&world->schema, type);
-    relation_ask ask = {.world = world,
-                        .target = orri_id_index(target),
-                        .out = out,
-                        .out_count = out != NULL ? out_count : 0};
+    relation_search search = {.world = world,
+                              .target = orri_id_index(target),
+                              .out = out,
+                              .out_count = out != NULL ? out_count : 0};
     if (found == NULL) {
         (void)orri_refuse_type(world, "orr_referrers_get", type);
         return 0;
@@ -437,15 +445,15 @@ uint32_t orr_referrers_get(const orr_world* world, orr_entity target, orr_type t
         (void)orri_refuse_argument(world, "orr_referrers_get", "out is NULL");
         return 0;
     }
-    if (!relation_field_range(world, found, field, &ask.begin, &ask.end)) {
+    if (!relation_field_range(world, found, field, &search.begin, &search.end)) {
         return 0;
     }
     if (orri_record_find(world, target) == NULL) {
         (void)orri_refuse_entity(world, "orr_referrers_get", target, (orr_type){0});
         return 0;
     }
-    ask.relation = orri_table_relation(world, found);
-    return ask.relation != NULL ? relation_ask_all(&ask) : 0;
+    search.relation = orri_table_relation(world, found);
+    return search.relation != NULL ? relation_search_run(&search) : 0;
 }
 
 #undef RELATION_LINK_BYTES

@@ -83,7 +83,7 @@ static bool restore_column_by_log(const orri_chunk* chunk, uint32_t column, cons
 {
     const orri_share* now = chunk->columns[column].share;
     return now != NULL && !restore_related(chunk->cluster, column) &&
-           orri_row_log_reaches(share, now);
+           orri_row_log_can_rewind(share, now);
 }
 
 // ---- prepare: blocks ----------------------------------------------------------------------------
@@ -120,7 +120,8 @@ static bool restore_prepare_kept(orr_world* world, orri_restore* restore, orri_c
             continue;
         }
         restore->relations = restore->relations || restore_related(chunk->cluster, c);
-        if (!orri_row_log_solidify(world, share) || !orri_share_part_column(world, chunk, c) ||
+        if (!orri_row_log_materialize(world, share) ||
+            !orri_share_try_detach_column(world, chunk, c) ||
             !restore_prepare_copy(world, restore, share)) {
             return false;
         }
@@ -149,7 +150,7 @@ static bool restore_prepare_made(orr_world* world, orri_restore* restore, orri_c
     for (uint32_t c = 0; c < chunk->column_count; c++) {
         orri_share* share = saved->columns[c].share;
         bool wants = c < cluster->column_count || share != NULL;
-        if ((share != NULL && !orri_share_part_written(world, share)) ||
+        if ((share != NULL && !orri_share_materialize(world, share)) ||
             (wants && !orri_column_take(world, chunk, c, wanted)) ||
             !restore_prepare_copy(world, restore, share)) {
             return false;
@@ -223,8 +224,8 @@ static bool restore_prepare_index(orr_world* world, orri_restore* restore)
     for (uint32_t p = 0; p < snapshot->page_count; p++) {
         if (!restore_page_kept(world, p, snapshot->pages[p])) {
             restore->relations = true;
-            if (!orri_row_log_solidify(world, snapshot->pages[p]) ||
-                !orri_share_part_page(world, p)) {
+            if (!orri_row_log_materialize(world, snapshot->pages[p]) ||
+                !orri_share_try_detach_page(world, p)) {
                 return false;
             }
         }
@@ -232,7 +233,7 @@ static bool restore_prepare_index(orr_world* world, orri_restore* restore)
     // Pages beyond the snapshot have no records afterwards. Their shares are detached, so that
     // later records there do not write to them.
     for (uint32_t p = snapshot->page_count; p < world->index.page_count; p++) {
-        if (!orri_share_part_page(world, p)) {
+        if (!orri_share_try_detach_page(world, p)) {
             return false;
         }
     }
@@ -253,7 +254,7 @@ static bool restore_prepare_links(orr_world* world, const orri_snapshot* snapsho
             memcpy(&target, value + type->indexed[e].offset, sizeof target);
             uint32_t index = orri_id_index(target);
             if (target.id != 0 && index < snapshot->entity_count &&
-                !orri_relation_room(world, relation, e, ids[row], index)) {
+                !orri_relation_reserve(world, relation, e, ids[row], index)) {
                 return false;
             }
         }
@@ -301,7 +302,7 @@ static bool restore_prepare_pools(orr_world* world, orri_restore* restore)
         if (pool->type->info.transient) {
             continue;
         }
-        if (!orri_pool_ready(world, pool, node) ||
+        if (!orri_pool_restore_prepare(world, pool, node) ||
             (pool->is_name && !orri_names_room(world, node != NULL ? node->live : 0))) {
             return false;
         }
@@ -469,7 +470,7 @@ static void restore_pools(orr_world* world, orri_restore* restore)
             restore_drop_transient(world, restore->snapshot, pool);
         } else {
             uint64_t version = pool->version;
-            orri_pool_back(world, pool, restore_pool_node(restore->snapshot, pool));
+            orri_pool_restore(world, pool, restore_pool_node(restore->snapshot, pool));
             restore->names = restore->names || (pool->is_name && pool->version != version);
         }
     }
@@ -510,7 +511,7 @@ static void restore_clear_others(orr_world* world)
 {
     for (orri_cluster *cluster = world->clusters.first, *next; cluster != NULL; cluster = next) {
         next = cluster->next;
-        if (!cluster->doomed) {
+        if (!cluster->clearing) {
             continue;
         }
         for (uint32_t i = 0; i < cluster->chunk_count; i++) {
@@ -525,11 +526,11 @@ static void restore_clear_others(orr_world* world)
 static void restore_clear(orr_world* world, orri_restore* restore)
 {
     for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
-        cluster->doomed = true;
+        cluster->clearing = true;
     }
     for (uint32_t i = 0; i < restore->cluster_count; i++) {
         if (!restore->clusters[i].fresh) {
-            restore->clusters[i].cluster->doomed = false;
+            restore->clusters[i].cluster->clearing = false;
             restore_clear_cluster(world, restore->snapshot->clusters[i], &restore->clusters[i]);
         }
     }
@@ -590,7 +591,7 @@ static void restore_column(orr_world* world, orri_restore* restore, orri_chunk* 
                            orri_share* share)
 {
     if (restore_column_by_log(chunk, c, share)) {
-        orri_row_log_return(world, share, chunk->columns[c].share);
+        orri_row_log_rewind(world, share, chunk->columns[c].share);
         return;
     }
     uint8_t* to = chunk->columns[c].data;
@@ -605,7 +606,7 @@ static void restore_column(orr_world* world, orri_restore* restore, orri_chunk* 
         orri_free(&world->env, ORR_MEMORY_SHARE, copy, share->size, ORRI_BLOCK_ALIGN);
     }
     if (share->kind == ORRI_SHARE_HISTORY) {
-        orri_share_rejoin_column(world, share, chunk, c);
+        orri_share_reattach_column(world, share, chunk, c);
     }
 }
 
@@ -777,7 +778,7 @@ static void restore_index(orr_world* world, const orri_snapshot* snapshot)
         }
         memcpy(world->hot.pages[p], share->data, share->size);
         if (share->kind == ORRI_SHARE_HISTORY) {
-            orri_share_rejoin_page(world, share, p);
+            orri_share_reattach_page(world, share, p);
         }
         index->metas[p].version = world->epoch;
         index->metas[p].hash_version = 0;
@@ -806,7 +807,7 @@ void orri_snapshot_restore(orr_world* world, orri_restore* restore)
 {
     const orri_snapshot* snapshot = restore->snapshot;
     ORR_ASSERT(!orri_snapshot_lost(snapshot) && world->publisher == NULL);
-    if (world->loops.listed != 0) {
+    if (world->loops.cached != 0) {
         world->listener.structure_change(world);
     }
     orri_epoch_end(world);
@@ -826,10 +827,10 @@ void orri_snapshot_restore(orr_world* world, orri_restore* restore)
         orri_tags_put(world, &restore->tags, snapshot->tags->state);
     }
     if (restore->relations) {
-        orri_relations_renew(world);
+        orri_relations_rebuild(world);
     }
     if (restore->names) {
-        orri_names_renew(world);
+        orri_names_rebuild(world);
     }
     // Invalidates data that is cached for the current set of clusters (schedule/tick/parallel.c).
     world->clusters.sequence++;

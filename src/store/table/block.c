@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Memory of blocks. A source gives out blocks of one size from extents that grow with the number of blocks in
-// use: walking a column then rarely jumps, and a jump costs more than the chunk's own bookkeeping.
+// Memory of blocks. A source hands out blocks of one size from extents that grow with the number of
+// blocks in use, so that iterating a column rarely jumps in memory; a jump costs more than the
+// bookkeeping of a chunk.
 //
-// Two kinds of sources exist: of each cluster's columns (full blocks), and of each type (small first blocks,
-// so that thousands of tiny clusters lie close together).
+// Two kinds of sources exist: one per column of a cluster (full blocks), and one per type and level
+// (small blocks of first chunks, so that thousands of tiny clusters lie close together).
 #include "store/world/world.h"
 
-#define BLOCK_EXTENT_MAX ((size_t)64 << 20) // Bytes; one block may be larger.
-#define BLOCK_SMALL_MAX  ((size_t)64 << 10) // Bytes of an extent of blocks this small.
+#define BLOCK_EXTENT_MAX ((size_t)64 << 20) // Largest extent in bytes, unless one block is larger.
+#define BLOCK_SMALL_MAX  ((size_t)64 << 10) // The same for blocks of up to BLOCK_SMALL bytes.
 #define BLOCK_SMALL      ((size_t)4 << 10)
-#define BLOCK_DOUBLE_UNTIL \
-    64u // Blocks: up to here extents double what there is, then add an eighth.
+// Up to this number of blocks a new extent doubles what exists; from then on it adds an eighth.
+#define BLOCK_DOUBLE_UNTIL 64u
 
+// Free blocks are linked through their first bytes.
 static void* block_next_free(const void* block)
 {
     void* next;
@@ -19,11 +21,13 @@ static void* block_next_free(const void* block)
     return next;
 }
 
+// Address of a block within its extent.
 static uint8_t* block_address(const orri_extent* extent, uint32_t index)
 {
     return (uint8_t*)(uintptr_t)extent + extent->offset + index * extent->block_size;
 }
 
+// Enters an extent into its source's list of extents that have a free block.
 static void block_partial_link(orri_extent* extent)
 {
     orri_source* source = extent->source;
@@ -48,13 +52,14 @@ static void block_partial_unlink(orri_extent* extent)
     extent->partial_prev = extent->partial_next = NULL;
 }
 
+// True when every block of the extent is in use.
 static bool block_extent_full(const orri_extent* extent)
 {
     return extent->block_used == extent->block_count && extent->block_free == 0;
 }
 
-// How many blocks the next extent gets. Doubling keeps small clusters in few pieces; adding an eighth keeps the
-// memory of large ones within 12.5% of what they use.
+// Number of blocks of the next extent. Doubling keeps small clusters in few extents; adding an
+// eighth keeps the memory of large clusters within 12.5% of what they use.
 static uint32_t block_extent_count(const orri_source* source, uint32_t wanted)
 {
     size_t live = source->block_live;
@@ -86,6 +91,7 @@ void* orri_block_take_alone(orri_env* env, size_t bytes, orri_extent** out)
     return block_address(extent, 0);
 }
 
+// Allocates an extent: its header, the stagger, then the blocks.
 static orri_extent* block_extent_create(orri_source* source, orri_env* env, uint32_t wanted)
 {
     uint32_t count = block_extent_count(source, wanted);

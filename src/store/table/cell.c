@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Cells: what a row has of a type. Of a unique type that is a value; of a multiple type 1 to `capacity` instances in order of
-// addition, with a count and an id each in columns of their own. Bytes and ids past the last instance are zero, so that
-// rows of plain types still move by memcpy; hooks see the instances and nothing else.
+// Cells: the values a row has of a type. For a unique type one value; for a multiple type 1 to
+// `capacity` instances in order of addition, with the count and the ids in columns of their own.
+// Bytes and ids past the last instance are zero, so that rows of plain types still move by memcpy;
+// hooks are called for instances only.
 #include "store/world/world.h"
 #include <orrery/kinds.h>
 
+// Instance counts of a multiple type, from a slot on.
 static uint16_t* cell_counts(const orri_chunk* chunk, uint32_t column, uint32_t slot)
 {
     return (uint16_t*)(void*)chunk->columns[chunk->cluster->columns[column].counts].data + slot;
 }
 
+// Instance ids of a row: room for 1 << shift of them.
 static uint32_t* cell_ids(const orri_chunk* chunk, uint32_t column, uint32_t slot)
 {
     const orri_cluster_column* entry = &chunk->cluster->columns[column];
@@ -17,12 +20,13 @@ static uint32_t* cell_ids(const orri_chunk* chunk, uint32_t column, uint32_t slo
     return ids + ((size_t)slot << entry->shift);
 }
 
-// The cell `row` rows on.
+// The cell `row` rows after the first.
 static uint8_t* cell_data(orri_cells cells, uint32_t row)
 {
     return cells.data + (size_t)row * cells.size;
 }
 
+// Zeroes the bytes past the last of `count` instances.
 static void cell_clear_rest(orri_cells cells, uint32_t row, uint32_t count)
 {
     size_t used = (size_t)count * cells.type->info.size;
@@ -31,7 +35,7 @@ static void cell_clear_rest(orri_cells cells, uint32_t row, uint32_t count)
     }
 }
 
-// ---- ids ------------------------------------------------------------------------------------------------------
+// ---- ids ----------------------------------------------------------------------------------------
 
 static bool cell_id_taken(const uint32_t* ids, uint32_t count, uint32_t id)
 {
@@ -52,6 +56,7 @@ uint32_t orri_instance_number(uint32_t* last, const uint32_t* ids, uint32_t coun
     return *last;
 }
 
+// Sets the count of a cell, and gives its instances new ids.
 static void cell_number(const orri_chunk* chunk, uint32_t column, uint32_t slot, uint16_t count)
 {
     const orri_cluster_column* entry = &chunk->cluster->columns[column];
@@ -63,7 +68,7 @@ static void cell_number(const orri_chunk* chunk, uint32_t column, uint32_t slot,
     *cell_counts(chunk, column, slot) = count;
 }
 
-// ---- values ---------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 void orri_cells_destruct(orri_cells cells, uint32_t rows)
 {
@@ -86,7 +91,7 @@ void orri_cells_move(orri_cells to, orri_cells from, uint32_t rows)
         return;
     }
     for (uint32_t i = 0; i < rows; i++) {
-        if (from.counts[i] > 0) { // None: those that come are on their way.
+        if (from.counts[i] > 0) { // 0: a change set took all, and adds others after the move.
             orri_rows_move(from.type, cell_data(to, i), cell_data(from, i), from.counts[i]);
         }
         cell_clear_rest(to, i, from.counts[i]);
@@ -98,7 +103,7 @@ bool orri_cells_copy(orri_cells to, orri_cells from, uint32_t rows)
     if (from.type->plain && from.size == 0) {
         return true;
     }
-    // Plain cells are copied whole: what lies past the last instance is zero in the copy too.
+    // Plain cells are copied as a whole: bytes past the last instance are zero in the copy, too.
     if (from.counts == NULL || from.type->plain) {
         uint32_t room = from.size > 0 ? from.size / from.type->info.size : 1;
         return orri_rows_copy(from.type, to.data, from.data, rows * room);
@@ -114,6 +119,7 @@ bool orri_cells_copy(orri_cells to, orri_cells from, uint32_t rows)
     return true;
 }
 
+// Constructs `count` values: copies, or presets. Plain markers have no bytes.
 static bool cell_make_values(const orri_type* type, void* to, const void* values, uint32_t count)
 {
     if (type->plain && type->info.size == 0) {
@@ -168,8 +174,9 @@ uint64_t orri_cells_hash(orri_cells cells, uint32_t rows, uint64_t seed)
     return hash;
 }
 
-// ---- another capacity -----------------------------------------------------------------------------------------
+// ---- changing the capacity ----------------------------------------------------------------------
 
+// Moves the instances of one row into a cell of another capacity, with their ids and count.
 static void cell_resize(orri_chunk* to, uint32_t to_column, uint32_t to_slot,
                         const orri_chunk* from, uint32_t from_column, uint32_t from_slot)
 {
@@ -185,17 +192,18 @@ static void cell_resize(orri_chunk* to, uint32_t to_column, uint32_t to_slot,
     *cell_counts(to, to_column, to_slot) = count;
 }
 
-void orri_cells_resize(const orri_transition* plan, orri_chunk* to, uint32_t to_slot,
+void orri_cells_resize(const orri_transition* transition, orri_chunk* to, uint32_t to_slot,
                        orri_chunk* from, uint32_t from_slot, uint32_t rows)
 {
-    for (uint32_t i = 0; i < plan->resized_count; i++) {
+    for (uint32_t i = 0; i < transition->resized_count; i++) {
         for (uint32_t row = 0; row < rows; row++) {
-            cell_resize(to, plan->resized[i].to, to_slot + row, from, plan->resized[i].from,
-                        from_slot + row);
+            cell_resize(to, transition->resized[i].to, to_slot + row, from,
+                        transition->resized[i].from, from_slot + row);
         }
     }
 }
 
+// Refuses a row with more instances than the target has room for.
 static orr_result cell_refuse_row(const orr_world* world, const char* call, const orri_chunk* chunk,
                                   uint32_t column, uint32_t slot, uint32_t room)
 {
@@ -203,20 +211,21 @@ static orr_result cell_refuse_row(const orr_world* world, const char* call, cons
     orri_id_text name =
         orri_entity_format(world, orri_id_make(index, orri_record_at(world, index)->generation));
     return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
-                       "%s: entity %s has %u of %s, rows of the target have room for %u; get a "
-                       "cluster with larger capacities",
+                       "%s: entity %s has %u instances of %s, but rows of the target have room for "
+                       "%u; get a cluster with a larger capacity",
                        call, name.text, *cell_counts(chunk, column, slot),
                        chunk->cluster->columns[column].type->info.name, room);
 }
 
-orr_result orri_cells_fit(const orr_world* world, const char* call, const orri_transition* plan,
-                          uint32_t first, uint32_t count)
+orr_result orri_cells_fit(const orr_world* world, const char* call,
+                          const orri_transition* transition, uint32_t first, uint32_t count)
 {
-    for (uint32_t i = 0; i < plan->resized_count; i++) {
-        uint32_t column = plan->resized[i].from, room = plan->to->capacities[plan->resized[i].to];
-        bool smaller = room < plan->from->capacities[column];
+    for (uint32_t i = 0; i < transition->resized_count; i++) {
+        uint32_t column = transition->resized[i].from,
+                 room = transition->to->capacities[transition->resized[i].to];
+        bool smaller = room < transition->from->capacities[column];
         for (uint32_t row = first; smaller && row < first + count; row++) {
-            const orri_chunk* chunk = orri_cluster_chunk_of(plan->from, row);
+            const orri_chunk* chunk = orri_cluster_chunk_of(transition->from, row);
             uint32_t slot = row & ORRI_SLOT_MASK;
             if (*cell_counts(chunk, column, slot) > room) {
                 return cell_refuse_row(world, call, chunk, column, slot, room);
@@ -229,8 +238,8 @@ orr_result orri_cells_fit(const orr_world* world, const char* call, const orri_t
 orr_result orri_refuse_multiple(const orr_world* world, const char* call, orr_type type)
 {
     return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: %s is multiple, an entity may have several; use orr_instance_add(), "
-                       "orr_instance_set(), "
-                       "orr_instance_edit() or orr_instances_get()",
+                       "%s: %s is multiple: an entity may have several instances; use "
+                       "orr_instance_add(), orr_instance_set(), orr_instance_edit() or "
+                       "orr_instances_get()",
                        call, orri_type_label(world, type));
 }

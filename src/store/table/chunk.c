@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: MIT
-// Chunks: their columns' memory, stamps and enable bits, and the type tables that find columns by chunk.
+// Chunks: memory, stamps and enable bits of their columns, and the type tables that find a column
+// by chunk id.
 //
-// A cluster's first chunk grows through levels of 1 to 1024 rows, so that thousands of tiny clusters stay
-// cheap; from then on chunks are full and their blocks lie in the extents of the cluster's columns.
+// The first chunk of a cluster grows through levels of 1 to 1024 rows, so that thousands of tiny
+// clusters stay cheap. All other chunks have full size, with blocks from the extents of the
+// cluster's columns.
 #include "store/cow/row_log.h"
 #include "store/publish/publish.h"
 #include "store/world/commit_scope.h"
 
 static const uint32_t chunk_level_rows[ORRI_LEVELS + 1] = {
     1, 4, 16, 64, 256, 1024, ORR_CHUNK_CAPACITY};
-#define CHUNK_START_BYTES 1024u // A row this large starts at a lower level.
-// A type table covers this many chunks, or this many times as many as have the type, if that is more.
+#define CHUNK_START_BYTES 1024u // Clusters with larger rows start at a lower level.
+// A type table covers chunk ids below CHUNK_TABLE_MIN, or below CHUNK_TABLE_SPREAD times the number
+// of chunks that have the type, if that is more.
 #define CHUNK_TABLE_MIN    1024u
 #define CHUNK_TABLE_SPREAD 16u
 
 uint8_t orri_marker_byte[ORRI_BLOCK_ALIGN];
 orri_table orri_table_none;
 
+// The level of a capacity.
 static uint32_t chunk_level(uint32_t capacity)
 {
     uint32_t level = 0;
@@ -37,7 +41,8 @@ uint8_t orri_chunk_level_first(size_t row_bytes)
     return row_bytes <= CHUNK_START_BYTES ? 2 : row_bytes <= 16 * CHUNK_START_BYTES ? 1 : 0;
 }
 
-// Where a chunk's column takes its block from. NULL: blocks of its size are few, each is an extent of its own.
+// The source of the blocks of a chunk's column. NULL: blocks of this size are rare, and each is an
+// extent of its own.
 static orri_source* chunk_source(orr_world* world, const orri_chunk* chunk, uint32_t column)
 {
     orri_cluster* cluster = chunk->cluster;
@@ -71,7 +76,7 @@ void* orri_chunk_block(orr_world* world, const orri_chunk* chunk, uint32_t colum
     return orri_block_take_alone(&world->env, bytes, out);
 }
 
-// ---- poisoning ------------------------------------------------------------------------------------
+// ---- poisoning ----------------------------------------------------------------------------------
 
 #ifdef ORRI_ASAN
 static size_t chunk_line_up(size_t bytes)
@@ -91,7 +96,7 @@ void orri_rows_open(orri_chunk* chunk, uint32_t slot, uint32_t count)
     }
 }
 
-// Lines of 64 bytes are closed as a whole: SIMD loops may read to the end of the last one.
+// Poisons whole lines of 64 bytes only: SIMD loops may read to the end of the last line.
 void orri_rows_close(orri_chunk* chunk, uint32_t slot, uint32_t count)
 {
     for (uint32_t c = 0; c < chunk->cluster->column_count; c++) {
@@ -105,14 +110,14 @@ void orri_rows_close(orri_chunk* chunk, uint32_t slot, uint32_t count)
 }
 #endif
 
-// ---- stamps ---------------------------------------------------------------------------------------
+// ---- stamps -------------------------------------------------------------------------------------
 
 bool orri_column_prepare(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     if (chunk->columns[column].share == NULL || orri_share_detach_column(world, chunk, column)) {
         return true;
     }
-    (void)orri_refuse_memory(&world->env, "copying a held block before writing to it");
+    (void)orri_refuse_memory(&world->env, "copying a shared block before writing to it");
     return false;
 }
 
@@ -150,27 +155,28 @@ void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column)
     chunk->columns[column].version = orri_version_now(world, &chunk->columns[column]);
     chunk->columns[column].tick = orri_tick_now(world);
     if (column < chunk->cluster->column_count) {
-        // Loops on other threads, over other chunks of the cluster, stamp it too, with the same epoch.
+        // Atomic: threads that iterate other chunks of the cluster store the same epoch here.
         __atomic_store_n(&chunk->cluster->columns[column].version, epoch, __ATOMIC_RELAXED);
     }
 }
 
-void orri_chunk_stamp_held(orr_world* world, orri_chunk* chunk)
+void orri_chunk_stamp_columns(orr_world* world, orri_chunk* chunk)
 {
     for (uint32_t c = 0; c < chunk->column_count; c++) {
         orri_column_stamp_one(world, chunk, c);
     }
-    chunk->stamp = world->epoch - (chunk->share_count > 0); // As of columns.
+    chunk->stamp = world->epoch - (chunk->share_count > 0); // As orri_version_now().
 }
 
 void orri_chunk_stamp_all(orr_world* world, orri_chunk* chunk)
 {
     ORR_ASSERT(chunk->share_count == 0);
-    orri_chunk_stamp_held(world, chunk);
+    orri_chunk_stamp_columns(world, chunk);
 }
 
-// ---- type tables ----------------------------------------------------------------------------------
+// ---- type tables --------------------------------------------------------------------------------
 
+// Enters a column into its type table, if the table covers the chunk.
 static void chunk_table_set(orri_table* table, const orri_chunk* chunk, uint32_t column)
 {
     if (ORR_LIKELY(chunk->id < table->hot.capacity)) {
@@ -179,7 +185,7 @@ static void chunk_table_set(orri_table* table, const orri_chunk* chunk, uint32_t
     }
 }
 
-// Chunks that were too far for the table until now.
+// Enters the chunks from id `first` on, which the table did not cover until now.
 static void chunk_table_catch_up(orr_world* world, orri_table* table, uint32_t first)
 {
     orr_type type = {table->type->id};
@@ -195,6 +201,7 @@ static void chunk_table_catch_up(orr_world* world, orri_table* table, uint32_t f
     }
 }
 
+// Enlarges the arrays of a table, and enters the chunks it now covers.
 static bool chunk_table_grow(orr_world* world, orri_table* table, uint32_t capacity)
 {
     uint32_t old = table->hot.capacity;
@@ -218,7 +225,7 @@ static bool chunk_table_grow(orr_world* world, orri_table* table, uint32_t capac
     return true;
 }
 
-// Room in a table for a chunk, unless that is too far for a type so rare.
+// Makes room in a table for a chunk id, unless the id is beyond the limit for a type this rare.
 static bool chunk_table_reserve(orr_world* world, orri_table* table, uint32_t chunk_id)
 {
     uint32_t most = table->live < CHUNK_TABLE_MIN / CHUNK_TABLE_SPREAD
@@ -279,8 +286,9 @@ int32_t orri_table_column_far(const orr_world* world, uint32_t type_index, uint3
     return orri_cluster_find_column(chunk->cluster, (orr_type){type_index + world->hot.type_base});
 }
 
-// ---- making and freeing ---------------------------------------------------------------------------
+// ---- creating and freeing -----------------------------------------------------------------------
 
+// Bytes of a chunk: header, columns, cold parts.
 static size_t chunk_bytes(uint32_t column_count)
 {
     return sizeof(orri_chunk) + column_count * (sizeof(orri_column) + sizeof(orri_column_cold));
@@ -317,6 +325,7 @@ void orri_column_give(orr_world* world, orri_chunk* chunk, uint32_t column)
     cold->extent = NULL;
 }
 
+// Allocates the blocks of all columns, and of enable bits where the cluster has some.
 static bool chunk_take_columns(orr_world* world, orri_chunk* chunk, uint32_t wanted)
 {
     const orri_cluster* cluster = chunk->cluster;
@@ -332,6 +341,7 @@ static bool chunk_take_columns(orr_world* world, orri_chunk* chunk, uint32_t wan
     return true;
 }
 
+// Frees all blocks of a chunk; shared blocks pass to their shares.
 static void chunk_give_columns(orr_world* world, orri_chunk* chunk)
 {
     for (uint32_t c = 0; c < chunk->column_count; c++) {
@@ -357,6 +367,8 @@ void orri_chunk_free(orr_world* world, orri_chunk* chunk)
               ORRI_BLOCK_ALIGN);
 }
 
+// Gives a chunk an id: the id freed last, or a fresh one. False: limit reached, or out of memory
+// (silent).
 static bool chunk_id_take(orr_world* world, orri_chunk* chunk)
 {
     if (world->chunks.free_count > 0) {
@@ -392,6 +404,7 @@ bool orri_chunk_reserve_tables(orr_world* world, const orri_cluster* cluster, ui
     return true;
 }
 
+// A chunk with id, blocks and entries in the type tables. NULL when refused (silent): as before.
 static orri_chunk* chunk_create(orr_world* world, orri_cluster* cluster, uint32_t number,
                                 uint32_t capacity, uint32_t wanted)
 {
@@ -416,6 +429,7 @@ static orri_chunk* chunk_create(orr_world* world, orri_cluster* cluster, uint32_
     return chunk;
 }
 
+// Frees a chunk whose rows are gone or belong to shares.
 static void chunk_destroy(orr_world* world, orri_chunk* chunk)
 {
     orri_chunk_leave(chunk);
@@ -430,7 +444,7 @@ void orri_chunk_drop(orr_world* world, orri_chunk* chunk)
     const orri_cluster* cluster = chunk->cluster;
     uint32_t rows = orri_chunk_rows(chunk);
     for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
-        if (!cluster->columns[c].type->plain && !orri_column_held(chunk, c)) {
+        if (!cluster->columns[c].type->plain && !orri_column_shared(chunk, c)) {
             orri_cells_destruct(orri_cells_at(chunk, c, 0), rows);
         }
     }
@@ -443,9 +457,9 @@ void orri_chunk_give(orr_world* world, orri_chunk* chunk)
     orri_chunk_free(world, chunk);
 }
 
-// ---- growing and trimming a cluster -----------------------------------------------------------------
+// ---- growing and trimming a cluster -------------------------------------------------------------
 
-// A chunk-shaped scratch holds the new blocks until all are there.
+// Moves a chunk into larger blocks. A temporary chunk holds the new blocks until all are allocated.
 static bool chunk_grow(orr_world* world, orri_chunk* chunk, uint32_t capacity, uint32_t wanted)
 {
     if (!orri_chunk_prepare(world, chunk)) {
@@ -487,6 +501,7 @@ static bool chunk_grow(orr_world* world, orri_chunk* chunk, uint32_t capacity, u
     return true;
 }
 
+// Room for up to 1024 rows: creates the first chunk, or moves it to the next level.
 static bool chunk_reserve_small(orr_world* world, orri_cluster* cluster, uint32_t needed)
 {
     uint32_t level = cluster->level_first;
@@ -517,6 +532,7 @@ static bool chunk_reserve_small(orr_world* world, orri_cluster* cluster, uint32_
     return true;
 }
 
+// Room in chunks of full size.
 static bool chunk_reserve_full(orr_world* world, orri_cluster* cluster, uint64_t needed)
 {
     uint64_t chunk_needed = (needed + ORR_CHUNK_CAPACITY - 1) >> ORRI_SLOT_BITS;
@@ -559,6 +575,7 @@ bool orri_cluster_reserve(orr_world* world, orri_cluster* cluster, uint32_t coun
     return chunk_reserve_full(world, cluster, needed);
 }
 
+// Sets what follows from the number of chunks. Without chunks a cluster has no enable bits.
 static void chunk_reset_capacity(orri_cluster* cluster)
 {
     cluster->chunk_first = cluster->chunk_count > 0 ? cluster->chunks[0] : NULL;
@@ -593,7 +610,7 @@ void orri_cluster_free_chunks(orr_world* world, orri_cluster* cluster)
     orri_cluster_trim(world, cluster);
 }
 
-// ---- enable bits ------------------------------------------------------------------------------------
+// ---- enable bits --------------------------------------------------------------------------------
 
 bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t column)
 {
@@ -629,8 +646,9 @@ bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t col
     return true;
 }
 
-// ---- rows -------------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------
 
+// Copies the enable bits of one row within its cluster.
 static void chunk_relocate_bits(orri_chunk* to, uint32_t to_slot, orri_chunk* from,
                                 uint32_t from_slot)
 {

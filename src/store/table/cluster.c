@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Clusters: one per set of types, with the capacities of the multiple ones, and tags. Their order of creation is state, and so is the free list of
-// their numbers; the hash table that finds them is only ever looked up.
+// Clusters: one per set of types (with the capacities of the multiple types) and tags. The order of
+// creation and the free list of cluster indexes are state; the hash table that finds clusters is
+// derived.
 #include "store/relation/relation.h"
 #include "store/table/required_types.h"
 #include "store/world/commit_scope.h"
 
-#define CLUSTER_STAGGER 192u // Bytes between the starts of neighbouring columns, modulo a page.
+#define CLUSTER_STAGGER 192u // Bytes by which the blocks of neighbouring columns are offset.
 
-// ---- identity -------------------------------------------------------------------------------------
+// ---- identity -----------------------------------------------------------------------------------
 
-// What a cluster is. Types ascend, and so do tags.
+// The identity of a cluster. Types and tags ascend.
 typedef struct cluster_set {
     const orr_type* types;
     const uint16_t* capacities; // NULL: 1 each.
@@ -22,6 +23,7 @@ static uint16_t cluster_capacity(const cluster_set* set, uint32_t i)
     return set->capacities != NULL ? set->capacities[i] : 1;
 }
 
+// Hash of an identity for the look-up. Depends on type ids, so it is not state.
 static uint64_t cluster_hash(const cluster_set* set)
 {
     uint64_t hash = orri_hash_word(set->type_count, set->tag_count);
@@ -50,6 +52,7 @@ static bool cluster_equals(const orri_cluster* cluster, const cluster_set* set)
            memcmp(cluster->tags, set->tags, set->tag_count * sizeof *set->tags) == 0;
 }
 
+// Finds a cluster by identity, whose hash is known.
 static orri_cluster* cluster_lookup_hashed(const orr_world* world, uint64_t hash,
                                            const cluster_set* set)
 {
@@ -105,8 +108,9 @@ bool orri_cluster_has_tag(const orri_cluster* cluster, orr_tag tag)
     return false;
 }
 
-// ---- creating ---------------------------------------------------------------------------------------
+// ---- creating -----------------------------------------------------------------------------------
 
+// Doubles the hash table when it is full.
 static bool cluster_grow_buckets(orr_world* world)
 {
     if (world->clusters.count < world->clusters.bucket_count) {
@@ -140,6 +144,7 @@ static void cluster_table_init(orr_world* world, orri_table* table, const orri_t
     }
 }
 
+// The table of a type, created if missing. NULL when refused (silent).
 static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
 {
     uint32_t index = orri_type_index(world, type);
@@ -151,8 +156,9 @@ static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
     for (uint32_t i = old; i < world->tables.capacity; i++) {
         world->tables.list[i] = &orri_table_none.hot;
     }
-    if (ORR_LIKELY(world->running.access ==
-                   NULL)) { // Systems see what theirs allow; when they have ended, these.
+    // While a system runs with access checks, hot.tables are its own; orri_access_leave() sets
+    // these.
+    if (ORR_LIKELY(world->running.access == NULL)) {
         world->hot.tables = world->tables.list;
         world->hot.table_capacity = world->tables.capacity;
     }
@@ -176,7 +182,7 @@ static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
     return (orri_table*)(void*)world->tables.list[index];
 }
 
-// Types, row ids, and two more for each multiple type.
+// Columns of a set: types, row ids, and two more for each multiple type.
 static uint32_t cluster_column_count(const orr_world* world, const cluster_set* set)
 {
     uint32_t count = set->type_count + 1;
@@ -187,13 +193,14 @@ static uint32_t cluster_column_count(const orr_world* world, const cluster_set* 
     return count;
 }
 
-// One allocation: the cluster, its columns, types, capacities and tags.
+// Bytes of a cluster, which is one allocation with its columns, types, sizes, capacities and tags.
 static size_t cluster_bytes(uint32_t column_count, uint32_t type_count, uint32_t tag_count)
 {
     return sizeof(orri_cluster) + column_count * (sizeof(orri_cluster_column) + sizeof(uint32_t)) +
            tag_count * sizeof(orr_tag) + type_count * (sizeof(orr_type) + sizeof(uint16_t));
 }
 
+// Lays out the allocation, and copies the identity into it.
 static void cluster_init_identity(orri_cluster* cluster, const cluster_set* set,
                                   uint32_t column_count)
 {
@@ -219,6 +226,8 @@ static void cluster_init_identity(orri_cluster* cluster, const cluster_set* set,
     cluster->column_count = column_count;
 }
 
+// The identity's part of the world's hash: layouts, capacities, tags; no numbers that depend on the
+// process.
 static uint64_t cluster_identity_hash(const orri_cluster* cluster)
 {
     uint64_t hash = orri_hash_word(cluster->type_count, cluster->tag_count);
@@ -234,7 +243,7 @@ static uint64_t cluster_identity_hash(const orri_cluster* cluster)
     return hash;
 }
 
-// The columns of the types, and those of counts and ids that the multiple ones have.
+// Sets up the columns of the types, and the columns of counts and ids of multiple types.
 static bool cluster_init_types(orr_world* world, orri_cluster* cluster)
 {
     uint32_t next = cluster->type_count + 1;
@@ -262,6 +271,7 @@ static bool cluster_init_types(orr_world* world, orri_cluster* cluster)
     return true;
 }
 
+// Sets up all columns, their sources, and the flags that follow from the types.
 static bool cluster_init_columns(orr_world* world, orri_cluster* cluster)
 {
     size_t row_bytes = 0;
@@ -273,7 +283,7 @@ static bool cluster_init_columns(orr_world* world, orri_cluster* cluster)
         orri_cluster_column* column = &cluster->columns[c];
         cluster->sizes[c] = column->size;
         row_bytes += column->size;
-        // Page-aligned columns would fight for the same cache sets when a row is moved.
+        // Without stagger the same row of all columns would fall into the same cache sets.
         orri_source_init(&column->source, orri_block_bytes(column->size, ORRI_LEVELS),
                          c % 16 * CLUSTER_STAGGER);
     }
@@ -284,8 +294,9 @@ static bool cluster_init_columns(orr_world* world, orri_cluster* cluster)
     return true;
 }
 
-// ---- the index from type to clusters ------------------------------------------------------------------
+// ---- lists of clusters by type ------------------------------------------------------------------
 
+// Makes room for one more cluster in the lists of its types.
 static bool cluster_index_reserve(orr_world* world, orri_cluster* cluster)
 {
     for (uint32_t c = 0; c < cluster->type_count; c++) {
@@ -298,7 +309,7 @@ static bool cluster_index_reserve(orr_world* world, orri_cluster* cluster)
     return true;
 }
 
-// In order of creation. Mostly it is the youngest.
+// Inserts in order of creation. Usually the cluster is the youngest and goes to the end.
 static void cluster_index_enter(orri_cluster* cluster)
 {
     for (uint32_t c = 0; c < cluster->type_count; c++) {
@@ -311,6 +322,7 @@ static void cluster_index_enter(orri_cluster* cluster)
     }
 }
 
+// Removes a cluster from the lists of its types, which ascend by sequence.
 static void cluster_index_leave(const orri_cluster* cluster)
 {
     for (uint32_t c = 0; c < cluster->type_count; c++) {
@@ -331,6 +343,7 @@ static void cluster_index_leave(const orri_cluster* cluster)
     }
 }
 
+// A cluster in no list, with room reserved in all lists. NULL when refused (silent).
 static orri_cluster* cluster_alloc(orr_world* world, const cluster_set* set)
 {
     if (!cluster_grow_buckets(world) ||
@@ -353,6 +366,7 @@ static orri_cluster* cluster_alloc(orr_world* world, const cluster_set* set)
     return cluster;
 }
 
+// Gives a cluster an index: the index freed last, or a fresh one.
 static void cluster_slot_take(orr_world* world, orri_cluster* cluster)
 {
     if (world->clusters.slot_free != 0) {
@@ -368,7 +382,8 @@ static void cluster_slot_take(orr_world* world, orri_cluster* cluster)
     cluster->generation = slot->generation;
 }
 
-// Where it is looked up: its number, sequence and hash are known.
+// Enters a cluster into the hash table and the lists of its types. Its index, sequence and hash
+// must be set.
 static void cluster_enter(orr_world* world, orri_cluster* cluster)
 {
     uint32_t bucket = (uint32_t)cluster->hash & (world->clusters.bucket_count - 1);
@@ -381,6 +396,7 @@ static void cluster_enter(orr_world* world, orri_cluster* cluster)
     }
 }
 
+// Appends a cluster to the order of creation, and enters it.
 static void cluster_link(orr_world* world, orri_cluster* cluster)
 {
     cluster->prev = world->clusters.last;
@@ -416,7 +432,7 @@ orri_cluster* orri_cluster_obtain_like(orr_world* world, const char* call, const
                                      tags, tag_count, created);
 }
 
-// A cluster of a set that has none. NULL when refused (reported).
+// Creates the cluster of a set that has none. NULL when refused (reported).
 static orri_cluster* cluster_make(orr_world* world, const char* call, const cluster_set* set,
                                   uint64_t hash)
 {
@@ -451,11 +467,12 @@ orri_cluster* orri_cluster_obtain_sized(orr_world* world, const char* call, cons
     }
     if (world->clusters.count >= world->limits.clusters || type_count > ORR_CLUSTER_TYPES_MAX ||
         tag_count > ORR_CLUSTER_TAGS_MAX) {
-        (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
-                          "%s: a cluster of %u types and %u tags would pass a limit (%u types, %u "
-                          "tags, %u clusters in this world)",
-                          call, type_count, tag_count, ORR_CLUSTER_TYPES_MAX, ORR_CLUSTER_TAGS_MAX,
-                          world->limits.clusters);
+        (void)orri_refuse(
+            &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
+            "%s: a cluster of %u types and %u tags would exceed a limit (%u types, %u "
+            "tags, %u clusters in this world: clusters_max)",
+            call, type_count, tag_count, ORR_CLUSTER_TYPES_MAX, ORR_CLUSTER_TAGS_MAX,
+            world->limits.clusters);
         return NULL;
     }
     cluster = orri_commit_scope_registry(world) ? cluster_make(world, call, &set, hash) : NULL;
@@ -463,7 +480,7 @@ orri_cluster* orri_cluster_obtain_sized(orr_world* world, const char* call, cons
     return cluster;
 }
 
-orri_cluster* orri_cluster_make_apart(orr_world* world)
+orri_cluster* orri_cluster_make_transient(orr_world* world)
 {
     cluster_set set = {0};
     orri_cluster* cluster = cluster_alloc(world, &set);
@@ -473,23 +490,24 @@ orri_cluster* orri_cluster_make_apart(orr_world* world)
     }
     cluster->transient = true;
     cluster->index = UINT32_MAX;    // Its handle is null.
-    cluster->sequence = UINT64_MAX; // Queries come to it last.
+    cluster->sequence = UINT64_MAX; // Last in the order of queries.
     if (world->listener.cluster_match != NULL && !world->listener.cluster_match(world, cluster)) {
-        orri_cluster_free_apart(world, cluster);
+        orri_cluster_free_transient(world, cluster);
         return NULL;
     }
     return cluster;
 }
 
-bool orri_cluster_barred(const orr_world* world, const orr_type* types, const uint16_t* capacities,
-                         uint32_t type_count, const orr_tag* tags, uint32_t tag_count)
+bool orri_cluster_over_limit(const orr_world* world, const orr_type* types,
+                             const uint16_t* capacities, uint32_t type_count, const orr_tag* tags,
+                             uint32_t tag_count)
 {
     cluster_set set = {types, capacities, tags, type_count, tag_count};
     return world->clusters.count >= world->limits.clusters &&
            cluster_lookup_hashed(world, cluster_hash(&set), &set) == NULL;
 }
 
-orri_cluster* orri_cluster_refuge(orr_world* world, const char* call, bool* created)
+orri_cluster* orri_cluster_fallback(orr_world* world, const char* call, bool* created)
 {
     cluster_set set = {0};
     orri_cluster* cluster = world->clusters.empty;
@@ -497,7 +515,7 @@ orri_cluster* orri_cluster_refuge(orr_world* world, const char* call, bool* crea
     return cluster != NULL ? cluster : cluster_make(world, call, &set, cluster_hash(&set));
 }
 
-orri_cluster* orri_cluster_of_nothing(orr_world* world, const char* call, bool* created)
+orri_cluster* orri_cluster_obtain_empty(orr_world* world, const char* call, bool* created)
 {
     if (ORR_LIKELY(world->clusters.empty != NULL)) {
         *created = false;
@@ -506,8 +524,9 @@ orri_cluster* orri_cluster_of_nothing(orr_world* world, const char* call, bool* 
     return orri_cluster_obtain(world, call, NULL, 0, NULL, 0, created);
 }
 
-// ---- destroying -------------------------------------------------------------------------------------
+// ---- destroying ---------------------------------------------------------------------------------
 
+// Removes a cluster from the hash table, the lists of its types, and the order of creation.
 static void cluster_unlink(orr_world* world, orri_cluster* cluster)
 {
     uint32_t* link =
@@ -533,6 +552,7 @@ static void cluster_unlink(orr_world* world, orri_cluster* cluster)
     }
 }
 
+// Frees the struct and its list of chunks.
 static void cluster_free(orr_world* world, orri_cluster* cluster)
 {
     ORRI_RELEASE(&world->env, ORR_MEMORY_CLUSTER, cluster->chunks, cluster->chunk_capacity);
@@ -541,7 +561,7 @@ static void cluster_free(orr_world* world, orri_cluster* cluster)
               ORRI_BLOCK_ALIGN);
 }
 
-void orri_cluster_free_apart(orr_world* world, orri_cluster* cluster)
+void orri_cluster_free_transient(orr_world* world, orri_cluster* cluster)
 {
     ORR_ASSERT(cluster->row_count == 0 && cluster->transient);
     if (world->listener.cluster_gone != NULL) {
@@ -554,7 +574,7 @@ void orri_cluster_free_apart(orr_world* world, orri_cluster* cluster)
     cluster_free(world, cluster);
 }
 
-// Nobody finds it any more; its number is still its own.
+// Removes a cluster from all lists and frees its memory, except for the struct. It keeps its index.
 static void cluster_leave(orr_world* world, orri_cluster* cluster)
 {
     ORR_ASSERT(cluster->row_count == 0);
@@ -569,6 +589,8 @@ static void cluster_leave(orr_world* world, orri_cluster* cluster)
     }
 }
 
+// Destroys a cluster without rows. `was_visible`: callers may have its handle, so the next cluster
+// of its index needs a new generation.
 static void cluster_destroy(orr_world* world, orri_cluster* cluster, bool was_visible)
 {
     cluster_leave(world, cluster);
@@ -576,7 +598,7 @@ static void cluster_destroy(orr_world* world, orri_cluster* cluster, bool was_vi
     slot->cluster = NULL;
     slot->generation += was_visible;
     if (slot->generation == 0 && was_visible) {
-        // All generations are used up: the number is never given again.
+        // All generations are used up: the index is never given out again.
     } else if (!was_visible && cluster->index + 1 == world->clusters.slot_count &&
                slot->generation == 1) {
         world->clusters.slot_count--;
@@ -592,14 +614,15 @@ void orri_cluster_undo(orr_world* world, orri_cluster* cluster)
     cluster_destroy(world, cluster, false);
 }
 
+// Ends the entities of a chunk and destructs their values.
 static void cluster_kill_chunk(orr_world* world, orri_chunk* chunk, uint32_t rows)
 {
     const orri_cluster* cluster = chunk->cluster;
     const uint32_t* ids = orri_chunk_ids(chunk);
     orri_index_kill(world, ids, rows);
     for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
-        // Values of a held block belong to its holder from now on.
-        if (!cluster->columns[c].type->plain && !orri_column_held(chunk, c)) {
+        // Values of a shared block belong to its share from now on.
+        if (!cluster->columns[c].type->plain && !orri_column_shared(chunk, c)) {
             orri_cells_destruct(orri_cells_at(chunk, c, 0), rows);
         }
     }
@@ -659,7 +682,7 @@ void orri_clusters_term(orr_world* world)
               world->clusters.bucket_count);
 }
 
-// ---- going back (restore.c) ---------------------------------------------------------------------
+// ---- restoring (restore.c) ----------------------------------------------------------------------
 
 orri_cluster* orri_cluster_revive(orr_world* world, const orr_type* types,
                                   const uint16_t* capacities, uint32_t type_count,
@@ -702,8 +725,9 @@ void orri_cluster_expel(orr_world* world, orri_cluster* cluster)
     cluster_free(world, cluster);
 }
 
-// ---- deleting ---------------------------------------------------------------------------------------
+// ---- public calls: clearing and deleting --------------------------------------------------------
 
+// Destroys all rows of a cluster, with their cascade.
 static orr_result cluster_clear(orr_world* world, const char* call, orr_cluster handle,
                                 orri_cluster** out)
 {
@@ -717,14 +741,14 @@ static orr_result cluster_clear(orr_world* world, const char* call, orr_cluster 
     }
     *out = cluster;
     if (world->relations.count != 0) {
-        cluster->doomed = true;
+        cluster->clearing = true;
         result = orri_relation_destroy_clusters(world, call);
-        cluster->doomed = false;
+        cluster->clearing = false;
         return result;
     }
     return orri_cluster_kill_rows(world, cluster)
                ? ORR_OK
-               : orri_refuse_memory(&world->env, "copying a held page of the entity index");
+               : orri_refuse_memory(&world->env, "copying a shared page of the entity index");
 }
 
 orr_result orr_cluster_clear(orr_world* world, orr_cluster handle)
@@ -752,9 +776,9 @@ orr_result orr_entities_destroy_all(orr_world* world)
     if (result != ORR_OK) {
         return result;
     }
-    // Prepare everything first, so that a refusal leaves all of it.
+    // Prepare everything first, so that a refusal leaves all entities alive.
     if (!orri_index_prepare_all(world)) {
-        return orri_refuse_memory(&world->env, "copying held pages of the entity index");
+        return orri_refuse_memory(&world->env, "copying shared pages of the entity index");
     }
     for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         bool killed = orri_cluster_kill_rows(world, cluster);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The entity index: from id to place. Records are 8 bytes, in pages that can be shared copy-on-write. Dead
-// records form a LIFO list through `place`; the list is state, so that replays give the same ids.
+// The entity index: from id to place. Records are 8 bytes, in pages that can be shared
+// copy-on-write. Dead records form a last-in-first-out list through `place`; the list is state, so
+// that replays give out the same ids.
 //
-// Giving and killing never fail: what may fail (a page, a copy of a shared one) is done before, by reserve and
-// prepare.
+// Giving out and ending ids never fails: reserve and prepare do before what may fail (a new page, a
+// copy of a shared one).
 #include "store/cow/row_log.h"
 #include "store/world/commit_scope.h"
 #include <stdio.h>
@@ -16,6 +17,7 @@ orr_result orri_index_init(orr_world* world)
     return ORR_OK;
 }
 
+// Bytes of the list of pages, which starts with the pages of transient entities.
 static size_t index_list_bytes(const orr_world* world)
 {
     return ((size_t)world->transient.page_capacity + world->index.page_capacity) *
@@ -37,7 +39,8 @@ bool orri_index_pages(orr_world* world, uint32_t before, uint32_t after)
         memcpy(list - transient, world->hot.pages - transient,
                (transient + world->index.page_count) * sizeof *list);
     }
-    // Systems that run may look for the ids of their rows at this moment: in this list, or in the one before.
+    // Running systems may read records of their rows at this moment: through this list, or through
+    // the old one.
     orri_record** old = world->hot.pages;
     __atomic_store_n(&world->hot.pages, list, __ATOMIC_RELEASE);
     if (old != NULL) {
@@ -65,6 +68,7 @@ void orri_index_term(orr_world* world)
     *index = (orri_index){.free_first = ORRI_INDEX_NONE};
 }
 
+// Adds a page. False when refused (silent).
 static bool index_add_page(orr_world* world)
 {
     orri_index* index = &world->index;
@@ -76,7 +80,7 @@ static bool index_add_page(orr_world* world)
                       needed)) {
         return false;
     }
-    // The list of metas may have moved: holders point into it.
+    // The list of metas may have moved, and attached shares point into it.
     for (uint32_t i = 0; index->share_count > 0 && i < index->page_count; i++) {
         if (index->metas[i].share != NULL) {
             index->metas[i].share->attached = &index->metas[i].share;
@@ -134,7 +138,7 @@ bool orri_index_prepare_all(orr_world* world)
     return true;
 }
 
-// Only worth the walk when somebody holds a page.
+// Prepares the records of the next ids. Called only when a page is shared.
 static bool index_prepare_next(orr_world* world, uint32_t from_list, uint32_t fresh)
 {
     uint32_t next = world->index.free_first;
@@ -152,6 +156,7 @@ static bool index_prepare_next(orr_world* world, uint32_t from_list, uint32_t fr
     return fresh == 0 || orri_index_prepare(world, world->hot.count + fresh - 1);
 }
 
+// Reports that memory for records was refused.
 ORRI_COLD static orr_result index_refuse(orr_world* world, const char* call, uint32_t count)
 {
     char doing[ORRI_ERROR_SIZE / 2];
@@ -178,12 +183,12 @@ orr_result orri_index_reserve(orr_world* world, const char* call, uint32_t count
     }
     if (index->share_count > 0 && !index_prepare_next(world, from_list, fresh)) {
         orri_index_trim(world);
-        return orri_refuse_memory(&world->env, "copying a held page of the entity index");
+        return orri_refuse_memory(&world->env, "copying a shared page of the entity index");
     }
     return ORR_OK;
 }
 
-// Fresh ids that fall into one page: the loop of bulk creation.
+// Gives out fresh ids within one page: the loop of bulk creation.
 static void index_give_fresh(orr_world* world, uint32_t place, uint32_t count, uint32_t* ids,
                              orr_entity* out)
 {
@@ -205,8 +210,9 @@ static void index_give_fresh(orr_world* world, uint32_t place, uint32_t count, u
     index->live_count += count;
 }
 
-// Ids from the free list, as long as there are some. Mostly the list runs up or down through a page, since whole rows of
-// entities died together: then the next record is known before this one is read.
+// Gives out ids from the free list, as long as there are some. Usually the list runs up or down
+// through a page, since entities were created and destroyed in rows: then the position of the next
+// record is known before this one is read.
 static uint32_t index_give_listed(orr_world* world, uint32_t place, uint32_t count, uint32_t* ids,
                                   orr_entity* out)
 {
@@ -254,7 +260,7 @@ void orri_index_undo(orr_world* world, const orri_chunk* chunk, uint32_t slot, u
     orri_index* index = &world->index;
     const uint32_t* ids = orri_chunk_ids(chunk);
     uint32_t fresh = fresh_count < count ? fresh_count : count;
-    if (fresh > 0) { // The page is shorter now: its hash, if it was asked for in between, is void.
+    if (fresh > 0) { // The page gets shorter: a hash made in between is no longer valid.
         uint32_t last = world->hot.count - 1;
         orri_page_stamp(world, last - (fresh - 1));
         orri_page_stamp(world, last);
@@ -275,17 +281,18 @@ void orri_page_stamp(orr_world* world, uint32_t index)
 {
     orri_page_meta* meta = &world->index.metas[index >> ORRI_PAGE_BITS];
     ORR_ASSERT(meta->share == NULL || orri_row_log_has(meta->share, index & ORRI_PAGE_MASK));
-    meta->version = world->epoch - (meta->share != NULL); // As of columns.
+    meta->version = world->epoch - (meta->share != NULL); // As orri_version_now().
 }
 
-// All generations are used up: an index that is never given again costs 8 bytes; one that starts over would make an
-// old id alive.
+// All generations are used up. An index that is never given out again costs 8 bytes; starting over
+// would make an old id alive again.
 void orri_index_retire(orri_record* record)
 {
     *record = (orri_record){record->generation | ORRI_DEAD, ORRI_INDEX_NONE};
 }
 
-// Kills entities whose records are in one page. A record is written as one word.
+// Ends the entities from indexes[0] on whose records are in one page. Returns how many. A record is
+// written as one word.
 static uint32_t index_kill_run(orr_world* world, const uint32_t* indexes, uint32_t count)
 {
     uint32_t first = indexes[0] & ~ORRI_PAGE_MASK, free_first = world->index.free_first;

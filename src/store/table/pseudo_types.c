@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Types that stand for something else: orr_enabled for switches, orr_tags for tags. Messages about these carry them; every
-// entity counts as having them, and none stores them. The structs are declared in message.h. And the list of all types the library
-// brings along, with those of entities that travel in time (traveller.h).
+// Descs of the types that the library defines. orr_enabled and orr_tags are pseudo types: they
+// stand for enable bits and tags in messages and declarations; every entity has them, and no entity
+// stores them. Their structs are declared in message.h. The types of entity history and playback
+// are declared in traveller.h.
 #include "store/world/world.h"
 #include <orrery/kinds.h>
 
@@ -9,26 +10,26 @@ extern ORR_API const orr_type_desc orr_desc_orr_enabled, orr_desc_orr_tags;
 extern ORR_API const orr_type_desc orr_desc_orr_time, orr_desc_orr_time_traveller,
     orr_desc_orr_time_stretcher;
 
-static const orr_field_desc virtual_enabled_fields[] = {
+static const orr_field_desc pseudo_enabled_fields[] = {
     {.name = "type", .type = &orr_desc_uint32_t, .offset = 0},
     {.name = "on", .type = &orr_desc_uint32_t, .offset = 4},
 };
 const orr_type_desc orr_desc_orr_enabled = {.name = "orr_enabled",
                                             .size = 8,
                                             .align = 4,
-                                            .fields = virtual_enabled_fields,
+                                            .fields = pseudo_enabled_fields,
                                             .field_count = 2};
 const orr_type_desc orr_desc_orr_tags = {.name = "orr_tags", .align = 1};
 
-// ---- time of entities ------------------------------------------------------------------------------------------
+// ---- entity history and playback ----------------------------------------------------------------
 
-static const orr_field_desc virtual_time_fields[] = {
+static const orr_field_desc pseudo_time_fields[] = {
     {.name = "origin", .type = &orr_desc_int64_t, .offset = 0, .attributes = {.unit = "ticks"}},
 };
 const orr_type_desc orr_desc_orr_time = {
-    .name = "orr_time", .size = 8, .align = 8, .fields = virtual_time_fields, .field_count = 1};
+    .name = "orr_time", .size = 8, .align = 8, .fields = pseudo_time_fields, .field_count = 1};
 
-static const orr_field_desc virtual_traveller_fields[] = {
+static const orr_field_desc pseudo_traveller_fields[] = {
     {.name = "memory",
      .type = &orr_desc_orr_array,
      .offset = 0,
@@ -38,33 +39,33 @@ static const orr_field_desc virtual_traveller_fields[] = {
 const orr_type_desc orr_desc_orr_time_traveller = {.name = "orr_time_traveller",
                                                    .size = 128,
                                                    .align = 4,
-                                                   .fields = virtual_traveller_fields,
+                                                   .fields = pseudo_traveller_fields,
                                                    .field_count = 1,
                                                    .settings = {.needs = "orr_time"}};
 
-static const orr_label virtual_stretch_labels[] = {
+static const orr_label pseudo_stretch_labels[] = {
     {"MOVES", 0}, {"LACKS", 1}, {"BARRED", 2}, {"REFUSED", 3}};
-static const orr_type_desc virtual_stretch_state = {.name = "orr_stretch_state",
-                                                    .kind = ORR_KIND_ENUM,
-                                                    .size = 4,
-                                                    .align = 4,
-                                                    .labels = virtual_stretch_labels,
-                                                    .label_count = 4};
-static const orr_field_desc virtual_stretcher_fields[] = {
+static const orr_type_desc pseudo_stretch_state = {.name = "orr_stretch_state",
+                                                   .kind = ORR_KIND_ENUM,
+                                                   .size = 4,
+                                                   .align = 4,
+                                                   .labels = pseudo_stretch_labels,
+                                                   .label_count = 4};
+static const orr_field_desc pseudo_stretcher_fields[] = {
     {.name = "position", .type = &orr_desc_double, .offset = 0, .attributes = {.unit = "ticks"}},
     {.name = "rate", .type = &orr_desc_double, .offset = 8},
     {.name = "push", .type = &orr_desc_double, .offset = 16},
     {.name = "drives", .type = &orr_desc_orr_entity, .offset = 24},
-    {.name = "state", .type = &virtual_stretch_state, .offset = 32},
+    {.name = "state", .type = &pseudo_stretch_state, .offset = 32},
 };
 const orr_type_desc orr_desc_orr_time_stretcher = {.name = "orr_time_stretcher",
                                                    .size = 40,
                                                    .align = 8,
-                                                   .fields = virtual_stretcher_fields,
+                                                   .fields = pseudo_stretcher_fields,
                                                    .field_count = 5,
                                                    .settings = {.needs = "orr_time_traveller"}};
 
-// ---- all of them -----------------------------------------------------------------------------------------------
+// ---- look-up and checks -------------------------------------------------------------------------
 
 const orr_type_desc* orri_builtin_desc(const char* name)
 {
@@ -92,7 +93,7 @@ orr_result orri_refuse_pseudo(const orr_world* world, const char* call, const or
     return orri_refuse(orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
                        "%s: %s stands for the %s that every entity has, and cannot be stored; use "
                        "%s",
-                       call, type->info.name, tags ? "tags" : "switches",
+                       call, type->info.name, tags ? "tags" : "enable bits",
                        tags ? "orr_tag_add() and orr_tag_remove()"
                             : "orr_entity_enable() and orr_component_enable()");
 }

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Types that bring others along. The names in a type's `needs` are resolved when the type is first stored, down to the
-// last; from then on every cluster that has the type has all of these.
+// Types that require other types. The names in a type's `needs` are resolved, transitively, when
+// the type is first stored; from then on every cluster that has the type has all required types.
 #include "store/table/required_types.h"
 
-// By type index. A type that needs nothing may have no entry.
+// What a type requires, by type index. A type that requires nothing may have no entry.
 struct orri_required_types {
     orr_type* types; // Ascending, without the type itself.
     uint32_t count;
     bool resolved;
-    bool needed; // By some type that is resolved.
+    bool needed; // A resolved type requires this one.
 };
 
+// The entry of a type; NULL: none.
 static orri_required_types* required_entry(const orr_world* world, uint32_t type_index)
 {
     return type_index < world->required.capacity ? &world->required.list[type_index] : NULL;
 }
 
-// ---- resolving -------------------------------------------------------------------------------------------
+// ---- resolving ----------------------------------------------------------------------------------
 
-// A list under way; the first is the type itself.
+// The list of a type that is being resolved; types[0] is the type itself.
 typedef struct required_list {
     orr_world* world;
     const char* call;
@@ -26,6 +27,7 @@ typedef struct required_list {
     uint32_t count;
 } required_list;
 
+// Reports a name that is not registered, with the most similar registered name.
 ORRI_COLD static orr_result required_refuse_unknown(const required_list* list,
                                                     const orri_type* type, const char* name,
                                                     size_t size)
@@ -44,14 +46,15 @@ ORRI_COLD static orr_result required_refuse_unknown(const required_list* list,
                        list->call, type->info.name, near.name, words, type->info.name);
 }
 
+// Appends the type of a name, if it is not in the list yet.
 static orr_result required_add(required_list* list, const orri_type* type, const char* name,
                                size_t size)
 {
-    char copy[ORR_NAME_MAX + 1] = ""; // Registration has seen to it that names are no longer.
+    char copy[ORR_NAME_MAX + 1] = ""; // Registration has refused longer names.
     memcpy(copy, name, size <= ORR_NAME_MAX ? size : ORR_NAME_MAX);
     orr_type found = orri_type_find(&list->world->schema, copy);
     const orr_type_desc* own = found.id == 0 ? orri_builtin_desc(copy) : NULL;
-    if (own != NULL) { // The library's own are known by being named.
+    if (own != NULL) { // Types of the library are registered when they are first named.
         orr_result result = orri_type_register(&list->world->schema, own, &found);
         if (result != ORR_OK) {
             return result;
@@ -67,19 +70,21 @@ static orr_result required_add(required_list* list, const orri_type* type, const
     }
     if (orri_type_at(&list->world->schema, found)->info.storage == ORR_PINNED) {
         return orri_refuse(&list->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: %s needs %s, which is pinned; only types in chunks can be needed",
+                           "%s: %s needs %s, which is pinned; remove it from .needs (only types in "
+                           "chunks can be needed)",
                            list->call, type->info.name, copy);
     }
     if (list->count == ORR_CLUSTER_TYPES_MAX) {
-        return orri_refuse(&list->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: with all that it needs, %s has more than %u types", list->call,
-                           orri_type_label(list->world, list->types[0]), ORR_CLUSTER_TYPES_MAX);
+        return orri_refuse(
+            &list->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+            "%s: %s and the types it needs are more than %u types; shorten its .needs", list->call,
+            orri_type_label(list->world, list->types[0]), ORR_CLUSTER_TYPES_MAX);
     }
     list->types[list->count++] = found;
     return ORR_OK;
 }
 
-// Appends what one type names.
+// Appends the types that one type names in its `needs`.
 static orr_result required_add_all(required_list* list, orr_type type)
 {
     const orri_type* found = orri_type_at(&list->world->schema, type);
@@ -108,6 +113,7 @@ uint32_t orri_types_insert(orr_type* types, uint32_t count, orr_type type)
     return count + 1;
 }
 
+// Makes room for an entry of every registered type.
 static bool required_reserve(orr_world* world)
 {
     uint32_t old = world->required.capacity;
@@ -121,6 +127,7 @@ static bool required_reserve(orr_world* world)
     return true;
 }
 
+// Stores the resolved list of a type, and marks the types in it as required.
 static orr_result required_keep(const required_list* list)
 {
     orr_world* world = list->world;
@@ -188,7 +195,7 @@ void orri_required_types_term(orr_world* world)
     world->required.capacity = 0;
 }
 
-// ---- sets of types ---------------------------------------------------------------------------------------
+// ---- sets of types ------------------------------------------------------------------------------
 
 uint32_t orri_required_types_close(const orr_world* world, orr_type type, orr_type* types,
                                    uint32_t count)
@@ -201,6 +208,7 @@ uint32_t orri_required_types_close(const orr_world* world, orr_type type, orr_ty
     return count;
 }
 
+// True when a list has a type.
 static bool required_has(const orr_type* types, uint32_t count, orr_type type)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -211,7 +219,7 @@ static bool required_has(const orr_type* types, uint32_t count, orr_type type)
     return false;
 }
 
-// True when one type, resolved, needs another.
+// True when a resolved type requires another.
 static bool required_type(const orr_world* world, orr_type type, orr_type other)
 {
     uint32_t count;
@@ -250,9 +258,9 @@ orr_result orri_required_types_check_set(orr_world* world, const char* call, con
     return ORR_OK;
 }
 
-// ---- removing --------------------------------------------------------------------------------------------
+// ---- removing -----------------------------------------------------------------------------------
 
-// The first type of a cluster that needs another. Null: none.
+// The first type of a cluster that requires `type`; null: none.
 static orr_type required_dependent(const orr_world* world, const orri_cluster* cluster,
                                    orr_type type)
 {

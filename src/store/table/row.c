@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: MIT
-// One row moves from cluster to cluster, or leaves. Everything that may be refused comes first (room in the
-// target, copies of held blocks, construct and copy hooks); then nothing can fail: values are moved, the gap is
-// filled with the cluster's last row, and both records are patched.
+// One row moves to another cluster, or is removed. Everything that may be refused is done first:
+// room in the target, copies of shared blocks, construct and copy hooks. Then nothing can fail:
+// values are moved, the cluster's last row fills the gap, and both records are written.
 #include "store/relation/relation.h"
 
-// ---- enable bits --------------------------------------------------------------------------------------
+// ---- enable bits --------------------------------------------------------------------------------
 
-static bool row_bits_needed(const orri_transition* plan, uint32_t from, uint32_t to)
+// True when the source column has enable bits and the target column has none.
+static bool row_bits_needed(const orri_transition* transition, uint32_t from, uint32_t to)
 {
-    return plan->from->columns[from].has_bits && !plan->to->columns[to].has_bits;
+    return transition->from->columns[from].has_bits && !transition->to->columns[to].has_bits;
 }
 
-bool orri_transition_prepare_bits(orr_world* world, const orri_transition* plan)
+bool orri_transition_prepare_bits(orr_world* world, const orri_transition* transition)
 {
-    if (ORR_LIKELY(!plan->from->has_bits)) {
+    if (ORR_LIKELY(!transition->from->has_bits)) {
         return true;
     }
-    for (uint32_t i = 0; i < plan->kept_count; i++) {
-        if (row_bits_needed(plan, plan->kept[i].from, plan->kept[i].to) &&
-            !orri_cluster_add_bits(world, plan->to, plan->kept[i].to)) {
+    for (uint32_t i = 0; i < transition->kept_count; i++) {
+        if (row_bits_needed(transition, transition->kept[i].from, transition->kept[i].to) &&
+            !orri_cluster_add_bits(world, transition->to, transition->kept[i].to)) {
             return false;
         }
     }
-    for (uint32_t i = 0; i < plan->resized_count; i++) {
-        if (row_bits_needed(plan, plan->resized[i].from, plan->resized[i].to) &&
-            !orri_cluster_add_bits(world, plan->to, plan->resized[i].to)) {
+    for (uint32_t i = 0; i < transition->resized_count; i++) {
+        if (row_bits_needed(transition, transition->resized[i].from, transition->resized[i].to) &&
+            !orri_cluster_add_bits(world, transition->to, transition->resized[i].to)) {
             return false;
         }
     }
-    return !row_bits_needed(plan, plan->from->type_count, plan->to->type_count) ||
-           orri_cluster_add_bits(world, plan->to, plan->to->type_count);
+    return !row_bits_needed(transition, transition->from->type_count, transition->to->type_count) ||
+           orri_cluster_add_bits(world, transition->to, transition->to->type_count);
 }
 
+// Copies the enable bits of `count` rows of one column.
 static void row_bits_column(orri_chunk* to, uint32_t to_column, uint32_t to_slot, orri_chunk* from,
                             uint32_t from_column, uint32_t from_slot, uint32_t count)
 {
@@ -47,7 +49,8 @@ static void row_bits_column(orri_chunk* to, uint32_t to_column, uint32_t to_slot
                        count << to_shift);
         return;
     }
-    // Bits past the last instance are on, so those that both have room for are all there is to copy.
+    // Bits past the last instance are on in both, so only the bits that both have room for are
+    // copied.
     uint32_t both = 1u << (to_shift < from_shift ? to_shift : from_shift);
     for (uint32_t i = 0; i < count; i++) {
         orri_bits_copy(target, (to_slot + i) << to_shift, source, (from_slot + i) << from_shift,
@@ -55,28 +58,29 @@ static void row_bits_column(orri_chunk* to, uint32_t to_column, uint32_t to_slot
     }
 }
 
-void orri_transition_move_bits(const orri_transition* plan, orri_chunk* to, uint32_t to_slot,
+void orri_transition_move_bits(const orri_transition* transition, orri_chunk* to, uint32_t to_slot,
                                orri_chunk* from, uint32_t from_slot, uint32_t count)
 {
-    for (uint32_t c = 0; c <= plan->to->type_count; c++) {
+    for (uint32_t c = 0; c <= transition->to->type_count; c++) {
         uint64_t* target = (uint64_t*)(void*)orri_chunk_bits(to, c)->data;
-        uint32_t shift = plan->to->columns[c].shift;
+        uint32_t shift = transition->to->columns[c].shift;
         if (target != NULL) {
             orri_bits_fill(target, to_slot << shift, count << shift, true);
         }
     }
-    for (uint32_t i = 0; i < plan->resized_count; i++) {
-        row_bits_column(to, plan->resized[i].to, to_slot, from, plan->resized[i].from, from_slot,
-                        count);
+    for (uint32_t i = 0; i < transition->resized_count; i++) {
+        row_bits_column(to, transition->resized[i].to, to_slot, from, transition->resized[i].from,
+                        from_slot, count);
     }
-    for (uint32_t i = 0; i < plan->kept_count; i++) {
-        row_bits_column(to, plan->kept[i].to, to_slot, from, plan->kept[i].from, from_slot, count);
+    for (uint32_t i = 0; i < transition->kept_count; i++) {
+        row_bits_column(to, transition->kept[i].to, to_slot, from, transition->kept[i].from,
+                        from_slot, count);
     }
-    row_bits_column(to, plan->to->type_count, to_slot, from, plan->from->type_count, from_slot,
-                    count);
+    row_bits_column(to, transition->to->type_count, to_slot, from, transition->from->type_count,
+                    from_slot, count);
 }
 
-// ---- making values --------------------------------------------------------------------------------------
+// ---- constructing values ------------------------------------------------------------------------
 
 void orri_column_destruct(orri_cluster* cluster, uint32_t column, uint32_t first, uint32_t count)
 {
@@ -108,6 +112,7 @@ bool orri_column_construct(orri_cluster* cluster, uint32_t column, uint32_t firs
     return true;
 }
 
+// Constructs the value of an added column: a copy of `value`, or the preset.
 static bool row_make_value(orri_chunk* chunk, uint32_t column, uint32_t slot, const void* value)
 {
     const orri_cluster_column* entry = &chunk->cluster->columns[column];
@@ -128,16 +133,18 @@ static bool row_make_value(orri_chunk* chunk, uint32_t column, uint32_t slot, co
                          : orri_rows_construct(type, target, 1);
 }
 
-static orr_result row_make_new(orr_world* world, const char* call, const orri_transition* plan,
-                               orri_chunk* target, uint32_t slot, const orri_type* value_type,
-                               const void* value)
+// Constructs the values of all added columns, or none.
+static orr_result row_make_new(orr_world* world, const char* call,
+                               const orri_transition* transition, orri_chunk* target, uint32_t slot,
+                               const orri_type* value_type, const void* value)
 {
-    for (uint32_t i = 0; i < plan->new_count; i++) {
-        uint32_t c = plan->added[i];
-        const orri_type* type = plan->to->columns[c].type;
+    for (uint32_t i = 0; i < transition->new_count; i++) {
+        uint32_t c = transition->added[i];
+        const orri_type* type = transition->to->columns[c].type;
         if (ORR_UNLIKELY(!row_make_value(target, c, slot, type == value_type ? value : NULL))) {
             while (i-- > 0) {
-                orri_column_destruct(plan->to, plan->added[i], plan->to->row_count, 1);
+                orri_column_destruct(transition->to, transition->added[i],
+                                     transition->to->row_count, 1);
             }
             return orri_refuse_hook(world, call, type);
         }
@@ -145,21 +152,21 @@ static orr_result row_make_new(orr_world* world, const char* call, const orri_tr
     return ORR_OK;
 }
 
-// The pages of the index for what the new values refer to.
-static orr_result row_prepare_relations(orr_world* world, const orri_transition* plan,
+// Makes room for the links of the added values. On refusal the values are destructed.
+static orr_result row_prepare_relations(orr_world* world, const orri_transition* transition,
                                         uint32_t index)
 {
-    uint32_t row = plan->to->row_count;
-    if (!plan->indexed || orri_relation_prepare_move(world, plan, row, index)) {
+    uint32_t row = transition->to->row_count;
+    if (!transition->indexed || orri_relation_prepare_move(world, transition, row, index)) {
         return ORR_OK;
     }
-    for (uint32_t i = 0; i < plan->new_count; i++) {
-        orri_column_destruct(plan->to, plan->added[i], row, 1);
+    for (uint32_t i = 0; i < transition->new_count; i++) {
+        orri_column_destruct(transition->to, transition->added[i], row, 1);
     }
-    return orri_refuse_memory(&world->env, "keeping who refers to whom");
+    return orri_refuse_memory(&world->env, "linking indexed references");
 }
 
-// ---- moving one ---------------------------------------------------------------------------------------------
+// ---- moving and removing ------------------------------------------------------------------------
 
 bool orri_row_prepare_remove(orr_world* world, orri_chunk* chunk, uint32_t index)
 {
@@ -194,14 +201,16 @@ void orri_row_remove(orr_world* world, orri_chunk* chunk, uint32_t slot)
     }
 }
 
-static void row_keep(const orri_transition* plan, orri_chunk* target, uint32_t target_slot,
+// Moves the values of kept and resized columns.
+static void row_keep(const orri_transition* transition, orri_chunk* target, uint32_t target_slot,
                      orri_chunk* chunk, uint32_t slot)
 {
-    for (uint32_t i = 0; i < plan->kept_count; i++) {
-        orri_transition_pair pair = plan->kept[i];
+    for (uint32_t i = 0; i < transition->kept_count; i++) {
+        orri_transition_pair pair = transition->kept[i];
         uint8_t* to = target->columns[pair.to].data + (size_t)target_slot * pair.size;
         uint8_t* from = chunk->columns[pair.from].data + (size_t)slot * pair.size;
-        const orri_type* type = plan->plain ? NULL : plan->from->columns[pair.from].type;
+        const orri_type* type = transition->plain ? NULL
+                                                  : transition->from->columns[pair.from].type;
         if (ORR_LIKELY(type == NULL || type->plain)) {
             orri_value_move(to, from, pair.size);
         } else {
@@ -209,25 +218,27 @@ static void row_keep(const orri_transition* plan, orri_chunk* target, uint32_t t
                             orri_cells_at(chunk, pair.from, slot), 1);
         }
     }
-    if (ORR_UNLIKELY(plan->resized_count > 0)) {
-        orri_cells_resize(plan, target, target_slot, chunk, slot, 1);
+    if (ORR_UNLIKELY(transition->resized_count > 0)) {
+        orri_cells_resize(transition, target, target_slot, chunk, slot, 1);
     }
 }
 
-static void row_drop(const orri_transition* plan, orri_chunk* chunk, uint32_t slot)
+// Destructs the values of dropped columns.
+static void row_drop(const orri_transition* transition, orri_chunk* chunk, uint32_t slot)
 {
-    for (uint32_t i = 0; !plan->dropped_plain && i < plan->dropped_count; i++) {
-        orri_cells_destruct(orri_cells_at(chunk, plan->dropped[i], slot), 1);
+    for (uint32_t i = 0; !transition->dropped_plain && i < transition->dropped_count; i++) {
+        orri_cells_destruct(orri_cells_at(chunk, transition->dropped[i], slot), 1);
     }
 }
 
-// The short way: nothing can be refused any more, and everything was stamped in this epoch.
-static inline bool row_short(orr_world* world, const orri_transition* plan, uint32_t index,
+// The fast path: a simple transition between direct clusters with room, all stamped in this epoch.
+// Nothing can be refused. False: nothing was done.
+static inline bool row_short(orr_world* world, const orri_transition* transition, uint32_t index,
                              const orri_type* value_type, const void* value)
 {
-    orri_cluster *to = plan->to, *from = plan->from;
+    orri_cluster *to = transition->to, *from = transition->from;
     uint32_t row = to->row_count, last_row = from->row_count - 1;
-    if (row == to->row_capacity || !plan->simple || !from->direct || !to->direct ||
+    if (row == to->row_capacity || !transition->simple || !from->direct || !to->direct ||
         (value != NULL && value_type->info.has_padding)) {
         return false;
     }
@@ -241,18 +252,18 @@ static inline bool row_short(orr_world* world, const orri_transition* plan, uint
         return false;
     }
     orri_rows_open(target, target_slot, 1);
-    for (uint32_t i = 0; i < plan->kept_count; i++) {
-        orri_transition_pair pair = plan->kept[i];
+    for (uint32_t i = 0; i < transition->kept_count; i++) {
+        orri_transition_pair pair = transition->kept[i];
         orri_value_move(target->columns[pair.to].data + (size_t)target_slot * pair.size,
                         chunk->columns[pair.from].data + (size_t)slot * pair.size, pair.size);
     }
-    for (uint32_t i = 0; i < plan->new_count; i++) {
-        uint32_t c = plan->added[i], size = to->sizes[c];
+    for (uint32_t i = 0; i < transition->new_count; i++) {
+        uint32_t c = transition->added[i], size = to->sizes[c];
         uint8_t* data = target->columns[c].data + (size_t)target_slot * size;
         if (value != NULL && to->columns[c].type == value_type) {
             orri_value_move(data, value, size);
         } else {
-            orri_value_zero(data, size); // Simple plans have zero presets.
+            orri_value_zero(data, size); // Simple transitions have zero presets.
         }
     }
     orri_chunk_ids(target)[target_slot] = index;
@@ -262,11 +273,12 @@ static inline bool row_short(orr_world* world, const orri_transition* plan, uint
     return true;
 }
 
+// The general path.
 ORRI_COLD static orr_result row_long(orr_world* world, const char* call,
-                                     const orri_transition* plan, uint32_t index,
+                                     const orri_transition* transition, uint32_t index,
                                      const orri_type* value_type, const void* value)
 {
-    orri_cluster* to = plan->to;
+    orri_cluster* to = transition->to;
     if (ORR_UNLIKELY(to->row_count == to->row_capacity) && !orri_cluster_reserve(world, to, 1)) {
         return orri_refuse_room(world, call);
     }
@@ -274,16 +286,17 @@ ORRI_COLD static orr_result row_long(orr_world* world, const char* call,
     uint32_t slot = orri_place_slot(place), target_slot = to->row_count & ORRI_SLOT_MASK;
     orri_chunk* chunk = orri_place_chunk(world, place);
     orri_chunk* target = orri_cluster_chunk_of(to, to->row_count);
-    if (!orri_transition_prepare_bits(world, plan) ||
+    if (!orri_transition_prepare_bits(world, transition) ||
         !orri_chunk_prepare_rows(world, target, target_slot, 1) ||
         !orri_row_prepare_remove(world, chunk, index)) {
         orri_cluster_trim(world, to);
         return orri_refuse_memory(&world->env, "preparing to move a row");
     }
     orri_rows_open(target, target_slot, 1);
-    orr_result result = row_make_new(world, call, plan, target, target_slot, value_type, value);
+    orr_result result =
+        row_make_new(world, call, transition, target, target_slot, value_type, value);
     if (result == ORR_OK) {
-        result = row_prepare_relations(world, plan, index);
+        result = row_prepare_relations(world, transition, index);
     }
     if (ORR_UNLIKELY(result != ORR_OK)) {
         orri_rows_close(target, target_slot, 1);
@@ -291,14 +304,14 @@ ORRI_COLD static orr_result row_long(orr_world* world, const char* call,
         return result;
     }
     orri_chunk_stamp_rows(world, target);
-    row_keep(plan, target, target_slot, chunk, slot);
-    row_drop(plan, chunk, slot);
+    row_keep(transition, target, target_slot, chunk, slot);
+    row_drop(transition, chunk, slot);
     orri_chunk_ids(target)[target_slot] = index;
     if (ORR_UNLIKELY(to->has_bits)) {
-        orri_transition_move_bits(plan, target, target_slot, chunk, slot, 1);
+        orri_transition_move_bits(transition, target, target_slot, chunk, slot, 1);
     }
-    if (plan->indexed) {
-        orri_relation_moved(world, plan, to->row_count, index);
+    if (transition->indexed) {
+        orri_relation_moved(world, transition, to->row_count, index);
     }
     to->row_count++;
     orri_row_remove(world, chunk, slot);
@@ -306,11 +319,11 @@ ORRI_COLD static orr_result row_long(orr_world* world, const char* call,
     return ORR_OK;
 }
 
-orr_result orri_move_one(orr_world* world, const char* call, const orri_transition* plan,
+orr_result orri_move_one(orr_world* world, const char* call, const orri_transition* transition,
                          uint32_t index, const orri_type* value_type, const void* value)
 {
-    if (ORR_LIKELY(row_short(world, plan, index, value_type, value))) {
+    if (ORR_LIKELY(row_short(world, transition, index, value_type, value))) {
         return ORR_OK;
     }
-    return row_long(world, call, plan, index, value_type, value);
+    return row_long(world, call, transition, index, value_type, value);
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Transient entities come, go, and get components: apart from all others (transient.h). Nothing of this is in the world's hash.
+// Transient entities: creating, destroying, components (transient.h). Nothing of this is in the
+// world's hash.
 #include "store/table/transient.h"
 #include "store/pool/pool.h"
 #include "store/world/access.h"
 
-// ---- finding ---------------------------------------------------------------------------------------------------
+// ---- finding ------------------------------------------------------------------------------------
 
 orri_record* orri_transient_find(const orr_world* world, orr_entity entity)
 {
@@ -19,8 +20,8 @@ orri_record* orri_transient_find(const orr_world* world, orr_entity entity)
 
 bool orri_transient_alive(const orr_world* world, orr_entity entity)
 {
-    const orri_access* guard = orri_watched(world) ? orri_access_of(world) : NULL;
-    return orri_transient_find(world, entity) != NULL && (guard == NULL || guard->spectator);
+    const orri_access* access = orri_access_checked(world) ? orri_access_of(world) : NULL;
+    return orri_transient_find(world, entity) != NULL && (access == NULL || access->spectator);
 }
 
 orr_entity orri_transient_nth(const orr_world* world, uint32_t position)
@@ -36,8 +37,9 @@ orr_entity orri_transient_nth(const orr_world* world, uint32_t position)
                : (orr_entity){0};
 }
 
-// ---- room: everything that may be refused ------------------------------------------------------------------------
+// ---- reserving: everything that may be refused --------------------------------------------------
 
+// Adds a page of records before the first page of the index.
 static bool transient_add_page(orr_world* world)
 {
     orri_transient* transient = &world->transient;
@@ -56,11 +58,11 @@ static bool transient_add_page(orr_world* world)
     return true;
 }
 
-// Records up to a number, and room to take all of them back.
+// Makes room for `count` records, and in the free list for all of them.
 static bool transient_reserve(orr_world* world, uint32_t count)
 {
     orri_transient* transient = &world->transient;
-    // The first page lacks the index that is none.
+    // The first page has one record less: ORRI_INDEX_NONE is no index.
     while ((uint64_t)transient->page_count * ORRI_PAGE_SIZE < (uint64_t)count + 1) {
         if (!transient_add_page(world)) {
             return false;
@@ -70,11 +72,12 @@ static bool transient_reserve(orr_world* world, uint32_t count)
                         count);
 }
 
+// Makes room for one more row in the cluster of transient entities, created if missing.
 static bool transient_reserve_row(orr_world* world)
 {
     orri_transient* transient = &world->transient;
     if (transient->cluster == NULL) {
-        transient->cluster = orri_cluster_make_apart(world);
+        transient->cluster = orri_cluster_make_transient(world);
     }
     orri_cluster* cluster = transient->cluster;
     return cluster != NULL &&
@@ -83,7 +86,7 @@ static bool transient_reserve_row(orr_world* world)
            orri_chunk_prepare(world, orri_cluster_chunk_of(cluster, cluster->row_count));
 }
 
-// ---- out of line -----------------------------------------------------------------------------------------------
+// ---- reserved ids -------------------------------------------------------------------------------
 
 bool orri_transient_hold(orr_world* world, orr_entity* out, uint32_t count)
 {
@@ -92,8 +95,8 @@ bool orri_transient_hold(orr_world* world, orr_entity* out, uint32_t count)
              fresh = count - listed;
     if (fresh > ORR_TRANSIENTS_MAX - transient->count) {
         (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_ENTITY_REFUSED,
-                          "the world has %u transient entities, and ids for %u more are wanted: "
-                          "there can be %u",
+                          "the world has %u transient entities, and ids for %u more are requested; "
+                          "the limit is %u, destroy some first",
                           transient->live_count, count, (uint32_t)ORR_TRANSIENTS_MAX);
         return false;
     }
@@ -115,14 +118,15 @@ bool orri_transient_hold(orr_world* world, orr_entity* out, uint32_t count)
 
 void orri_transient_unhold(orr_world* world, const orr_entity* ids, uint32_t count)
 {
-    for (uint32_t i = count; i-- > 0;) { // There is room for all.
+    for (uint32_t i = count; i-- > 0;) { // The list has room for all.
         world->transient.free[world->transient.free_count++] = orri_id_index(ids[i]);
     }
 }
 
-// ---- coming and going -----------------------------------------------------------------------------------------------
+// ---- creating and destroying --------------------------------------------------------------------
 
-// Takes an id out of those that are free; those between, that were never given, become free.
+// Removes an index from the free list, or takes it as a fresh one; fresh indexes before it become
+// free.
 static void transient_take(orr_world* world, uint32_t index)
 {
     orri_transient* transient = &world->transient;
@@ -137,7 +141,7 @@ static void transient_take(orr_world* world, uint32_t index)
             return;
         }
     }
-    uint32_t at = transient->free_count - 1; // Mostly one of the last.
+    uint32_t at = transient->free_count - 1; // Usually near the end.
     while (transient->free[at] != index) {
         at--;
     }
@@ -146,6 +150,7 @@ static void transient_take(orr_world* world, uint32_t index)
             (transient->free_count - at) * sizeof *transient->free);
 }
 
+// Adds the row and writes the record.
 static void transient_enter(orr_world* world, orr_entity entity)
 {
     orri_cluster* cluster = world->transient.cluster;
@@ -163,9 +168,10 @@ static void transient_enter(orr_world* world, orr_entity entity)
 orr_result orri_transient_create(orr_world* world, const char* call, orr_entity entity)
 {
     if (entity.id == 0) {
-        return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_ENTITY_REFUSED,
-                           "%s: the world has %u transient entities, the most there can be", call,
-                           world->transient.live_count);
+        return orri_refuse(
+            &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_ENTITY_REFUSED,
+            "%s: the world has %u transient entities, which is the limit; destroy some first", call,
+            world->transient.live_count);
     }
     uint32_t number = orri_transient_number(orri_id_index(entity));
     uint32_t count = number < world->transient.count ? world->transient.count : number + 1;
@@ -177,7 +183,7 @@ orr_result orri_transient_create(orr_world* world, const char* call, orr_entity 
     return ORR_OK;
 }
 
-// The last row comes to where this one was.
+// Removes a row: the last row fills the gap.
 static void transient_leave_row(orr_world* world, uint32_t place)
 {
     orri_cluster* cluster = world->transient.cluster;
@@ -220,18 +226,18 @@ void orri_transient_term(orr_world* world)
                                orri_id_make(index, orri_record_at(world, index)->generation));
     }
     if (transient->cluster != NULL) {
-        orri_cluster_free_apart(world, transient->cluster);
+        orri_cluster_free_transient(world, transient->cluster);
     }
     ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, transient->free, transient->free_capacity);
     for (uint32_t i = 1; i <= transient->page_count; i++) {
         orri_free(&world->env, ORR_MEMORY_INDEX, world->hot.pages[-(ptrdiff_t)i],
                   sizeof(orri_record) * ORRI_PAGE_SIZE, ORRI_BLOCK_ALIGN);
     }
-    // Room before the first page of the others goes with their list (orri_index_term()).
+    // The list of pages itself is freed by orri_index_term().
     *transient = (orri_transient){.page_capacity = transient->page_capacity};
 }
 
-// ---- components ------------------------------------------------------------------------------------------------------
+// ---- components ---------------------------------------------------------------------------------
 
 orr_result orri_transient_check_type(const orr_world* world, const char* call, orr_entity entity,
                                      const orri_type* type)
@@ -241,12 +247,12 @@ orr_result orri_transient_check_type(const orr_world* world, const char* call, o
     }
     orri_id_text name = orri_id_format(entity);
     return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
-                       "%s: entity %s is transient, and %s is not; a transient entity has "
+                       "%s: entity %s is transient, and %s is not; a transient entity can have "
                        "components of transient types only",
                        call, name.text, type->info.name);
 }
 
-// The type of a call for a transient entity; NULL (reported): there is something wrong.
+// Checks entity and type of a component call. NULL: refused (reported), with the code in `*result`.
 static const orri_type* transient_type(const orr_world* world, const char* call, orr_entity entity,
                                        orr_type type, orr_result* result)
 {
@@ -266,7 +272,8 @@ orr_result orri_transient_set(orr_world* world, const char* call, orr_entity ent
         return result;
     }
     if (value == NULL && found->info.size > 0) {
-        return orri_refuse_argument(world, call, "the value is NULL; add it for the preset");
+        return orri_refuse_argument(world, call,
+                                    "the value is NULL; call orr_component_add() for the preset");
     }
     const orri_pool* pool = orri_pool_find(world, type);
     result =
@@ -282,7 +289,7 @@ orr_result orri_transient_edge(orr_world* world, const char* call, orr_entity en
     if (found == NULL) {
         return result;
     }
-    if (orri_watched(world)) {
+    if (orri_access_checked(world)) {
         return orri_refuse_structure(world, call, type, entity);
     }
     return add ? orri_pinned_add(world, call, entity, found)
@@ -297,7 +304,7 @@ orr_result orri_transient_enable(orr_world* world, const char* call, orr_entity 
     return found != NULL ? orri_pinned_enable(world, call, entity, found, on) : result;
 }
 
-// ---- from outside ----------------------------------------------------------------------------------------------------
+// ---- public calls -------------------------------------------------------------------------------
 
 orr_entity orr_create_transient(orr_world* world)
 {
@@ -320,12 +327,13 @@ bool orr_transient(const orr_world* world, orr_entity entity)
 uint64_t orr_transient_count(const orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    const orri_access* guard = orri_watched(world) ? orri_access_of(world) : NULL;
-    return guard == NULL || guard->spectator ? world->transient.live_count : 0;
+    const orri_access* access = orri_access_checked(world) ? orri_access_of(world) : NULL;
+    return access == NULL || access->spectator ? world->transient.live_count : 0;
 }
 
-// ---- validation --------------------------------------------------------------------------------------------------------
+// ---- validation ---------------------------------------------------------------------------------
 
+// Reports a violation of invariant S17.
 static orr_result transient_fail(orr_world* world, const char* what, uint32_t where)
 {
     return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,

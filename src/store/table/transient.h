@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Transient entities: those of who looks on. They have indexes of their own, counted down from the top of the index space, and lie in one
-// cluster that is in no list. So ids, free list, records and clusters of the simulation are the same with and without them.
+// Transient entities: entities of spectators, which are not part of the simulation. They have
+// indexes of their own, counted down from the top of the index space, and are stored in one cluster
+// that is in no list. So ids, free list, records and clusters of the simulation are the same with
+// and without them.
 //
-//   hot.pages:   … │ -2 │ -1 │ 0 │ 1 │ …        pages before the first hold records of transient entities: a shift that keeps the
-//                  transient      simulation    sign finds both (orri_record_at)
+//   hot.pages:   … │ -2 │ -1 │ 0 │ 1 │ …     Pages before the first hold the records of transient
+//                  transient   simulation     entities: a signed shift finds both.
 //
-// orri_record_find() does not know them: a call that is not made for them says that they are dead. They have transient components, and no
-// tags, names or switches of their own.
+// orri_record_find() does not find them, so calls that do not support them refuse them as dead.
+// They can have components of transient types only, and no tags, names or entity enable bits.
 #ifndef ORRI_STORE_TABLE_TRANSIENT_H
 #define ORRI_STORE_TABLE_TRANSIENT_H
 
@@ -17,10 +19,10 @@ static inline bool orri_index_transient(uint32_t index)
     return (int32_t)index < 0;
 }
 
-// The index of the nth that was ever given, and the other way round.
+// Number (in order of first use, from 0) to index, and index to number.
 static inline uint32_t orri_transient_index(uint32_t number)
 {
-    return UINT32_MAX - 1 - number; // The last one is ORRI_INDEX_NONE.
+    return UINT32_MAX - 1 - number; // UINT32_MAX is ORRI_INDEX_NONE.
 }
 
 static inline uint32_t orri_transient_number(uint32_t index)
@@ -30,27 +32,31 @@ static inline uint32_t orri_transient_number(uint32_t index)
 
 // The record of a live transient entity; NULL for any other id.
 orri_record* orri_transient_find(const orr_world* world, orr_entity entity);
-// The same, but inside a system of the simulation there is none.
+// True for a live transient entity. Always false inside a system of the simulation.
 bool orri_transient_alive(const orr_world* world, orr_entity entity);
 static inline bool orri_id_transient(orr_entity entity)
 {
     return orri_index_transient(orri_id_index(entity));
 }
 
-// The id that the creation at `position` (0: the next one) will get, if nothing comes or goes before. Null past ORR_TRANSIENTS_MAX.
+// The id that the creation after `position` others (0: the next) will get, if no other call comes
+// in between. Null past ORR_TRANSIENTS_MAX.
 orr_entity orri_transient_nth(const orr_world* world, uint32_t position);
-// Takes the next `count` ids out of line, so that nobody gets them (as orri_index_hold()): those that were free, then fresh ones. All or nothing
-// (reported). And back: ids[0] is the next one then. No system may run.
+// Reserves the next `count` ids, so that no creation gets them (as orri_index_hold()): free ones,
+// then fresh ones. All or nothing (reported). Unhold returns them, so that ids[0] is the next
+// again. No system may run.
 bool orri_transient_hold(orr_world* world, orr_entity* out, uint32_t count);
 void orri_transient_unhold(orr_world* world, const orr_entity* ids, uint32_t count);
-// Creates one with an id that was given ahead; others before it stay free. On refusal (reported) nothing was done.
+// Creates a transient entity with an id of orri_transient_nth(); ids before it stay free. All or
+// nothing (reported).
 orr_result orri_transient_create(orr_world* world, const char* call, orr_entity entity);
-// Destroys a live one, with its components. Cannot fail. The world must be open.
+// Destroys a live transient entity and its components. Cannot fail. The world must be open.
 void orri_transient_destroy(orr_world* world, orr_entity entity);
-// Refuses a type that it cannot have. ORR_OK if it can.
+// Refuses types that a transient entity cannot have: all that are not transient.
 orr_result orri_transient_check_type(const orr_world* world, const char* call, orr_entity entity,
                                      const orri_type* type);
-// What component calls do with transient entities, after orri_record_find() found none: for others they report that the entity is dead.
+// Component calls on transient entities, used when orri_record_find() found nothing. For other ids
+// they report that the entity is dead.
 orr_result orri_transient_set(orr_world* world, const char* call, orr_entity entity, orr_type type,
                               const void* value);
 orr_result orri_transient_edge(orr_world* world, const char* call, orr_entity entity, orr_type type,

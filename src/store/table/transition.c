@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Plans: how rows get from one cluster to another, worked out once per pair. A plan that adds or removes one
-// type is also an edge, found by (cluster, type) without knowing the target. Plans are a cache, not state; they
-// die with either cluster.
+// Transitions: how rows move from one cluster to another, worked out once per pair. A transition
+// that adds or removes one type is also an edge, found by (cluster, type, direction) without
+// knowing the target. Transitions are a cache, not state; they are freed with either cluster.
 #include "store/table/required_types.h"
 
+// Bucket of (source, target) or (source, edge).
 static uint32_t transition_bucket(const orr_world* world, uint64_t from, uint64_t key)
 {
     return (uint32_t)orri_hash_word(from, key) & (world->transitions.bucket_count - 1);
 }
 
+// Doubles both hash tables when they are full.
 static bool transition_grow_buckets(orr_world* world)
 {
     if (world->transitions.count < world->transitions.bucket_count) {
@@ -26,19 +28,20 @@ static bool transition_grow_buckets(orr_world* world)
     }
     world->transitions.bucket_count = count;
     for (uint32_t i = 0; i < old; i++) {
-        for (orri_transition *plan = world->transitions.pairs[i], *next; plan != NULL;
-             plan = next) {
-            next = plan->pair_next;
-            uint32_t bucket = transition_bucket(world, plan->from->index, plan->to->index);
-            plan->pair_next = pairs[bucket];
-            pairs[bucket] = plan;
+        for (orri_transition *transition = world->transitions.pairs[i], *next; transition != NULL;
+             transition = next) {
+            next = transition->pair_next;
+            uint32_t bucket =
+                transition_bucket(world, transition->from->index, transition->to->index);
+            transition->pair_next = pairs[bucket];
+            pairs[bucket] = transition;
         }
-        for (orri_transition *plan = world->transitions.edges[i], *next; plan != NULL;
-             plan = next) {
-            next = plan->edge_next;
-            uint32_t bucket = transition_bucket(world, plan->from->index, plan->edge);
-            plan->edge_next = edges[bucket];
-            edges[bucket] = plan;
+        for (orri_transition *transition = world->transitions.edges[i], *next; transition != NULL;
+             transition = next) {
+            next = transition->edge_next;
+            uint32_t bucket = transition_bucket(world, transition->from->index, transition->edge);
+            transition->edge_next = edges[bucket];
+            edges[bucket] = transition;
         }
     }
     ORRI_FREE(&world->env, ORR_MEMORY_CLUSTER, orri_transition*, world->transitions.pairs, old);
@@ -48,6 +51,7 @@ static bool transition_grow_buckets(orr_world* world)
     return true;
 }
 
+// Bytes of a transition, which is one allocation with its lists.
 static size_t transition_bytes(const orri_cluster* from, const orri_cluster* to)
 {
     return sizeof(orri_transition) +
@@ -55,114 +59,119 @@ static size_t transition_bytes(const orri_cluster* from, const orri_cluster* to)
            (from->type_count + to->type_count) * sizeof(uint16_t);
 }
 
-static void transition_keep(orri_transition* plan, uint32_t f, uint32_t t)
+// Adds a pair of columns to the kept ones.
+static void transition_keep(orri_transition* transition, uint32_t f, uint32_t t)
 {
-    plan->kept[plan->kept_count++] =
-        (orri_transition_pair){(uint16_t)f, (uint16_t)t, plan->from->columns[f].size};
+    transition->kept[transition->kept_count++] =
+        (orri_transition_pair){(uint16_t)f, (uint16_t)t, transition->from->columns[f].size};
 }
 
-// A multiple type that stays: with its counts and ids, or with another capacity.
-static void transition_keep_multiple(orri_transition* plan, uint32_t f, uint32_t t)
+// A multiple type that is kept: with its counts and ids, or resized to another capacity.
+static void transition_keep_multiple(orri_transition* transition, uint32_t f, uint32_t t)
 {
-    const orri_cluster *from = plan->from, *to = plan->to;
+    const orri_cluster *from = transition->from, *to = transition->to;
     if (from->capacities[f] != to->capacities[t]) {
-        plan->resized[plan->resized_count++] = (orri_transition_pair){(uint16_t)f, (uint16_t)t, 0};
+        transition->resized[transition->resized_count++] =
+            (orri_transition_pair){(uint16_t)f, (uint16_t)t, 0};
         return;
     }
     uint32_t f_counts = from->columns[f].counts, t_counts = to->columns[t].counts;
-    transition_keep(plan, f, t);
-    transition_keep(plan, f_counts, t_counts);
-    transition_keep(plan, f_counts + 1, t_counts + 1);
+    transition_keep(transition, f, t);
+    transition_keep(transition, f_counts, t_counts);
+    transition_keep(transition, f_counts + 1, t_counts + 1);
 }
 
-// Both type lists are ascending: one merge tells what stays, goes and comes.
-static void transition_fill(orri_transition* plan)
+// Both type lists ascend: one merge finds the kept, dropped and added types.
+static void transition_fill(orri_transition* transition)
 {
-    const orri_cluster *from = plan->from, *to = plan->to;
-    plan->kept = (orri_transition_pair*)(void*)(plan + 1);
-    plan->resized = plan->kept + from->column_count;
-    plan->added = (uint16_t*)(void*)(plan->resized + from->type_count);
-    plan->dropped = plan->added + to->type_count;
-    plan->plain = plan->dropped_plain = plan->simple = true;
+    const orri_cluster *from = transition->from, *to = transition->to;
+    transition->kept = (orri_transition_pair*)(void*)(transition + 1);
+    transition->resized = transition->kept + from->column_count;
+    transition->added = (uint16_t*)(void*)(transition->resized + from->type_count);
+    transition->dropped = transition->added + to->type_count;
+    transition->plain = transition->dropped_plain = transition->simple = true;
     uint32_t f = 0, t = 0;
     while (f < from->type_count || t < to->type_count) {
         uint32_t from_type = f < from->type_count ? from->types[f].id : UINT32_MAX;
         uint32_t to_type = t < to->type_count ? to->types[t].id : UINT32_MAX;
         if (from_type == to_type) {
-            plan->plain = plan->plain && from->columns[f].type->plain;
+            transition->plain = transition->plain && from->columns[f].type->plain;
             if (from->columns[f].counts != 0) {
-                transition_keep_multiple(plan, f++, t++);
+                transition_keep_multiple(transition, f++, t++);
             } else {
-                transition_keep(plan, f++, t++);
+                transition_keep(transition, f++, t++);
             }
         } else if (from_type < to_type) {
-            plan->dropped[plan->dropped_count++] = (uint16_t)f;
-            plan->dropped_plain = plan->dropped_plain && from->columns[f].type->plain;
-            plan->indexed = plan->indexed || from->columns[f].by_value;
+            transition->dropped[transition->dropped_count++] = (uint16_t)f;
+            transition->dropped_plain = transition->dropped_plain && from->columns[f].type->plain;
+            transition->indexed = transition->indexed || from->columns[f].by_value;
             f++;
         } else {
             const orri_type* type = to->columns[t].type;
-            plan->simple = plan->simple && type->plain && type->zero_preset &&
-                           to->columns[t].counts == 0;
-            plan->indexed = plan->indexed || to->columns[t].by_value;
-            plan->added[plan->new_count++] = (uint16_t)t++;
+            transition->simple = transition->simple && type->plain && type->zero_preset &&
+                                 to->columns[t].counts == 0;
+            transition->indexed = transition->indexed || to->columns[t].by_value;
+            transition->added[transition->new_count++] = (uint16_t)t++;
         }
     }
-    plan->simple = plan->simple && plan->plain && plan->dropped_plain && plan->resized_count == 0;
+    transition->simple = transition->simple && transition->plain && transition->dropped_plain &&
+                         transition->resized_count == 0;
 }
 
-static void transition_link(orr_world* world, orri_transition* plan)
+// Enters a transition into the look-up by pair, and into the lists of both clusters.
+static void transition_link(orr_world* world, orri_transition* transition)
 {
-    uint32_t bucket = transition_bucket(world, plan->from->index, plan->to->index);
-    plan->pair_next = world->transitions.pairs[bucket];
-    world->transitions.pairs[bucket] = plan;
-    plan->from_next = plan->from->plans_from;
-    if (plan->from_next != NULL) {
-        plan->from_next->from_prev = plan;
+    uint32_t bucket = transition_bucket(world, transition->from->index, transition->to->index);
+    transition->pair_next = world->transitions.pairs[bucket];
+    world->transitions.pairs[bucket] = transition;
+    transition->from_next = transition->from->transitions_from;
+    if (transition->from_next != NULL) {
+        transition->from_next->from_prev = transition;
     }
-    plan->from->plans_from = plan;
-    plan->to_next = plan->to->plans_to;
-    if (plan->to_next != NULL) {
-        plan->to_next->to_prev = plan;
+    transition->from->transitions_from = transition;
+    transition->to_next = transition->to->transitions_to;
+    if (transition->to_next != NULL) {
+        transition->to_next->to_prev = transition;
     }
-    plan->to->plans_to = plan;
+    transition->to->transitions_to = transition;
     world->transitions.count++;
 }
 
+// Makes a transition. NULL when refused (reported).
 static orri_transition* transition_create(orr_world* world, orri_cluster* from, orri_cluster* to)
 {
-    orri_transition* plan = NULL;
+    orri_transition* transition = NULL;
     if (transition_grow_buckets(world)) {
-        plan = orri_alloc_zero(&world->env, ORR_MEMORY_CLUSTER, transition_bytes(from, to),
-                               _Alignof(orri_transition));
+        transition = orri_alloc_zero(&world->env, ORR_MEMORY_CLUSTER, transition_bytes(from, to),
+                                     _Alignof(orri_transition));
     }
-    if (plan == NULL) {
-        (void)orri_refuse_memory(&world->env, "planning a move between clusters");
+    if (transition == NULL) {
+        (void)orri_refuse_memory(&world->env, "making a transition between clusters");
         return NULL;
     }
-    plan->from = from;
-    plan->to = to;
-    transition_fill(plan);
-    transition_link(world, plan);
-    return plan;
+    transition->from = from;
+    transition->to = to;
+    transition_fill(transition);
+    transition_link(world, transition);
+    return transition;
 }
 
 orri_transition* orri_transition_pair_get(orr_world* world, orri_cluster* from, orri_cluster* to)
 {
     if (world->transitions.bucket_count > 0) {
-        orri_transition* plan =
+        orri_transition* transition =
             world->transitions.pairs[transition_bucket(world, from->index, to->index)];
-        while (plan != NULL && (plan->from != from || plan->to != to)) {
-            plan = plan->pair_next;
+        while (transition != NULL && (transition->from != from || transition->to != to)) {
+            transition = transition->pair_next;
         }
-        if (plan != NULL) {
-            return plan;
+        if (transition != NULL) {
+            return transition;
         }
     }
     return transition_create(world, from, to);
 }
 
-// The types of the target of an edge.
+// The types of an edge's target, without required types. Returns their number.
 static uint32_t transition_edge_types(const orri_cluster* from, orr_type type, int direction,
                                       orr_type* out)
 {
@@ -181,28 +190,30 @@ static uint32_t transition_edge_types(const orri_cluster* from, orr_type type, i
     return count;
 }
 
-// Makes the plan to a target that is known by now an edge.
+// Makes the transition to the target an edge.
 static orri_transition* transition_edge_link(orr_world* world, orri_cluster* from, orri_cluster* to,
                                              uint64_t edge, bool created)
 {
-    orri_transition* plan = orri_transition_pair_get(world, from, to);
-    if (plan != NULL && plan->edge != 0) {
-        plan =
-            transition_create(world, from, to); // Types that need each other: two edges to one set.
+    orri_transition* transition = orri_transition_pair_get(world, from, to);
+    if (transition != NULL && transition->edge != 0) {
+        transition =
+            // Types that require each other: two edges lead to one set.
+            transition_create(world, from, to);
     }
-    if (plan == NULL) {
+    if (transition == NULL) {
         if (created) {
             orri_cluster_undo(world, to);
         }
         return NULL;
     }
-    plan->edge = edge;
+    transition->edge = edge;
     uint32_t bucket = transition_bucket(world, from->index, edge);
-    plan->edge_next = world->transitions.edges[bucket];
-    world->transitions.edges[bucket] = plan;
-    return plan;
+    transition->edge_next = world->transitions.edges[bucket];
+    world->transitions.edges[bucket] = transition;
+    return transition;
 }
 
+// Finds or creates the target of an edge, then the transition. NULL when refused (reported).
 static orri_transition* transition_edge_create(orr_world* world, const char* call,
                                                orri_cluster* from, orr_type type, int direction,
                                                bool* created)
@@ -225,26 +236,27 @@ static orri_transition* transition_edge_create(orr_world* world, const char* cal
                       : NULL;
 }
 
+// A known edge of a cluster; NULL: not made yet.
 static orri_transition* transition_edge_look_up(orr_world* world, orri_cluster* from, uint64_t edge)
 {
-    orri_transition* plan = NULL;
+    orri_transition* transition = NULL;
     if (ORR_LIKELY(world->transitions.bucket_count > 0)) {
-        plan = world->transitions.edges[transition_bucket(world, from->index, edge)];
-        while (plan != NULL && (plan->from != from || plan->edge != edge)) {
-            plan = plan->edge_next;
+        transition = world->transitions.edges[transition_bucket(world, from->index, edge)];
+        while (transition != NULL && (transition->from != from || transition->edge != edge)) {
+            transition = transition->edge_next;
         }
     }
-    return plan;
+    return transition;
 }
 
 orri_transition* orri_transition_edge_find(orr_world* world, const char* call, orri_cluster* from,
                                            orr_type type, int direction, bool* created)
 {
-    orri_transition* plan =
+    orri_transition* transition =
         transition_edge_look_up(world, from, (uint64_t)type.id << 1 | (unsigned)direction);
-    if (plan != NULL) {
-        from->edge_last = plan;
-        return plan;
+    if (transition != NULL) {
+        from->edge_last = transition;
+        return transition;
     }
     return transition_edge_create(world, call, from, type, direction, created);
 }
@@ -252,12 +264,12 @@ orri_transition* orri_transition_edge_find(orr_world* world, const char* call, o
 orri_transition* orri_transition_resize(orr_world* world, const char* call, orri_cluster* from,
                                         uint32_t column, uint16_t capacity, bool* created)
 {
-    // Above the bits of a type and a direction.
+    // The capacity is above the bits of type and direction.
     uint64_t edge = (uint64_t)capacity << 40 | (uint64_t)from->types[column].id << 1;
-    orri_transition* plan = transition_edge_look_up(world, from, edge);
+    orri_transition* transition = transition_edge_look_up(world, from, edge);
     *created = false;
-    if (plan != NULL) {
-        return plan;
+    if (transition != NULL) {
+        return transition;
     }
     uint16_t capacities[ORR_CLUSTER_TYPES_MAX];
     memcpy(capacities, from->capacities, from->type_count * sizeof *capacities);
@@ -268,44 +280,48 @@ orri_transition* orri_transition_resize(orr_world* world, const char* call, orri
     return to != NULL ? transition_edge_link(world, from, to, edge, *created) : NULL;
 }
 
-static void transition_destroy(orr_world* world, orri_transition* plan)
+// Removes a transition from all lists and frees it.
+static void transition_destroy(orr_world* world, orri_transition* transition)
 {
-    if (plan->from->edge_last == plan) {
-        plan->from->edge_last = NULL;
+    if (transition->from->edge_last == transition) {
+        transition->from->edge_last = NULL;
     }
     orri_transition** link =
-        &world->transitions.pairs[transition_bucket(world, plan->from->index, plan->to->index)];
-    while (*link != plan) {
+        &world->transitions
+             .pairs[transition_bucket(world, transition->from->index, transition->to->index)];
+    while (*link != transition) {
         link = &(*link)->pair_next;
     }
-    *link = plan->pair_next;
-    if (plan->edge != 0) {
-        link = &world->transitions.edges[transition_bucket(world, plan->from->index, plan->edge)];
-        while (*link != plan) {
+    *link = transition->pair_next;
+    if (transition->edge != 0) {
+        link = &world->transitions
+                    .edges[transition_bucket(world, transition->from->index, transition->edge)];
+        while (*link != transition) {
             link = &(*link)->edge_next;
         }
-        *link = plan->edge_next;
+        *link = transition->edge_next;
     }
-    *(plan->from_prev != NULL ? &plan->from_prev->from_next : &plan->from->plans_from) =
-        plan->from_next;
-    if (plan->from_next != NULL) {
-        plan->from_next->from_prev = plan->from_prev;
+    *(transition->from_prev != NULL ? &transition->from_prev->from_next
+                                    : &transition->from->transitions_from) = transition->from_next;
+    if (transition->from_next != NULL) {
+        transition->from_next->from_prev = transition->from_prev;
     }
-    *(plan->to_prev != NULL ? &plan->to_prev->to_next : &plan->to->plans_to) = plan->to_next;
-    if (plan->to_next != NULL) {
-        plan->to_next->to_prev = plan->to_prev;
+    *(transition->to_prev != NULL ? &transition->to_prev->to_next
+                                  : &transition->to->transitions_to) = transition->to_next;
+    if (transition->to_next != NULL) {
+        transition->to_next->to_prev = transition->to_prev;
     }
     world->transitions.count--;
-    orri_free(&world->env, ORR_MEMORY_CLUSTER, plan, transition_bytes(plan->from, plan->to),
-              _Alignof(orri_transition));
+    orri_free(&world->env, ORR_MEMORY_CLUSTER, transition,
+              transition_bytes(transition->from, transition->to), _Alignof(orri_transition));
 }
 
 void orri_transitions_drop(orr_world* world, orri_cluster* cluster)
 {
-    while (cluster->plans_from != NULL) {
-        transition_destroy(world, cluster->plans_from);
+    while (cluster->transitions_from != NULL) {
+        transition_destroy(world, cluster->transitions_from);
     }
-    while (cluster->plans_to != NULL) {
-        transition_destroy(world, cluster->plans_to);
+    while (cluster->transitions_to != NULL) {
+        transition_destroy(world, cluster->transitions_to);
     }
 }

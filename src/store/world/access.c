@@ -1,100 +1,99 @@
 // SPDX-License-Identifier: MIT
-// The police: what a running system may reach by calls to the world. Calls that touch a component ask here; while no system
-// runs, or none is watched, that is one compare. Reading by id is inline (store.h): it finds only the tables that the
-// system may see, and comes here for the others.
+// Access checks of running systems: the slow paths and error texts of access.h. Reads by id are
+// inline (store.h): they use only the type tables that the system may read (orri_access_tables()),
+// and come here for all other types.
 #include "store/world/access.h"
 #include <stdio.h>
 
-_Thread_local orri_here orri_here_now;
+_Thread_local orri_thread_context orri_this_thread;
 
 const uint64_t* orri_clock_here(const orr_world* world)
 {
-    const orri_here* here = &orri_here_now;
+    const orri_thread_context* here = &orri_this_thread;
     return here->world == world && here->clock != NULL ? here->clock : &world->tick;
 }
 
-// Of threads that run none of the systems, while systems run abreast.
-static _Atomic uint64_t guard_strangers;
-static const orri_access guard_stranger = {.system = "of another thread",
-                                           .violations = &guard_strangers};
+// Access of threads that run no system while systems run in parallel: allows nothing.
+static _Atomic uint64_t access_foreign_violations;
+static const orri_access access_foreign = {.system = "of another thread",
+                                           .violations = &access_foreign_violations};
 
 const orri_access* orri_access_of(const orr_world* world)
 {
-    return world->running.parallel && orri_here_now.world == world ? orri_here_now.guard
-                                                                   : world->running.access;
+    return world->running.parallel && orri_this_thread.world == world ? orri_this_thread.access
+                                                                      : world->running.access;
 }
 
-bool orri_watched_far(const orr_world* world)
+bool orri_access_checked_far(const orr_world* world)
 {
     return orri_access_of(world) != NULL;
 }
 
 const struct orri_view* orri_view_here_far(const orr_world* world)
 {
-    return orri_here_now.world == world ? orri_here_now.view : NULL;
+    return orri_this_thread.world == world ? orri_this_thread.view : NULL;
 }
 
-static bool access_has(const orri_access* guard, const uint64_t* bits, uint32_t type_index)
+// True when a set of types has one.
+static bool access_has(const orri_access* access, const uint64_t* bits, uint32_t type_index)
 {
-    return bits != NULL && type_index < guard->type_count && orri_bit_get(bits, type_index);
+    return bits != NULL && type_index < access->type_count && orri_bit_get(bits, type_index);
 }
 
-// A thread of the program's own reaches for a world that runs in real time.
-bool orri_access_strange(const orr_world* world, const char* call)
+bool orri_access_foreign_thread(const orr_world* world, const char* call)
 {
-    if (!world->realtime || orri_access_of(world) != &guard_stranger) {
+    if (!world->realtime || orri_access_of(world) != &access_foreign) {
         return false;
     }
-    guard_strangers++;
+    access_foreign_violations++;
     (void)orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-        "%s: the world runs in real time, and belongs to its pipelines; post the call "
-        "(orr_post; about the world as a whole orr_post_exclusive), or make it before "
-        "orr_realtime() "
-        "or after it has returned",
+        "%s: the world runs in real time, and belongs to its pipelines; post the call with "
+        "orr_post() (orr_post_exclusive() if it is about the whole world), or make it before "
+        "orr_realtime() or after it has returned",
         call);
     return true;
 }
 
+// Counts and reports a violation. `prefix`: what stands before the type's name in a declaration.
 ORRI_COLD static bool access_refuse(const orr_world* world, const char* call, const char* name,
-                                    orr_entity entity, const char* access)
+                                    orr_entity entity, const char* prefix)
 {
-    if (orri_access_strange(world, call)) { // Who may not even look for the entity's name.
+    if (orri_access_foreign_thread(world, call)) { // Such a thread may not even read the name.
         return false;
     }
-    const orri_access* guard = orri_access_of(world);
-    orri_id_text who = orri_entity_format(world, entity);
+    const orri_access* access = orri_access_of(world);
+    orri_id_text id = orri_entity_format(world, entity);
     const char* of = entity.id != 0 ? " of " : "";
-    (*guard->violations)++;
-    if (guard->indirect) {
+    (*access->violations)++;
+    if (access->indirect) {
         (void)orri_refuse(
             orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-            "%s: system '%s' is indirect: it does not reach the world, here %s%s%s; it hears by "
-            "messages (orr_receive) and changes by messages (orr_send_…)",
-            call, guard->system, name, of, entity.id != 0 ? who.text : "");
+            "%s: system '%s' is indirect and may not access the world, here %s%s%s; read messages "
+            "with orr_receive() and send changes with orr_send_…",
+            call, access->system, name, of, entity.id != 0 ? id.text : "");
         return false;
     }
-    if (guard->posted || guard->section) {
+    if (access->posted || access->section) {
         (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                          "%s: %s of system '%s' reaches %s%s%s; its function has the "
-                          "component it is about, and its "
-                          "argument, and sees nothing else of the world",
-                          call, guard->section ? "an atomic section" : "a transaction",
-                          guard->system, name, of, entity.id != 0 ? who.text : "");
+                          "%s: %s of system '%s' accesses %s%s%s; its function may use only the "
+                          "component it was called for, and its argument",
+                          call, access->section ? "an atomic section" : "a transaction",
+                          access->system, name, of, entity.id != 0 ? id.text : "");
         return false;
     }
     (void)orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-        "%s: system '%s' reaches %s%s%s, which it did not declare; put \"%s%s\" into its .by_id%s",
-        call, guard->system, name, of, entity.id != 0 ? who.text : "", access, name,
-        guard->own_rows ? ", and leave .own_rows out" : "");
+        "%s: system '%s' accesses %s%s%s, which it did not declare; put \"%s%s\" into its .by_id%s",
+        call, access->system, name, of, entity.id != 0 ? id.text : "", prefix, name,
+        access->own_rows ? ", and remove .own_rows" : "");
     return false;
 }
 
 bool orri_access_reads_long(const orr_world* world, const char* call, orr_type type,
                             orr_entity entity)
 {
-    return access_has(orri_access_of(world), orri_access_of(world)->any_read,
+    return access_has(orri_access_of(world), orri_access_of(world)->by_id_read,
                       orri_type_index(world, type)) ||
            access_refuse(world, call, orri_type_label(world, type), entity, "");
 }
@@ -102,7 +101,7 @@ bool orri_access_reads_long(const orr_world* world, const char* call, orr_type t
 bool orri_access_writes_long(const orr_world* world, const char* call, orr_type type,
                              orr_entity entity)
 {
-    return access_has(orri_access_of(world), orri_access_of(world)->any_write,
+    return access_has(orri_access_of(world), orri_access_of(world)->by_id_write,
                       orri_type_index(world, type)) ||
            access_refuse(world, call, orri_type_label(world, type), entity, "write ");
 }
@@ -111,21 +110,21 @@ bool orri_access_builtin_long(const orr_world* world, const char* call, const ch
                               orr_entity entity)
 {
     orr_type type = orri_type_find(&world->schema, name);
-    return (type.id != 0 && access_has(orri_access_of(world), orri_access_of(world)->any_read,
+    return (type.id != 0 && access_has(orri_access_of(world), orri_access_of(world)->by_id_read,
                                        orri_type_index(world, type))) ||
            access_refuse(world, call, name, entity, "");
 }
 
 bool orri_access_tags_long(const orr_world* world, const char* call, orr_tag tag)
 {
-    const orri_access* guard = orri_access_of(world);
-    for (uint32_t i = 0; i < guard->any_tag_count; i++) {
-        if (guard->any_tags[i] == tag) {
+    const orri_access* access = orri_access_of(world);
+    for (uint32_t i = 0; i < access->by_id_tag_count; i++) {
+        if (access->by_id_tags[i] == tag) {
             return true;
         }
     }
     orr_type all = orri_type_find(&world->schema, "orr_tags");
-    if (all.id != 0 && access_has(guard, guard->any_read, orri_type_index(world, all))) {
+    if (all.id != 0 && access_has(access, access->by_id_read, orri_type_index(world, all))) {
         return true;
     }
     char name[ORR_NAME_MAX + 24];
@@ -140,111 +139,112 @@ bool orri_access_tags_long(const orr_world* world, const char* call, orr_tag tag
 
 bool orri_access_places_long(const orr_world* world, const char* call, orr_entity entity)
 {
-    const orri_access* guard = orri_access_of(world);
-    if (guard->any_read != NULL) {
+    const orri_access* access = orri_access_of(world);
+    if (access->by_id_read != NULL) {
         return true;
     }
-    if (guard->query == NULL) {
-        return access_refuse(world, call, "the place", entity, "");
+    if (access->query == NULL) {
+        return access_refuse(world, call, "the position", entity, "");
     }
-    orri_id_text who = orri_entity_format(world, entity);
-    (*guard->violations)++;
-    (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                      "%s: system '%s' looks for the place%s%s, but reaches nothing by id; put the "
-                      "types that it is about into its .by_id",
-                      call, guard->system, entity.id != 0 ? " of " : "",
-                      entity.id != 0 ? who.text : "");
+    orri_id_text id = orri_entity_format(world, entity);
+    (*access->violations)++;
+    (void)orri_refuse(
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        "%s: system '%s' asks for the position%s%s, but accesses nothing by id; put the "
+        "types that it needs into its .by_id",
+        call, access->system, entity.id != 0 ? " of " : "", entity.id != 0 ? id.text : "");
     return false;
 }
 
 bool orri_access_looks_long(const orr_world* world, const char* call, orr_entity entity)
 {
-    const orri_access* guard = orri_access_of(world);
-    if (!guard->own_rows) {
+    const orri_access* access = orri_access_of(world);
+    if (!access->own_rows) {
         return true;
     }
     orri_id_text id = orri_id_format(entity);
-    (*guard->violations)++;
+    (*access->violations)++;
     (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                      "%s: system '%s' looks beyond its rows%s%s, but says that it does not "
-                      "(.own_rows); leave that out",
-                      call, guard->system, entity.id != 0 ? ", here at " : "",
+                      "%s: system '%s' reads more than its own rows%s%s, but declares .own_rows; "
+                      "remove .own_rows",
+                      call, access->system, entity.id != 0 ? ", here of " : "",
                       entity.id != 0 ? id.text : "");
     return false;
 }
 
 bool orri_access_owns_long(const orr_world* world, const char* call)
 {
-    const orri_access* guard = orri_access_of(world);
-    if (guard->owns) {
+    const orri_access* access = orri_access_of(world);
+    if (access->owns) {
         return true;
     }
-    if (orri_access_strange(world, call)) {
+    if (orri_access_foreign_thread(world, call)) {
         return false;
     }
-    (*guard->violations)++;
+    (*access->violations)++;
     (void)orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-        "%s: system '%s' makes strings or arrays, but declares no type with any that it "
+        "%s: system '%s' makes strings or arrays, but declares no type with owned fields that it "
         "writes or sends; declare that type",
-        call, guard->system);
+        call, access->system);
     return false;
 }
 
 orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_type type,
                                  orr_entity entity)
 {
-    if (orri_access_strange(world, call)) {
+    if (orri_access_foreign_thread(world, call)) {
         return ORR_ERR_STATE;
     }
-    orri_id_text who = orri_entity_format(world, entity);
+    orri_id_text id = orri_entity_format(world, entity);
     bool typed = type.id != 0, about = entity.id != 0;
     (*orri_access_of(world)->violations)++;
     return orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-        "%s: system '%s' changes structure directly%s%s%s%s; inside a system changes are sent "
-        "(orr_send_create, orr_send_add …, message.h) and declared in its desc",
+        "%s: system '%s' changes structure directly%s%s%s%s; inside a system send the change "
+        "(orr_send_create, orr_send_add …, message.h), and declare it in the system's desc",
         call, orri_access_of(world)->system, typed || about ? ", here " : "",
         typed ? orri_type_label(world, type) : "", typed && about ? " of " : "",
-        about ? who.text : "");
+        about ? id.text : "");
 }
 
 orr_result orri_refuse_running(const orr_world* world, const char* call)
 {
-    bool watched = orri_watched(world);
-    if (watched && orri_access_strange(world, call)) {
+    bool checked = orri_access_checked(world);
+    if (checked && orri_access_foreign_thread(world, call)) {
         return ORR_ERR_STATE;
     }
-    if (watched) {
+    if (checked) {
         (*orri_access_of(world)->violations)++;
     }
     return orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH, "%s: not %s%s%s%s; %s", call,
-        watched || !world->realtime ? "inside a system" : "while pipelines run",
-        watched ? " ('" : "", watched ? orri_access_of(world)->system : "", watched ? "')" : "",
-        world->realtime ? "post it for where all of them stand between ticks "
-                          "(orr_post_exclusive), or call it between runs"
+        checked || !world->realtime ? "inside a system" : "while pipelines run",
+        checked ? " ('" : "", checked ? orri_access_of(world)->system : "", checked ? "')" : "",
+        world->realtime ? "post it with orr_post_exclusive(), or call it before orr_realtime() or "
+                          "after it has returned"
                         : "call it between ticks");
 }
 
-void orri_access_enter(orr_world* world, const orri_access* guard, orr_hot_table** tables)
+void orri_access_enter(orr_world* world, const orri_access* access, orr_hot_table** tables)
 {
     ORR_ASSERT(world->running.access == NULL);
-    world->running.access = guard;
-    if (guard != NULL) {
+    world->running.access = access;
+    if (access != NULL) {
         world->hot.tables = tables;
         world->hot.table_capacity = tables != NULL ? world->tables.capacity : 0;
     }
 }
 
-void orri_access_parallel(orr_world* world, bool watched, orr_hot_table** tables)
+void orri_access_parallel(orr_world* world, bool checked, orr_hot_table** tables)
 {
     ORR_ASSERT(!world->running.parallel);
     world->running.parallel = true;
-    orri_access_enter(world, watched ? &guard_stranger : NULL, tables);
+    // Threads that run no system get an access that allows nothing.
+    orri_access_enter(world, checked ? &access_foreign : NULL, tables);
 }
 
-void orri_access_alone(orr_world* world)
+void orri_access_serial(orr_world* world)
 {
     world->running.parallel = false;
     orri_access_leave(world);
@@ -257,10 +257,10 @@ void orri_access_leave(orr_world* world)
     world->hot.table_capacity = world->tables.capacity;
 }
 
-void orri_access_tables(const orr_world* world, const orri_access* guard, orr_hot_table** tables)
+void orri_access_tables(const orr_world* world, const orri_access* access, orr_hot_table** tables)
 {
     for (uint32_t i = 0; i < world->tables.capacity; i++) {
-        tables[i] = access_has(guard, guard->any_read, i) ? world->tables.list[i]
-                                                          : &orri_table_none.hot;
+        tables[i] = access_has(access, access->by_id_read, i) ? world->tables.list[i]
+                                                              : &orri_table_none.hot;
     }
 }

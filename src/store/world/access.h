@@ -1,53 +1,66 @@
 // SPDX-License-Identifier: MIT
-// What a running system may reach of a world. Calls of the store ask before they touch anything; without a guard that is one comparison.
+// Access checks: what a running system may read and write of a world by calls. Every call of the
+// store asks here before it touches anything. While no system runs, or access checks are off, a
+// check is one comparison.
+//
+// This header also holds the thread's context: which system the calling thread runs, with which
+// clock and view, while systems run in parallel or in real time.
 #ifndef ORRI_STORE_WORLD_ACCESS_H
 #define ORRI_STORE_WORLD_ACCESS_H
 
 #include "store/world/world.h"
 
-// What the running system may do with the world (access.c). Bits by type index; NULL: none.
+// What a system may do with the world. The bit sets are by type index; NULL: no type.
 struct orri_access {
-    const char* system;                   // Its name.
-    const uint64_t *any_read, *any_write; // By id, of any entity, and in queries of its own.
-    const orr_query* query;               // Its own query; NULL: none.
-    const orr_tag* any_tags;              // Tags that queries of its own may ask for.
-    uint32_t any_tag_count;
-    bool indirect;
-    bool spectator;               // It looks on, and may know of transient entities.
-    bool posted;                  // It is the function of a transaction that runs,
-    bool section;                 // or an atomic section.
-    bool parallel;                // Its runs go to several workers at once.
-    bool alone;                   // Nobody runs beside it, and it is called by one worker.
-    bool transient;               // The same in real time, of all pipelines.
-    bool owns;                    // It changes values with owned strings or arrays.
-    bool own_rows;                // It looks at nothing but the rows it is given.
-    uint32_t type_count;          // Bits there are.
-    _Atomic uint64_t* violations; // Counted here.
+    const char* system; // Its name, for error texts.
+    // Types of `.by_id`: of any entity, and in queries that it iterates itself.
+    const uint64_t *by_id_read, *by_id_write;
+    const orr_query* query; // Its own query; NULL: none.
+    // Tags that queries it iterates itself may ask for.
+    const orr_tag* by_id_tags;
+    uint32_t by_id_tag_count;
+    bool indirect; // It works by messages only, and may not access the world.
+    // It belongs to a spectator pipeline, and sees transient entities.
+    bool spectator;
+    bool posted;   // Access of a transaction's function while it runs.
+    bool section;  // Access of an atomic section while it runs.
+    bool parallel; // Its rows are divided among several workers.
+    // No other system of its pipeline runs meanwhile, and one worker calls it.
+    bool alone;
+    bool alone_realtime; // Real time: no system of any pipeline runs meanwhile.
+    // It writes or sends types with owned fields, so it may create strings and arrays.
+    bool owns;
+    bool own_rows;                // `.own_rows`: it reads nothing but the rows it is called with.
+    uint32_t type_count;          // Bits in each set.
+    _Atomic uint64_t* violations; // Counter of refused accesses.
 };
 
-// What this thread does at this moment, while systems run side by side.
-typedef struct orri_here {
-    const orr_world* world; // NULL: nothing.
-    const orri_access* guard;
-    const void* system; // Of the schedule.
-    orr_hot_table**
-        tables; // What reading by id may see, world->tables.capacity of them; NULL: the guard is asked.
-    // In real time: tick and epoch as they were when the group began, side by side, and what this pipeline sees of values that others
-    // write (publish.h). NULL: those of the world.
+// What the calling thread does at this moment, while systems run in parallel or in real time.
+typedef struct orri_thread_context {
+    const orr_world* world;    // World of the system that it runs; NULL: it runs none.
+    const orri_access* access; // Of that system.
+    const void* system;        // That system, of the schedule.
+    // Type tables that reads by id may use, world->tables.capacity of them; NULL: `access` is asked
+    // for each read.
+    orr_hot_table** tables;
+    // Real time: {tick, epoch} of the moment the system's group began; NULL: the world's own.
     const uint64_t* clock;
+    // Real time: published values of other pipelines (publish.h); NULL: none.
     const struct orri_view* view;
-    bool gathered;       // It does calls from outside where all pipelines stand between ticks.
-    uint32_t loops;      // In real time: those that are open here,
-    const uint32_t* era; // and what says which of them have ended. NULL: the world's.
-    uint64_t since_view; // For `changed` terms, of what the view has: when the system looked last.
-} orri_here;
-extern _Thread_local orri_here orri_here_now;
+    bool at_sync_point; // It runs posted calls while all pipelines stand between ticks.
+    uint32_t loops;     // Real time: open iterations of this thread.
+    // Real time: counter that tells which iterations have ended; NULL: the world's.
+    const uint32_t* era;
+    uint64_t since_view; // `changed` terms: version of the view that the system has seen last.
+} orri_thread_context;
+extern _Thread_local orri_thread_context orri_this_thread;
 
-// Something is walked on from here on, so that structure stays as it is. In real time each thread counts for itself.
+// Opens an iteration: structure does not change until it is closed. In real time each thread counts
+// its own.
 static inline void orri_loop_open(orr_world* world)
 {
     if (ORR_UNLIKELY(world->realtime)) {
-        orri_here_now.loops++;
+        orri_this_thread.loops++;
     } else {
         world->loops.iterating++;
     }
@@ -55,118 +68,138 @@ static inline void orri_loop_open(orr_world* world)
 static inline void orri_loop_close(orr_world* world)
 {
     if (ORR_UNLIKELY(world->realtime)) {
-        orri_here_now.loops -= orri_here_now.loops > 0;
+        orri_this_thread.loops -= orri_this_thread.loops > 0;
     } else {
         world->loops.iterating--;
     }
 }
 
-// The rare halves of what follows, which would take more room in their callers than all the rest.
+// Slow paths of the functions below. Out of line, since they would take more code in their callers
+// than the rest.
 ORRI_COLD const struct orri_view* orri_view_here_far(const orr_world* world);
-ORRI_COLD bool orri_watched_far(const orr_world* world);
+ORRI_COLD bool orri_access_checked_far(const orr_world* world);
 
-// In real time: false for who was called where all pipelines stand between ticks. Elsewhere the world as a whole is not to be had.
-static inline bool orri_scattered(const orr_world* world)
+// Real time: true unless this thread runs at a sync point. Calls about the whole world are refused
+// then.
+static inline bool orri_between_sync_points(const orr_world* world)
 {
     return ORR_UNLIKELY(world->realtime) &&
-           !(orri_here_now.world == world && orri_here_now.gathered);
+           !(orri_this_thread.world == world && orri_this_thread.at_sync_point);
 }
 
-// What this thread's pipeline sees of values that others write; NULL: everything as it is.
+// The published values of other pipelines that this thread reads; NULL: it reads all values as they
+// are.
 static inline const struct orri_view* orri_view_here(const orr_world* world)
 {
     return ORR_UNLIKELY(world->realtime) ? orri_view_here_far(world) : NULL;
 }
 
-// Of the system this thread runs. Not NULL where orri_watched().
+// Access of the system that this thread runs. Not NULL when orri_access_checked().
 const orri_access* orri_access_of(const orr_world* world);
-// True when this thread runs a system that is watched; or, while systems run side by side, none of them: then nothing is allowed. In real
-// time the thread that has the floor is not watched.
-static inline bool orri_watched(const orr_world* world)
+// True when accesses of this thread are checked: it runs a system with access checks, or it runs
+// none while systems run in parallel, and may then access nothing. The thread that has the turn in
+// real time is not checked.
+static inline bool orri_access_checked(const orr_world* world)
 {
-    return ORR_UNLIKELY(world->running.access != NULL) && orri_watched_far(world);
+    return ORR_UNLIKELY(world->running.access != NULL) && orri_access_checked_far(world);
 }
-// Systems may run on several threads from now on, each between orri_here_enter() and orri_here_leave(). `watched`: with guards; reading by
-// id finds what `tables` (may be NULL) have for all of them, and otherwise the thread's own.
-void orri_access_parallel(orr_world* world, bool watched, orr_hot_table** tables);
-void orri_access_alone(orr_world* world);
-// What the thread did before, a system of another world perhaps, is returned, and taken up again at the end.
-static inline orri_here orri_here_enter(const orr_world* world, const orri_access* guard,
-                                        const void* system, orr_hot_table** tables)
+// From now on systems may run on several threads, each between orri_this_thread_enter() and
+// orri_this_thread_leave(). `checked`: with access checks. Reads by id use `tables` on every thread
+// or, if NULL, the tables of the thread.
+void orri_access_parallel(orr_world* world, bool checked, orr_hot_table** tables);
+// Ends orri_access_parallel().
+void orri_access_serial(orr_world* world);
+// The calling thread runs a system from now on. Returns its context before (perhaps of a system of
+// another world), which orri_this_thread_leave() restores.
+static inline orri_thread_context orri_this_thread_enter(const orr_world* world,
+                                                         const orri_access* access,
+                                                         const void* system, orr_hot_table** tables)
 {
-    orri_here before = orri_here_now;
-    orri_here_now = (orri_here){.world = world, .guard = guard, .system = system, .tables = tables};
+    orri_thread_context before = orri_this_thread;
+    orri_this_thread =
+        (orri_thread_context){.world = world, .access = access, .system = system, .tables = tables};
     return before;
 }
-static inline void orri_here_leave(orri_here before)
+static inline void orri_this_thread_leave(orri_thread_context before)
 {
-    orri_here_now = before;
+    orri_this_thread = before;
 }
-// While it runs. `tables` (may be NULL: no types) are those the inline functions may see, world->tables.capacity of them.
-void orri_access_enter(orr_world* world, const orri_access* guard, orr_hot_table** tables);
+// Sets the access of the one system that runs, while no others do. `tables`: the
+// world->tables.capacity type tables that the inline functions of store.h may read; NULL: none.
+void orri_access_enter(orr_world* world, const orri_access* access, orr_hot_table** tables);
 void orri_access_leave(orr_world* world);
-// Fills such tables. To be done again when world->tables.changes has changed.
-void orri_access_tables(const orr_world* world, const orri_access* guard, orr_hot_table** tables);
-// True when it is a thread of the program's own that reaches for a world in real time: reported.
-ORRI_COLD bool orri_access_strange(const orr_world* world, const char* call);
-// True when allowed; otherwise the breach is reported and counted. `entity` may be null.
+// Fills such tables for an access. Repeat it when world->tables.changes has changed.
+void orri_access_tables(const orr_world* world, const orri_access* access, orr_hot_table** tables);
+// True (reported) when the calling thread runs no system while the world runs in real time.
+ORRI_COLD bool orri_access_foreign_thread(const orr_world* world, const char* call);
+
+// The checks. Each returns true when the access is allowed; otherwise the violation is counted and
+// reported. `call` is the public function's name; `entity` may be null. The _long functions are the
+// slow paths.
+
+// Reads or writes a type by entity id.
 ORRI_COLD bool orri_access_reads_long(const orr_world* world, const char* call, orr_type type,
                                       orr_entity entity);
 ORRI_COLD bool orri_access_writes_long(const orr_world* world, const char* call, orr_type type,
                                        orr_entity entity);
-// What stands for names, tags and switches: orr_name, orr_tags, orr_enabled.
+// Reads names, tags or enable bits, which are declared as orr_name, orr_tags and orr_enabled.
 ORRI_COLD bool orri_access_builtin_long(const orr_world* world, const char* call, const char* name,
                                         orr_entity entity);
-// Where entities are: for who reaches something by id.
+// Asks where an entity is stored: allowed for systems that access anything by id.
 ORRI_COLD bool orri_access_places_long(const orr_world* world, const char* call, orr_entity entity);
 static inline bool orri_access_reads(const orr_world* world, const char* call, orr_type type,
                                      orr_entity entity)
 {
-    return ORR_LIKELY(!orri_watched(world)) || orri_access_reads_long(world, call, type, entity);
+    return ORR_LIKELY(!orri_access_checked(world)) ||
+           orri_access_reads_long(world, call, type, entity);
 }
 static inline bool orri_access_writes(const orr_world* world, const char* call, orr_type type,
                                       orr_entity entity)
 {
-    return ORR_LIKELY(!orri_watched(world)) || orri_access_writes_long(world, call, type, entity);
+    return ORR_LIKELY(!orri_access_checked(world)) ||
+           orri_access_writes_long(world, call, type, entity);
 }
 static inline bool orri_access_builtin(const orr_world* world, const char* call, const char* name,
                                        orr_entity entity)
 {
-    return ORR_LIKELY(!orri_watched(world)) || orri_access_builtin_long(world, call, name, entity);
+    return ORR_LIKELY(!orri_access_checked(world)) ||
+           orri_access_builtin_long(world, call, name, entity);
 }
-// Making and counting strings and arrays.
+// Creates strings or arrays, or changes their reference counts.
 ORRI_COLD bool orri_access_owns_long(const orr_world* world, const char* call);
 static inline bool orri_access_owns(const orr_world* world, const char* call)
 {
-    return ORR_LIKELY(!orri_watched(world)) || orri_access_owns_long(world, call);
+    return ORR_LIKELY(!orri_access_checked(world)) || orri_access_owns_long(world, call);
 }
-// Looking at whatever there is: whether entities live, how many, what they have.
+// Asks whether entities are alive, how many there are, which types they have: refused only with
+// `.own_rows`.
 ORRI_COLD bool orri_access_looks_long(const orr_world* world, const char* call, orr_entity entity);
 static inline bool orri_access_looks(const orr_world* world, const char* call, orr_entity entity)
 {
-    return ORR_LIKELY(!orri_watched(world)) || orri_access_looks_long(world, call, entity);
+    return ORR_LIKELY(!orri_access_checked(world)) || orri_access_looks_long(world, call, entity);
 }
 static inline bool orri_access_places(const orr_world* world, const char* call, orr_entity entity)
 {
-    return ORR_LIKELY(!orri_watched(world)) || orri_access_places_long(world, call, entity);
+    return ORR_LIKELY(!orri_access_checked(world)) || orri_access_places_long(world, call, entity);
 }
-// A running system changes structure; both may be null.
+// Refuses a change of structure by a running system. Type and entity may be null.
 ORRI_COLD orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_type type,
                                            orr_entity entity);
-// As orri_check_open(), and names what it is about.
+// orri_check_open(), with type and entity in the error text.
 static inline orr_result orri_check_open_of(const orr_world* world, const char* call, orr_type type,
                                             orr_entity entity)
 {
-    return ORR_LIKELY(!orri_watched(world)) ? orri_check_open(world, call)
-                                            : orri_refuse_structure(world, call, type, entity);
+    return ORR_LIKELY(!orri_access_checked(world))
+               ? orri_check_open(world, call)
+               : orri_refuse_structure(world, call, type, entity);
 }
-// The same for a tag that a query asks for.
+// Asks for a tag in a query.
 ORRI_COLD bool orri_access_tags_long(const orr_world* world, const char* call, orr_tag tag);
 static inline bool orri_access_tags(const orr_world* world, const char* call, orr_tag tag)
 {
-    return ORR_LIKELY(!orri_watched(world)) || orri_access_tags_long(world, call, tag);
+    return ORR_LIKELY(!orri_access_checked(world)) || orri_access_tags_long(world, call, tag);
 }
-// For calls that make no sense inside a system.
+// Refuses a call that is not allowed inside a system, or in real time between sync points.
 ORRI_COLD orr_result orri_refuse_running(const orr_world* world, const char* call);
 
 #endif

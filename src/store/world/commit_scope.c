@@ -1,55 +1,58 @@
 // SPDX-License-Identifier: MIT
-// Changes of structure beside systems that run: where they may reach, and memory that these still read. See commit_scope.h.
+// Commit scopes and retired memory (commit_scope.h).
 #include "store/world/commit_scope.h"
 
 ORRI_COLD static bool commit_scope_refuse(orr_world* world, const char* what)
 {
     (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                      "a commit beside running systems %s; it is done again where none runs", what);
+                      "a commit beside running systems %s; it is repeated while no system runs",
+                      what);
     return false;
 }
 
-static void commit_scope_note(orr_world* world, orri_commit_scope* reach, uint32_t index)
+// Adds a cluster to the scope.
+static void commit_scope_note(orr_world* world, orri_commit_scope* scope, uint32_t index)
 {
-    uint32_t old = reach->words;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &reach->bits, &reach->words,
+    uint32_t old = scope->words;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &scope->bits, &scope->words,
                       index / 64 + 1)) {
-        reach->lost = true; // Commits wait longer, nothing else.
+        scope->incomplete = true; // The next commits wait for all systems.
         return;
     }
-    for (uint32_t w = old; w < reach->words; w++) {
-        reach->bits[w] = 0;
+    for (uint32_t w = old; w < scope->words; w++) {
+        scope->bits[w] = 0;
     }
-    reach->count += !orri_bit_get(reach->bits, index);
-    orri_bit_set(reach->bits, index, true);
+    scope->count += !orri_bit_get(scope->bits, index);
+    orri_bit_set(scope->bits, index, true);
 }
 
 bool orri_commit_scope_touch_long(orr_world* world, const orri_cluster* cluster)
 {
-    orri_commit_scope* reach = world->change.commit_scope;
-    if (cluster->transient || orri_commit_scope_has(reach, cluster->index)) {
-        return !cluster->transient || reach->learns ||
-               commit_scope_refuse(world, "is about transient ones");
+    orri_commit_scope* scope = world->change.commit_scope;
+    if (cluster->transient || orri_commit_scope_has(scope, cluster->index)) {
+        return !cluster->transient || scope->recording ||
+               commit_scope_refuse(world, "changes transient entities");
     }
-    if (!reach->learns) {
-        return commit_scope_refuse(world, "came to a cluster that it has not");
+    if (!scope->recording) {
+        return commit_scope_refuse(world, "changes a cluster outside its scope");
     }
-    commit_scope_note(world, reach, cluster->index);
+    commit_scope_note(world, scope, cluster->index);
     return true;
 }
 
 bool orri_commit_scope_registry_long(orr_world* world)
 {
-    return world->change.commit_scope->learns || commit_scope_refuse(world, "would make a cluster");
+    return world->change.commit_scope->recording ||
+           commit_scope_refuse(world, "would create a cluster");
 }
 
-void orri_commit_scope_free(orr_world* world, orri_commit_scope* reach)
+void orri_commit_scope_free(orr_world* world, orri_commit_scope* scope)
 {
-    ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, reach->bits, reach->words);
-    *reach = (orri_commit_scope){0};
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, scope->bits, scope->words);
+    *scope = (orri_commit_scope){0};
 }
 
-// ---- memory that others still read -----------------------------------------------------------------------------------------
+// ---- memory that running systems may still read -------------------------------------------------
 
 bool orri_retire_reserve(orr_world* world)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The words of refusals: which call, which entity and type by name, and what to do.
+// Error texts of refused calls. Each names the call, the entity and the type, and says what to do.
 #include "store/relation/entity_name.h"
 #include "store/table/transient.h"
 #include "store/world/access.h"
@@ -24,15 +24,15 @@ orri_id_text orri_id_format(orr_entity entity)
 orri_id_text orri_entity_format(const orr_world* world, orr_entity entity)
 {
     orri_id_text id = orri_id_format(entity), out;
-    // Who has only its rows to itself does not look for names.
-    bool looks = !orri_watched(world) || !orri_access_of(world)->own_rows;
+    // A system with .own_rows reads nothing but its rows, so names are not looked up for it.
+    bool looks = !orri_access_checked(world) || !orri_access_of(world)->own_rows;
     const char* name = looks && orri_record_find(world, entity) != NULL
                            ? orri_name_of(world, orri_id_index(entity))
                            : NULL;
     if (name == NULL) {
         return id;
     }
-    char cut[64]; // A name may be as long as half a message.
+    char cut[64]; // A name may be half as long as an error text.
     orri_text text = {cut, sizeof cut, 0};
     orri_text_add(&text, "%s", name);
     orri_text_cut(&text);
@@ -46,23 +46,25 @@ const char* orri_type_label(const orr_world* world, orr_type type)
     return found != NULL ? found->info.name : "(no type)";
 }
 
-// Why an id is not alive, as far as can be told.
+// Why an id is not alive, as far as it can be known.
 static const char* refuse_entity_reason(const orr_world* world, orr_entity entity)
 {
     if (((orri_id_generation(entity) ^ world->salt) & ~ORRI_GENERATION_MASK) != 0) {
-        return "is of a world with another id_salt";
+        return "belongs to a world with another id_salt";
     }
     if (orri_transient_alive(world, entity)) {
-        return "is transient, and this is not for transient entities (orr_create_transient)";
+        return "is transient, and this call is not for transient entities (orr_create_transient)";
     }
     if (orri_id_transient(entity)) {
-        return orri_watched(world) ? "is transient: dead, not created yet, or hidden from the "
-                                     "simulation"
-                                   : "was a transient one, and is dead";
+        return orri_access_checked(world)
+                   ? "is transient: dead, not created yet, or hidden from the "
+                     "simulation"
+                   : "was transient, and is dead";
     }
     if (orri_id_index(entity) >= world->hot.count) {
-        return orri_watched(world) ? "is not created yet: what was sent is alive after the commit"
-                                   : "was never created in this world";
+        return orri_access_checked(world)
+                   ? "is not created yet: entities that were sent exist after the commit"
+                   : "was never created in this world";
     }
     return "is dead";
 }
@@ -74,7 +76,7 @@ orr_result orri_refuse_entity(const orr_world* world, const char* call, orr_enti
     const char* reason = refuse_entity_reason(world, entity);
     if (entity.id == 0) {
         return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
-                           "%s: the entity is null, so its %s cannot be reached; was its creation "
+                           "%s: the entity is null, so its %s cannot be accessed; was its creation "
                            "refused?",
                            call, type.id != 0 ? orri_type_label(world, type) : "components");
     }
@@ -83,7 +85,7 @@ orr_result orri_refuse_entity(const orr_world* world, const char* call, orr_enti
                            "%s: entity %s %s; check with orr_alive()", call, name.text, reason);
     }
     return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
-                       "%s: entity %s %s, so its %s cannot be reached; check with orr_alive()",
+                       "%s: entity %s %s, so its %s cannot be accessed; check with orr_alive()",
                        call, name.text, reason, orri_type_label(world, type));
 }
 
@@ -95,8 +97,8 @@ orr_result orri_refuse_type(const orr_world* world, const char* call, orr_type t
     }
     return orri_refuse(
         orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
-        "%s: the type is not registered in this world; it is of another world, or was "
-        "never given (every world registers its own types)",
+        "%s: the type is not registered in this world (it may be of another world); register it "
+        "here, since every world registers its own types",
         call);
 }
 
@@ -106,7 +108,7 @@ orr_result orri_refuse_cluster(const orr_world* world, const char* call, orr_clu
                        "%s: cluster %uv%u %s; get it again with orr_cluster_get()", call,
                        cluster.id, cluster.generation,
                        cluster.id == 0                           ? "is null"
-                       : cluster.id > world->clusters.slot_count ? "is not of this world"
+                       : cluster.id > world->clusters.slot_count ? "does not belong to this world"
                                                                  : "was deleted");
 }
 
@@ -134,10 +136,11 @@ orr_result orri_refuse_room(const orr_world* world, const char* call)
 {
     uint32_t chunks = world->chunks.count - 1 - world->chunks.free_count;
     if (chunks >= ORRI_CHUNKS_MAX) {
-        return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: the world has %u chunks, the most it can have; fewer clusters with "
-                           "few rows would need fewer",
-                           call, chunks);
+        return orri_refuse(
+            orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+            "%s: the world has %u chunks, which is the limit; use fewer clusters with "
+            "few rows",
+            call, chunks);
     }
     char doing[ORRI_ERROR_SIZE / 2];
     snprintf(doing, sizeof doing, "%s made room in a cluster", call);
@@ -149,25 +152,29 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (ORR_LIKELY(orri_world_open(world))) {
         return ORR_OK;
     }
-    if (ORR_UNLIKELY(world->realtime) && orri_watched(world)) {
+    if (ORR_UNLIKELY(world->realtime) && orri_access_checked(world)) {
         return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
     }
-    // On the floor, with structure alone.
-    bool handles = orri_handles_here(world);
-    bool floor = ORR_UNLIKELY(world->realtime) && orri_here_now.loops == 0 && !handles;
-    if (world->append.open == NULL && !handles && (world->loops.iterating == 0 || floor)) {
-        // Nothing but lists that queries keep of where rows lie: they are told, and the call goes on.
-        if (world->loops.listed != 0) {
+    // Real time, not inside a system: this thread has the turn, and structure to itself.
+    bool in_handler = orri_in_error_handler(world);
+    bool has_turn = ORR_UNLIKELY(world->realtime) && orri_this_thread.loops == 0 && !in_handler;
+    if (world->append.open == NULL && !in_handler && (world->loops.iterating == 0 || has_turn)) {
+        // Only positions of rows that queries cached are in the way: the queries drop them, and the
+        // call goes on.
+        if (world->loops.cached != 0) {
             world->listener.structure_change((orr_world*)(uintptr_t)world);
         }
-        ORR_ASSERT(orri_world_open(world) || floor || world->errors.in_handler != 0);
+        ORR_ASSERT(orri_world_open(world) || has_turn || world->errors.in_handler != 0);
         return ORR_OK;
     }
-    if (handles) {
-        return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: an error handler may look at the world, not change it", call);
+    if (in_handler) {
+        return orri_refuse(
+            orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+            "%s: an error handler may read the world but not change it; make the call after "
+            "the handler has returned",
+            call);
     }
-    if (orri_watched(world)) {
+    if (orri_access_checked(world)) {
         return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
     }
     if (world->context->busy != NULL) {
@@ -177,9 +184,9 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (world->append.open == NULL) {
         return orri_refuse(
             orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-            "%s: not while a query is iterated, the loop would walk on what changes. Make the call "
-            "after the loop, for entities collected in it; orr_query_add(), orr_query_remove() and "
-            "orr_query_destroy_entities() change all that match. (A loop left without "
+            "%s: not while a query is iterated, since rows would move under the loop. Collect the "
+            "entities and make the call after the loop; orr_query_add(), orr_query_remove() and "
+            "orr_query_destroy_entities() change all entities that match. (A loop left without "
             "orr_iter_end() stays open until the next tick)",
             call);
     }

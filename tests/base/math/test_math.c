@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Errors of the mathematical functions, in units of the last place, against the long double functions of the C library,
-// over dense samples of their usual ranges, of all doubles, and of the places where it is hard. With --long more of
-// them, and every float.
+// Errors of the mathematical functions, in units of the last place, compared with the long double
+// functions of the C library, over dense samples of their usual ranges, of all doubles, and of
+// difficult arguments. With --long more samples, and every float.
 #include "test.h"
 
 #include "base/math/detail.h"
@@ -10,10 +10,10 @@
 
 #if LDBL_MANT_DIG > DBL_MANT_DIG
 
-// ---- measuring ---------------------------------------------------------------------------------------
+// ---- measuring ----------------------------------------------------------------------------------
 
-// Distance from the true value in units of its last place. An infinite result is right from where a number with one
-// more exponent would have been rounded to it.
+// The distance from the true value in units of its last place. An infinite result is correct from
+// where a number with one more exponent would have been rounded to it.
 static double math_error(double actual, long double expected, int digits, int exponent_min)
 {
     if (isnan(actual) || isnan(expected)) {
@@ -76,13 +76,13 @@ static double math_between(double low, double high)
     return low + (high - low) * orr_random_double(test_random());
 }
 
-// Any double but those that are no numbers.
+// Any double except NaNs.
 static double math_any(void)
 {
     return orri_math_double(test_random() % ORRI_MATH_INFINITY | (test_random() & ORRI_MATH_SIGN));
 }
 
-// ---- one argument ------------------------------------------------------------------------------------
+// ---- one argument -------------------------------------------------------------------------------
 
 typedef struct math_one {
     const char* name;
@@ -93,7 +93,7 @@ typedef struct math_one {
     double bound, bound_subnormal;
 } math_one;
 
-// sin and cos of sincos, tested as functions of their own.
+// sin and cos of sincos, tested as separate functions.
 static double math_sincos_sin(double x)
 {
     double sine, cosine;
@@ -156,7 +156,8 @@ static void math_one_at(const math_one* f, double x, math_worst* worst, math_wor
     math_note(to, math_error_double(actual, expected), x, 0);
 }
 
-// Where the angle is nearest to a multiple of pi/2, where tables and polynomials change, and their neighbours.
+// Arguments closest to a multiple of pi/2, where tables and polynomials change, and their
+// neighbours.
 static void math_one_hard(const math_one* f, math_worst* worst, math_worst* subnormal)
 {
     static const double hard[] = {0x1.6ac5b262ca1ffp+849,
@@ -207,7 +208,7 @@ static void math_one_check(const char* name)
         for (uint32_t s = math_samples(); s > 0; s--) {
             math_one_at(f, math_between(f->low, f->high), &worst, &subnormal);
             math_one_at(f, math_any(), &worst, &subnormal);
-            // Near 1 and 0, where what remains is small.
+            // Near 1 and 0, where the rest is small.
             math_one_at(f, 1.0 + math_between(-0x1p-6, 0x1p-6), &worst, &subnormal);
             math_one_at(f, math_between(-1.0, 1.0), &worst, &subnormal);
         }
@@ -285,7 +286,7 @@ ORR_TEST(math_sqrt_is_rounded_correctly)
     }
 }
 
-// ---- two arguments -----------------------------------------------------------------------------------
+// ---- two arguments ------------------------------------------------------------------------------
 
 typedef struct math_two {
     double (*ours)(double, double);
@@ -316,7 +317,8 @@ ORR_TEST(math_pow_keeps_its_bound)
     math_worsts worst = {0};
     for (uint32_t s = math_samples(); s > 0; s--) {
         math_two_at(&math_pow, math_between(0, 4), math_between(-8, 8), &worst);
-        // Results all over the range, from any base: large exponents near 1, small ones far from it.
+        // Results over the whole range, from any base: large exponents near 1, small ones far from
+        // it.
         double x = fabs(math_any());
         math_two_at(&math_pow, x, math_between(-745.2, 709.8) / log(x), &worst);
         x = 1.0 + math_between(-0x1p-8, 0x1p-8) * math_between(0, 1) * math_between(0, 1);
@@ -364,9 +366,10 @@ ORR_TEST(math_atan2_keeps_its_bound)
     math_judge("atan2f", &worst.single, 0.501);
 }
 
-// ---- float -------------------------------------------------------------------------------------------
+// ---- float --------------------------------------------------------------------------------------
 
-// Of the double function, whose error was measured above, at most 2^-28 of a float's ULP.
+// Compared with the double function, whose error was measured above: at most 2^-28 of a float's
+// ULP.
 static void math_whole_range(const math_one* f, uint32_t stride)
 {
     math_worst worst = {0};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Golden hashes of the mathematical functions: the bits of their results over fixed arguments, equal for every compiler,
-// optimisation level and machine. Half of the arguments are any bits (so most of them huge or tiny, some no numbers),
-// half from the range where the function is used.
+// Golden hashes of the mathematical functions: the bits of their results over fixed arguments,
+// equal for every compiler, optimisation level and machine. Half of the arguments are random bits
+// (most of them huge or tiny, some NaN), half are from the range where the function is used.
 //
-// A function that is changed on purpose gets another hash; the test prints the new line. It then gives other worlds
-// than before: say so in CHANGELOG.md.
+// A function that is changed on purpose gets another hash; the test prints the new line. Worlds
+// then differ from those of earlier versions: say so in CHANGELOG.md.
 #include "test.h"
 
 #include "base/math/detail.h"
@@ -113,7 +113,7 @@ static uint64_t golden_hash(const golden* g)
     return hash;
 }
 
-// Floats of any bits too, not doubles made float.
+// Floats of random bits too, not only doubles converted to float.
 static float golden_argument_float(const golden* g, uint64_t i, uint64_t which)
 {
     if (i % 2 == 0) {

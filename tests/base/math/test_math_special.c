@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The values that the C standard (Annex F) gives for zeros, infinities, what is no number, and exact cases; compared as
-// bits, so that the sign of zero counts and every result that is no number is the same one. And the exact functions,
-// against their definitions.
+// The values that the C standard (Annex F) requires for zeros, infinities, NaNs and exact cases.
+// Results are compared as bits, so that the sign of zero counts and every NaN is the same one. And
+// the exact functions, compared with their definitions.
 #include "test.h"
 
 #include "base/math/detail.h"
@@ -15,7 +15,7 @@ static double special_nan(uint64_t payload, bool minus)
     return orri_math_double(ORRI_MATH_INFINITY | payload | (minus ? ORRI_MATH_SIGN : 0));
 }
 
-// Several of them: quiet, with a sign, with a payload.
+// Several NaNs: quiet, with a sign, with a payload.
 static const uint64_t special_payloads[] = {(uint64_t)1 << 51, (uint64_t)3 << 50, 0xABCDEFFFFFFFFu};
 
 static bool special_same(double actual, double expected)
@@ -31,7 +31,7 @@ static bool special_same(double actual, double expected)
                       same_a, orri_math_bits(same_a), same_e);                                 \
         }                                                                                      \
     } while (0)
-// Both kinds, for values that are the same in both.
+// Float and double, for values that are the same in both.
 #define BOTH(name, x, expected)                                             \
     do {                                                                    \
         SAME(orr_##name(x), expected);                                      \
@@ -42,7 +42,7 @@ static bool special_same(double actual, double expected)
         SAME(orr_##name(x, y), expected);                                               \
         SAME((double)orr_##name##f((float)(x), (float)(y)), (double)(float)(expected)); \
     } while (0)
-// Not a number, and which.
+// The result is NaN, with the expected bits.
 #define NONE_DOUBLE(actual) CHECK(orri_math_bits(actual) == 0x7FF8000000000000u)
 #define NONE_FLOAT(actual)  CHECK(orri_math_bits_float(actual) == 0x7FC00000u)
 #define NONE(name, x)                          \
@@ -56,7 +56,7 @@ static bool special_same(double actual, double expected)
         NONE_FLOAT(orr_##name##f((float)(x), (float)(y))); \
     } while (0)
 
-ORR_TEST(math_not_a_number_gives_the_one_not_a_number)
+ORR_TEST(math_nan_argument_returns_the_one_nan)
 {
     for (uint32_t i = 0; i < 2 * ORRI_COUNT(special_payloads); i++) {
         double x = special_nan(special_payloads[i / 2], i % 2 != 0);
@@ -175,7 +175,8 @@ ORR_TEST(math_exponentials_have_their_special_values)
     BOTH(exp, -inf, 0.0);
     BOTH(exp, 1e6, inf);
     BOTH(exp, -1e6, 0.0);
-    SAME(orr_exp(0x1.62e42fefa39efp+9), 0x1.fffffffffff2ap+1023); // The last that is finite.
+    SAME(orr_exp(0x1.62e42fefa39efp+9),
+         0x1.fffffffffff2ap+1023); // The last argument with a finite result.
     SAME(orr_exp(0x1.62e42fefa39f0p+9), inf);
     SAME(orr_exp(-745.13), 0x1p-1074);
     SAME(orr_exp(-745.14), 0.0);
@@ -230,7 +231,7 @@ ORR_TEST(math_logarithms_and_roots_have_their_special_values)
     NONE_DOUBLE(orr_sqrt_by_digits(-inf));
 }
 
-// ---- power -------------------------------------------------------------------------------------------
+// ---- power --------------------------------------------------------------------------------------
 
 ORR_TEST(math_pow_of_zero_and_infinity)
 {
@@ -314,7 +315,7 @@ ORR_TEST(math_pow_at_the_ends_of_its_range)
     SAME((double)orr_powf(0x1p-149f, 1.0f), 0x1p-149);
 }
 
-// ---- exact functions ---------------------------------------------------------------------------------
+// ---- exact functions ----------------------------------------------------------------------------
 
 ORR_TEST(math_fmod_has_its_special_values)
 {

@@ -423,7 +423,7 @@ ORR_TEST(system_callback_after_new_types_came_reads_by_id_what_it_declared_and_n
     CHECK_OK(orr_system_enable(world, system, false));
     KIT_STEP(world, 1);
     KIT_SAID("a a.stop");
-    KIT_ERROR(&k, ORR_ERR_STATE, "orr_component_get: system 'a' reaches Late299 of ");
+    KIT_ERROR(&k, ORR_ERR_STATE, "orr_component_get: system 'a' accesses Late299 of ");
     kit_end(&k);
 }
 

@@ -257,7 +257,7 @@ static void fewer_check(const orr_platform* platform, uint32_t lines, uint32_t w
     }
     CHECK_EQ(orr_worker_count(world), workers);
     if (lines > 0) {
-        CHECK_CONTAINS(f.text, "4 workers were asked for and 1 can be had");
+        CHECK_CONTAINS(f.text, "workers requested: 4, available: 1");
     }
     sea_end(&s);
 }

@@ -301,23 +301,24 @@ static void check_refused(const char* own, const char* other, const char* any,
 
 ORR_TEST(cross_of_a_run_with_what_was_not_declared_is_a_breach)
 {
-    check_refused("write Force", "Position", NULL, loop_any,
-                  "orr_cross_run: system 'culprit' reaches Position, which it did not declare; put "
-                  "\"Position\" into its .by_id");
+    check_refused(
+        "write Force", "Position", NULL, loop_any,
+        "orr_cross_run: system 'culprit' accesses Position, which it did not declare; put "
+        "\"Position\" into its .by_id");
     check_refused("write Force", "Position, Force", "Position", loop_any,
-                  "orr_cross_run: system 'culprit' reaches Force, which it did not declare");
+                  "orr_cross_run: system 'culprit' accesses Force, which it did not declare");
     check_refused("write Force", "Position", NULL, loop_own,
                   "orr_cross_run: system 'culprit' is parallel and loops over its own query, which "
                   "writes: another worker");
     check_refused("Force", "Position", NULL, each_own,
-                  "ORR_EACH: system 'culprit' reaches Force, which it did not declare; put "
+                  "ORR_EACH: system 'culprit' accesses Force, which it did not declare; put "
                   "\"Force\" into its .by_id");
     check_refused("write Force", "Position", NULL, each_own,
                   "ORR_EACH: system 'culprit' is parallel and loops over its own query");
     check_refused(
         "write Force", "Body", "Body", loop_any,
-        "orr_cross_run: system 'culprit' loops over a query with an order or pinned types, "
-        "which is brought up to date by who loops, with nobody beside it; say .alone");
+        "orr_cross_run: system 'culprit' loops over a query with an order or pinned types, which "
+        "the loop updates, so no other system may run at the same time; set .alone");
 }
 
 ORR_TEST(cross_of_a_run_refuses_what_it_reads_and_writes_by_any)
@@ -364,7 +365,7 @@ ORR_TEST(cross_of_a_run_without_rows_is_refused)
     KIT_SYSTEM(world, .name = "odd", .query = "Force", .run = cross_as_nothing, .by_id = "Position",
                .settings = query);
     KIT_STEP(world, 1);
-    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "orr_cross_run: pairs is no orr_pairs");
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "orr_cross_run: pairs is not a value of orr_pairs");
     CHECK_OK(orr_world_validate(world));
     CHECK(orr_create(world).id != 0); // No loop was left open.
     orr_query_destroy(query);

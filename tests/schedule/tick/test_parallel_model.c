@@ -402,7 +402,7 @@ static uint64_t model_share(uint64_t fast, uint64_t slow, uint64_t most)
 static uint64_t model_explore(uint32_t preemptions, uint64_t schedules)
 {
     uint64_t all = 0;
-    controlled_thread_local(&orri_here_now, sizeof orri_here_now);
+    controlled_thread_local(&orri_this_thread, sizeof orri_this_thread);
     controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
     for (uint32_t i = 0; i < ORRI_COUNT(plots); i++) {
         model_serial(&plots[i]);

@@ -215,7 +215,7 @@ ORR_TEST(workers_more_than_there_can_be_are_said_once_with_both_numbers)
     orr_world* world = small_begin(&s, &(orr_world_desc){.workers = 9});
     KIT_STEP(world, 20);
     CHECK_EQ(s.fewer, 1);
-    CHECK_CONTAINS(s.text, "9 workers were asked for and 1 can be had");
+    CHECK_CONTAINS(s.text, "workers requested: 9, available: 1");
     small_end(world, 20);
 
     need_threads();
@@ -223,7 +223,7 @@ ORR_TEST(workers_more_than_there_can_be_are_said_once_with_both_numbers)
     world = small_begin(&s, &(orr_world_desc){.workers = 1000});
     KIT_STEP(world, 20);
     CHECK_EQ(s.fewer, 1);
-    CHECK_CONTAINS(s.text, "1000 workers were asked for; 64 are the most");
+    CHECK_CONTAINS(s.text, "workers requested: 1000, limit: 64");
     small_end(world, 20);
 }
 
@@ -296,7 +296,7 @@ ORR_TEST(pool_that_never_calls_is_said_once_after_some_time_and_the_ticks_go_on)
         KIT_STEP(world, 50);
         CHECK_EQ(s.missing, 1);
         char text[128];
-        snprintf(text, sizeof text, "promised %u calls and has made none", promise);
+        snprintf(text, sizeof text, "promised %u calls of help() and made none", promise);
         CHECK_CONTAINS(s.text, text);
         s.ahead_ns = 9000 * MS;
         KIT_STEP(world, 50);
@@ -352,7 +352,7 @@ ORR_TEST(pool_that_calls_more_than_promised_is_said_once_and_harmless)
         odd.help(odd.args[0]); // Between ticks.
         odd.help(odd.args[0]);
         CHECK_EQ(s.unasked, 1);
-        CHECK_CONTAINS(s.text, "more often than its start() was asked for or promised");
+        CHECK_CONTAINS(s.text, "more often than start() was asked for or promised");
         small_end(world, 50);
     }
 }

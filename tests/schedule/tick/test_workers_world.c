@@ -106,10 +106,10 @@ ORR_TEST(workers_whose_threads_cannot_be_had_are_warned_of_and_change_nothing)
             &(orr_world_desc){.seed = 7, .workers = 5, .platform = &s.table, .log = page_log(&p)},
             ORRI_SHARE_RANDOM);
         CHECK_EQ(p.fewer, 1);
-        CHECK_CONTAINS(p.text, "5 workers were asked for");
+        CHECK_CONTAINS(p.text, "workers requested: 5");
         if (s.left == 0 && had > 0) {
             char text[64];
-            snprintf(text, sizeof text, "and %u can be had", had + 1);
+            snprintf(text, sizeof text, ", available: %u.", had + 1);
             CHECK_CONTAINS(p.text, text);
         }
     }

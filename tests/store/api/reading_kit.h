@@ -12,7 +12,7 @@ typedef struct reading {
     _Atomic uint64_t violations;
     uint64_t clock[2];
     orr_hot_table* tables[256];
-    orri_here before;
+    orri_thread_context before;
 } reading;
 
 static void reading_begin(reading* r, orr_world* world, const orri_view* view, uint64_t since_view)
@@ -20,11 +20,11 @@ static void reading_begin(reading* r, orr_world* world, const orri_view* view, u
     memset(r, 0, sizeof *r);
     memset(r->bits, 0xFF, sizeof r->bits);
     r->guard = (orri_access){.system = "reader",
-                             .any_read = r->bits,
-                             .any_write = r->bits,
+                             .by_id_read = r->bits,
+                             .by_id_write = r->bits,
                              .type_count = 256,
                              .alone = true,
-                             .transient = true,
+                             .alone_realtime = true,
                              .violations = &r->violations};
     r->clock[0] = 41;
     r->clock[1] = world->epoch;
@@ -32,16 +32,16 @@ static void reading_begin(reading* r, orr_world* world, const orri_view* view, u
     orri_access_parallel(world, true, NULL);
     CHECK(world->tables.capacity <= 256);
     orri_access_tables(world, &r->guard, r->tables);
-    r->before = orri_here_enter(world, &r->guard, r, r->tables);
-    orri_here_now.clock = r->clock;
-    orri_here_now.view = view;
-    orri_here_now.since_view = since_view;
+    r->before = orri_this_thread_enter(world, &r->guard, r, r->tables);
+    orri_this_thread.clock = r->clock;
+    orri_this_thread.view = view;
+    orri_this_thread.since_view = since_view;
 }
 
 static void reading_end(reading* r, orr_world* world)
 {
-    orri_here_leave(r->before);
-    orri_access_alone(world);
+    orri_this_thread_leave(r->before);
+    orri_access_serial(world);
     world->realtime = false;
     CHECK_EQ(r->violations, 0);
 }

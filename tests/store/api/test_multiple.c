@@ -355,7 +355,7 @@ ORR_TEST(multiple_rows_fit_the_target_or_are_refused_before_anything_happens)
     CHECK(add_radius(world, ids[1], 3) != 0);
     uint64_t hash = orr_world_hash(world);
     CHECK_RESULT(orr_entity_move(world, ids[1], clusters[1]), ORR_ERR_CAPACITY);
-    CHECK_CONTAINS(k.errors.text, "1v1 has 3 of Collider");
+    CHECK_CONTAINS(k.errors.text, "1v1 has 3 instances of Collider");
     CHECK_RESULT(orr_rows_move(world, clusters[3], 0, 3, clusters[1]), ORR_ERR_CAPACITY);
     CHECK_RESULT(orr_rows_move_all(world, clusters[3], clusters[0]), ORR_ERR_CAPACITY);
     CHECK_EQ(orr_world_hash(world), hash);

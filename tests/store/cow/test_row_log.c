@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows that are logged for who holds a block, instead of the block copied: what it costs, what leans on what, what goes when, and that everybody who holds
-// something has it still.
+// Row logs: single rows are logged for a share instead of copying its block. Costs, shares that
+// lean on each other, releasing in any order, and that all shares keep their values.
 #include "store/cow/row_log.h"
 #include "store/snapshot/snapshot_detail.h"
 #include "support/store_kit.h"
@@ -125,9 +125,9 @@ static void write_column(float x)
     ((Position*)orr_column_write(c.world, c.cluster, 0, c.position))[3].x = x;
 }
 
-// ---- what it costs -----------------------------------------------------------------------------------------------
+// ---- what it costs ------------------------------------------------------------------------------
 
-ORR_TEST(undo_row_written_by_entity_is_logged_and_no_block_copied)
+ORR_TEST(row_log_row_written_by_entity_is_logged_without_a_copy)
 {
     scene_begin();
     remember(0);
@@ -137,12 +137,12 @@ ORR_TEST(undo_row_written_by_entity_is_logged_and_no_block_copied)
     uint64_t more = c.kit.memory.live_bytes - before;
     CHECK(more > 0 && more < BLOCK / 16);
     CHECK(share_of(0) == chunk_of()->columns[0].share);
-    CHECK_EQ(share_of(0)->undo->count, 1);
+    CHECK_EQ(share_of(0)->log->count, 1);
     orri_snapshot_bytes(c.pasts[0].snapshot, 2, &own_after, &shared_after);
-    CHECK_EQ(own_after, own + more); // All of it is said.
+    CHECK_EQ(own_after, own + more); // orri_snapshot_bytes() counts all of it.
     CHECK_EQ(shared_after, shared);
     write_row(7, 71); // Logged already.
-    CHECK_EQ(share_of(0)->undo->count, 1);
+    CHECK_EQ(share_of(0)->log->count, 1);
     CHECK_EQ(c.kit.memory.live_bytes, before + more);
     CHECK(!orri_snapshot_same(c.world, c.pasts[0].snapshot));
     go_back(0);
@@ -150,7 +150,7 @@ ORR_TEST(undo_row_written_by_entity_is_logged_and_no_block_copied)
     scene_end();
 }
 
-ORR_TEST(undo_every_way_to_write_one_value_logs)
+ORR_TEST(row_log_every_way_to_write_one_value_logs_it)
 {
     scene_begin();
     remember(0);
@@ -161,12 +161,12 @@ ORR_TEST(undo_every_way_to_write_one_value_logs)
     orr_address address = {.entity = c.ids[5]};
     CHECK_OK(orr_address_get(c.world, c.ids[5], &address));
     ((Position*)orr_address_write(c.world, &address, c.position))->x = 4;
-    CHECK_EQ(share_of(0)->undo->count, 5);
+    CHECK_EQ(share_of(0)->log->count, 5);
     go_back(0);
     scene_end();
 }
 
-ORR_TEST(undo_log_that_grows_long_turns_into_a_copy)
+ORR_TEST(row_log_full_is_replaced_by_a_copy)
 {
     scene_begin();
     remember(0);
@@ -175,16 +175,16 @@ ORR_TEST(undo_log_that_grows_long_turns_into_a_copy)
         write_row(i * 3, 70);
     }
     CHECK(share_of(0)->attached != NULL);
-    CHECK_EQ(share_of(0)->undo->count, most);
+    CHECK_EQ(share_of(0)->log->count, most);
     write_row(1, 70);
-    CHECK(share_of(0)->attached == NULL && share_of(0)->undo == NULL);
+    CHECK(share_of(0)->attached == NULL && share_of(0)->log == NULL);
     CHECK(chunk_of()->columns[0].share == NULL);
     check_all();
     go_back(0);
     scene_end();
 }
 
-ORR_TEST(undo_small_block_is_copied_at_once)
+ORR_TEST(row_log_small_block_is_copied_at_once)
 {
     scene_begin();
     orr_cluster few = KIT_CLUSTER(c.world, Position);
@@ -196,7 +196,7 @@ ORR_TEST(undo_small_block_is_copied_at_once)
     scene_end();
 }
 
-ORR_TEST(undo_column_written_after_rows_keeps_all_of_it)
+ORR_TEST(row_log_column_written_after_rows_keeps_all_values)
 {
     scene_begin();
     remember(0);
@@ -206,10 +206,10 @@ ORR_TEST(undo_column_written_after_rows_keeps_all_of_it)
     write_row(8, 80);
     CHECK(share_of(0)->base == share_of(1));
     write_column(30);
-    CHECK(share_of(1)->attached == NULL && share_of(1)->undo == NULL);
-    CHECK(share_of(0)->base == share_of(1)); // It still leans.
+    CHECK(share_of(1)->attached == NULL && share_of(1)->log == NULL);
+    CHECK(share_of(0)->base == share_of(1)); // Still leaning.
     check_all();
-    write_row(9, 90); // Nobody holds the block: nothing is logged.
+    write_row(9, 90); // The block is not shared: nothing is logged.
     CHECK(chunk_of()->columns[0].share == NULL);
     go_back(0);
     go_back(1);
@@ -217,17 +217,17 @@ ORR_TEST(undo_column_written_after_rows_keeps_all_of_it)
     scene_end();
 }
 
-ORR_TEST(undo_versions_tell_of_rows_that_were_logged)
+ORR_TEST(row_log_write_raises_the_version)
 {
     scene_begin();
     remember(0);
-    uint64_t seen = orri_mark_now(c.world);
+    uint64_t seen = orri_version_mark(c.world);
     CHECK(chunk_of()->columns[0].version <= seen);
     write_row(7, 70);
     CHECK(chunk_of()->columns[0].version > seen);
     CHECK(orri_cluster_at(c.world, c.cluster)->columns[0].version > seen);
     uint64_t hash = orr_world_hash(c.world);
-    seen = orri_mark_now(c.world);
+    seen = orri_version_mark(c.world);
     CHECK(chunk_of()->columns[0].version <= seen);
     write_row(8, 70);
     CHECK(chunk_of()->columns[0].version > seen);
@@ -237,9 +237,9 @@ ORR_TEST(undo_versions_tell_of_rows_that_were_logged)
     scene_end();
 }
 
-// ---- rows that come, go and move ------------------------------------------------------------------------------------
+// ---- rows that are added, removed and moved -----------------------------------------------------
 
-// Bytes that the world's memory grew by while one thing was done.
+// Bytes by which the world's memory grows during an act.
 static uint64_t cost_of(void (*act)(void))
 {
     uint64_t before = c.kit.memory.live_bytes;
@@ -282,13 +282,13 @@ static void act_destroy_and_create(void)
     CHECK_OK(orr_destroy(c.world, c.ids[7]));
 }
 
-ORR_TEST(undo_row_that_comes_goes_or_moves_is_logged_and_no_block_copied)
+ORR_TEST(row_log_row_added_removed_or_moved_is_logged_without_a_copy)
 {
     void (*const acts[])(void) = {act_destroy, act_destroy_last, act_create,
                                   act_remove,  act_and_back,     act_destroy_and_create};
     for (uint32_t i = 0; i < sizeof acts / sizeof acts[0]; i++) {
         scene_begin();
-        orr_entity other = orr_create(c.world); // Where a row goes, there is one already.
+        orr_entity other = orr_create(c.world); // The target cluster has a row already.
         CHECK_OK(orr_set(c.world, other, Position, {1, 1, 1}));
         remember(0);
         CHECK(cost_of(acts[i]) < BLOCK / 2); // Of three columns and two pages.
@@ -309,8 +309,8 @@ ORR_TEST(undo_row_that_comes_goes_or_moves_is_logged_and_no_block_copied)
     }
 }
 
-// A log of more rows than the one it leans on has, and of fewer.
-ORR_TEST(undo_chain_over_rows_that_come_and_go_keeps_all)
+// Shares with more rows than their base, and with fewer.
+ORR_TEST(row_log_chain_over_added_and_removed_rows_keeps_all_values)
 {
     for (uint32_t way = 0; way < 8; way++) {
         scene_begin();
@@ -349,7 +349,7 @@ ORR_TEST(undo_chain_over_rows_that_come_and_go_keeps_all)
     }
 }
 
-ORR_TEST(undo_of_instances_and_pinned_beside_goes_back)
+ORR_TEST(row_log_restores_instances_and_pinned_values)
 {
     scene_begin();
     orr_entity shards[200];
@@ -383,9 +383,9 @@ ORR_TEST(undo_of_instances_and_pinned_beside_goes_back)
     scene_end();
 }
 
-// ---- several ------------------------------------------------------------------------------------------------------
+// ---- several snapshots --------------------------------------------------------------------------
 
-ORR_TEST(undo_same_row_written_in_each_tick_is_logged_in_each)
+ORR_TEST(row_log_row_written_in_each_tick_is_logged_in_each)
 {
     scene_begin();
     for (uint32_t i = 0; i < MANY; i++) {
@@ -394,7 +394,7 @@ ORR_TEST(undo_same_row_written_in_each_tick_is_logged_in_each)
         write_row(7, (float)(100 + i));
     }
     for (uint32_t i = 0; i < MANY; i++) {
-        CHECK_EQ(share_of(i)->undo->count, 1);
+        CHECK_EQ(share_of(i)->log->count, 1);
     }
     check_all();
     go_back(3);
@@ -404,8 +404,9 @@ ORR_TEST(undo_same_row_written_in_each_tick_is_logged_in_each)
     scene_end();
 }
 
-// Three in a row, one of which goes; all orders, with and without writes before that nobody holds yet.
-ORR_TEST(undo_chain_of_three_forgotten_in_any_order_keeps_the_others)
+// A chain of three, released in all orders; before that the world is restored, or a whole column is
+// written.
+ORR_TEST(row_log_chain_of_three_released_in_any_order_keeps_the_others)
 {
     static const uint32_t orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                           {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
@@ -433,8 +434,8 @@ ORR_TEST(undo_chain_of_three_forgotten_in_any_order_keeps_the_others)
     }
 }
 
-// However many rows these are: both logs were there, and together they take less than a copy.
-ORR_TEST(undo_middle_forgotten_merges_its_log)
+// Logs are merged beyond log_max, as long as they take less memory than a copy.
+ORR_TEST(row_log_middle_of_chain_released_merges_its_log)
 {
     scene_begin();
     c.world->cow.row_log_shift = 8; // Five rows.
@@ -445,7 +446,7 @@ ORR_TEST(undo_middle_forgotten_merges_its_log)
         }
     }
     forget(1);
-    CHECK(share_of(0)->base != NULL && share_of(0)->undo->count == 6);
+    CHECK(share_of(0)->base != NULL && share_of(0)->log->count == 6);
     check_all();
     remember(3);
     write_row(10, 7);
@@ -454,7 +455,7 @@ ORR_TEST(undo_middle_forgotten_merges_its_log)
     remember(4);
     write_row(11, 8);
     write_row(12, 8);
-    forget(3); // Nobody is left who leans.
+    forget(3); // No other share leans on it.
     remember(5);
     write_row(11, 9);
     write_row(13, 9);
@@ -469,17 +470,17 @@ ORR_TEST(undo_middle_forgotten_merges_its_log)
     write_row(2, 6);
     write_row(3, 6);
     forget(1);
-    CHECK_EQ(share_of(0)->undo->count, 3);
+    CHECK_EQ(share_of(0)->log->count, 3);
     CHECK(share_of(0)->attached != NULL); // It has the world's block now.
     write_row(3, 7);                      // Logged already.
-    CHECK_EQ(share_of(0)->undo->count, 3);
+    CHECK_EQ(share_of(0)->log->count, 3);
     check_all();
     go_back(0);
     scene_end();
 }
 
-// After going back two futures may be held beside each other: both lean on what they have in common.
-ORR_TEST(undo_two_futures_lean_on_one_past_that_nobody_holds)
+// After a restore snapshots of two futures may exist: both lean on their common past.
+ORR_TEST(row_log_two_futures_lean_on_one_past_without_holders)
 {
     scene_begin();
     remember(0);
@@ -494,7 +495,7 @@ ORR_TEST(undo_two_futures_lean_on_one_past_that_nobody_holds)
     go_back(1);
     write_row(6, 5);
     remember(4);
-    forget(1); // Of several that lean.
+    forget(1); // Several shares lean on it.
     check_all();
     forget(0);
     check_all();
@@ -508,9 +509,9 @@ ORR_TEST(undo_two_futures_lean_on_one_past_that_nobody_holds)
     scene_end();
 }
 
-// ---- others --------------------------------------------------------------------------------------------------------
+// ---- frozen shares, handing over, refused memory ------------------------------------------------
 
-ORR_TEST(undo_frozen_holder_keeps_its_place_and_nothing_is_logged)
+ORR_TEST(row_log_frozen_share_keeps_its_block_and_logs_nothing)
 {
     scene_begin();
     remember(0);
@@ -520,17 +521,17 @@ ORR_TEST(undo_frozen_holder_keeps_its_place_and_nothing_is_logged)
     const Position* place = frozen->data;
     Position then = place[8];
     write_row(8, 80);
-    CHECK(frozen->data == place && live() != place && frozen->undo == NULL);
+    CHECK(frozen->data == place && live() != place && frozen->log == NULL);
     CHECK_EQ(memcmp(&place[8], &then, sizeof then), 0);
     check_all();
-    orri_share_release(c.world, frozen); // Who leans has its block now.
+    orri_share_release(c.world, frozen); // The share that leaned on it has its block now.
     CHECK(share_of(0)->data == place);
     check_all();
     go_back(0);
     scene_end();
 }
 
-ORR_TEST(undo_frozen_holder_keeps_its_place_when_the_world_goes_back)
+ORR_TEST(row_log_frozen_share_keeps_its_block_when_the_world_is_restored)
 {
     scene_begin();
     remember(0);
@@ -544,14 +545,14 @@ ORR_TEST(undo_frozen_holder_keeps_its_place_when_the_world_goes_back)
     CHECK_EQ(memcmp(place, c.pasts[1].values, BLOCK), 0);
     write_row(8, 80);
     check_all();
-    orri_share_unlend(c.world, frozen);
+    orri_share_unfreeze(c.world, frozen);
     orri_share_release(c.world, frozen);
     go_back(1);
     go_back(0);
     scene_end();
 }
 
-ORR_TEST(undo_rows_are_put_back_when_the_block_is_handed_over)
+ORR_TEST(row_log_rows_are_put_back_when_the_block_is_handed_over)
 {
     for (uint32_t way = 0; way < 3; way++) {
         scene_begin();
@@ -578,7 +579,7 @@ ORR_TEST(undo_rows_are_put_back_when_the_block_is_handed_over)
     }
 }
 
-ORR_TEST(undo_refused_memory_loses_what_is_held_and_not_the_write)
+ORR_TEST(row_log_refused_memory_loses_the_share_but_not_the_write)
 {
     for (uint64_t n = 1, refused = 1; refused > 0; n++) {
         for (uint32_t for_good = 0; for_good < 2; for_good++) {
@@ -598,8 +599,9 @@ ORR_TEST(undo_refused_memory_loses_what_is_held_and_not_the_write)
                 CHECK_EQ(live()[3 * i].x, 5);
             }
             bool lost = orri_snapshot_lost(c.pasts[1].snapshot);
-            CHECK(lost == (refused > 0 && for_good != 0));          // Or it has got a copy.
-            CHECK(orri_snapshot_lost(c.pasts[0].snapshot) == lost); // What leans on it goes too.
+            CHECK(lost == (refused > 0 && for_good != 0)); // Otherwise it has a copy.
+            // The share that leans on it, too.
+            CHECK(orri_snapshot_lost(c.pasts[0].snapshot) == lost);
             check_all();
             if (lost) {
                 orri_restore* way = NULL;
@@ -612,7 +614,7 @@ ORR_TEST(undo_refused_memory_loses_what_is_held_and_not_the_write)
     }
 }
 
-ORR_TEST(undo_refused_memory_while_forgetting_loses_nothing)
+ORR_TEST(row_log_refused_memory_on_release_loses_nothing)
 {
     for (uint64_t n = 1, refused = 1; refused > 0; n++) {
         scene_begin();
@@ -636,7 +638,7 @@ ORR_TEST(undo_refused_memory_while_forgetting_loses_nothing)
     }
 }
 
-// ---- at random -----------------------------------------------------------------------------------------------------
+// ---- at random ----------------------------------------------------------------------------------
 
 static void random_write(uint64_t draw)
 {
@@ -660,7 +662,7 @@ static void random_write(uint64_t draw)
     }
 }
 
-ORR_TEST(undo_at_random_everybody_has_what_was_held)
+ORR_TEST(row_log_random_writes_keep_all_snapshots)
 {
     uint32_t rounds = test_rounds(12, 4, 200);
     for (uint32_t round = 0; round < rounds; round++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blocks and index pages held by somebody while the world goes on: what the holder sees never changes.
+// Shares of blocks and index pages: while the world goes on, the values of a share never change.
 #include "store/cow/row_log.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -21,7 +21,7 @@ typedef struct held {
 
 static held h;
 
-// A cluster of two chunks; the Position block of the first is held.
+// A cluster of two chunks; the Position block of the first is shared.
 static void held_begin(kit* k, orri_share_kind kind)
 {
     h.world = kit_begin(k, NULL);
@@ -37,7 +37,7 @@ static void held_begin(kit* k, orri_share_kind kind)
     CHECK(h.share != NULL);
     CHECK_EQ(h.share->rows, CAPACITY);
     CHECK_EQ(h.share->size, sizeof h.before);
-    CHECK(h.share->data == column); // The same bytes, until somebody writes.
+    CHECK(h.share->data == column); // The same bytes, until the first write.
 }
 
 static void held_check(void)
@@ -94,7 +94,7 @@ ORR_TEST(share_written_by_column_entity_or_span_keeps_what_it_was)
             CHECK_EQ(orr_get(h.world, h.ids[0], Position)->x, 77);
             CHECK_EQ(orr_get(h.world, h.ids[5], Position)->x, 5);
             if (kinds[i] == ORRI_SHARE_FROZEN) {
-                CHECK(h.share->data == pointer); // A pointer the holder has stays good.
+                CHECK(h.share->data == pointer); // A pointer of the holder stays valid.
             } else {
                 CHECK(place == pointer); // The world writes on in place.
             }
@@ -136,7 +136,7 @@ ORR_TEST(share_survives_moves_removals_growth_and_deletion)
                 CHECK_OK(orr_entities_destroy_all(h.world));
                 break;
             }
-            // What was freed is used again by others.
+            // Freed memory is used again by other entities.
             CHECK_OK(orr_create_many(h.world, other, 3000, NULL, 0, NULL));
             CHECK_OK(orr_world_validate(h.world));
             held_end(&k);
@@ -204,7 +204,7 @@ ORR_TEST(share_of_hooked_values_copies_them_when_the_world_writes)
     }
 }
 
-ORR_TEST(share_taken_twice_is_one_and_later_states_are_others)
+ORR_TEST(share_taken_twice_is_the_same_until_a_write)
 {
     kit k = {0};
     held_begin(&k, ORRI_SHARE_HISTORY);
@@ -298,7 +298,7 @@ ORR_TEST(share_of_an_index_page_keeps_the_records)
     }
 }
 
-// ---- when memory is refused ----------------------------------------------------------------------
+// ---- when memory is refused ---------------------------------------------------------------------
 
 ORR_TEST(share_frozen_without_memory_refuses_the_write)
 {
@@ -320,7 +320,7 @@ ORR_TEST(share_frozen_without_memory_refuses_the_write)
     held_end(&k);
 }
 
-ORR_TEST(share_of_history_without_memory_is_lost_but_never_the_write)
+ORR_TEST(share_of_history_without_memory_is_lost_and_the_write_succeeds)
 {
     kit k = {0};
     held_begin(&k, ORRI_SHARE_HISTORY);
@@ -457,12 +457,12 @@ ORR_TEST(share_of_a_marker_leaves_its_hooks_balanced)
             CHECK_OK(orr_destroy_many(world, ids, 10));
         }
         orri_share_release(world, share);
-        CHECK_EQ(live, way == 2 ? -1 : 0); // Set anew: destructed once more, copied by memcpy.
+        CHECK_EQ(live, way == 2 ? -1 : 0); // Set again: destructed once more, copied by memcpy.
         kit_end(&k);
     }
 }
 
-// Hears of a refusal and looks at the world.
+// Error handler that validates the world.
 static void curious_on_error(void* user, orr_world* world, const orr_error* error)
 {
     (void)error;
@@ -470,7 +470,7 @@ static void curious_on_error(void* user, orr_world* world, const orr_error* erro
     (void)orr_world_hash(world);
 }
 
-ORR_TEST(batch_refused_for_want_of_a_copy_shows_a_whole_world_to_the_handler)
+ORR_TEST(batch_refused_a_copy_shows_a_valid_world_to_the_handler)
 {
     for (uint64_t n = 1; n < 6; n++) {
         kit k = {0};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Pinned types, entity by entity: where values are, how long, and who is told.
+// Pinned types, entity by entity: addresses and lifetime of values, notifications.
 #include "store/pool/pool.h"
 #include "support/pinned_kit.h"
 #include "test.h"
 
-// ---- the life of a value -----------------------------------------------------------------------------
+// ---- the life of a value ------------------------------------------------------------------------
 
 ORR_TEST(pinned_value_is_set_got_edited_and_removed) /* N4-07 */
 {
@@ -102,7 +102,7 @@ ORR_TEST(pinned_pointer_stays_over_100000_changes_of_everything_else) /* N4-07 N
     kit_end(&k);
 }
 
-ORR_TEST(pinned_slot_given_back_last_is_taken_first)
+ORR_TEST(pinned_slot_freed_last_is_taken_first)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -122,7 +122,7 @@ ORR_TEST(pinned_slot_given_back_last_is_taken_first)
     CHECK_OK(orr_add(world, e[5], Body));
     CHECK(orr_get(world, e[4], Body) == at[3]);
     CHECK(orr_get(world, e[5], Body) == at[1]);
-    CHECK_EQ(at[1]->mass, 10); // The preset, not what lay there.
+    CHECK_EQ(at[1]->mass, 10); // The preset, not the old bytes.
     CHECK_EQ(at[2]->mass, 2);
     kit_end(&k);
 }
@@ -199,7 +199,7 @@ ORR_TEST(pinned_marker_has_no_data_but_is_there)
     kit_end(&k);
 }
 
-ORR_TEST(pinned_value_switched_off_keeps_everything)
+ORR_TEST(pinned_value_disabled_keeps_everything)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -253,11 +253,11 @@ ORR_TEST(pinned_types_are_printed_after_those_of_the_cluster_in_order_of_types)
     kit_end(&k);
 }
 
-// ---- what is refused ---------------------------------------------------------------------------------------
+// ---- what is refused ----------------------------------------------------------------------------
 
 static uint32_t span_rows = 1;
 
-ORR_TEST(pinned_type_is_no_part_of_a_cluster)
+ORR_TEST(pinned_type_in_a_cluster_is_refused)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -349,9 +349,9 @@ ORR_TEST(pinned_references_to_dead_entities_are_refused_except_where_they_stood)
     kit_end(&k);
 }
 
-// ---- hooks and owned strings ---------------------------------------------------------------------------
+// ---- hooks and owned strings --------------------------------------------------------------------
 
-ORR_TEST(pinned_hooks_make_and_end_values_in_their_place_and_never_move_them)
+ORR_TEST(pinned_hooks_construct_and_destruct_in_place_and_never_move)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -435,7 +435,7 @@ ORR_TEST(pinned_owned_strings_are_counted)
     kit_end(&k);
 }
 
-// ---- every way to die ---------------------------------------------------------------------------------------
+// ---- every way to destroy -----------------------------------------------------------------------
 
 static void ways_fill(orr_world* world, orr_cluster cluster, orr_entity out[8])
 {
@@ -447,7 +447,7 @@ static void ways_fill(orr_world* world, orr_cluster cluster, orr_entity out[8])
     CHECK_OK(orr_remove(world, out[3], Body));
 }
 
-ORR_TEST(pinned_values_go_with_their_entities_whichever_way_these_die)
+ORR_TEST(pinned_values_end_with_their_entities_on_every_way_to_destroy)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -455,7 +455,7 @@ ORR_TEST(pinned_values_go_with_their_entities_whichever_way_these_die)
     orr_cluster cluster = KIT_CLUSTER(world, Position), rich = KIT_CLUSTER(world, Position, Label);
     orr_type body = KIT_TYPE(world, Body), ghost = KIT_TYPE(world, Ghost);
     for (uint32_t way = 0; way < 8; way++) {
-        orr_tick_advance(world); // The first destroy goes the long way, the next the short one.
+        orr_tick_advance(world); // The first destroy takes the slow path, the next the fast one.
         orr_cluster at = way % 2 == 0 ? cluster : rich;
         ways_fill(world, at, e);
         CHECK_EQ(orr_pinned_count(world, ghost), 8);
@@ -491,7 +491,7 @@ ORR_TEST(pinned_values_go_with_their_entities_whichever_way_these_die)
     CHECK_EQ(kit_tokens.moves, 0);
 }
 
-ORR_TEST(pinned_values_of_the_dead_are_not_those_of_the_next_entity)
+ORR_TEST(pinned_values_of_a_dead_entity_are_not_inherited)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -504,7 +504,7 @@ ORR_TEST(pinned_values_of_the_dead_are_not_those_of_the_next_entity)
     kit_end(&k);
 }
 
-// ---- copies ------------------------------------------------------------------------------------------------
+// ---- copies -------------------------------------------------------------------------------------
 
 ORR_TEST(pinned_values_are_copied_with_their_entity)
 {
@@ -527,7 +527,7 @@ ORR_TEST(pinned_values_are_copied_with_their_entity)
     kit_end(&k);
 }
 
-// ---- who is told -------------------------------------------------------------------------------------------
+// ---- listeners ----------------------------------------------------------------------------------
 
 typedef struct ear {
     char text[256];
@@ -541,7 +541,8 @@ static void ear_note(char what, uint32_t number)
     snprintf(heard.text + used, sizeof heard.text - used, "%c%" PRIu32 " ", what, number);
 }
 
-// '+': there and on, '-': there and off, '.': gone, but its bytes are still there.
+// '+': exists and is enabled, '-': exists and is disabled, '.': removed, but its bytes are still
+// readable.
 static void ear_changed(orr_world* world, const orri_pool* pool, uint32_t index)
 {
     CHECK((orri_record_at(world, index)->generation & ORRI_DEAD) == 0);
@@ -552,7 +553,7 @@ static void ear_changed(orr_world* world, const orri_pool* pool, uint32_t index)
         return;
     }
     CHECK_EQ(orri_pool_slot1(pool, index), 0);
-    // The value that goes is not yet destructed, and its slot is not yet free for others.
+    // The removed value is not destructed yet, and its slot is not free yet.
     CHECK(kit_tokens.live > pool->live);
     ear_note('.', index);
 }
@@ -563,7 +564,7 @@ static void ear_open(orr_world* world)
     world->listener.pinned_changed = ear_changed;
 }
 
-ORR_TEST(pinned_listener_hears_of_a_value_that_is_there_and_before_one_goes) /* N4-12 N4-13 */
+ORR_TEST(pinned_listener_is_notified_after_add_and_before_remove) /* N4-12 N4-13 */
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -575,7 +576,8 @@ ORR_TEST(pinned_listener_hears_of_a_value_that_is_there_and_before_one_goes) /* 
     ear_open(world);
     CHECK_OK(orr_component_add(world, e[0], ghost));
     CHECK_OK(orr_component_set(world, e[1], ghost, &KIT_GHOST(2)));
-    CHECK_OK(orr_component_set(world, e[1], ghost, &KIT_GHOST(3))); // A value: nobody is told.
+    // Writing a value notifies nobody.
+    CHECK_OK(orr_component_set(world, e[1], ghost, &KIT_GHOST(3)));
     CHECK_STR(heard.text, "+0 +1 ");
     heard.text[0] = '\0';
     CHECK_OK(orr_component_enable(world, e[0], ghost, true)); // No change.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Pinned types: batches, the hash, a random walk beside a simple model, memory refused everywhere, and broken pools.
+// Pinned types: batches, the hash, a random walk compared with a model, refused memory everywhere,
+// corrupt pools.
 #include "store/pool/pool.h"
 #include "support/pinned_kit.h"
 #include "test.h"
 
-// ---- batches -------------------------------------------------------------------------------------------
+// ---- batches ------------------------------------------------------------------------------------
 
 ORR_TEST(pinned_batch_adds_sets_gets_and_removes)
 {
@@ -133,7 +134,7 @@ ORR_TEST(pinned_batch_gives_the_slots_that_single_calls_give)
     kit_end(&l);
 }
 
-// ---- hash ----------------------------------------------------------------------------------------------
+// ---- hash ---------------------------------------------------------------------------------------
 
 static uint64_t history_hash(uint8_t fresh_byte)
 {
@@ -230,7 +231,7 @@ ORR_TEST(pinned_hash_of_a_block_is_kept_until_it_is_written)
     kit_end(&k);
 }
 
-// ---- a random walk beside a simple model ---------------------------------------------------------------
+// ---- a random walk compared with a model --------------------------------------------------------
 
 enum {
     WALKERS = 200
@@ -393,7 +394,7 @@ ORR_TEST(pinned_random_walk_equals_the_model)
     kit_end(&k);
 }
 
-// ---- out of memory ----------------------------------------------------------------------------------------
+// ---- out of memory ------------------------------------------------------------------------------
 
 typedef struct sweep {
     kit k;
@@ -541,7 +542,7 @@ ORR_TEST(pinned_every_allocation_refused_changes_nothing_and_can_be_repeated)
     CHECK(nth > 30);
 }
 
-// ---- broken pools -------------------------------------------------------------------------------------------
+// ---- corrupt pools ------------------------------------------------------------------------------
 
 ORR_TEST(pinned_validation_finds_what_is_broken)
 {

@@ -635,12 +635,12 @@ ORR_TEST(a_reader_sees_whole_ticks_while_the_owner_writes)
     const orr_platform* platform = world->env.platform;
     orr_thread thread;
     CHECK_EQ(platform->thread_create(platform->user, "reader", duet_read, &d, &thread), 0);
-    orri_here before = orri_here_now;
+    orri_thread_context before = orri_this_thread;
     for (uint32_t round = 0; round < d.rounds; round++) {
         orri_mutex_lock(platform, &d.floor);
         uint64_t clock[2] = {round, world->epoch};
         orri_mutex_unlock(platform, &d.floor);
-        orri_here_now = (orri_here){.world = world, .clock = clock};
+        orri_this_thread = (orri_thread_context){.world = world, .clock = clock};
         for (uint32_t c = 0; c * ORR_CHUNK_CAPACITY < ROWS; c++) {
             Health* column = orr_column_write(world, cluster, c, d.s.health);
             for (uint32_t r = 0; r < orr_chunk_count(world, cluster, c); r++) {
@@ -648,7 +648,7 @@ ORR_TEST(a_reader_sees_whole_ticks_while_the_owner_writes)
             }
         }
         CHECK_OK(orri_publish_copy(d.s.publisher, &d.s.health, 1));
-        orri_here_now = before;
+        orri_this_thread = before;
         orri_mutex_lock(platform, &d.floor);
         orri_publish_show(d.s.publisher, &d.s.health, 1, world->epoch, round);
         orri_mutex_unlock(platform, &d.floor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names, paths, and how messages and texts speak of entities that have one.
+// Names and paths, and names in error texts and printed entities.
 #include "store/pool/pool.h"
 #include "store/relation/entity_name.h"
 #include "support/pinned_kit.h"
@@ -14,7 +14,7 @@ static void name_expect_path(const orr_world* world, orr_entity entity, const ch
     CHECK_STR(path, expected);
 }
 
-// ---- naming and finding --------------------------------------------------------------------------------
+// ---- naming and finding -------------------------------------------------------------------------
 
 ORR_TEST(name_given_is_found_and_taken_away) /* N2-23 */
 {
@@ -24,7 +24,7 @@ ORR_TEST(name_given_is_found_and_taken_away) /* N2-23 */
     orr_entity bob = orr_create(world), eve = orr_create(world);
     CHECK_STR(orr_name_get(world, bob), "");
     CHECK_EQ(orr_find(world, nobody, "bob").id, 0);
-    CHECK_OK(orr_name_set(world, bob, nobody, NULL)); // Nothing to take away.
+    CHECK_OK(orr_name_set(world, bob, nobody, NULL)); // No name to remove.
     orr_world_stats_get(world, &stats);
     CHECK_EQ(stats.types, 0); // The type comes with the first name.
     CHECK_OK(orr_name_set(world, bob, nobody, "bob"));
@@ -50,7 +50,7 @@ ORR_TEST(name_given_is_found_and_taken_away) /* N2-23 */
     kit_end(&k);
 }
 
-ORR_TEST(name_goes_with_its_entity_and_with_its_component)
+ORR_TEST(name_ends_with_its_entity_and_with_its_component)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -115,7 +115,7 @@ ORR_TEST(name_paths_with_empty_segments_find_nothing)
     kit_end(&k);
 }
 
-ORR_TEST(name_in_a_scope_that_died_stays_and_is_found_by_nobody)
+ORR_TEST(name_in_a_destroyed_scope_stays_and_is_not_found)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -138,9 +138,9 @@ ORR_TEST(name_in_a_scope_that_died_stays_and_is_found_by_nobody)
     kit_end(&k);
 }
 
-// ---- what is refused ---------------------------------------------------------------------------------------
+// ---- what is refused ----------------------------------------------------------------------------
 
-ORR_TEST(name_texts_that_are_none_are_refused)
+ORR_TEST(name_with_invalid_text_is_refused)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -235,7 +235,7 @@ ORR_TEST(name_component_is_written_by_its_own_call_only)
     kit_end(&k);
 }
 
-ORR_TEST(name_of_a_foreign_type_is_refused_with_words)
+ORR_TEST(name_type_that_is_not_pinned_is_refused)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -249,7 +249,7 @@ ORR_TEST(name_of_a_foreign_type_is_refused_with_words)
     kit_end(&k);
 }
 
-// ---- state -------------------------------------------------------------------------------------------------
+// ---- state --------------------------------------------------------------------------------------
 
 ORR_TEST(name_is_state_and_its_table_is_not)
 {
@@ -317,7 +317,7 @@ ORR_TEST(name_table_holds_many_names_of_many_scopes)
     kit_end(&k);
 }
 
-ORR_TEST(name_table_that_lost_a_name_is_found)
+ORR_TEST(name_missing_in_the_table_is_found_by_validation)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -335,7 +335,7 @@ ORR_TEST(name_table_that_lost_a_name_is_found)
     kit_end(&k);
 }
 
-// ---- text --------------------------------------------------------------------------------------------------
+// ---- text ---------------------------------------------------------------------------------------
 
 ORR_TEST(name_paths_of_any_depth_are_printed_and_found)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Indexed references: who refers to whom, by every way that values come and go, and what dies with whom. By hand, at
-// random against a scan over all entities, and with memory refused.
+// Indexed references: referrers after every way to add, change and remove values, and cascades of
+// destroyed entities. By hand; test_relation_random.c compares random changes with a scan over all
+// entities.
 #include "store/cow/share.h"
 #include "store/relation/relation.h"
 #include "support/store_kit.h"
@@ -28,7 +29,7 @@ static uint32_t referrers(orr_world* world, orr_entity target, orr_type type, co
     return orr_referrers_get(world, target, type, field, NULL, 0);
 }
 
-// ---- declaring ---------------------------------------------------------------------------------------
+// ---- declaring ----------------------------------------------------------------------------------
 
 static void refuse_field(orr_field_desc field, orr_type_settings settings, orr_result result,
                          const char* words)
@@ -98,7 +99,7 @@ ORR_TEST(indexed_references_are_a_flat_list_with_paths)
     kit_end(&k);
 }
 
-// ---- asking ------------------------------------------------------------------------------------------
+// ---- asking -------------------------------------------------------------------------------------
 
 ORR_TEST(referrers_come_in_ascending_order_also_into_a_small_array)
 {
@@ -207,9 +208,9 @@ ORR_TEST(indexed_values_are_not_written_in_place)
     kit_end(&k);
 }
 
-// ---- destroying --------------------------------------------------------------------------------------
+// ---- destroying ---------------------------------------------------------------------------------
 
-ORR_TEST(destroyed_target_takes_clears_or_leaves)
+ORR_TEST(destroyed_target_destroys_clears_or_keeps_its_referrers)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -230,13 +231,14 @@ ORR_TEST(destroyed_target_takes_clears_or_leaves)
     CHECK_EQ(orr_get(world, watch, Watch)->target.id, grandchild.id);        // Seen to be dead.
     cluster = orr_entity_cluster(world, watch);
     CHECK_EQ(orr_column_tick(world, cluster, 0, KIT_TYPE(world, Watch)), 0);
-    // The dead reference may be stored again where it stands, and is followed by nobody.
+    // The dead reference may be stored again in the same field, and has no link.
     CHECK_OK(orr_set(world, watch, Watch, {grandchild, {0}}));
     CHECK_OK(orr_world_validate(world));
     kit_end(&k);
 }
 
-// The given ones first, then level by level, each ascending: seen in the free list, which is last in, first out.
+// The given entities first, then level by level, each ascending: visible in the free list, which is
+// last in, first out.
 ORR_TEST(destroyed_together_in_a_defined_order)
 {
     kit k = {0};
@@ -280,13 +282,13 @@ ORR_TEST(destroyed_cycle_and_self_reference_end)
     CHECK_RESULT(orr_destroy_many(world, gone, 2), ORR_ERR_ENTITY);
     CHECK_OK(orr_world_validate(world));
     CHECK_EQ(orr_entity_count(world), 5);
-    CHECK_OK(orr_destroy_many(world, ring, 2)); // Both are met again.
+    CHECK_OK(orr_destroy_many(world, ring, 2)); // Both are reached again through the ring.
     CHECK_EQ(orr_entity_count(world), 0);
     kit_end(&k);
 }
 
-// A chain as long as this would break a C stack.
-ORR_TEST(destroyed_chain_of_many_goes_without_recursion)
+// Recursion over a chain of this length would overflow the C stack.
+ORR_TEST(destroyed_long_chain_needs_no_recursion)
 {
     enum {
         LENGTH = 200000
@@ -307,7 +309,7 @@ ORR_TEST(destroyed_chain_of_many_goes_without_recursion)
     kit_end(&k);
 }
 
-ORR_TEST(deleted_cluster_takes_children_elsewhere_along)
+ORR_TEST(deleted_cluster_destroys_children_in_other_clusters)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -336,7 +338,7 @@ ORR_TEST(deleted_cluster_takes_children_elsewhere_along)
     kit_end(&k);
 }
 
-ORR_TEST(undone_rows_of_an_appender_are_referred_to_by_nobody)
+ORR_TEST(undone_rows_of_an_appender_have_no_referrers)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -353,7 +355,7 @@ ORR_TEST(undone_rows_of_an_appender_are_referred_to_by_nobody)
     kit_end(&k);
 }
 
-// Presets and construct hooks may refer to somebody too.
+// Presets and construct hooks may refer to entities, too.
 ORR_TEST(preset_that_refers_to_an_entity_is_indexed)
 {
     kit k = {0};

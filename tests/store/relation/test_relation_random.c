@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Indexed references at random: trees and cycles with all three policies, compared with a scan over all entities after
-// every step; and with the Nth allocation refused, for every N.
+// Indexed references at random: trees and cycles with all three policies, compared with a scan over
+// all entities after every step; and with the Nth allocation refused, for every N.
 #include "store/cow/share.h"
 #include "store/world/world.h"
 #include "support/store_kit.h"
@@ -23,10 +23,10 @@ enum {
     MASKS = 1 << TYPES
 };
 
-// What the world should hold: values by entity, nothing else.
+// The model: the values that each entity of the world should have.
 typedef struct being {
     orr_entity id; // Null: free.
-    bool has[TYPES], tagged, doomed;
+    bool has[TYPES], tagged, dying;
     Parent parent;
     Owner owner;
     Watch watch;
@@ -75,7 +75,7 @@ static size_t size_of(uint32_t type)
     return sizes[type];
 }
 
-// ---- the oracle --------------------------------------------------------------------------------------
+// ---- the oracle ---------------------------------------------------------------------------------
 
 static being* being_of(model* m, orr_entity entity)
 {
@@ -125,7 +125,7 @@ static void fill(model* m, being* b, uint32_t type)
     }
 }
 
-// Everything that must die is marked `doomed` at first.
+// All entities that must be destroyed are marked `dying` first.
 static void die(model* m)
 {
     reference all[REFERENCES];
@@ -134,26 +134,26 @@ static void die(model* m)
         for (uint32_t i = 0; i < MOST; i++) {
             being* b = &m->beings[i];
             references_of(b, all);
-            for (uint32_t r = 0; r < REFERENCES && b->id.id != 0 && !b->doomed; r++) {
+            for (uint32_t r = 0; r < REFERENCES && b->id.id != 0 && !b->dying; r++) {
                 const being* target = being_of(m, *all[r].entity);
-                b->doomed = b->has[all[r].type] && all[r].policy == ORR_ON_DESTROY_DESTROY &&
-                            target != NULL && target->doomed;
-                more = more || b->doomed;
+                b->dying = b->has[all[r].type] && all[r].policy == ORR_ON_DESTROY_DESTROY &&
+                           target != NULL && target->dying;
+                more = more || b->dying;
             }
         }
     }
     for (uint32_t i = 0; i < MOST; i++) {
         being* b = &m->beings[i];
         references_of(b, all);
-        for (uint32_t r = 0; r < REFERENCES && !b->doomed; r++) {
+        for (uint32_t r = 0; r < REFERENCES && !b->dying; r++) {
             const being* target = being_of(m, *all[r].entity);
-            if (all[r].policy == ORR_ON_DESTROY_CLEAR && target != NULL && target->doomed) {
+            if (all[r].policy == ORR_ON_DESTROY_CLEAR && target != NULL && target->dying) {
                 *all[r].entity = (orr_entity){0};
             }
         }
     }
     for (uint32_t i = 0; i < MOST; i++) {
-        if (m->beings[i].doomed) {
+        if (m->beings[i].dying) {
             m->beings[i] = (being){0};
         }
     }
@@ -216,7 +216,7 @@ static void check(model* m)
     CHECK_OK(orr_world_validate(m->world));
 }
 
-// ---- operations --------------------------------------------------------------------------------------
+// ---- operations ---------------------------------------------------------------------------------
 
 static orr_cluster cluster_of_mask(model* m, uint32_t mask, bool tagged)
 {
@@ -387,7 +387,7 @@ static void do_destroy(model* m)
     uint32_t count = pick(m, picked, 1 + chance(3));
     for (uint32_t i = 0; i < count; i++) {
         ids[i] = picked[i]->id;
-        picked[i]->doomed = true;
+        picked[i]->dying = true;
     }
     if (count > 0) {
         CHECK_OK(count == 1 ? orr_destroy(m->world, ids[0])
@@ -408,8 +408,8 @@ static void do_destroy_cluster(model* m)
     for (uint32_t i = 0; i < MOST; i++) {
         being* other = &m->beings[i];
         orr_cluster its = orr_entity_cluster(m->world, other->id);
-        other->doomed = other->id.id != 0 && (how == 0 || (how == 1 ? other->has[t] && other->tagged
-                                                                    : its.id == cluster.id));
+        other->dying = other->id.id != 0 && (how == 0 || (how == 1 ? other->has[t] && other->tagged
+                                                                   : its.id == cluster.id));
     }
     orr_tag tag = 5;
     orr_cluster_match match = {
@@ -459,7 +459,8 @@ ORR_TEST(relation_random_changes_agree_with_a_scan)
     kit_end(&m.k);
 }
 
-// Two worlds with the same history, from memory of different contents, have the same hash and the same lists.
+// Two worlds with the same history, from memory of different contents, have the same hash and the
+// same lists.
 ORR_TEST(relation_same_history_gives_the_same_hash)
 {
     static model m;
@@ -486,7 +487,7 @@ ORR_TEST(relation_same_history_gives_the_same_hash)
     CHECK_EQ(hashes[0], hashes[1]);
 }
 
-// ---- memory refused ----------------------------------------------------------------------------------
+// ---- memory refused -----------------------------------------------------------------------------
 
 // A small world with everything in it, and what a step needs.
 typedef struct scene {
@@ -559,7 +560,7 @@ static orr_result scene_delete(scene* s)
         s->world, &(orr_cluster_match){.types = &s->m.types[4], .type_count = 1}, NULL);
 }
 
-// root <- child <- found; the owner refers to all, is far off by index, and its block is held.
+// root <- child <- found; the owner refers to all, is far away by index, and its block is shared.
 static void scene_begin(scene* s)
 {
     model_begin(&s->m, 0);
@@ -601,7 +602,7 @@ static void scene_sweep(orr_result (*step)(scene* s), bool for_good)
             CHECK_EQ(orr_world_hash(s.world), before);
         }
         CHECK_OK(orr_world_validate(s.world));
-        CHECK_OK(result == ORR_OK ? ORR_OK : step(&s)); // What was refused can be repeated.
+        CHECK_OK(result == ORR_OK ? ORR_OK : step(&s)); // A refused step can be repeated.
         orri_share_release(s.world, s.share);
         kit_end(&s.m.k);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Clusters: who is in which, finding them, deleting them, and handles that went stale.
+// Clusters: which entities they hold, finding and deleting them, stale handles.
 #include "support/store_kit.h"
 #include "test.h"
 
@@ -26,7 +26,7 @@ ORR_TEST(cluster_is_the_same_exactly_for_the_same_types_and_tags)
     CHECK(!same(tagged, kit_cluster(world, (orr_type[]){h, p}, 2, (orr_tag[]){2, 3}, 2)));
     CHECK(!same(kit_cluster(world, &p, 1, (orr_tag[]){0}, 1), just_p)); // 0 is a tag too.
 
-    // However an entity came by its set, it is there.
+    // An entity is in this cluster however it got its types and tags.
     orr_entity a = orr_create(world), b = orr_create(world);
     CHECK_OK(orr_add(world, a, Position));
     CHECK_OK(orr_add(world, a, Health));
@@ -61,7 +61,7 @@ ORR_TEST(cluster_info_lists_types_and_tags_in_order)
     kit_end(&k);
 }
 
-ORR_TEST(cluster_find_only_looks)
+ORR_TEST(cluster_find_creates_nothing)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -92,7 +92,7 @@ ORR_TEST(cluster_types_macro_fills_desc_and_match)
 }
 
 /* N1-08 N0-59 */
-ORR_TEST(cluster_memory_comes_with_the_first_entity_and_goes_with_the_last)
+ORR_TEST(cluster_memory_exists_from_first_to_last_entity)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -132,7 +132,7 @@ ORR_TEST(cluster_next_walks_in_creation_order)
         CHECK(same(at, made[i]));
     }
     CHECK_EQ(orr_cluster_next(world, at).id, 0);
-    // A number that comes again goes to the end all the same.
+    // A cluster with a reused index is last in the order, too.
     CHECK_OK(orr_cluster_delete(world, made[1]));
     orr_tag tag = 55;
     orr_cluster again = kit_cluster(world, NULL, 0, &tag, 1);
@@ -184,7 +184,7 @@ ORR_TEST(clusters_found_by_types_tags_and_predicate)
     out[1] = a;
     CHECK_EQ(orr_clusters_find(world, &match, out, 1), 3);
     CHECK(same(out[0], b) && same(out[1], a));
-    // The predicate is asked only where the sets fit.
+    // The predicate is called only for clusters whose sets match.
     CHECK(orr_create_in(world, c).id != 0);
     uint32_t asked = 0;
     match.predicate = has_rows;
@@ -222,7 +222,7 @@ ORR_TEST(cluster_cleared_stays_and_its_entities_are_dead)
 }
 
 /* N1-21 */
-ORR_TEST(cluster_deleted_kills_its_entities_and_its_handle)
+ORR_TEST(cluster_deleted_destroys_its_entities_and_ends_its_handle)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -262,7 +262,7 @@ ORR_TEST(cluster_deleted_kills_its_entities_and_its_handle)
     kit_end(&k);
 }
 
-ORR_TEST(cluster_numbers_come_back_last_freed_first)
+ORR_TEST(cluster_indexes_are_reused_last_freed_first)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// ORR_TEST_ALONE: it brings a library of its own, and so cannot share a program with tests of the other one.
 // What happens when all generations of an index are used up. There are 16 million of them, so this program
 // is built with its own copy of the store in which there are three; the library's copy is not linked.
 #define ORRI_GENERATION_MAX 3u
@@ -51,7 +52,7 @@ ORR_TEST(generation_used_up_retires_the_index)
     kit_end(&k);
 }
 
-ORR_TEST(generation_used_up_on_every_way_of_dying)
+ORR_TEST(generation_used_up_by_every_way_to_destroy)
 {
     for (uint32_t way = 0; way < 5; way++) {
         kit k = {0};
@@ -125,7 +126,7 @@ ORR_TEST(generation_used_up_shows_in_the_hash)
     CHECK(hashes[0] != hashes[1]);
 }
 
-ORR_TEST(generation_of_rows_an_appender_did_not_use_is_not_spent)
+ORR_TEST(generation_of_unused_appender_rows_is_not_used)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -146,7 +147,7 @@ ORR_TEST(generation_of_rows_an_appender_did_not_use_is_not_spent)
 }
 
 // Six chunks are all that this copy of the store may have.
-ORR_TEST(chunks_used_up_are_a_limit_and_not_a_want_of_memory)
+ORR_TEST(chunk_limit_reached_returns_capacity_not_memory)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

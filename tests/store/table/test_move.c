@@ -186,7 +186,7 @@ ORR_TEST(rows_moved_call_hooks_for_new_dropped_and_kept_only)
     kit_end(&k);
 }
 
-ORR_TEST(rows_moved_all_relink_whole_chunks)
+ORR_TEST(rows_moved_all_hand_over_whole_chunks)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Types that bring others along: added with what they need in one move, never without it.
+// Types that need other types: added together in one move, never without them.
 #include "store/table/required_types.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -27,7 +27,7 @@ static void register_all(orr_world* world)
     (void)KIT_TYPE(world, Hammer);
 }
 
-ORR_TEST(needs_come_with_their_presets_in_one_move)
+ORR_TEST(needs_are_added_with_presets_in_one_move)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -48,7 +48,7 @@ ORR_TEST(needs_come_with_their_presets_in_one_move)
     kit_end(&k);
 }
 
-ORR_TEST(needs_of_a_batch_come_along)
+ORR_TEST(needs_of_a_batch_are_added)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -71,14 +71,14 @@ ORR_TEST(needs_of_a_batch_come_along)
     kit_end(&k);
 }
 
-ORR_TEST(needed_type_is_not_removed_while_somebody_needs_it)
+ORR_TEST(needed_type_is_not_removed_while_another_needs_it)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
     register_all(world);
     orr_entity a = orr_create(world), b = orr_create(world);
     CHECK_OK(orr_add(world, b, Position));
-    CHECK_OK(orr_remove(world, b, Position)); // The edge is known before anybody needs it.
+    CHECK_OK(orr_remove(world, b, Position)); // The edge exists before another type needs it.
     CHECK_OK(orr_add(world, b, Position));
     CHECK_OK(orr_add(world, a, Engine));
     uint64_t before = orr_world_hash(world);
@@ -88,7 +88,7 @@ ORR_TEST(needed_type_is_not_removed_while_somebody_needs_it)
     CHECK_RESULT(orr_remove(world, a, Body), ORR_ERR_STATE);
     CHECK_CONTAINS(k.errors.text, "needed by Engine");
     CHECK_EQ(orr_world_hash(world), before);
-    CHECK_OK(orr_remove(world, b, Position)); // Nobody needs it there.
+    CHECK_OK(orr_remove(world, b, Position)); // No type needs it there.
     CHECK_OK(orr_remove(world, a, Engine));
     CHECK_OK(orr_remove(world, a, Body));
     CHECK_OK(orr_remove(world, a, Position));
@@ -96,7 +96,7 @@ ORR_TEST(needed_type_is_not_removed_while_somebody_needs_it)
     kit_end(&k);
 }
 
-ORR_TEST(needs_in_a_circle_come_and_go_together)
+ORR_TEST(needs_in_a_cycle_are_added_and_removed_together)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -171,7 +171,7 @@ ORR_TEST(needs_are_resolved_at_first_use)
     const orr_type* needs = orri_required_types_of(world, engine, &count);
     CHECK_EQ(count, 3);
     CHECK(needs[0].id < needs[1].id && needs[1].id < needs[2].id);
-    // Needs are a matter of clusters.
+    // Needs concern clusters only.
     orr_type rivet;
     CHECK_RESULT(orr_type_register(
                      world,
@@ -201,7 +201,7 @@ ORR_TEST(needs_past_the_limit_of_a_cluster_are_refused)
     }
     orr_entity a = orr_create(world);
     CHECK_RESULT(orr_component_add(world, a, first), ORR_ERR_CAPACITY);
-    CHECK_CONTAINS(k.errors.text, "T0 has more than 256 types");
+    CHECK_CONTAINS(k.errors.text, "T0 and the types it needs are more than 256 types");
     CHECK_OK(orr_component_add(world, a, orr_type_find(world, "T1")));
     CHECK_EQ(kit_info(world, orr_entity_cluster(world, a)).type_count, 256);
     CHECK_RESULT(orr_add(world, a, Tiny), ORR_ERR_CAPACITY);

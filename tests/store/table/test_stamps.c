@@ -110,7 +110,7 @@ ORR_TEST(change_refused_stamps_nothing)
     kit_end(&k);
 }
 
-ORR_TEST(change_version_grows_with_every_tick_of_a_write_and_never_goes_back)
+ORR_TEST(change_version_grows_with_each_tick_of_a_write_and_never_decreases)
 {
     kit k = {0};
     stamps_begin(&s, &k);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Transient types and transient entities: whatever happens to them, the world's hash, ids, counts and clusters stay as they are.
+// Transient types and transient entities never change the world's hash, ids, counts and clusters.
 #include "store/table/transient.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -11,7 +11,7 @@ ORR_STRUCT_EX(Note, (.transient = true), (orr_string, text))
 ORR_STRUCT_EX(Held, (.transient = true, .hooks = &kit_token_hooks), (TokenCell, cell))
 ORR_STRUCT_EX(Body, (.storage = ORR_PINNED), (float, mass))
 
-// ---- types -------------------------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------------------
 
 ORR_TEST(transient_type_is_pinned_and_says_so)
 {
@@ -74,9 +74,9 @@ ORR_TEST(transient_components_leave_the_hash_as_it_is)
     kit_end(&k);
 }
 
-// ---- entities --------------------------------------------------------------------------------------------------------
+// ---- entities -----------------------------------------------------------------------------------
 
-// What a world shows of itself, but for transient things.
+// What can be seen of a world, without transient types and entities.
 static uint64_t shown(orr_world* world)
 {
     orr_world_stats stats;
@@ -86,7 +86,7 @@ static uint64_t shown(orr_world* world)
     return orr_hash(words, sizeof words, 0);
 }
 
-ORR_TEST(transient_entity_lives_apart)
+ORR_TEST(transient_entity_changes_nothing_of_the_simulation)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -121,7 +121,7 @@ ORR_TEST(transient_entity_lives_apart)
     CHECK(!orr_alive(world, a) && !orr_transient(world, a) && orr_alive(world, b));
     CHECK_EQ(orr_pinned_count(world, KIT_TYPE(world, Sprite)), 0);
     CHECK_RESULT(orr_set(world, a, Sprite, {1, 1}), ORR_ERR_ENTITY);
-    CHECK_CONTAINS(k.errors.text, "was a transient one, and is dead");
+    CHECK_CONTAINS(k.errors.text, "was transient, and is dead");
     orr_entity c = orr_create_transient(world); // The index again, another generation.
     CHECK(c.id != a.id && (uint32_t)c.id == (uint32_t)a.id && !orr_alive(world, a));
     CHECK(shown(world) == before);
@@ -141,7 +141,7 @@ ORR_TEST(transient_entity_is_refused_where_it_does_not_belong)
     CHECK_RESULT(orr_set(world, bob, Link, {a, 1}), ORR_ERR_ENTITY);
     CHECK_CONTAINS(k.errors.text, "Link.target refers to entity");
     CHECK_RESULT(orr_name_set(world, a, (orr_entity){0}, "ann"), ORR_ERR_ENTITY);
-    CHECK_CONTAINS(k.errors.text, "this is not for transient entities");
+    CHECK_CONTAINS(k.errors.text, "this call is not for transient entities");
     CHECK_RESULT(orr_tag_add(world, a, 7), ORR_ERR_ENTITY);
     CHECK_RESULT(orr_entity_enable(world, a, false), ORR_ERR_ENTITY);
     CHECK_RESULT(orr_destroy_many(world, &a, 1), ORR_ERR_ENTITY);
@@ -201,7 +201,7 @@ ORR_TEST(transient_entities_are_found_by_queries_that_ask_for_them)
     CHECK_OK(orr_destroy(world, t[0]));
     CHECK_EQ(orr_query_count(early), 5);
     orr_query_destroy(some);
-    // For many at once they are left alone, but they go with the rest.
+    // Bulk calls leave them alone, but the end of the world destroys them, too.
     CHECK_OK(orr_query_add(early, KIT_TYPE(world, Body), NULL));
     CHECK_EQ(orr_pinned_count(world, KIT_TYPE(world, Body)), 3);
     CHECK_OK(orr_query_destroy_entities(early));
@@ -211,7 +211,7 @@ ORR_TEST(transient_entities_are_found_by_queries_that_ask_for_them)
     kit_end(&k);
 }
 
-ORR_TEST(transient_entities_by_the_thousand_come_and_go)
+ORR_TEST(transient_entities_created_and_destroyed_by_the_thousand)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.id_salt = 5});
@@ -247,7 +247,7 @@ ORR_TEST(transient_entities_by_the_thousand_come_and_go)
     kit_end(&k);
 }
 
-ORR_TEST(transient_ids_given_ahead_are_those_that_come)
+ORR_TEST(transient_ids_given_ahead_are_used_in_order)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -268,7 +268,7 @@ ORR_TEST(transient_ids_given_ahead_are_those_that_come)
     kit_end(&k);
 }
 
-// ---- memory -------------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 static bool memory_try(orr_world* world, orr_query* query)
 {
@@ -284,7 +284,7 @@ static bool memory_try(orr_world* world, orr_query* query)
 }
 
 // The Nth allocation is refused, once or from then on, for every N.
-ORR_TEST(transient_entity_refused_memory_leaves_the_world_whole)
+ORR_TEST(transient_entity_refused_memory_leaves_a_valid_world)
 {
     for (uint64_t n = 1, refused = 1; refused > 0 || n < 4; n++) {
         kit k = {0};

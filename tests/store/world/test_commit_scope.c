@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lists that are replaced while systems may read them. (How far commits reach beside systems: tests/realtime/test_realtime_narrow.c.)
+// Retired memory: lists that are replaced while systems may read them. (Commit scopes:
+// tests/realtime/test_realtime_narrow.c.)
 #include "store/world/commit_scope.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -16,7 +17,7 @@ static bool longer_list(orr_world* world)
     return orri_index_pages(world, world->transient.page_capacity, 2 * world->index.page_capacity);
 }
 
-ORR_TEST(list_replaced_beside_systems_stays_until_none_runs)
+ORR_TEST(list_replaced_in_real_time_is_freed_when_no_system_runs)
 {
     kit k;
     orr_world* world = reach_begin(&k);
@@ -35,7 +36,7 @@ ORR_TEST(list_replaced_beside_systems_stays_until_none_runs)
     kit_end(&k);
 }
 
-ORR_TEST(list_replaced_where_no_system_runs_is_gone)
+ORR_TEST(list_replaced_in_lockstep_is_freed_at_once)
 {
     kit k;
     orr_world* world = reach_begin(&k);
@@ -46,7 +47,7 @@ ORR_TEST(list_replaced_where_no_system_runs_is_gone)
     kit_end(&k);
 }
 
-ORR_TEST(list_without_room_to_note_the_old_one_is_not_replaced)
+ORR_TEST(list_without_memory_for_retiring_is_not_replaced)
 {
     kit k;
     orr_world* world = reach_begin(&k);

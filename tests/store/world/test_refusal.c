@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bad input of every public function: a result or an absence, words that name entity and type, and a world
-// that is as it was.
+// Bad input of every public function: it returns an error or null, the text names entity and type,
+// and the world is unchanged.
 #include "support/store_kit.h"
 #include "test.h"
 
@@ -37,7 +37,8 @@ static void refusal_begin(void)
     r.errors = r.k.errors.count;
 }
 
-// The last call must have been refused so, in words that name all of these, and changed nothing.
+// The last call must have been refused with this result and a text that has all of these names, and
+// changed nothing.
 static void refused(orr_result result, orr_result expected, const char* call, const char* name)
 {
     CHECK_RESULT(result, expected);
@@ -108,7 +109,7 @@ ORR_TEST(refusal_of_a_dead_null_or_foreign_entity_names_it)
         REFUSED_NULL(orr_component_get(r.world, id, r.position), ORR_ERR_ENTITY, name);
         CHECK_CONTAINS(r.k.errors.text, "Position");
         REFUSED_NULL(orr_component_edit(r.world, id, r.position), ORR_ERR_ENTITY, name);
-        // Questions are allowed, and answered with no.
+        // Queries for presence are allowed, and return false.
         CHECK(!orr_component_has(r.world, id, r.position));
         CHECK(!orr_component_enabled(r.world, id, r.position));
         CHECK(!orr_entity_enabled(r.world, id));
@@ -164,7 +165,7 @@ ORR_TEST(refusal_of_a_stale_null_or_foreign_cluster)
 {
     refusal_begin();
     orr_cluster bad[] = {r.stale, {0, 0}, {999, 1}};
-    const char* names[] = {"deleted", "null", "not of this world"};
+    const char* names[] = {"deleted", "null", "not belong to this world"};
     for (int i = 0; i < 3; i++) {
         orr_cluster cluster = bad[i];
         orr_cluster_info info = {.row_count = 44};
@@ -232,7 +233,7 @@ ORR_TEST(refusal_of_null_where_data_is_needed)
     refusal_end();
 }
 
-ORR_TEST(refusal_of_doubles_in_lists)
+ORR_TEST(refusal_of_duplicates_in_lists)
 {
     refusal_begin();
     orr_cluster out;
@@ -319,7 +320,7 @@ ORR_TEST(refusal_of_unknown_fields_and_bad_text)
     refusal_end();
 }
 
-// ---- programmer's mistakes are assertions ----------------------------------------------------------
+// ---- programming errors are assertions ----------------------------------------------------------
 
 #ifndef ORR_NO_ASSERT
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A world as a whole: its life, its memory, its independence, its words.
+// A world as a whole: creating and destroying, memory, independence of other worlds, errors and
+// log.
 #include "support/fake_platform.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -64,7 +65,7 @@ ORR_TEST(world_destroy_of_null_does_nothing)
     orr_world_destroy(NULL);
 }
 
-ORR_TEST(world_without_a_desc_is_a_good_world)
+ORR_TEST(world_without_a_desc_has_defaults)
 {
     orr_world* world = orr_world_create(NULL);
     CHECK(world != NULL);
@@ -169,7 +170,7 @@ ORR_TEST(world_memory_limit_is_refused_and_nothing_changes)
     kit_end(&k);
 }
 
-ORR_TEST(world_refused_memory_for_itself_is_null)
+ORR_TEST(world_create_without_memory_is_null)
 {
     for (uint64_t n = 1; n < 100; n++) {
         failing_alloc memory = {0};
@@ -209,9 +210,9 @@ ORR_TEST(world_invalid_desc_is_null)
     orr_world_destroy(world);
 }
 
-// ---- errors and log ------------------------------------------------------------------------------
+// ---- errors and log -----------------------------------------------------------------------------
 
-ORR_TEST(world_error_handler_hears_what_and_which)
+ORR_TEST(world_error_handler_receives_code_text_and_call)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -301,7 +302,7 @@ ORR_TEST(world_log_levels_are_per_category)
     orr_world_destroy(world);
 }
 
-// ---- types ---------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------------------
 
 ORR_TEST(type_registered_twice_is_the_same_and_another_layout_conflicts)
 {
@@ -343,7 +344,7 @@ ORR_TEST(type_limit_of_the_desc_is_refused)
     kit_end(&k);
 }
 
-ORR_TEST(refused_creation_gives_back_the_index_pages_it_had_made)
+ORR_TEST(create_refused_frees_the_index_pages_it_made)
 {
     orr_world* world = orr_world_create(
         &(orr_world_desc){.memory_bytes_max = 2 << 20, .log = {.level = ORR_LOG_OFF}});
@@ -352,7 +353,7 @@ ORR_TEST(refused_creation_gives_back_the_index_pages_it_had_made)
     CHECK(orr_create_in(world, cluster).id != 0);
     orr_memory_stats before, after;
     orr_world_memory_get(world, &before);
-    // Too much for the records already; and records that fit, with columns that do not.
+    // Not enough memory for the records; then enough for the records, but not for the columns.
     const uint32_t counts[2] = {1000000, 120000};
     for (int i = 0; i < 2; i++) {
         CHECK_RESULT(orr_create_many(world, cluster, counts[i], NULL, 0, NULL), ORR_ERR_MEMORY);

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
-// What an entity remembers: images by slot, in some blobs of its traveller. A blob does not change, so a slot that comes or goes makes a new one; in
-// return it is shared by copies of the entity and by snapshots of the world, is hashed once, and goes with its last holder. Slots are dealt out to
-// pages in order, so that a change costs a part of the memory, not all of it.
+// The slots of an entity: images by slot, in the blobs of its orr_time_traveller. Each blob is a
+// page:
 //
-//   page:  count, {slot, end of its image} …, images
-#include "codec/codec.h"
+//   page    number of slots, then per slot {slot, end of its image}, then the images
+//
+// A blob never changes; saving or emptying a slot makes a new blob of one page. In return a blob is
+// shared by copies of the entity and by snapshots of the world, is hashed once, and is freed with
+// its last user. Slots are distributed to pages in order, so a change costs one page, not all
+// slots.
+#include "history/entity_history.h"
 
-#define SLOTS_ENTRY 16u
-#define SLOTS_PAGE  4096u // Bytes up to which a page need not be cut.
+#define SLOTS_ENTRY 16u   // Bytes per slot in the table of a page.
+#define SLOTS_PAGE  4096u // A page of at most so many bytes is never split.
 
-// ---- reading --------------------------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
-// A page has some slots. The bytes are the library's own; where somebody wrote others, nothing more is remembered.
+// Reads a page. False if the blob is not a page with at least one slot: a program may have written
+// other bytes; the slots end there.
 static bool slots_page(const orri_schema* schema, orr_array handle, orri_entity_slots_page* out)
 {
     const orri_blob* blob = orri_blob_at(schema, (orr_string){handle.id, handle.generation});
@@ -52,7 +57,7 @@ orri_entity_slots orri_entity_slots_of(const orr_world* world, orr_entity entity
     return orri_entity_slots_in(&world->schema, (const orr_time_traveller*)(const void*)value);
 }
 
-// The page that has a place, which becomes one within it.
+// Finds the page of slot index `*i`, which becomes the index within the page.
 static const orri_entity_slots_page* slots_locate(const orri_entity_slots* memory, uint32_t* i)
 {
     ORR_ASSERT(*i < memory->count);
@@ -64,6 +69,7 @@ static const orri_entity_slots_page* slots_locate(const orri_entity_slots* memor
     return page;
 }
 
+// A number of the table of a page: word 0 is the slot, word 1 the end of its image.
 static uint64_t slots_word(const orri_entity_slots_page* page, uint32_t i, uint32_t word)
 {
     uint64_t value;
@@ -80,7 +86,7 @@ uint64_t orri_entity_slots_slot(const orri_entity_slots* memory, uint32_t i)
 orri_bytes_from orri_entity_slots_image(const orri_entity_slots* memory, uint32_t i)
 {
     const orri_entity_slots_page* page = slots_locate(memory, &i);
-    // It begins behind the one before.
+    // An image begins where the one before ends.
     uint64_t begin = i > 0 ? slots_word(page, i - 1, 1) : 8 + (uint64_t)page->count * SLOTS_ENTRY;
     uint64_t end = slots_word(page, i, 1);
     if (begin > end || end > page->size) {
@@ -118,26 +124,27 @@ uint32_t orri_entity_slots_below(const orri_entity_slots* memory, double time)
     return low;
 }
 
-// ---- one slot more or less ------------------------------------------------------------------------------------------------
+// ---- saving and emptying a slot -----------------------------------------------------------------
 
-// A page of the new memory: places [first, last) of it.
+// A page of the new state: slot indexes [first, last).
 typedef struct slots_piece {
     uint32_t first, last;
     uint64_t size;
-    orr_array old; // The page is as it was; null: it is to be written.
+    orr_array old; // The blob, if the page is unchanged; null: the page must be written.
 } slots_piece;
 
+// A change of one slot.
 typedef struct slots_change {
     const orri_entity_slots* old;
-    const orri_bytes* image; // NULL: a slot goes.
+    const orri_bytes* image; // NULL: the slot is emptied.
     uint64_t slot;
-    uint32_t at; // Its place.
-    bool found;
+    uint32_t at; // Its index, old and new.
+    bool found;  // The slot was used before.
     slots_piece pieces[ORR_TRAVELLER_PAGES + 2];
     uint32_t piece_count;
 } slots_change;
 
-// The place in the old memory of what is at place `i` of the new one.
+// The old index of the slot with new index `i`.
 static uint32_t slots_before(const slots_change* c, uint32_t i)
 {
     bool shifted = c->image != NULL ? i > c->at && !c->found : i >= c->at && c->found;
@@ -166,7 +173,7 @@ static uint64_t slots_piece_size(const slots_change* c, uint32_t first, uint32_t
     return size;
 }
 
-// Pages as they were, but for the one that has the slot's place: that is another.
+// Lists the new pages: unchanged, except the page that contains the slot's index.
 static void slots_lay_out(slots_change* c, const orr_time_traveller* value)
 {
     uint32_t end = 0;
@@ -199,7 +206,8 @@ static void slots_insert(slots_change* c, uint32_t at, slots_piece piece)
     c->piece_count++;
 }
 
-// Cuts a piece in two: in the middle; but one that grows at its end, as it does when time goes on, only before the last image.
+// Splits a page in the middle. The last page, if the new slot is its last, is split before that
+// slot: slots are usually added in ascending order, and then full pages stay unchanged.
 static void slots_cut(slots_change* c, uint32_t at)
 {
     slots_piece* piece = &c->pieces[at];
@@ -217,7 +225,7 @@ static void slots_cut(slots_change* c, uint32_t at)
     slots_insert(c, at + 1, rest);
 }
 
-// Makes one of the two neighbours that are the smallest together.
+// Joins the two neighbouring pages with the smallest sum of sizes.
 static void slots_join(slots_change* c)
 {
     uint32_t best = 0;
@@ -234,6 +242,7 @@ static void slots_join(slots_change* c)
     memmove(piece + 1, piece + 2, (c->piece_count - best - 1) * sizeof *piece);
 }
 
+// Splits one page if it is too large, and joins two if there are too many.
 static void slots_balance(slots_change* c)
 {
     uint64_t all = 0;
@@ -275,7 +284,7 @@ static bool slots_write(orr_world* world, const slots_change* c, const slots_pie
     orr_string blob = {0};
     bool made = false;
     if (bytes.failed) {
-        (void)orri_refuse_memory(&world->env, "remembering an entity");
+        (void)orri_refuse_memory(&world->env, "saving the state of an entity");
     } else {
         ORR_ASSERT(bytes.count == piece->size);
         made = orri_blob_make(&world->schema, bytes.data, bytes.count, 1, &blob);
@@ -303,9 +312,9 @@ orr_result orri_entity_slots_put(orr_world* world, const orr_time_traveller* val
     return ORR_OK;
 }
 
-// ---- words ----------------------------------------------------------------------------------------------------------------
+// ---- as text ------------------------------------------------------------------------------------
 
-#define SLOTS_SHOWN 8u
+#define SLOTS_SHOWN 8u // Slots printed; more are abbreviated.
 
 void orri_entity_slots_words(const orri_type* type, const void* value, orri_text* out)
 {
@@ -329,13 +338,13 @@ void orri_entity_slots_near(const orri_entity_slots* memory, double place, orri_
     unsigned long long below = at > 0 ? orri_entity_slots_slot(memory, at - 1) : 0;
     unsigned long long above = at < memory->count ? orri_entity_slots_slot(memory, at) : 0;
     if (memory->count == 0) {
-        orri_text_add(out, "it remembers nothing");
+        orri_text_add(out, "it has no used slots");
     } else if (at == 0) {
-        orri_text_add(out, "the first slot it remembers is %llu", above);
+        orri_text_add(out, "its first slot is %llu", above);
     } else if (at == memory->count) {
-        orri_text_add(out, "the last slot it remembers is %llu", below);
+        orri_text_add(out, "its last slot is %llu", below);
     } else {
-        orri_text_add(out, "the nearest slots it remembers are %llu and %llu", below, above);
+        orri_text_add(out, "its nearest slots are %llu and %llu", below, above);
     }
 }
 
