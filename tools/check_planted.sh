@@ -416,7 +416,7 @@ plant "padding of a value that comes with its column" \
     src/store/change/execute.c '/^static void execute_set_new/,/^}/s/if \(entry->type->info\.has_padding\)/if (false)/'
 plant "cursor of ids does not go back" \
     src/store/change/id_reserve.c '/^orr_entity orri_index_nth/,/^}/s/ \|\| cursor->position > position//'
-plant "doomed stay marked" \
+plant "cascaded entities stay marked" \
     src/store/change/links.c '/^static orr_result links_cascade/,/^}/s/orri_cascade_unmark\(.*\);/(void)0;/'
 plant "room of an instance that stays lost" \
     src/store/change/target.c '/^static void target_unremove/,/^}/s/tally->capacity = tally->capacity_last;/(void)0;/'

@@ -31,7 +31,7 @@ typedef struct batch_work {
 static orr_result batch_begin(batch_work* b)
 {
     b->places = ORRI_ALLOC(&b->world->env, ORR_MEMORY_TEMP, uint32_t, b->count);
-    return b->places != NULL ? ORR_OK : orri_refuse_memory(&b->world->env, "beginning a batch");
+    return b->places != NULL ? ORR_OK : orri_refuse_memory(&b->world->env, "starting a batch");
 }
 
 // Clears the scratch fields of all clusters (S10) and frees the lists.
@@ -343,7 +343,7 @@ static orr_result batch_prepare_relations(batch_work* b)
                                  from->batch_count);
         }
     }
-    return done ? ORR_OK : orri_refuse_memory(&b->world->env, "keeping who refers to whom");
+    return done ? ORR_OK : orri_refuse_memory(&b->world->env, "indexing entity references");
 }
 
 // ---- moving -------------------------------------------------------------------------------------
@@ -740,7 +740,7 @@ orr_result orri_rows_move_range(orr_world* world, const char* call, orri_transit
             orri_place_make(orri_cluster_chunk_of(transition->from, row), row & ORRI_SLOT_MASK);
     }
     if (!batch_count_row(&b, transition->from)) {
-        result = orri_refuse_memory(&world->env, "beginning a batch");
+        result = orri_refuse_memory(&world->env, "starting a batch");
     } else {
         transition->from->batch_count = count;
         transition->from->batch_plan = transition;

@@ -260,7 +260,7 @@ static const orri_bundle* bundle_find(const orr_world* world, const char* call, 
 {
     const orri_bundle* bundle = orri_bundle_at(world, handle);
     if (bundle == NULL) {
-        (void)orri_refuse_argument(world, call, "the bundle is null or of another world");
+        (void)orri_refuse_argument(world, call, "the bundle is null or belongs to another world");
     }
     return bundle;
 }
@@ -425,7 +425,7 @@ static orr_result bundle_copy_one(bundle_move* m, uint32_t i, uint8_t* copy)
     orri_relation* relation = orri_table_relation(m->world, item->type);
     if (relation != NULL &&
         !orri_relation_prepare(m->world, relation, orri_id_index(m->entity), copy)) {
-        return orri_refuse_memory(&m->world->env, "keeping who refers to whom");
+        return orri_refuse_memory(&m->world->env, "indexing entity references");
     }
     return ORR_OK;
 }

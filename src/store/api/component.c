@@ -235,7 +235,7 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
             return orri_refuse_hook(world, call, type);
         }
         if (type->indexed_count > 0 && !component_stage_relation(world, out, i)) {
-            return orri_refuse_memory(&world->env, "keeping who refers to whom");
+            return orri_refuse_memory(&world->env, "indexing entity references");
         }
     }
     return ORR_OK;
@@ -530,7 +530,7 @@ static orr_result component_set_new(orr_world* world, const orri_record* record,
     if (size > sizeof small) {
         kept = orri_alloc(&world->env, ORR_MEMORY_TEMP, size, ORRI_BLOCK_ALIGN);
         if (kept == NULL) {
-            return orri_refuse_memory(&world->env, "keeping a value");
+            return orri_refuse_memory(&world->env, "copying a value");
         }
     }
     if (size > 0) {
@@ -707,7 +707,7 @@ static orr_result component_check_many(const orr_world* world, const char* call,
         return orri_refuse_multiple(world, call, type);
     }
     if (count > 0 && (entities == NULL || (values == NULL && found->info.size > 0))) {
-        return orri_refuse_argument(world, call, "entities or values are NULL");
+        return orri_refuse_argument(world, call, "entities or values is NULL");
     }
     for (uint32_t i = 0; i < count; i++) {
         component_fetch_ahead(world, entities, i, count);

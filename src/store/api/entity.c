@@ -72,7 +72,7 @@ static orr_result entity_prepare_relations(orr_world* world, orri_cluster* clust
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         orri_column_destruct(cluster, c, first, count);
     }
-    return orri_refuse_memory(&world->env, "keeping who refers to whom");
+    return orri_refuse_memory(&world->env, "indexing entity references");
 }
 
 // Prepares `count` rows behind the last one for writing.
@@ -255,7 +255,7 @@ static orr_result entity_check_data(const orr_world* world, const orri_cluster* 
         }
         if (orri_cluster_find_column(cluster, data[i].type) < 0) {
             return orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_CALL_REFUSED,
-                               "%s: values of %s are given, but the cluster has no such column",
+                               "%s: values of %s are given, but the cluster does not have the type",
                                call, type->info.name);
         }
         if (data[i].values == NULL && type->info.size > 0) {
@@ -653,8 +653,8 @@ orr_result orr_rows_move(orr_world* world, orr_cluster from, uint32_t first, uin
     }
     if (first > source->row_count || count > source->row_count - first) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: %u rows from row %u on of a cluster with %u rows", call, count,
-                           first, source->row_count);
+                           "%s: %u rows from row %u on are out of range; the cluster has %u rows",
+                           call, count, first, source->row_count);
     }
     if (source == target || count == 0) {
         return ORR_OK;

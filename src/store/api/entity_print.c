@@ -91,7 +91,7 @@ size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out, si
     orri_text text = {out, out != NULL ? out_size : 0, 0};
     orri_id_text id = orri_id_format(entity);
     if (!orri_access_looks(world, "orr_entity_print", entity)) {
-        orri_text_add(&text, "%s: not to be looked at here", id.text);
+        orri_text_add(&text, "%s: not readable here", id.text);
         return text.length;
     }
     const orri_record* record = orri_record_find(world, entity);

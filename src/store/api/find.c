@@ -62,13 +62,14 @@ static orr_result find_check_capacity(const orr_world* world, const char* call, 
     bool multiple = found->info.multiplicity == ORR_MULTIPLE;
     if (wanted > 1 && (!multiple || (wanted & (wanted - 1)) != 0)) {
         return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CLUSTER_REFUSED,
-                           "%s: a capacity of %u for %s; %s", call, wanted, found->info.name,
-                           multiple ? "give a power of two" : "it is unique, give 1");
+                           "%s: capacity %u of %s is not allowed; %s", call, wanted,
+                           found->info.name,
+                           multiple ? "use a power of two" : "the type is unique, use 1");
     }
     if (wanted > ORR_INSTANCES_MAX || wanted * (uint64_t)found->info.size > ORR_VALUE_SIZE_MAX) {
         return orri_refuse(
             orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
-            "%s: a capacity of %u for %s of %u bytes; a row has at most %u instances "
+            "%s: capacity %u of %s with %u bytes is too large; a row has at most %u instances "
             "and %u bytes of a type",
             call, wanted, found->info.name, found->info.size, ORR_INSTANCES_MAX,
             ORR_VALUE_SIZE_MAX);
@@ -92,8 +93,8 @@ static orr_result find_set_fill(const orr_world* world, const char* call,
     }
     if (desc->type_count > ORR_CLUSTER_TYPES_MAX || desc->tag_count > ORR_CLUSTER_TAGS_MAX) {
         return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
-                           "%s: %u types and %u tags; a cluster has at most %u and %u", call,
-                           desc->type_count, desc->tag_count, ORR_CLUSTER_TYPES_MAX,
+                           "%s: %u types and %u tags; a cluster has at most %u types and %u tags",
+                           call, desc->type_count, desc->tag_count, ORR_CLUSTER_TYPES_MAX,
                            ORR_CLUSTER_TAGS_MAX);
     }
     for (uint32_t i = 0; i < desc->type_count; i++) {
@@ -256,7 +257,8 @@ static bool find_match_valid(const orr_world* world, const char* call,
                  (match->without_types != NULL || match->without_type_count == 0) &&
                  (match->without_tags != NULL || match->without_tag_count == 0);
     if (!valid) {
-        (void)orri_refuse_argument(world, call, "a list of the match is NULL");
+        (void)orri_refuse_argument(world, call,
+                                   "a list of the match is NULL although its count is not 0");
     }
     return valid && find_types_valid(world, call, match->types, match->type_count) &&
            find_types_valid(world, call, match->without_types, match->without_type_count);
@@ -304,13 +306,14 @@ orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
         return result;
     }
     if (match == NULL) {
-        return orri_refuse_argument(world, call, "match is NULL; an empty one means all clusters");
+        return orri_refuse_argument(world, call,
+                                    "match is NULL; use an empty match for all clusters");
     }
     if (!find_match_valid(world, call, match)) {
         return ORR_ERR_ARGUMENT;
     }
     if (!orri_index_prepare_all(world)) {
-        return orri_refuse_memory(&world->env, "copying held pages of the entity index");
+        return orri_refuse_memory(&world->env, "copying shared pages of the entity index");
     }
     // Match all clusters before any is deleted: the lists of the match may belong to a deleted
     // cluster, and a predicate must see the whole world.

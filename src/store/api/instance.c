@@ -162,7 +162,7 @@ static bool instance_stage_begin(orr_world* world, instance_staged* staged, size
                        ? staged->small
                        : orri_alloc(&world->env, ORR_MEMORY_TEMP, size, ORRI_BLOCK_ALIGN);
     if (staged->data == NULL) {
-        (void)orri_refuse_memory(&world->env, "keeping a value");
+        (void)orri_refuse_memory(&world->env, "copying a value");
     }
     return staged->data != NULL;
 }

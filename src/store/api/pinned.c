@@ -49,7 +49,7 @@ static orr_result pinned_set_hooked(orr_world* world, const char* call, orri_poo
     if (pool->size > sizeof small) {
         copy = orri_alloc(&world->env, ORR_MEMORY_TEMP, pool->size, ORRI_BLOCK_ALIGN);
         if (copy == NULL) {
-            return orri_refuse_memory(&world->env, "keeping a value");
+            return orri_refuse_memory(&world->env, "copying a value");
         }
     }
     bool made = orri_rows_copy(pool->type, copy, value, 1);
@@ -209,7 +209,7 @@ static orr_result pinned_stage(pinned_batch* b)
     b->copies = orri_alloc(&b->world->env, ORR_MEMORY_TEMP,
                            orri_size_mul(b->pool->size, b->copy_capacity), ORRI_BLOCK_ALIGN);
     if (b->copies == NULL) {
-        return orri_refuse_memory(&b->world->env, "keeping values");
+        return orri_refuse_memory(&b->world->env, "copying values");
     }
     for (uint32_t i = 0; i < b->count; i++) {
         uint8_t* copy = b->copies + (size_t)b->copy_count * b->pool->size;

@@ -85,10 +85,11 @@ void orri_tags_term(orr_world* world)
 static orr_result tag_check_name(orr_world* world, orr_tag tag, const char* name)
 {
     if (name == NULL || !orri_name_valid(name)) {
-        return orri_refuse(&world->env, ORR_ERR_NAME, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_tag_register: '%.80s' is no name: 1 to %d letters, digits, '_', "
-                           "'.' or ':', no digit first",
-                           name != NULL ? name : "(NULL)", ORR_NAME_MAX);
+        return orri_refuse(
+            &world->env, ORR_ERR_NAME, ORR_LOG_ID_CALL_REFUSED,
+            "orr_tag_register: the name '%.80s' is not allowed; use 1 to %d letters, "
+            "digits, '_', '.' or ':', and no digit first",
+            name != NULL ? name : "(NULL)", ORR_NAME_MAX);
     }
     const orri_tag_entry* same_name = tag_by_name(world, name);
     const orri_tag_entry* same_tag = tag_by_value(world, tag);
@@ -101,7 +102,7 @@ static orr_result tag_check_name(orr_world* world, orr_tag tag, const char* name
     if (same_name != same_tag) {
         return orri_refuse(
             &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-            "orr_tag_register: tag %llu cannot be named '%s': that is the name of tag "
+            "orr_tag_register: tag %llu cannot be named '%s': this is the name of tag "
             "%llu",
             (unsigned long long)tag, name, (unsigned long long)same_name->tag);
     }
@@ -119,9 +120,10 @@ orr_result orr_tag_register(orr_world* world, orr_tag tag, const char* name)
         return result;
     }
     if (world->tags.count >= world->limits.tags) {
-        return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_tag_register: '%s' would be named tag %u of at most %u", name,
-                           world->tags.count + 1, world->limits.tags);
+        return orri_refuse(
+            &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+            "orr_tag_register: '%s' would be named tag %u of at most %u; raise tags_max", name,
+            world->tags.count + 1, world->limits.tags);
     }
     size_t size = strlen(name) + 1;
     char* copy = orri_alloc(&world->env, ORR_MEMORY_SCHEMA, size, 1);

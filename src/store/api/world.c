@@ -39,7 +39,7 @@ static orr_result world_check_desc(orri_env* env, const orr_world_desc* desc)
 {
     const char* wrong = NULL;
     if ((desc->allocator.alloc == NULL) != (desc->allocator.free == NULL)) {
-        wrong = "allocator has only one of alloc and free";
+        wrong = "allocator needs both alloc and free, or none";
     } else if (desc->entities_max > ORR_ENTITIES_MAX) {
         wrong = "entities_max is above ORR_ENTITIES_MAX";
     } else if (desc->clusters_max > ORR_CLUSTERS_MAX) {
@@ -49,7 +49,7 @@ static orr_result world_check_desc(orri_env* env, const orr_world_desc* desc)
     } else if (desc->tags_max > ORR_TAGS_MAX) {
         wrong = "tags_max is above ORR_TAGS_MAX";
     } else if (!(desc->rate_hz >= 0 && desc->rate_hz <= 1e6)) {
-        wrong = "rate_hz is negative, above 1,000,000 or no number";
+        wrong = "rate_hz is negative, above 1,000,000 or not a number";
     } else if (desc->id_salt > ORR_SALT_MAX) {
         wrong = "id_salt is above ORR_SALT_MAX";
     }
@@ -130,7 +130,7 @@ static orr_result world_destroy_check(orr_world* world)
         return orri_refuse_running(world, "orr_world_destroy");
     }
     const char* why =
-        world->errors.in_handler != 0 ? "not from an error handler"
+        world->errors.in_handler != 0 ? "not allowed in an error handler"
         : world->running.in_tick
             ? "a tick is under way; call it between ticks, in real time after orr_stop() and when "
               "orr_realtime() has returned"
@@ -188,7 +188,7 @@ void orr_world_destroy(orr_world* world)
     ORRI_FREE(&env, ORR_MEMORY_WORLD, orr_world, world, 1);
     orri_log_flush(&env);
     if (env.total.blocks != 0) {
-        orri_log(&env, ORR_LOG_ID_LEAK, "orr_world_destroy: %llu blocks were not given back",
+        orri_log(&env, ORR_LOG_ID_LEAK, "orr_world_destroy: %llu memory blocks were not freed",
                  (unsigned long long)env.total.blocks);
     }
 }
@@ -377,7 +377,7 @@ orr_string orr_string_make(orr_world* world, const char* text)
     size_t size = strlen(text);
     if (size > ORR_BLOB_SIZE_MAX) {
         (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_VALUE_REFUSED,
-                          "orr_string_make: a text of %zu bytes; at most %u", size,
+                          "orr_string_make: the text has %zu bytes; at most %u are allowed", size,
                           ORR_BLOB_SIZE_MAX);
     } else if (size > 0) {
         (void)orri_blob_make(&world->schema, text, (uint32_t)size, 1, &out);
@@ -425,11 +425,12 @@ orr_array orr_array_make(orr_world* world, const void* values, uint32_t count,
         return (orr_array){0};
     }
     if (count > 0 && (values == NULL || element_size == 0)) {
-        (void)orri_refuse_argument(world, "orr_array_make", "values are NULL or of size 0");
+        (void)orri_refuse_argument(world, "orr_array_make", "values is NULL or element_size is 0");
     } else if ((uint64_t)count * element_size > ORR_BLOB_SIZE_MAX) {
-        (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_VALUE_REFUSED,
-                          "orr_array_make: %u values of %u bytes; at most %u bytes in all", count,
-                          element_size, ORR_BLOB_SIZE_MAX);
+        (void)orri_refuse(
+            &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_VALUE_REFUSED,
+            "orr_array_make: %u values of %u bytes; at most %u bytes in all are allowed", count,
+            element_size, ORR_BLOB_SIZE_MAX);
     } else if (count > 0) {
         (void)orri_blob_make(&world->schema, values, count * element_size, element_size, &out);
     }

@@ -148,7 +148,7 @@ static orr_result change_set_check_strict(orri_change* c)
     change_set_explain(c, skip, &text);
     orri_id_text who = orri_entity_format(c->world, skip->entity);
     return orri_refuse(&c->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: entity %s cannot be made so: %s", c->desc->call, who.text, words);
+                       "%s: entity %s cannot be changed: %s", c->desc->call, who.text, words);
 }
 
 // Moves the ids of all creations to the head of the creation queue. This is the last step that can
@@ -174,7 +174,7 @@ static orr_result change_set_promote(orri_change* c)
 static orr_result change_set_prepare(orri_change* c)
 {
     if (!change_set_alloc(c)) {
-        return orri_refuse_memory(&c->world->env, "beginning a change set");
+        return orri_refuse_memory(&c->world->env, "starting a change set");
     }
     orr_result (*const steps[])(orri_change*) = {
         change_set_route, orri_change_reserve,     orri_change_stage, orri_change_stage_sparse,
@@ -281,11 +281,11 @@ static void change_set_free(orri_change* c)
 static void change_set_explain_name(const orri_change* c, const orri_skip* skip, orri_text* out)
 {
     static const char* const before[] = {[ORRI_NAME_INVALID] = "",
-                                         [ORRI_NAME_SCOPE_DEAD] = "the scope of its name ",
-                                         [ORRI_NAME_SCOPE_BELOW] = "the scope of its name ",
+                                         [ORRI_NAME_SCOPE_DEAD] = "the scope of the name ",
+                                         [ORRI_NAME_SCOPE_BELOW] = "the scope of the name ",
                                          [ORRI_NAME_TAKEN] = "the name "};
     static const char* const after[] = {
-        [ORRI_NAME_INVALID] = "is no name for an entity",
+        [ORRI_NAME_INVALID] = "is not a valid entity name",
         [ORRI_NAME_SCOPE_DEAD] = "is dead",
         [ORRI_NAME_SCOPE_BELOW] = "is the entity itself or below it",
         [ORRI_NAME_TAKEN] = "is taken in its scope"};
@@ -302,35 +302,35 @@ static void change_set_explain(const orri_change* c, const orri_skip* skip, orri
         orri_text_add(out, "%s is needed by %s", type, orri_type_label(c->world, skip->other));
         break;
     case ORRI_SKIP_MULTIPLE:
-        orri_text_add(out, "%s is multiple, and it has some already", type);
+        orri_text_add(out, "%s is multiple and the entity has some; give an instance id", type);
         break;
     case ORRI_SKIP_UNIQUE:
         orri_text_add(out, "%s is unique and has no instances", type);
         break;
     case ORRI_SKIP_INSTANCE:
-        orri_text_add(out, "it has no %s with id %u", type, skip->number);
+        orri_text_add(out, "the entity has no %s with id %u", type, skip->number);
         break;
     case ORRI_SKIP_INSTANCES_MAX:
-        orri_text_add(out, "it has as many of %s as it can have", type);
+        orri_text_add(out, "the entity has as many instances of %s as it can have", type);
         break;
     case ORRI_SKIP_TAGS_MAX:
-        orri_text_add(out, "it has %u tags, as many as it can have", ORR_CLUSTER_TAGS_MAX);
+        orri_text_add(out, "the entity has %u tags, as many as it can have", ORR_CLUSTER_TAGS_MAX);
         break;
     case ORRI_SKIP_TYPES_MAX:
-        orri_text_add(out, "with %s it would have more than %u types, the most it can have", type,
+        orri_text_add(out, "with %s the entity would have more than %u types", type,
                       ORR_CLUSTER_TYPES_MAX);
         break;
     case ORRI_SKIP_CLUSTERS_MAX:
         orri_text_add(out,
-                      "it would be the first with its components and tags, and the world has %u "
-                      "clusters, as many as it may have; raise clusters_max",
+                      "no cluster has its components and tags, and the world has %u clusters, as "
+                      "many as it may have; raise clusters_max",
                       c->world->limits.clusters);
         break;
     case ORRI_SKIP_COMPONENT:
-        orri_text_add(out, "it has no %s", type);
+        orri_text_add(out, "the entity has no %s", type);
         break;
     case ORRI_SKIP_NAME_TYPE:
-        orri_text_add(out, "%s is written by naming only", type);
+        orri_text_add(out, "%s is set by naming the entity only", type);
         break;
     case ORRI_SKIP_NAME:
         change_set_explain_name(c, skip, out);

@@ -162,7 +162,7 @@ typedef struct orri_change_set_desc {
     // be refused.
     bool strict;
     // Called for every skipped change, once the set is applied; may read the world. `what` is a
-    // clause that gives the reason, for example "Position is required by Body". NULL: not called.
+    // clause that gives the reason, for example "Position is needed by Body". NULL: not called.
     void (*on_skipped)(void* user, uint32_t group, orr_entity entity, orr_type type,
                        const char* what);
     void* user; // First argument of `on_skipped`.

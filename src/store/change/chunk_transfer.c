@@ -156,7 +156,7 @@ static orr_result transfer_make(transfer* t)
         }
         if (!transfer_relations(t, chunk, header, true)) {
             transfer_give_header(t, header, transfer_chunk_rows(t, t->made));
-            return orri_refuse_memory(&t->world->env, "keeping who refers to whom");
+            return orri_refuse_memory(&t->world->env, "indexing entity references");
         }
         t->chunks[t->made] = header;
     }
@@ -348,7 +348,7 @@ orr_result orr_rows_move_all(orr_world* world, orr_cluster from, orr_cluster to)
     transfer t = {.world = world, .transition = transition, .count = count};
     t.chunks = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_chunk*, count);
     if (t.chunks == NULL) {
-        return orri_refuse_memory(&world->env, "handing chunks over");
+        return orri_refuse_memory(&world->env, "transferring chunks between clusters");
     }
     result = transfer_run(&t, transition);
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orri_chunk*, t.chunks, count);
@@ -365,7 +365,7 @@ static orr_result transfer_begin(transfer* t, orr_world* world, const orri_trans
     t->chunks = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orri_chunk*, t->count);
     if (t->chunks == NULL) {
         t->count = 0;
-        return orri_refuse_memory(&world->env, "handing chunks over");
+        return orri_refuse_memory(&world->env, "transferring chunks between clusters");
     }
     orr_result result = transfer_prepare_target(t);
     return result == ORR_OK ? transfer_make(t) : result;
@@ -385,7 +385,7 @@ orr_result orri_chunk_transfer_many(orr_world* world, orri_transition* const* tr
 {
     transfer* all = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_TEMP, transfer, count);
     if (all == NULL) {
-        return orri_refuse_memory(&world->env, "handing chunks over");
+        return orri_refuse_memory(&world->env, "transferring chunks between clusters");
     }
     orr_result result = ORR_OK;
     uint32_t begun = 0;

@@ -6,7 +6,7 @@
 
 bool orri_index_hold(orr_world* world, orr_entity* out, uint32_t count)
 {
-    if (orri_index_reserve(world, "ids for what systems will create", count) != ORR_OK) {
+    if (orri_index_reserve(world, "reserving entity ids", count) != ORR_OK) {
         return false;
     }
     orri_index* index = &world->index;
@@ -33,7 +33,7 @@ bool orri_index_unhold(orr_world* world, const orr_entity* ids, uint32_t count)
     orri_index* index = &world->index;
     for (uint32_t i = 0; index->share_count > 0 && i < count; i++) {
         if (!orri_index_prepare(world, orri_id_index(ids[i]))) {
-            (void)orri_refuse_memory(&world->env, "putting ids back that nobody used");
+            (void)orri_refuse_memory(&world->env, "returning unused entity ids");
             return false;
         }
     }

@@ -110,7 +110,7 @@ ORRI_COLD static bool id_reserve_refuse(const id_reserve_request* request, orr_e
 {
     orri_id_text name = orri_id_format(entity);
     (void)orri_refuse(&request->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
-                      "entity %s cannot be created: its id was not given ahead, or stands twice",
+                      "entity %s cannot be created: its id was not reserved, or is listed twice",
                       name.text);
     return false;
 }
@@ -233,7 +233,7 @@ static void id_reserve_link(const id_reserve_request* request)
 
 bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count)
 {
-    const char* call = "creating entities with ids given ahead";
+    const char* call = "creating entities with reserved ids";
     if (id_reserve_is_head(world, ids, count)) {
         return orri_index_reserve(world, call, count) == ORR_OK;
     }
@@ -250,7 +250,7 @@ bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count)
     for (uint32_t i = 0; world->index.share_count > 0 && i < count; i++) {
         if (!orri_index_prepare(world, orri_id_index(ids[i]))) {
             orri_index_trim(world);
-            (void)orri_refuse_memory(&world->env, "copying a held page of the entity index");
+            (void)orri_refuse_memory(&world->env, "copying a shared page of the entity index");
             return false;
         }
     }

@@ -235,7 +235,8 @@ static orr_result links_cascade(orri_change* c)
         orri_cascade_unmark(c->world, orri_id_index(c->cascade.list[i]));
     }
     if (!ok) {
-        return orri_refuse_memory(&c->world->env, "collecting what is destroyed together");
+        return orri_refuse_memory(&c->world->env,
+                                  "collecting the entities that a cascade destroys");
     }
     if (!orri_cascade_prepare(&c->cascade)) {
         return orri_env_result(&c->world->env);
@@ -252,7 +253,7 @@ orr_result orri_change_link(orri_change* c)
         return ORR_OK;
     }
     if (c->create_count > 0 && !links_reserve_created(c)) {
-        return orri_refuse_memory(&world->env, "keeping who refers to whom");
+        return orri_refuse_memory(&world->env, "indexing entity references");
     }
     world->change.reserved_ids = &c->reserved;
     bool ok = links_all(c, LINKS_PREPARE);
@@ -261,7 +262,7 @@ orr_result orri_change_link(orri_change* c)
         c->linked = true;
     }
     world->change.reserved_ids = NULL;
-    return ok ? links_cascade(c) : orri_refuse_memory(&world->env, "keeping who refers to whom");
+    return ok ? links_cascade(c) : orri_refuse_memory(&world->env, "indexing entity references");
 }
 
 void orri_change_unlink(orri_change* c)

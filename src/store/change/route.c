@@ -144,7 +144,7 @@ ORRI_COLD static orr_result route_prepare_entity(orri_change* c, const orri_rout
     }
     return route->to == route->from || orri_index_prepare(c->world, orri_id_index(entity))
                ? ORR_OK
-               : orri_refuse_memory(&c->world->env, "copying a held page of the entity index");
+               : orri_refuse_memory(&c->world->env, "copying a shared page of the entity index");
 }
 
 // Looks up the places of all entities of a group.

@@ -229,7 +229,7 @@ static orr_result sparse_alloc_instances(orri_change* c)
         orri_alloc(&c->world->env, ORR_MEMORY_TEMP, c->instance_size, ORRI_BLOCK_ALIGN);
     return c->instance_memory != NULL
                ? ORR_OK
-               : orri_refuse_memory(&c->world->env, "keeping values of a change set");
+               : orri_refuse_memory(&c->world->env, "copying values of a change set");
 }
 
 // Makes the instance values of one group outside the world, and prepares the entity's cell for

@@ -199,7 +199,7 @@ static orr_result stage_copies(orri_change* c, uint32_t g, uint32_t k, const orr
     copies->data = orri_alloc(&c->world->env, ORR_MEMORY_TEMP,
                               orri_size_mul(type->info.size, count), ORRI_BLOCK_ALIGN);
     if (copies->data == NULL) {
-        return orri_refuse_memory(&c->world->env, "keeping values of a change set");
+        return orri_refuse_memory(&c->world->env, "copying values of a change set");
     }
     c->copies_count++;
     c->work[g].copies_count++;

@@ -126,7 +126,7 @@ static orri_edition_block* publish_pinned_block(orri_publisher* publisher,
     const orri_owners* owners = type->owner_lists[number].next;
     orri_edition_block* block = orri_edition_block_take(publisher, type, owners->rows);
     if (block == NULL) {
-        (void)orri_refuse_memory(&publisher->world->env, "following pinned values");
+        (void)orri_refuse_memory(&publisher->world->env, "remapping published pinned values");
         return NULL;
     }
     const orri_edition_block* old = orri_edition_at(edition, number);
@@ -134,7 +134,7 @@ static orri_edition_block* publish_pinned_block(orri_publisher* publisher,
     block->tick = old != NULL ? old->tick : type->tick;
     if (!publish_pinned_fill(type, &pool->blocks[number], old, block)) {
         orri_edition_block_drop(publisher, type, block);
-        (void)orri_refuse_hook(publisher->world, "following pinned values", type->type);
+        (void)orri_refuse_hook(publisher->world, "remapping published pinned values", type->type);
         return NULL;
     }
     return block;
@@ -145,7 +145,7 @@ static bool publish_pinned_edition(orri_publisher* publisher, orri_published_typ
                                    const orri_pool* pool, orri_edition* edition, uint32_t count)
 {
     if (!orri_remap_reserve(publisher, edition, count, count)) {
-        (void)orri_refuse_memory(&publisher->world->env, "following pinned values");
+        (void)orri_refuse_memory(&publisher->world->env, "remapping published pinned values");
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -169,7 +169,7 @@ bool orri_remap_build_pool(orri_publisher* publisher, orri_published_type* type)
         return true;
     }
     if (!publish_pinned_owner_lists(publisher, type, pool, count)) {
-        (void)orri_refuse_memory(&publisher->world->env, "following pinned values");
+        (void)orri_refuse_memory(&publisher->world->env, "remapping published pinned values");
         return false;
     }
     bool built = type->pending == NULL ||

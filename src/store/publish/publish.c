@@ -356,9 +356,10 @@ static orr_result publish_check(const orr_world* world, orr_type type)
     }
     return !orri_type_pseudo(found)
                ? ORR_OK
-               : orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                             "publishing a type: %s is not stored, so there is nothing to copy",
-                             found->info.name);
+               : orri_refuse(
+                     orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                     "publishing a type: %s has no stored values, so it cannot be published",
+                     found->info.name);
 }
 
 static orri_published_type* publish_type_make(orri_publisher* publisher, orr_type handle)

@@ -266,7 +266,7 @@ static orri_edition_block* remap_build_block(orri_publisher* publisher, orri_pub
     orri_edition_block* block = orri_edition_block_take(
         publisher, type, owners != NULL ? orri_owners_values(owners) : change->rows);
     if (block == NULL) {
-        (void)orri_refuse_memory(&publisher->world->env, "moving published values");
+        (void)orri_refuse_memory(&publisher->world->env, "remapping published values");
         return NULL;
     }
     const orri_edition_block* old = orri_edition_at(edition, change->id);
@@ -277,7 +277,7 @@ static orri_edition_block* remap_build_block(orri_publisher* publisher, orri_pub
     block->decided = old != NULL && old->decided;
     if (!remap_fill(publisher, type, edition, change, block)) {
         orri_edition_block_drop(publisher, type, block);
-        (void)orri_refuse_hook(publisher->world, "moving published values", type->type);
+        (void)orri_refuse_hook(publisher->world, "remapping published values", type->type);
         return NULL;
     }
     return block;
@@ -310,7 +310,7 @@ static bool remap_build_edition(orri_publisher* publisher, orri_published_type* 
 {
     if (!orri_remap_reserve(publisher, edition, publisher->world->chunks.count,
                             publisher->change_count)) {
-        (void)orri_refuse_memory(&publisher->world->env, "moving published values");
+        (void)orri_refuse_memory(&publisher->world->env, "remapping published values");
         return false;
     }
     for (uint32_t c = 0; c < publisher->change_count; c++) {
@@ -348,7 +348,7 @@ static bool remap_build_owner_lists(orri_publisher* publisher, orri_published_ty
         }
     }
     if (!made) {
-        (void)orri_refuse_memory(&publisher->world->env, "moving published values");
+        (void)orri_refuse_memory(&publisher->world->env, "remapping published values");
     }
     return made;
 }
@@ -575,12 +575,12 @@ orr_result orri_remap_run(orri_publisher* publisher, const orri_published_type* 
     uint32_t moved = 0;
     orr_world* world = publisher->world;
     if (!remap_collect(publisher, added, &moved)) {
-        return orri_refuse_memory(&world->env, "following rows of published types");
+        return orri_refuse_memory(&world->env, "remapping published values");
     }
     if (publisher->change_count > 0 || remap_pools_stale(publisher)) {
         if (!remap_prepare(publisher) || !remap_locate(publisher, moved)) {
             remap_discard(publisher);
-            return orri_refuse_memory(&world->env, "following rows of published types");
+            return orri_refuse_memory(&world->env, "remapping published values");
         }
         if (!remap_build(publisher)) {
             remap_discard(publisher);

@@ -8,7 +8,7 @@ ORRI_COLD static orr_result publish_validate_corrupt(const orri_publisher* publi
                                                      const char* what)
 {
     return orri_refuse(&publisher->world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                       "published values: %s, chunk %u: %s",
+                       "published values: %s, chunk or block %u: %s",
                        type != NULL ? type->type->info.name : "rows", (unsigned)id, what);
 }
 
@@ -34,7 +34,8 @@ static orr_result publish_validate_rows(const orri_publisher* publisher, uint32_
                orri_id_make(index, orri_record_at(world, index)->generation).id;
     }
     return same ? ORR_OK
-                : publish_validate_corrupt(publisher, NULL, id, "its rows are not those followed");
+                : publish_validate_corrupt(publisher, NULL, id,
+                                           "the rows differ from the tracked ids");
 }
 
 // P6: a block has the owner list of its type, which describes the live owners. With `stale` the
@@ -46,7 +47,8 @@ static orr_result publish_validate_owners(const orri_publisher* publisher,
     const orri_owners* owners = orri_owner_list_at(type, id);
     if ((block != NULL) != (owners != NULL) ||
         (block != NULL && (block->owners != owners || block->rows != owners->rows))) {
-        return publish_validate_corrupt(publisher, type, id, "a block and its roll do not agree");
+        return publish_validate_corrupt(publisher, type, id,
+                                        "a block and its owner list do not agree");
     }
     bool pool = type->kind == ORRI_PUBLISHED_POOL;
     bool right =
@@ -54,7 +56,8 @@ static orr_result publish_validate_owners(const orri_publisher* publisher,
         (pool ? orri_published_pool_agree(publisher, type, id, owners)
               : orri_published_instances_agree(type, publisher->world->chunks.list[id], owners));
     return right ? ORR_OK
-                 : publish_validate_corrupt(publisher, type, id, "a roll is not as it was");
+                 : publish_validate_corrupt(publisher, type, id,
+                                            "an owner list differs from the live owners");
 }
 
 // P7: an edition has a block for exactly the used blocks of the pool.
@@ -65,7 +68,8 @@ static orr_result publish_validate_pool(const orri_publisher* publisher,
     const orri_edition_block* block = orri_edition_at(edition, number);
     bool stale = orri_published_pool_stale(publisher, type);
     if (!stale && (block != NULL) != (number < orri_published_pool_blocks(publisher, type))) {
-        return publish_validate_corrupt(publisher, type, number, "a block is missing, or too many");
+        return publish_validate_corrupt(publisher, type, number,
+                                        "a block is missing, or there is one too many");
     }
     return publish_validate_owners(publisher, type, block, number, stale);
 }
@@ -86,16 +90,18 @@ static orr_result publish_validate_block(const orri_publisher* publisher,
             ? orri_cluster_find_column(publisher->world->chunks.list[id]->cluster, type->handle)
             : -1;
     if (!stale && (block != NULL) != (column >= 0)) {
-        return publish_validate_corrupt(publisher, type, id, "a block is missing, or one too many");
+        return publish_validate_corrupt(publisher, type, id,
+                                        "a block is missing, or there is one too many");
     }
     if (block != NULL &&
         (block->rows != tracked->rows || block->refs == 0 || (!stale && block->column != column))) {
-        return publish_validate_corrupt(publisher, type, id, "a block has wrong rows or column");
+        return publish_validate_corrupt(publisher, type, id,
+                                        "a block has the wrong number of rows or column");
     }
     if (block != NULL && ((block->share != NULL) != (block->level == ORRI_EDITION_ZERO_COPY) ||
                           (block->share != NULL && block->share->data != block->data))) {
         return publish_validate_corrupt(publisher, type, id,
-                                        "a lent block has not the data it had");
+                                        "a zero-copy block does not have the data of its share");
     }
     if (type->kind != ORRI_PUBLISHED_CELLS) {
         return ORR_OK;
@@ -128,7 +134,8 @@ static orr_result publish_validate_edition(const orri_publisher* publisher,
         }
     }
     if (refs != edition->refs || (edition != type->pending && edition->fresh != NULL)) {
-        return publish_validate_corrupt(publisher, type, 0, "an edition is counted wrongly");
+        return publish_validate_corrupt(publisher, type, 0,
+                                        "the reference count of an edition is wrong");
     }
     orr_result result = ORR_OK;
     uint32_t most = type->kind == ORRI_PUBLISHED_POOL ? edition->capacity
@@ -138,7 +145,8 @@ static orr_result publish_validate_edition(const orri_publisher* publisher,
         const orri_edition_block* block = orri_edition_at(edition, id);
         if (result == ORR_OK && block != NULL &&
             block->refs != publish_validate_holders(type, id, block)) {
-            result = publish_validate_corrupt(publisher, type, id, "a block is counted wrongly");
+            result = publish_validate_corrupt(publisher, type, id,
+                                              "the reference count of a block is wrong");
         }
     }
     return result;
@@ -160,7 +168,8 @@ static orr_result publish_validate_zero_copy(const orri_publisher* publisher,
         right = share == NULL || share != block->share;
     }
     return right ? ORR_OK
-                 : publish_validate_corrupt(publisher, type, 0, "blocks are lent that may not be");
+                 : publish_validate_corrupt(publisher, type, 0,
+                                            "live blocks are shown although zero-copy is off");
 }
 
 static orr_result publish_validate_type(const orri_publisher* publisher,
@@ -179,7 +188,7 @@ static orr_result publish_validate_type(const orri_publisher* publisher,
         }
     }
     return result == ORR_OK && (free != type->free_count || free > type->block_count)
-               ? publish_validate_corrupt(publisher, type, 0, "free blocks are counted wrongly")
+               ? publish_validate_corrupt(publisher, type, 0, "the number of free blocks is wrong")
                : result;
 }
 
@@ -201,7 +210,8 @@ static orr_result publish_validate_columns(const orri_view* view, uint32_t id)
     const orri_chunk* chunk = publisher->world->chunks.list[id];
     const orri_view_chunk* entry = view->chunks[id];
     if ((entry != NULL) != orri_view_shows(view, chunk)) {
-        return publish_validate_corrupt(publisher, NULL, id, "a view shows it wrongly");
+        return publish_validate_corrupt(publisher, NULL, id,
+                                        "a view shows a chunk without its types, or hides one");
     }
     for (uint32_t c = 0; entry != NULL && c < entry->count; c++) {
         const orri_type* type = chunk->cluster->columns[c].type;
@@ -211,7 +221,8 @@ static orr_result publish_validate_columns(const orri_view* view, uint32_t id)
         const uint8_t* data = own ? publish_validate_shown(view, found, id)
                                   : chunk->columns[c].data;
         if ((view->pinned || type == NULL) && entry->columns[c].data != data) {
-            return publish_validate_corrupt(publisher, found, id, "a view's column is elsewhere");
+            return publish_validate_corrupt(publisher, found, id,
+                                            "a column of a view has the wrong data");
         }
     }
     return ORR_OK;
@@ -229,15 +240,16 @@ static orr_result publish_validate_view(const orri_view* view)
             const orri_edition_block* block =
                 type->edition != NULL ? orri_edition_at(type->edition, id) : NULL;
             if (type->table.data[id] != (block != NULL ? block->data : NULL)) {
-                result =
-                    publish_validate_corrupt(publisher, type->type, id, "a view's table is wrong");
+                result = publish_validate_corrupt(publisher, type->type, id,
+                                                  "a type table of a view has the wrong data");
             }
         }
     }
     for (uint32_t id = 0; result == ORR_OK && id < view->capacity; id++) {
         bool tracked = id < publisher->tracked_capacity && publisher->tracked[id].chunk != NULL;
         if (!tracked && view->chunks[id] != NULL) {
-            result = publish_validate_corrupt(publisher, NULL, id, "a view shows what is gone");
+            result = publish_validate_corrupt(publisher, NULL, id,
+                                              "a view shows a chunk that is not tracked");
         } else if (tracked && !publish_validate_stale(publisher, id)) {
             result = publish_validate_columns(view, id);
         }

@@ -235,7 +235,7 @@ orr_result orri_reclaim(orri_publisher* publisher, orr_type handle, orri_reclaim
             !zero_copy_reclaim_chunk(publisher, type, chunk, newest->column,
                                      how == ORRI_RECLAIM_OVERWRITE)) {
             return orri_refuse_memory(&publisher->world->env,
-                                      "going on beside what others see of a type");
+                                      "replacing live blocks that are published");
         }
     }
     return ORR_OK;

@@ -355,13 +355,13 @@ static bool restore_prepare_all(orr_world* world, orri_restore* restore)
 
 static orr_result restore_check(orr_world* world, const orri_snapshot* snapshot)
 {
-    const char* call = "going back to what is remembered";
+    const char* call = "restoring a snapshot";
     orr_result result = orri_check_open(world, call);
     if (result == ORR_OK && orri_snapshot_lost(snapshot)) {
         return orri_refuse(
             &world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
-            "%s: what was remembered of tick %llu is lost, there was no memory for a "
-            "copy; give the world more memory or remember less",
+            "%s: the snapshot of tick %llu is lost, because memory for a copy was refused; "
+            "give the world more memory or remember fewer ticks",
             call, (unsigned long long)snapshot->tick);
     }
     return result;
@@ -377,12 +377,12 @@ orr_result orri_snapshot_restore_prepare(orr_world* world, orri_snapshot* snapsh
     orri_world_settle(world);
     orri_restore* restore = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_restore, 1);
     if (restore == NULL) {
-        return orri_refuse_memory(&world->env, "going back to what is remembered");
+        return orri_refuse_memory(&world->env, "restoring a snapshot");
     }
     restore->snapshot = snapshot;
     if (!restore_prepare_all(world, restore)) {
         orri_snapshot_restore_cancel(world, restore);
-        return orri_refuse_memory(&world->env, "going back to what is remembered");
+        return orri_refuse_memory(&world->env, "restoring a snapshot");
     }
     *out = restore;
     return ORR_OK;

@@ -65,7 +65,7 @@ static orri_chunk_node* snapshot_chunk_take(orr_world* world, orri_chunk* chunk)
                                             snapshot_chunk_bytes(chunk->column_count),
                                             _Alignof(orri_chunk_node));
     if (node == NULL) {
-        (void)orri_refuse_memory(&world->env, "taking hold of a chunk");
+        (void)orri_refuse_memory(&world->env, "taking a snapshot of a chunk");
         return NULL;
     }
     node->refs = 1;
@@ -123,7 +123,7 @@ static orri_cluster_node* snapshot_cluster_make(orr_world* world, const orri_clu
                                               snapshot_cluster_bytes(chunks, types, tags),
                                               _Alignof(orri_cluster_node));
     if (node == NULL) {
-        (void)orri_refuse_memory(&world->env, "taking hold of a cluster");
+        (void)orri_refuse_memory(&world->env, "taking a snapshot of a cluster");
         return NULL;
     }
     *node = (orri_cluster_node){.refs = 1,
@@ -221,7 +221,7 @@ static orri_tags_node* snapshot_tags_take(orr_world* world)
     if (node == NULL ||
         !orri_tags_copy(world, world->tags.entries, world->tags.count, &node->list)) {
         ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_tags_node, node, 1);
-        (void)orri_refuse_memory(&world->env, "remembering the names of tags");
+        (void)orri_refuse_memory(&world->env, "taking a snapshot of tag names");
         return NULL;
     }
     node->refs = 1;
@@ -370,7 +370,7 @@ static bool snapshot_take_all(orri_snapshot* snapshot, orr_world* world)
 
 orri_snapshot* orri_snapshot_take(orr_world* world)
 {
-    if (orri_check_open(world, "remembering the world") != ORR_OK) {
+    if (orri_check_open(world, "taking a snapshot") != ORR_OK) {
         return NULL;
     }
     orri_world_settle(world);
@@ -382,7 +382,7 @@ orri_snapshot* orri_snapshot_take(orr_world* world)
         } else {
             snapshot_newest_drop(world);
         }
-        (void)orri_refuse_memory(&world->env, "remembering the world");
+        (void)orri_refuse_memory(&world->env, "taking a snapshot");
         return NULL;
     }
     snapshot_note(snapshot, world);

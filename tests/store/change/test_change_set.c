@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Change sets by hand: what each kind of group does, together and alone; and what is left out, with the words.
+// Change sets, case by case: each kind of group, alone and together, and the changes that are
+// skipped, with their texts.
 #include "store/change/change_set.h"
 #include "support/pinned_kit.h"
 #include "test.h"
@@ -60,9 +61,9 @@ static orr_entity nth(const orr_world* world, uint32_t position)
     return orri_index_nth(world, &cursor, position);
 }
 
-// ---- creating ----------------------------------------------------------------------------------------
+// ---- creating -----------------------------------------------------------------------------------
 
-ORR_TEST(apply_creates_in_order_with_the_ids_given_ahead)
+ORR_TEST(apply_creations_get_their_predicted_ids_in_order)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -112,7 +113,7 @@ ORR_TEST(apply_creates_in_order_with_the_ids_given_ahead)
     kit_end(&k);
 }
 
-ORR_TEST(apply_creates_one_with_everything)
+ORR_TEST(apply_creation_with_all_kinds_of_parts_has_all)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -165,7 +166,7 @@ ORR_TEST(apply_creates_one_with_everything)
     kit_end(&k);
 }
 
-// ---- changing ----------------------------------------------------------------------------------------
+// ---- changing -----------------------------------------------------------------------------------
 
 ORR_TEST(apply_moves_every_row_once)
 {
@@ -208,7 +209,8 @@ ORR_TEST(apply_moves_every_row_once)
                             .given_count = 1}};
     kit_tokens.moves = 0;
     CHECK_OK(apply(world, groups, 4, NULL));
-    // Five rows left, one died; the four that stay fill four gaps. (The value that is set comes by a move.)
+    // Five rows left, one died; the four that stay fill four gaps. (The value that is set comes by
+    // a move.)
     CHECK_EQ(kit_tokens.moves, 3 + 1 + 1 + 1 + 4);
     CHECK_EQ(kit_rows(world, from), 4);
     for (uint32_t i = 0; i < 10; i++) {
@@ -264,7 +266,7 @@ ORR_TEST(apply_swaps_rows_between_clusters)
     kit_end(&k);
 }
 
-ORR_TEST(apply_sets_values_where_they_are)
+ORR_TEST(apply_values_of_rows_that_stay_are_set_in_place)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -316,7 +318,7 @@ ORR_TEST(apply_sets_values_where_they_are)
     kit_end(&k);
 }
 
-ORR_TEST(apply_instances_come_and_go_with_their_room)
+ORR_TEST(apply_instance_changes_adapt_the_capacity)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -342,9 +344,9 @@ ORR_TEST(apply_instances_come_and_go_with_their_room)
     CHECK_OK(apply_one(world, group, &n));
     CHECK_EQ(n.count, 2);
     char expected[64];
-    snprintf(expected, sizeof expected, "it has no Spot with id %u", ids[4]);
+    snprintf(expected, sizeof expected, "the entity has no Spot with id %u", ids[4]);
     CHECK_STR(n.words[0], expected);
-    CHECK_STR(n.words[1], "it has no Spot with id 12345");
+    CHECK_STR(n.words[1], "the entity has no Spot with id 12345");
     const void* values;
     CHECK_EQ(orr_instances_get(world, bob, spot, &values, NULL), 2);
     CHECK_EQ(((const Spot*)values)[0].x, 2);
@@ -382,7 +384,7 @@ ORR_TEST(apply_instances_come_and_go_with_their_room)
     kit_end(&k);
 }
 
-ORR_TEST(apply_leaves_out_what_makes_no_sense)
+ORR_TEST(apply_skips_and_reports_impossible_changes)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -430,13 +432,13 @@ ORR_TEST(apply_leaves_out_what_makes_no_sense)
     CHECK_OK(apply_one(world, group, &n));
     CHECK_EQ(n.count, 4);
     CHECK_STR(n.words[0], "Spot is needed by Turbo");
-    CHECK_STR(n.words[1], "it has no Body");
-    CHECK_STR(n.words[2], "it has no Spot with id 77");
-    CHECK_STR(n.words[3], "it has no Position with id 3");
+    CHECK_STR(n.words[1], "the entity has no Body");
+    CHECK_STR(n.words[2], "the entity has no Spot with id 77");
+    CHECK_STR(n.words[3], "the entity has no Position with id 3");
     CHECK_EQ(((const Spot*)orr_instance_get(world, e[0], spot, id))->x, 9);
     CHECK(!orr_instance_enabled(world, e[0], spot, id));
     CHECK(!orr_component_enabled(world, e[0], health));
-    // A multiple type is given to who has none.
+    // A given multiple type is added only to entities that lack it.
     orri_given spots = {spot, (const uint8_t*)&(Spot[2]){{1}, {2}}};
     group = (orri_group){.kind = ORRI_CHANGE_KIND_CHANGE,
                          .entities = e,
@@ -445,7 +447,7 @@ ORR_TEST(apply_leaves_out_what_makes_no_sense)
                          .given_count = 1};
     CHECK_OK(apply_one(world, group, &n));
     CHECK_EQ(n.count, 1);
-    CHECK_STR(n.words[0], "Spot is multiple, and it has some already");
+    CHECK_STR(n.words[0], "Spot is multiple and the entity has some; give an instance id");
     CHECK_EQ(orr_get(world, e[1], Spot)->x, 2);
     // All at once, with what needs them, everything may go.
     orr_type all[] = {position, turbo, health, engine};
@@ -460,7 +462,7 @@ ORR_TEST(apply_leaves_out_what_makes_no_sense)
 }
 
 // The last instance of what is needed stays where it is, with the room it has.
-ORR_TEST(apply_that_leaves_out_a_removal_moves_no_row)
+ORR_TEST(apply_with_a_skipped_removal_moves_no_row)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -489,7 +491,7 @@ ORR_TEST(apply_that_leaves_out_a_removal_moves_no_row)
     kit_end(&k);
 }
 
-ORR_TEST(apply_names_after_all_else)
+ORR_TEST(apply_assigns_names_last)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -519,7 +521,7 @@ ORR_TEST(apply_names_after_all_else)
     notes n;
     CHECK_OK(apply(world, groups, 3, &n));
     CHECK_EQ(n.count, 2);
-    CHECK_STR(n.words[0], "orr_name is written by naming only");
+    CHECK_STR(n.words[0], "orr_name is set by naming the entity only");
     CHECK_STR(n.words[1], "the name 'bob' is taken in its scope");
     CHECK_EQ(n.groups[1], 0);
     CHECK_EQ(orr_find(world, (orr_entity){0}, "room/bob").id, bob.id);
@@ -533,9 +535,9 @@ ORR_TEST(apply_names_after_all_else)
     groups[0].name = "a/b";
     CHECK_OK(apply(world, groups, 3, &n));
     CHECK_EQ(n.count, 3);
-    CHECK_STR(n.words[0], "'a/b' is no name for an entity");
-    CHECK_STR(n.words[1], "the scope of its name 'bobby' is dead");
-    CHECK_STR(n.words[2], "the scope of its name 'below' is the entity itself or below it");
+    CHECK_STR(n.words[0], "'a/b' is not a valid entity name");
+    CHECK_STR(n.words[1], "the scope of the name 'bobby' is dead");
+    CHECK_STR(n.words[2], "the scope of the name 'below' is the entity itself or below it");
     groups[0].name = "eve", groups[1].name = NULL;
     CHECK_OK(apply(world, groups, 2, &n));
     CHECK_EQ(orr_find(world, (orr_entity){0}, "eve").id, eve.id);
@@ -544,9 +546,9 @@ ORR_TEST(apply_names_after_all_else)
     kit_end(&k);
 }
 
-// ---- destroying --------------------------------------------------------------------------------------
+// ---- destroying ---------------------------------------------------------------------------------
 
-ORR_TEST(apply_destroys_with_all_who_must_go)
+ORR_TEST(apply_destroy_cascades)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
