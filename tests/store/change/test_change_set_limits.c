@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Change sets at the limits of an entity and of a world: what does not fit is left out and told, everything else is done,
-// and which it is does not depend on memory.
+// Change sets at the limits of an entity and of a world: what does not fit is skipped and reported,
+// everything else is applied, and the choice does not depend on memory.
 #include "store/change/change_set.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -43,7 +43,8 @@ static orr_result apply(orr_world* world, const orri_group* groups, uint32_t cou
             .call = "test", .groups = groups, .count = count, .on_skipped = tell, .user = t});
 }
 
-// Applies with every allocation failing in turn, and then for good. Every refusal leaves the world as it was.
+// Applies with every allocation failing in turn, and then for good. Every refusal leaves the world
+// as it was.
 static void apply_at_last(kit* k, const orri_group* groups, uint32_t count, told* t)
 {
     uint64_t hash = orr_world_hash(k->world), n = 1;
@@ -89,7 +90,7 @@ static uint32_t lot_count(const orr_world* world, orr_entity entity, const orr_t
     return count;
 }
 
-ORR_TEST(types_past_the_most_are_left_out_in_order)
+ORR_TEST(types_beyond_the_limit_are_skipped_in_order)
 {
     kit k = {0};
     static orr_type types[LOT];
@@ -122,7 +123,7 @@ ORR_TEST(types_past_the_most_are_left_out_in_order)
     kit_end(&k);
 }
 
-ORR_TEST(types_that_go_make_room_for_those_that_come)
+ORR_TEST(types_removed_make_room_for_added_ones)
 {
     kit k = {0};
     static orr_type types[LOT];
@@ -155,7 +156,7 @@ ORR_TEST(types_that_go_make_room_for_those_that_come)
 }
 
 // T3 comes with T100 and T101, or not at all; what is smaller and comes later may still fit.
-ORR_TEST(types_that_bring_others_come_whole_or_not_at_all)
+ORR_TEST(types_with_required_types_are_added_completely_or_skipped)
 {
     kit k = {0};
     static orr_type types[LOT];
@@ -200,10 +201,10 @@ ORR_TEST(types_that_bring_others_come_whole_or_not_at_all)
     kit_end(&k);
 }
 
-// ---- clusters ------------------------------------------------------------------------------------------------
+// ---- clusters -----------------------------------------------------------------------------------
 
-// The first in order gets the last cluster; who comes later and belongs there too goes with it.
-ORR_TEST(clusters_past_the_most_leave_the_later_ones_where_they_are)
+// The first in order gets the last cluster; later entities with the same target move there too.
+ORR_TEST(clusters_beyond_the_limit_leave_later_entities_in_place)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.clusters_max = 3});
@@ -263,8 +264,8 @@ ORR_TEST(clusters_past_the_most_leave_the_later_ones_where_they_are)
     kit_end(&k);
 }
 
-// There is no cluster of nothing, and none may be made, but for this: who is created must be somewhere.
-ORR_TEST(clusters_past_the_most_leave_creations_with_nothing)
+// The cluster without components is made even beyond the limit, because a new entity needs one.
+ORR_TEST(clusters_beyond_the_limit_create_entities_without_components)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.clusters_max = 1});
@@ -301,7 +302,7 @@ ORR_TEST(clusters_past_the_most_leave_creations_with_nothing)
 }
 
 // Instances come and go with the cluster, but those that are there can be set.
-ORR_TEST(clusters_past_the_most_leave_instances_as_they_are)
+ORR_TEST(clusters_beyond_the_limit_leave_instances_unchanged)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.clusters_max = 2});
@@ -333,7 +334,8 @@ ORR_TEST(clusters_past_the_most_leave_instances_as_they_are)
     CHECK_EQ(orr_instances_get(world, bob, spot, &values, NULL), 1);
     CHECK_EQ(((const Spot*)values)->x, 3);
     CHECK(!orr_instance_enabled(world, bob, spot, id) && !orr_entity_enabled(world, bob));
-    // The last one stays too: without it the entity would need the cluster of nothing, which is there.
+    // The last one stays too: without it the entity would need the cluster of nothing, which is
+    // there.
     deeds[0] = (orri_instance_change){spot, id, true, NULL};
     group.instance_count = 1;
     group.enable_count = 0;

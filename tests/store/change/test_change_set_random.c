@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Change sets at random, beside a second world in which the same changes are made one by one with the public calls, in the
-// notes' order. Both give the same ids, so after every set all that can be asked of an entity must be equal as text. Some
-// steps run with blocks and pages held, which must not change for who holds them.
+// Random change sets, compared with a second world in which the same changes are made one by one
+// with the public calls: creations, additions, values, removals, destructions. Both worlds give the
+// same ids, so after every set the text of every entity must be equal. Some steps run while blocks
+// and pages are shared; the shares must not change.
 #include "store/change/change_set.h"
 #include "store/cow/share.h"
 #include "support/pinned_kit.h"
@@ -119,7 +120,7 @@ static uint32_t below(model* m, uint32_t count)
     return (uint32_t)orr_random_below(orr_random(m->seed, ++m->thrown, 0, 0), count);
 }
 
-// ---- values ------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 // Which entity a value refers to: any, also one of those to be created or destroyed.
 static orr_entity pick(const model* m, uint32_t seed)
@@ -201,7 +202,7 @@ static value preset(uint32_t type)
     return v;
 }
 
-// ---- comparing ---------------------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------------------
 
 static void compare_value(const model* m, uint32_t type, const void* a, const void* b)
 {
@@ -272,7 +273,7 @@ static void compare(const model* m)
     }
 }
 
-// ---- throwing ----------------------------------------------------------------------------------------
+// ---- throwing -----------------------------------------------------------------------------------
 
 // The ids of creations: positions ascend with holes, in any order.
 static void throw_creations(model* m, uint32_t count)
@@ -419,7 +420,7 @@ static void throw_all(model* m, uint32_t most_live, uint32_t group_most)
     }
 }
 
-// ---- as a set ----------------------------------------------------------------------------------------
+// ---- as a set -----------------------------------------------------------------------------------
 
 typedef struct set {
     orri_group groups[GROUPS];
@@ -514,7 +515,7 @@ static void set_apply(model* m)
     }
 }
 
-// ---- one by one --------------------------------------------------------------------------------------
+// ---- one by one ---------------------------------------------------------------------------------
 
 static void oracle_refused(model* m, bool refused)
 {
@@ -704,7 +705,7 @@ static void oracle_apply(model* m)
     CHECK_OK(orr_destroy_many(m->b.world, doomed, doomed_count));
 }
 
-// ---- holding -----------------------------------------------------------------------------------------
+// ---- holding ------------------------------------------------------------------------------------
 
 static void hold(model* m, orri_share* share)
 {
@@ -747,7 +748,7 @@ static void release_all(model* m)
     m->share_count = 0;
 }
 
-// ---- running -----------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 static void side_begin(side* s)
 {
@@ -820,17 +821,17 @@ static void run(uint32_t steps, uint32_t most_live, uint32_t group_most, bool ho
     kit_end(&m.a.k);
 }
 
-ORR_TEST(apply_random_small_sets_do_what_single_calls_do)
+ORR_TEST(apply_random_small_sets_equal_single_calls)
 {
     run(test_rounds(1500, 300, 20000), 40, 6, false);
 }
 
-ORR_TEST(apply_random_sets_leave_what_is_held)
+ORR_TEST(apply_random_sets_leave_shared_blocks_unchanged)
 {
     run(test_rounds(500, 100, 5000), 40, 6, true);
 }
 
-ORR_TEST(apply_random_large_groups_do_what_single_calls_do)
+ORR_TEST(apply_random_large_groups_equal_single_calls)
 {
     run(test_rounds(12, 4, 200), 5000, 900, false);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Change sets that are refused: by limits, by arguments, by hooks, and for want of memory at every allocation, with blocks held
-// and without. Then nothing has changed, also for who hears of it at once; and the same set can be made afterwards.
+// Change sets that are refused: by limits, arguments, hooks, and by every single allocation, with
+// and without shared blocks. Then nothing has changed, also in the view of the error handler, and
+// the same set can be applied afterwards.
 #include "store/change/change_set.h"
 #include "store/cow/share.h"
 #include "support/pinned_kit.h"
@@ -32,9 +33,9 @@ static orr_result apply(orr_world* world, const orri_group* groups, uint32_t cou
     return orri_change_set_apply(world, &desc);
 }
 
-// ---- refusals ----------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
-ORR_TEST(apply_is_refused_by_limits_as_a_whole)
+ORR_TEST(apply_beyond_a_limit_is_refused_completely)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.entities_max = 3});
@@ -79,7 +80,7 @@ ORR_TEST(apply_is_refused_by_limits_as_a_whole)
     kit_end(&k);
 }
 
-ORR_TEST(apply_is_refused_while_rows_must_stay)
+ORR_TEST(apply_while_rows_may_not_move_is_refused)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -271,7 +272,7 @@ static void rich_check(const rich* r)
           !orr_component_enabled(world, r->e[12], r->token));
 }
 
-// Tells what the world looks like to who hears of a refusal.
+// Error handler: records what the world looks like when a refusal is reported.
 typedef struct watcher {
     uint64_t hash;
     uint32_t count, different;
@@ -312,7 +313,7 @@ static void refuse_every(bool held, bool for_good, bool by_hooks)
         refusals++;
         CHECK_EQ(w.count, refusals); // Once, and when all is as before.
         CHECK_EQ(w.different, 0);
-        // A held block is copied by hooks too, and that is a want of memory.
+        // Copying a shared block calls copy hooks too; their refusal counts as refused memory.
         CHECK(result == (by_hooks ? ORR_ERR_HOOK : ORR_ERR_MEMORY) ||
               (held && result == ORR_ERR_MEMORY));
         CHECK_EQ(orr_world_hash(r.world), w.hash);
@@ -331,7 +332,7 @@ ORR_TEST(apply_without_memory_changes_nothing)
     refuse_every(false, true, false);
 }
 
-ORR_TEST(apply_without_memory_and_with_everything_held_changes_nothing)
+ORR_TEST(apply_without_memory_and_with_everything_shared_changes_nothing)
 {
     refuse_every(true, false, false);
     refuse_every(true, true, false);
@@ -343,7 +344,7 @@ ORR_TEST(apply_refused_by_hooks_changes_nothing)
     refuse_every(true, false, true);
 }
 
-// ---- small sets, so that nothing else makes ready what they need ----------------------------------------------------
+// ---- small sets, so that nothing else makes ready what they need --------------------------------
 
 enum {
     SMALL_VALUES, // Rows stay.
@@ -373,8 +374,9 @@ static orri_group small_group(rich* r, uint32_t what, uint32_t first)
     return group;
 }
 
-// With everything held and without a byte to spare nothing is done, and who holds sees nothing else; then it is done.
-ORR_TEST(apply_of_small_sets_without_memory_and_with_everything_held_changes_nothing)
+// With everything shared and no memory left, nothing changes, also not for the shares. With memory
+// the set is applied.
+ORR_TEST(apply_of_small_sets_without_memory_and_with_everything_shared_changes_nothing)
 {
     for (uint32_t i = 0; i < 2 * SMALL_COUNT; i++) {
         rich r;
@@ -407,8 +409,9 @@ ORR_TEST(apply_of_small_sets_without_memory_and_with_everything_held_changes_not
     }
 }
 
-// Of two groups with switches each has its own: one that makes no sense does not stand for the other.
-ORR_TEST(apply_switches_of_several_groups_are_told_apart)
+// Of two groups with switches each has its own: one that makes no sense does not stand for the
+// other.
+ORR_TEST(apply_enable_changes_of_several_groups_do_not_mix)
 {
     for (uint32_t order = 0; order < 2; order++) {
         kit k = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What change sets leave behind in blocks: the tick of the write wherever rows came, went or changed, clean padding, and enable
-// bits that are on.
+// The marks that change sets leave in blocks: the tick of the write wherever rows were added,
+// removed or changed, cleared padding, and enable bits that are on.
 #include "store/change/change_set.h"
 #include "support/pinned_kit.h"
 #include "test.h"
@@ -34,10 +34,10 @@ static uint64_t tick_of(const orr_world* world, orr_cluster cluster)
                            orr_type_of((orr_world*)(uintptr_t)world, ORR_TYPE(Position)));
 }
 
-// ---- ticks ----------------------------------------------------------------------------------------------------------
+// ---- ticks --------------------------------------------------------------------------------------
 
 // Also the last row, which leaves no gap to be filled.
-ORR_TEST(apply_stamps_where_rows_go_from_and_to)
+ORR_TEST(apply_move_stamps_source_and_target)
 {
     for (uint32_t i = 0; i < 3; i++) {
         kit k = {0};
@@ -59,7 +59,7 @@ ORR_TEST(apply_stamps_where_rows_go_from_and_to)
     }
 }
 
-ORR_TEST(apply_stamps_where_rows_die)
+ORR_TEST(apply_destroy_stamps_the_chunk)
 {
     for (uint32_t i = 0; i < 3; i++) {
         kit k = {0};
@@ -72,7 +72,7 @@ ORR_TEST(apply_stamps_where_rows_die)
     }
 }
 
-ORR_TEST(apply_stamps_where_rows_are_created_and_values_set)
+ORR_TEST(apply_creation_and_values_stamp_the_chunk)
 {
     kit k = {0};
     orr_entity e[3];
@@ -96,7 +96,7 @@ ORR_TEST(apply_stamps_where_rows_are_created_and_values_set)
     kit_end(&k);
 }
 
-// ---- padding --------------------------------------------------------------------------------------------------------
+// ---- padding ------------------------------------------------------------------------------------
 
 static orri_given dirty(orr_type type, Padded* values, uint32_t count, uint8_t byte)
 {
@@ -109,8 +109,9 @@ static orri_given dirty(orr_type type, Padded* values, uint32_t count, uint8_t b
     return (orri_given){type, (const uint8_t*)values};
 }
 
-// Bytes between fields must decide nothing, by whichever way a value comes: to a new column, to one that is there, alone or
-// in a run, in a group in which rows move and in one in which none does, or pinned.
+// Bytes between fields must decide nothing, by whichever way a value comes: to a new column, to one
+// that is there, alone or in a run, in a group in which rows move and in one in which none does, or
+// pinned.
 static uint64_t padded_hash(uint8_t byte)
 {
     kit k = {0};
@@ -141,7 +142,7 @@ static uint64_t padded_hash(uint8_t byte)
                          .given_count = 1};
     CHECK_OK(apply(world, &pinned)); // New, pinned.
     CHECK_OK(apply(world, &pinned)); // There, pinned.
-    // And the bytes themselves: who compares blocks by memcmp sees none either.
+    // The bytes themselves, too: comparing blocks with memcmp() finds no difference.
     const uint8_t* bytes = (const uint8_t*)orr_get(world, e[1], Padded);
     CHECK_EQ(bytes[1], 0);
     CHECK_EQ(((const uint8_t*)orr_get(world, e[3], Padded))[1], 0);
@@ -152,15 +153,15 @@ static uint64_t padded_hash(uint8_t byte)
     return hash;
 }
 
-ORR_TEST(apply_cleans_padding_of_what_it_is_given)
+ORR_TEST(apply_clears_padding_of_given_values)
 {
     CHECK(padded_hash(0x11) == padded_hash(0xEE));
 }
 
-// ---- bits -----------------------------------------------------------------------------------------------------------
+// ---- bits ---------------------------------------------------------------------------------------
 
 // A row where one was that was switched off.
-ORR_TEST(apply_creates_what_is_on)
+ORR_TEST(apply_creations_are_enabled)
 {
     kit k = {0};
     orr_entity e[3];
