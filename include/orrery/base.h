@@ -31,10 +31,10 @@ extern "C" {
 
 /// Version of these headers. Compare with orr_version() to detect a library of another version.
 #define ORR_VERSION_MAJOR 0
-#define ORR_VERSION_MINOR 6
+#define ORR_VERSION_MINOR 7
 #define ORR_VERSION_PATCH 0
 
-/// Version of the library as text, such as "0.6.0". Static storage.
+/// Version of the library as text, such as "0.7.0". Static storage.
 ORR_API const char* orr_version(void);
 
 // ---- results ----------------------------------------------------------------------------------
@@ -195,38 +195,38 @@ typedef enum orr_log_category {
 
 /// All kinds of log lines: number, name without the prefix ORR_LOG_ID_, level, category. A number
 /// never changes its meaning.
-#define ORR_LOG_ITEMS(X)                                                                        \
-    X(1001, MEMORY_REFUSED, ERROR, BASE)        /* no memory, or the memory limit is reached */ \
-    X(1002, LINES_SUPPRESSED, WARNING, BASE)    /* the rate limit dropped lines */              \
-    X(2001, TYPE_REFUSED, ERROR, SCHEMA)        /* a type cannot be registered */               \
-    X(2002, VALUE_REFUSED, ERROR, SCHEMA)       /* a value, or its text, is invalid */          \
-    X(2003, TYPE_REGISTERED, DEBUG, SCHEMA)     /* a type was registered */                     \
-    X(3001, ENTITY_REFUSED, ERROR, STORE)       /* an entity id is dead, null or foreign */     \
-    X(3002, CLUSTER_REFUSED, ERROR, STORE)      /* a cluster handle or desc is invalid */       \
-    X(3003, CALL_REFUSED, ERROR, STORE)         /* another call of the store is refused */      \
-    X(3004, SHARE_LOST, WARNING, STORE)         /* no memory to keep an earlier state */        \
-    X(3005, WORLD_CORRUPT, ERROR, STORE)        /* orr_world_validate() found an error */       \
-    X(3006, LEAK, WARNING, STORE)               /* memory was in use after destruction */       \
-    X(4001, QUERY_REFUSED, ERROR, QUERY)        /* a query or loop is invalid */                \
-    X(5001, SEND_REFUSED, ERROR, MESSAGE)       /* a system may not send this message */        \
-    X(5002, MESSAGE_DROPPED, WARNING, MESSAGE)  /* a message has no effect */                   \
-    X(5003, ADDED_TWICE, WARNING, MESSAGE)      /* an added component already exists */         \
-    X(5004, COMMIT_REFUSED, ERROR, MESSAGE)     /* a commit cannot be applied */                \
-    X(5005, QUEUE_FULL, ERROR, MESSAGE)         /* an event queue is full */                    \
-    X(5006, SPECTATOR_LATE, WARNING, MESSAGE)   /* a spectator missed events */                 \
-    X(6001, SYSTEM_REFUSED, ERROR, SCHEDULE)    /* a system or pipeline desc is invalid */      \
-    X(6002, BREACH, ERROR, SCHEDULE)            /* an access violation of a system */           \
-    X(6003, PLAN_REFUSED, ERROR, SCHEDULE)      /* systems have no valid order or import */     \
-    X(6004, TRACE_REFUSED, ERROR, SCHEDULE)     /* a trace cannot be written */                 \
-    X(6005, WORKERS_FEWER, WARNING, SCHEDULE)   /* fewer workers than requested */              \
-    X(6006, SYSTEM_STUCK, WARNING, SCHEDULE)    /* a system runs too long */                    \
-    X(6008, HELP_MISSING, WARNING, SCHEDULE)    /* orr_pool.start made no calls */              \
-    X(6009, HELP_UNASKED, WARNING, SCHEDULE)    /* orr_pool.start made too many calls */        \
-    X(6010, RECORDING_FULL, WARNING, SCHEDULE)  /* a recording ended early */                   \
-    X(6011, RECORDING_LACKS, WARNING, SCHEDULE) /* a change was not recorded */                 \
-    X(6012, RECORDING_CUT, WARNING, SCHEDULE)   /* a recording file is truncated */             \
-    X(6013, STRETCHER_IDLE, WARNING, SCHEDULE)  /* playback has no system that runs it */       \
-    X(9001, USER_LINE, INFO, USER)              /* orr_log() */
+#define ORR_LOG_ITEMS(X)                                                                           \
+    X(1001, MEMORY_REFUSED, ERROR, BASE)       /* no memory, or the memory limit is reached */     \
+    X(1002, LINES_SUPPRESSED, WARNING, BASE)   /* the rate limit dropped lines */                  \
+    X(2001, TYPE_REFUSED, ERROR, SCHEMA)       /* a type cannot be registered */                   \
+    X(2002, VALUE_REFUSED, ERROR, SCHEMA)      /* a value, or its text, is invalid */              \
+    X(2003, TYPE_REGISTERED, DEBUG, SCHEMA)    /* a type was registered */                         \
+    X(3001, ENTITY_REFUSED, ERROR, STORE)      /* an entity id is dead, null or foreign */         \
+    X(3002, CLUSTER_REFUSED, ERROR, STORE)     /* a cluster handle or desc is invalid */           \
+    X(3003, CALL_REFUSED, ERROR, STORE)        /* another call of the store is refused */          \
+    X(3004, SHARE_LOST, WARNING, STORE)        /* no memory to keep an earlier state */            \
+    X(3005, WORLD_CORRUPT, ERROR, STORE)       /* orr_world_validate() found an error */           \
+    X(3006, LEAK, WARNING, STORE)              /* memory was in use after destruction */           \
+    X(4001, QUERY_REFUSED, ERROR, QUERY)       /* a query or loop is invalid */                    \
+    X(5001, SEND_REFUSED, ERROR, MESSAGE)      /* a system may not send this message */            \
+    X(5002, MESSAGE_DROPPED, WARNING, MESSAGE) /* a message has no effect */                       \
+    X(5003, ADDED_TWICE, WARNING, MESSAGE)     /* an added component already exists */             \
+    X(5004, COMMIT_REFUSED, ERROR, MESSAGE)    /* a commit cannot be applied */                    \
+    X(5005, QUEUE_FULL, ERROR, MESSAGE)        /* an event queue is full */                        \
+    X(5006, SPECTATOR_LATE, WARNING, MESSAGE)  /* a spectator missed events */                     \
+    X(6001, SYSTEM_REFUSED, ERROR, SCHEDULE)   /* a system or pipeline desc is invalid */          \
+    X(6002, ACCESS_VIOLATION, ERROR, SCHEDULE) /* an access violation of a system */               \
+    X(6003, PLAN_REFUSED, ERROR, SCHEDULE)     /* systems have no valid order or import */         \
+    X(6004, TRACE_REFUSED, ERROR, SCHEDULE)    /* a trace cannot be written */                     \
+    X(6005, WORKERS_FEWER, WARNING, SCHEDULE)  /* fewer workers than requested */                  \
+    X(6006, SYSTEM_STUCK, WARNING, SCHEDULE)   /* a system runs too long */                        \
+    X(6008, EXTERNAL_WORKERS_MISSING, WARNING, SCHEDULE) /* orr_pool.start made no calls */        \
+    X(6009, EXTERNAL_CALL_UNEXPECTED, WARNING, SCHEDULE) /* orr_pool.start made too many calls */  \
+    X(6010, RECORDING_FULL, WARNING, SCHEDULE)           /* a recording ended early */             \
+    X(6011, RECORDING_INCOMPLETE, WARNING, SCHEDULE)     /* a change was not recorded */           \
+    X(6012, RECORDING_CUT, WARNING, SCHEDULE)            /* a recording file is truncated */       \
+    X(6013, STRETCHER_IDLE, WARNING, SCHEDULE)           /* playback has no system that runs it */ \
+    X(9001, USER_LINE, INFO, USER)                       /* orr_log() */
 
 /// Kind of a log line or of an error. See ORR_LOG_ITEMS for the meaning of each value.
 typedef enum orr_log_id {
@@ -279,6 +279,25 @@ ORR_API uint64_t orr_random_below(uint64_t random, uint64_t count);
 ORR_API float orr_random_float(uint64_t random);
 /// Maps a random number of 64 bits to [0, 1), with 53 random bits.
 ORR_API double orr_random_double(uint64_t random);
+
+// ---- worker threads of the program -----------------------------------------------------------------
+
+#define ORR_WORKERS_MAX 64u ///< Most threads that run the systems of a world.
+
+/// Connects a world to the program's own thread pool, for orr_world_desc.pool. The world then
+/// creates no worker threads.
+typedef struct orr_pool {
+    void* user; ///< Passed to `start`.
+    /// Schedules `count` asynchronous calls of help(arg), each on a thread other than the caller's.
+    /// help() returns when there is no work left. Results never depend on these calls:
+    /// - Calls may come late or never. If none ever comes, the log says so once.
+    /// - A call beyond the number returned here returns at once. The log says so once.
+    /// - Calls may come after the world was destroyed. orr_world_destroy() waits for the calls that
+    ///   are running; later calls return without accessing memory of the world (`arg` is not an
+    ///   address).
+    /// @return the number of calls that will be made, at most `count`.
+    uint32_t (*start)(void* user, uint32_t count, void (*help)(void* arg), void* arg);
+} orr_pool;
 
 #ifdef __cplusplus
 }

@@ -413,7 +413,7 @@ ORR_API orr_result orr_transaction_register(orr_world* world, const char* name,
 
 /// Sets the time scale: 1 (the default) is real time, 0.5 half as fast. From any thread.
 /// @return ORR_ERR_ARGUMENT below 0, above 1000 and for NaN.
-ORR_API orr_result orr_time_scale_set(orr_world* world, double wish);
+ORR_API orr_result orr_time_scale_set(orr_world* world, double scale);
 /// The current speed of time: the time scale, reduced if a pipeline with a rate cannot keep up;
 /// time then passes slower for all pipelines. From any thread.
 ORR_API double orr_time_scale(orr_world* world);
@@ -491,7 +491,7 @@ typedef enum orr_access_check {
     ORR_ACCESS_CHECK_FULL,
 } orr_access_check;
 /// Sets the access checks of a world.
-ORR_API void orr_access_check_set(orr_world* world, orr_access_check audit);
+ORR_API void orr_access_check_set(orr_world* world, orr_access_check level);
 
 // ---- statistics, plan, journal, trace -----------------------------------------------------------
 

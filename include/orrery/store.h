@@ -82,23 +82,6 @@ typedef struct orr_error {
 /// refused inside the handler, and their errors go to the log.
 typedef void (*orr_error_handler)(void* user, orr_world* world, const orr_error* error);
 
-#define ORR_WORKERS_MAX 64u ///< Most threads that run the systems of a world.
-
-/// Connects a world to the program's own thread pool, for orr_world_desc.pool. The world then
-/// creates no worker threads.
-typedef struct orr_pool {
-    void* user; ///< Passed to `start`.
-    /// Schedules `count` asynchronous calls of help(arg), each on a thread other than the caller's.
-    /// help() returns when there is no work left. Results never depend on these calls:
-    /// - Calls may come late or never. If none ever comes, the log says so once.
-    /// - A call beyond the number returned here returns at once. The log says so once.
-    /// - Calls may come after the world was destroyed. orr_world_destroy() waits for the calls that
-    ///   are running; later calls return without accessing memory of the world (`arg` is not an
-    ///   address).
-    /// @return the number of calls that will be made, at most `count`.
-    uint32_t (*start)(void* user, uint32_t count, void (*help)(void* arg), void* arg);
-} orr_pool;
-
 /// Settings for orr_world_create(). All zero: the defaults.
 typedef struct orr_world_desc {
     orr_allocator allocator; ///< Memory functions. Default: those of the platform.

@@ -333,7 +333,7 @@ template <class F> void once_call(orr_run* it) noexcept
     stateless<F>()(view);
 }
 
-template <class F> void told_call(orr_run* it) noexcept
+template <class F> void message_call(orr_run* it) noexcept
 {
     orr::run view(it);
     for (message m : view.messages()) {
@@ -726,7 +726,7 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
         if constexpr (std::is_invocable_v<F&, orr::run&, message> ||
                       std::is_invocable_v<F&, message>) {
             detail::check_stateless<F>();
-            return out.add(flat(), detail::told_call<F>);
+            return out.add(flat(), detail::message_call<F>);
         } else {
             return out.add(flat(), callback<F>());
         }

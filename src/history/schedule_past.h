@@ -24,10 +24,6 @@ bool orri_schedule_same(const orr_world* world, const orri_schedule_past* past);
 // Checks whether it can be restored. ORR_ERR_CONFLICT (reported) if systems or pipelines were added
 // or removed since.
 orr_result orri_schedule_restore_prepare(orr_world* world, const orri_schedule_past* past);
-// Called before the store is restored, and when a run in real time ends: frees the published
-// values. They are rebuilt after the sync point; if that is refused, the run ends. No effect in
-// lockstep.
-void orri_schedule_leave(orr_world* world);
 // Restores the schedule's state, after the store. Cannot fail.
 void orri_schedule_restore(orr_world* world, const orri_schedule_past* past);
 // Undoes orri_schedule_restore_prepare().

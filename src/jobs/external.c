@@ -130,7 +130,7 @@ static void external_call(void* arg)
         external_work(slot->jobs);
     } else if (atomic_exchange(&slot->jobs->excess_logged, 1) == 0) {
         orri_log(
-            slot->jobs->env, ORR_LOG_ID_HELP_UNASKED,
+            slot->jobs->env, ORR_LOG_ID_EXTERNAL_CALL_UNEXPECTED,
             "orr_pool.start: help() was called more often than start() was asked for or promised; "
             "the extra calls return at once. Call help(arg) as often as start() returns");
     }
@@ -151,7 +151,7 @@ static void external_check_missing(orri_jobs* jobs)
     if (++jobs->request_runs >= EXTERNAL_MISSING_RUNS &&
         now_ns - jobs->request_first_ns >= EXTERNAL_MISSING_NS) {
         jobs->awaits_first_call = false;
-        orri_log(jobs->env, ORR_LOG_ID_HELP_MISSING,
+        orri_log(jobs->env, ORR_LOG_ID_EXTERNAL_WORKERS_MISSING,
                  "orr_pool.start was called in %u runs, promised %u calls of help() and made none: "
                  "the calling thread works alone. Have start() call help(arg) on other threads and "
                  "return the number of calls, or leave orr_world_desc.pool empty: the world then "

@@ -11,7 +11,7 @@
 #define ORRI_JOBS_JOBS_H
 
 #include "base/env.h"
-#include <orrery/schedule.h>
+#include <orrery/base.h>
 #include <stdatomic.h>
 
 typedef struct orri_jobs orri_jobs;

@@ -13,7 +13,7 @@ static const orr_hot_span* columns_span(const orr_iter* it, orr_type type)
         if (orri_access_checked(it->world)) {
             (*orri_access_of(it->world)->violations)++;
         }
-        (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                           "system '%s' asks its run for %s, but the system is called once and its "
                           "run has no rows; loop over its query: ORR_EACH (it, orr_run_query(run)) "
                           "(an indirect system receives messages instead)",
@@ -34,7 +34,7 @@ ORRI_COLD static void columns_refuse(const orr_iter* it, const char* call, const
         orri_id_text id =
             orri_entity_format(it->world, at ? orr_iter_entity(it, 0) : (orr_entity){0});
         (*orri_access_of(it->world)->violations)++;
-        (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                           "%s: system '%s'%s%s: %s %s", call, orri_access_of(it->world)->system,
                           at ? ", at the rows from " : "", at ? id.text : "", type, what);
         return;

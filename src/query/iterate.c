@@ -184,8 +184,9 @@ static bool iterate_must_be_alone(const orr_query* query, const orri_access* gua
 {
     // In real time a system that is alone in its pipeline may run at the same time as systems of
     // other pipelines. Its own query is used by no other system.
-    bool alone = ORR_LIKELY(!query->world->realtime) || guard->query == query ? guard->alone
-                                                                              : guard->alone_realtime;
+    bool alone = ORR_LIKELY(!query->world->realtime) || guard->query == query
+                     ? guard->alone
+                     : guard->alone_realtime;
     return !alone && (query->order != NULL || query->working != NULL);
 }
 
@@ -237,8 +238,8 @@ bool orri_query_loops(const orr_query* query, const char* call)
     }
     (*guard->violations)++;
     (void)orri_refuse(
-        orri_env_of(query->world), ORR_ERR_STATE, ORR_LOG_ID_BREACH, "%s: system '%s' %s%s", call,
-        guard->system, shared != NULL ? "is parallel and " : "",
+        orri_env_of(query->world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
+        "%s: system '%s' %s%s", call, guard->system, shared != NULL ? "is parallel and " : "",
         shared != NULL ? shared
                        : "loops over a query with an order or pinned types, which the loop "
                          "updates, so no other system may run at the same time; set .alone");

@@ -2,7 +2,6 @@
 // Ticks that run at a meeting of real time: the world goes ahead, on the clock of lockstep. Whoever holds the meeting does for each pipeline what that one's
 // thread would, one after the other, in the order of lockstep: earliest due first. No clock is looked at, so that a replay, which comes to the same call at
 // the same meeting, runs the same ticks: no turns are recorded for them. Spectators stand; they hear of all of it afterwards.
-#include "history/schedule_past.h"
 #include "realtime/realtime.h"
 
 static orri_pipeline* fast_forward_next(const struct orri_schedule* schedule)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is remembered of a world while it runs in real time. Blocks that memories share with the world are counted on the floor, and systems write without
 // it: so what a group may write is parted from memories before it runs. And before the world goes back, what others were shown of the future that it leaves goes.
-#include "history/schedule_past.h"
 #include "realtime/realtime.h"
 #include "store/cow/share.h"
 #include "store/pool/pool.h"

@@ -203,7 +203,7 @@ static orr_result posted_calls_check(orr_world* world, const char* name)
                            name);
     }
     if (by != NULL && !by->pipe->spectator && !by->desc.impure) {
-        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                            "%s: system '%s' is of the simulation, where order counts; let it "
                            "send, or say that it is impure",
                            name, by->desc.name);

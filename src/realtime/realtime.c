@@ -3,7 +3,6 @@
 // each pipeline ticks is in thread.c, what comes from outside in posted_calls.c.
 #include "realtime/realtime.h"
 #include "base/float.h"
-#include "history/schedule_past.h"
 
 // ---- the bell --------------------------------------------------------------------------------------------------------------
 

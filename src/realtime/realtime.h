@@ -210,6 +210,10 @@ void orri_visibility_free(orri_realtime* rt);
 void orri_history_detach_group(const orri_pipeline* pipe, uint32_t first, uint32_t point);
 // In lockstep `changed` terms look at the values themselves: what a system has not seen of others yet must be new to it. Its `since` there. Nobody runs.
 uint64_t orri_history_detach_since(const orri_system* system);
+// Called before the store is restored, and when a run in real time ends: frees the published
+// values. They are rebuilt after the sync point; if that is refused, the run ends. No effect in
+// lockstep.
+void orri_schedule_leave(orr_world* world);
 // The time that is remembered: of the last tick's end, which is the same in a replay.
 uint64_t orri_history_detach_time(const struct orri_schedule* schedule);
 // The world's time was changed at a meeting: the clock goes on from there. The caller has the mutex.

@@ -68,7 +68,7 @@ static void model_yield(void* user)
 static void model_log(void* user, const orr_log_line* line)
 {
     const model* m = user;
-    bool extra = m->shape->extra && line->id == ORR_LOG_ID_HELP_UNASKED;
+    bool extra = m->shape->extra && line->id == ORR_LOG_ID_EXTERNAL_CALL_UNEXPECTED;
     controlled_check(extra, "%s", line->text);
 }
 

@@ -412,8 +412,8 @@ void ops_begin(ops* s, const ops_shape* shape, uint64_t seed, const uint8_t* dat
                            .clusters_max = shape->clusters_hard};
     s->world = kit_begin(&s->kit, &desc);
     // Rows are logged for holders even with small blocks, and logs of many lengths become copies.
-    s->world->undo_least = seed % 5 == 0 ? s->world->undo_least : 0;
-    s->world->undo_shift = (uint32_t)(seed / 5 % 4);
+    s->world->cow.row_log_least = seed % 5 == 0 ? s->world->cow.row_log_least : 0;
+    s->world->cow.row_log_shift = (uint32_t)(seed / 5 % 4);
     oracle_init(&s->oracle);
     ops_tags_begin(s);
     ops_types_begin(s);

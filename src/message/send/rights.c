@@ -66,7 +66,7 @@ static orr_result rights_refuse(const orr_world* world, orri_rights* rights, con
     rights->counts.violations++;
     orri_id_text id = orri_entity_format(world, entity);
     bool named = entity.id != 0;
-    return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+    return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                        "%s: system '%s' %s%s%s, which it did not declare; %s", call, rights->name,
                        what, named ? " for " : "", named ? id.text : "", remedy);
 }

@@ -113,7 +113,7 @@ orr_result orri_transient_send_refuse(orr_command_buffer* commands, const char* 
 {
     orri_id_text name = orri_entity_format(commands->world, entity);
     commands->rights->counts.violations++;
-    return orri_refuse(&commands->world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+    return orri_refuse(&commands->world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                        "%s: system '%s' is a spectator's, and entity %s is of the simulation; an "
                        "spectator destroys transient entities only",
                        call, commands->rights->name, name.text);

@@ -170,7 +170,7 @@ static void lockstep_log_look(orr_world* world, const orri_lockstep_log* tape)
         return;
     }
     record->changed_tick1 = world->tick + 1;
-    orri_log(&world->env, ORR_LOG_ID_RECORDING_LACKS,
+    orri_log(&world->env, ORR_LOG_ID_RECORDING_INCOMPLETE,
              "the world was changed between tick %llu and %llu by calls that are not in the "
              "recording, so that a replay will differ; post them with orr_post()",
              (unsigned long long)world->tick, (unsigned long long)world->tick + 1);

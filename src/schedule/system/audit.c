@@ -194,7 +194,7 @@ static void audit_report(orr_world* world, orri_system* system, const audit_piec
     uint32_t row = (uint32_t)(at / piece->row_size);
     system->rights.counts.violations++;
     if (piece->owner != NULL) {
-        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                           "system '%s' wrote %s of system '%s', which is not its own (undone); "
                           "others' data is read "
                           "only",
@@ -206,7 +206,7 @@ static void audit_report(orr_world* world, orri_system* system, const audit_piec
     orr_entity entity = orri_id_make(index, orri_record_at(world, index)->generation);
     orri_id_text who = orri_entity_format(world, entity);
     (void)orri_refuse(
-        &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        &world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
         piece->writable
             ? "system '%s' wrote %s of %s through a pointer from an earlier tick or system "
               "(undone); "

@@ -196,7 +196,7 @@ bool orri_spectator_refuses(orr_world* world, orri_system* by, const char* what,
     }
     by->rights.counts.violations++;
     (void)orri_refuse(
-        &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        &world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
         "system '%s' of the spectator pipeline '%s' %s %s%s%s; a spectator does not touch "
         "the simulation: do that by a call between ticks",
         by->desc.name, by->pipe->name, what, target != NULL ? "'" : "the world",

@@ -40,7 +40,7 @@ void orri_system_state_check(orr_world* world, orri_system* system)
     memcpy(system->state.data, system->state_before.data, size);
     system->rights.counts.violations++;
     (void)orri_refuse(
-        &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        &world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
         "system '%s' wrote %s, its state (undone); a parallel system may only read it. To count "
         "or sum up, export with .combine, or transact",
         system->desc.name, system->state.type->info.name);
@@ -93,7 +93,7 @@ ORRI_COLD static void state_refuse(orri_system* system, orr_world* world, const 
                                    const char* type, const char* what)
 {
     system->rights.counts.violations++;
-    (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+    (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                       "%s: system '%s' asks for %s, %s", call, system->desc.name, type, what);
 }
 
@@ -146,7 +146,7 @@ const void* orr_run_import(orr_run* run, const char* name, const orr_type_desc* 
         }
     }
     system->rights.counts.violations++;
-    (void)orri_refuse(&run->world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+    (void)orri_refuse(&run->world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                       "orr_import: system '%s' reads %s of '%s', which it did not declare; add "
                       "'%s' to its .imports",
                       system->desc.name, desc->name, name, name);

@@ -641,7 +641,7 @@ static orr_result system_wish(orr_world* world, orri_system* by, orri_system_req
     if (by->desc.parallel) {
         by->rights.counts.violations++;
         return orri_refuse(
-            &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+            &world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
             "system '%s' is parallel and switches '%s': its runs have no order; send an "
             "event to a system that does it",
             by->desc.name, wish.target->desc.name);

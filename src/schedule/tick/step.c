@@ -40,7 +40,7 @@ orr_result orri_step_check(orr_world* world, const char* call)
                            "%s: not from an error handler or a hook: a tick is under way", call);
     }
     running->rights.counts.violations++;
-    return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+    return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                        "%s: not inside a system, here '%s'", call, running->desc.name);
 }
 
@@ -232,7 +232,7 @@ void orr_pause(orr_world* world, bool on)
     } else if (by->desc.parallel) {
         by->rights.counts.violations++;
         (void)orri_refuse(
-            &world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+            &world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
             "orr_pause: system '%s' is parallel: its runs have no order; send an event to "
             "a system that does it",
             by->desc.name);

@@ -338,7 +338,7 @@ orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc)
             return (orr_type){0};
         }
         (*orri_access_of(world)->violations)++;
-        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                           "orr_type_of: system '%s' is the first to use %s, which is not "
                           "registered; name it in the "
                           "system's desc, or ORR_REGISTER() it before the first tick",

@@ -68,14 +68,14 @@ ORRI_COLD static bool access_refuse(const orr_world* world, const char* call, co
     (*access->violations)++;
     if (access->indirect) {
         (void)orri_refuse(
-            orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+            orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
             "%s: system '%s' is indirect and may not access the world, here %s%s%s; read messages "
             "with orr_receive() and send changes with orr_send_…",
             call, access->system, name, of, entity.id != 0 ? id.text : "");
         return false;
     }
     if (access->posted || access->section) {
-        (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                           "%s: %s of system '%s' accesses %s%s%s; its function may use only the "
                           "component it was called for, and its argument",
                           call, access->section ? "an atomic section" : "a transaction",
@@ -83,7 +83,7 @@ ORRI_COLD static bool access_refuse(const orr_world* world, const char* call, co
         return false;
     }
     (void)orri_refuse(
-        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
         "%s: system '%s' accesses %s%s%s, which it did not declare; put \"%s%s\" into its .by_id%s",
         call, access->system, name, of, entity.id != 0 ? id.text : "", prefix, name,
         access->own_rows ? ", and remove .own_rows" : "");
@@ -149,7 +149,7 @@ bool orri_access_places_long(const orr_world* world, const char* call, orr_entit
     orri_id_text id = orri_entity_format(world, entity);
     (*access->violations)++;
     (void)orri_refuse(
-        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
         "%s: system '%s' asks for the position%s%s, but accesses nothing by id; put the "
         "types that it needs into its .by_id",
         call, access->system, entity.id != 0 ? " of " : "", entity.id != 0 ? id.text : "");
@@ -164,7 +164,7 @@ bool orri_access_looks_long(const orr_world* world, const char* call, orr_entity
     }
     orri_id_text id = orri_id_format(entity);
     (*access->violations)++;
-    (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+    (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                       "%s: system '%s' reads more than its own rows%s%s, but declares .own_rows; "
                       "remove .own_rows",
                       call, access->system, entity.id != 0 ? ", here of " : "",
@@ -183,7 +183,7 @@ bool orri_access_owns_long(const orr_world* world, const char* call)
     }
     (*access->violations)++;
     (void)orri_refuse(
-        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
         "%s: system '%s' makes strings or arrays, but declares no type with owned fields that it "
         "writes or sends; declare that type",
         call, access->system);
@@ -200,7 +200,7 @@ orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_t
     bool typed = type.id != 0, about = entity.id != 0;
     (*orri_access_of(world)->violations)++;
     return orri_refuse(
-        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
         "%s: system '%s' changes structure directly%s%s%s%s; inside a system send the change "
         "(orr_send_create, orr_send_add …, message.h), and declare it in the system's desc",
         call, orri_access_of(world)->system, typed || about ? ", here " : "",
@@ -218,8 +218,8 @@ orr_result orri_refuse_running(const orr_world* world, const char* call)
         (*orri_access_of(world)->violations)++;
     }
     return orri_refuse(
-        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH, "%s: not %s%s%s%s; %s", call,
-        checked || !world->realtime ? "inside a system" : "while pipelines run",
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION, "%s: not %s%s%s%s; %s",
+        call, checked || !world->realtime ? "inside a system" : "while pipelines run",
         checked ? " ('" : "", checked ? orri_access_of(world)->system : "", checked ? "')" : "",
         world->realtime ? "post it with orr_post_exclusive(), or call it before orr_realtime() or "
                           "after it has returned"

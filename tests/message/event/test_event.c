@@ -258,7 +258,7 @@ ORR_TEST(event_not_declared_is_a_breach)
     CHECK_STR(k.errors.text,
               "system 'deaf' asked for events Hit, which it did not declare; declare "
               "them: .receives = \"Hit\"");
-    CHECK_EQ(k.errors.id, ORR_LOG_ID_BREACH);
+    CHECK_EQ(k.errors.id, ORR_LOG_ID_ACCESS_VIOLATION);
     ear_begin(world, &other);
     CHECK(orr_events(&other.run, Loud, &count) == NULL);
     CHECK_CONTAINS(k.errors.text, "system 'other' asked for events Loud");

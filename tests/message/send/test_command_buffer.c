@@ -40,7 +40,7 @@ static void check_breach(lane_test* t, orr_result result, uint64_t violations, c
 {
     CHECK_RESULT(result, ORR_ERR_STATE);
     CHECK_EQ(t->s.rights.counts.violations, violations);
-    CHECK_EQ(t->k.k.errors.id, ORR_LOG_ID_BREACH);
+    CHECK_EQ(t->k.k.errors.id, ORR_LOG_ID_ACCESS_VIOLATION);
     CHECK_CONTAINS(t->k.k.errors.text, "system 'move'");
     CHECK_CONTAINS(t->k.k.errors.text, words);
 }

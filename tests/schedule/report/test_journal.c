@@ -214,7 +214,7 @@ ORR_TEST(journal_is_not_switched_inside_a_tick)
     w.world->running.access = &guard;
     CHECK_RESULT(orr_journal_set(w.world, 10), ORR_ERR_STATE);
     CHECK_CONTAINS(w.k.errors.text, "'move'");
-    CHECK_EQ(w.k.errors.id, ORR_LOG_ID_BREACH);
+    CHECK_EQ(w.k.errors.id, ORR_LOG_ID_ACCESS_VIOLATION);
     CHECK_EQ(violations, 1);
     w.world->running.access = NULL;
     w.world->context->busy = NULL;

@@ -81,7 +81,7 @@ ORR_TEST(police_in_full_finds_writes_through_pointers_and_undoes_them)
             s.breach = sneaks[i].function;
             KIT_STEP(world, 1);
             CHECK_EQ(s.k.errors.count, 1);
-            CHECK_EQ(s.k.errors.id, ORR_LOG_ID_BREACH);
+            CHECK_EQ(s.k.errors.id, ORR_LOG_ID_ACCESS_VIOLATION);
             KIT_ERROR(&s.k, ORR_ERR_STATE, sneaks[i].words);
             CHECK_EQ(kit_stats(world, culprit).violations, 1);
             const Position* p = orr_get(world, s.bob, Position);

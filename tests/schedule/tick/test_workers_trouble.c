@@ -57,10 +57,10 @@ static int spoilt_create(void* user, const char* name, void (*run)(void* arg), v
 static void spoilt_line(void* user, const orr_log_line* line)
 {
     spoilt* s = user;
-    _Atomic uint32_t* count = line->id == ORR_LOG_ID_WORKERS_FEWER  ? &s->fewer
-                              : line->id == ORR_LOG_ID_HELP_MISSING ? &s->missing
-                              : line->id == ORR_LOG_ID_HELP_UNASKED ? &s->unasked
-                                                                    : NULL;
+    _Atomic uint32_t* count = line->id == ORR_LOG_ID_WORKERS_FEWER              ? &s->fewer
+                              : line->id == ORR_LOG_ID_EXTERNAL_WORKERS_MISSING ? &s->missing
+                              : line->id == ORR_LOG_ID_EXTERNAL_CALL_UNEXPECTED ? &s->unasked
+                                                                                : NULL;
     // On a busy machine a quick system may be interrupted for so long that it is named too.
     if (line->id == ORR_LOG_ID_SYSTEM_STUCK && strstr(line->text, "'endless") != NULL) {
         count = &s->stuck;
