@@ -220,7 +220,7 @@ plant "name found after its entity is gone" \
 plant "clearing skips an element of an array" \
     src/store/relation/cascade.c '/^static void cascade_release/,/^}/s/clears \&\& !cascade_clear/clears \&\& e != 1 \&\& !cascade_clear/'
 plant "handed over chunks take the wrong column along" \
-    src/store/change/chunk_transfer.c '/^static int32_t transfer_source_column/,/^}/s/return r->plan->kept\[i\]\.from;/return r->plan->kept[i].from + (to_column > to->type_count + 2) * -2;/'
+    src/store/change/chunk_transfer.c '/^static int32_t transfer_source_column/,/^}/s/return t->transition->kept\[i\]\.from;/return t->transition->kept[i].from + (to_column > to->type_count + 2) * -2;/'
 plant "change set fills one gap too many" \
     src/store/change/execute.c '/^static void execute_fill/,/^}/s/row < cluster->row_count/row <= cluster->row_count/'
 plant "links of a refused change set stay" \
@@ -230,7 +230,7 @@ plant "change set takes what is needed" \
 plant "id that was skipped lost from the free list" \
     src/store/change/id_reserve.c '/^static void id_reserve_link/,/^}/s/\(record->generation & ORRI_DEAD\) != 0/false/'
 plant "change set gives pinned values when its dead have lost theirs" \
-    src/store/change/execute.c '/^void orri_change_make/,/^}/{s/orri_change_make_extras\(c\);/(void)0;/;s/execute_close\(c\);/execute_close(c);orri_change_make_extras(c);/}'
+    src/store/change/execute.c '/^void orri_change_execute/,/^}/{s/orri_change_execute_sparse\(c\);/(void)0;/;s/execute_close\(c\);/execute_close(c);orri_change_execute_sparse(c);/}'
 plant "refused bundle leaves its pinned values behind" \
     src/store/api/bundle_rest.c '/^static void bundle_rest_unmake\(/,/^}/s/bundle_rest_unmake_pinned\(rest, i, rest->rows\);/(void)0;/'
 plant "message to a reader that selects only some of the rows" \
@@ -264,15 +264,15 @@ plant "changes do not wait for structure" \
 plant "provisional id taken for one of another run" \
     src/message/commit/merge_entity.c 's/seen->commands != commands \? seen->commands->number < commands->number : seen->id < id/seen->id < id/;s/found->commands == commands && found->id == id/found->id == id/'
 plant "ids of a refused commit taken for the next in line" \
-    src/store/change/change_set.c 's/c->desc->in_line && orri_index_nth\(c->world, &cursor, 0\)\.id == ids\[0\]\.id/c->desc->in_line/'
+    src/store/change/change_set.c 's/c->desc->ids_in_order && orri_index_nth\(c->world, &cursor, 0\)\.id == ids\[0\]\.id/c->desc->ids_in_order/'
 plant "free ids taken for a sequence" \
     src/store/change/id_reserve.c '/^static uint32_t id_reserve_run/,/^}/s/ && \*next == first \+ offset//'
 plant "records taken for a sequence because the ids are one" \
     src/message/commit/merge.c '/^static inline bool merge_sequence/,/^}/s/differs == 0 && others == 0/differs == 0/'
 plant "types that go make no room" \
-    src/store/change/target.c 's/m->types_most = ORR_CLUSTER_TYPES_MAX \+ target_may_go\(m->group\)/m->types_most = ORR_CLUSTER_TYPES_MAX/'
+    src/store/change/target.c 's/t->types_limit = ORR_CLUSTER_TYPES_MAX \+ target_removable\(t->group\)/t->types_limit = ORR_CLUSTER_TYPES_MAX/'
 plant "instances that go make no room" \
-    src/store/change/target.c 's/tally->count - target_tally_going\(m, tally\) >= tally->capacity/true/'
+    src/store/change/target.c 's/tally->count - target_tally_removing\(t, tally\) >= tally->capacity/true/'
 plant "stale id taken for its successor in a commit" \
     src/message/commit/merge_entity.c 's/!there \|\| r\.strip->entities\[r\.row\]\.id != net->entity\.id/!there/'
 plant "what a refused commit dropped is counted again" \
@@ -397,7 +397,7 @@ plant "reader that ran over begins twice" \
 plant "cluster taken for one whose number it has" \
     src/message/deliver/baseline.c '/^orri_baseline_cluster\* orri_baseline_cluster_of/,/^}/s/told->clusters\[cluster->index\]\.sequence != cluster->sequence/told->clusters[cluster->index].shape == NULL/'
 plant "switches of several groups mixed up" \
-    src/store/change/change_set.c '/^static bool change_set_alloc/,/^}/s/c->parts\[g\]\.switch_first = c->switch_count;/(void)0;/'
+    src/store/change/change_set.c '/^static bool change_set_alloc/,/^}/s/c->work\[g\]\.enable_first = c->enable_count;/(void)0;/'
 plant "clusters of a refused set stay" \
     src/store/change/change_set.c '/^static void change_set_abandon/,/^}/s/orri_cluster_undo\(world, c->created\[i\]\);/(void)0;/'
 plant "values of a held column written in place" \
@@ -409,17 +409,17 @@ plant "staged value counted though it was refused" \
 plant "pinned value that is there not set to its preset" \
     src/store/change/sparse.c '/^static void sparse_set_pinned/,/^}/s/orri_value_preset\(pool->type, place, pool->size\);/(void)0;/'
 plant "one pinned value of a refused set left" \
-    src/store/change/sparse.c '/^static void sparse_unmake_pinned/,/^}/s/made < filling->made; made\+\+/made + 1 < filling->made; made++/'
+    src/store/change/sparse.c '/^static void sparse_unmake_pinned/,/^}/s/made < fill->made; made\+\+/made + 1 < fill->made; made++/'
 plant "row that dies leaves the tick of its block" \
-    src/store/change/execute.c '/^static void execute_kill\(/,/^}/s/orri_chunk_stamp_rows\(c->world, chunk\);/(void)0;/'
+    src/store/change/execute.c '/^static void execute_destroy\(/,/^}/s/orri_chunk_stamp_rows\(c->world, chunk\);/(void)0;/'
 plant "padding of a value that comes with its column" \
     src/store/change/execute.c '/^static void execute_set_new/,/^}/s/if \(entry->type->info\.has_padding\)/if (false)/'
 plant "cursor of ids does not go back" \
     src/store/change/id_reserve.c '/^orr_entity orri_index_nth/,/^}/s/ \|\| cursor->position > position//'
-plant "doomed stay marked" \
-    src/store/change/links.c '/^static orr_result links_doom/,/^}/s/orri_cascade_unmark\(.*\);/(void)0;/'
+plant "cascaded entities stay marked" \
+    src/store/change/links.c '/^static orr_result links_cascade/,/^}/s/orri_cascade_unmark\(.*\);/(void)0;/'
 plant "room of an instance that stays lost" \
-    src/store/change/target.c '/^static void target_stays/,/^}/s/tally->capacity = tally->capacity_last;/(void)0;/'
+    src/store/change/target.c '/^static void target_unremove/,/^}/s/tally->capacity = tally->capacity_last;/(void)0;/'
 plant "null entity taken on the short way" \
     src/message/send/send.c '/^static inline orri_strip\* send_ready/,/^}/s/ \&\& entity\.id != 0\)\) \{/)) {/'
 plant "refused look-up gives back its inbox twice" \
@@ -641,7 +641,7 @@ plant "published: a show begins no epoch" \
 plant "published: what waits to be shown does not follow" \
     src/store/publish/remap.c 's/bool built = type->pending == NULL \|\| remap_build_edition\(publisher, type, type->pending\);/bool built = true;/'
 plant "published: a value by id falls through the view" \
-    src/store/api/component.c 's/^        if \(has\) \{/        if (has \&\& seen == NULL) {/'
+    src/store/api/component.c 's/^        if \(has\) \{/        if (has \&\& published == NULL) {/'
 plant "published: changed-since of a view by the live version" \
     src/query/iterate.c 's/if \(iterate_published\(it, type\)\) \{/if (false) {/'
 plant "published: live columns of a view stay where they were" \
@@ -651,7 +651,7 @@ plant "published: instances are followed by their place, not by id" \
 plant "published: instances that come without a row that moves are not noticed" \
     src/store/publish/remap.c 's/ORR_UNLIKELY\(publisher->cells\) && /false \&\& /'
 plant "published: a slot's new owner has the value of the old one" \
-    src/store/publish/pinned.c 's/old->roll->owners\[s\]\.id == roll->owners\[s\]\.id/old->roll->counts[s] != 0/'
+    src/store/publish/pinned.c 's/old->owners->entities\[s\]\.id == owners->entities\[s\]\.id/old->owners->counts[s] != 0/'
 plant "published: a working set points to what was seen before" \
     src/query/pinned_matches.c 's/\} else if \(ORR_UNLIKELY\(elsewhere\)\) \{/} else if (false) {/'
 plant "published: pinned values of a system's query are live" \
@@ -726,9 +726,9 @@ plant "recording: blocks that an impure system wrote are not put in" \
 plant "recording: grants to spectators are in it" \
     src/lock/lock.c '/^static void lock_grant\(/,/^}/s/if \(ORR_UNLIKELY\(holder->unlogged\)\) \{/if (false) {/'
 plant "history: the tick is not gone back to" \
-    src/store/snapshot/restore.c 's/    world->tick = then->tick;//'
+    src/store/snapshot/restore.c 's/    world->tick = snapshot->tick;//'
 plant "history: ids made later stay on the free list" \
-    src/store/snapshot/restore.c 's/    index->free_first = then->free_first;//'
+    src/store/snapshot/restore.c 's/    index->free_first = snapshot->free_first;//'
 plant "history: what went back is not shared again" \
     src/store/snapshot/restore.c 's/chunk->columns\[column\]\.share == share && orri_share_clean\(share\)/chunk->columns[column].share != NULL/'
 plant "row log: rows are written without being logged" \
@@ -748,7 +748,7 @@ plant "row log: a share that leans on a lost one is not lost" \
 plant "row log: a frozen share is rewound" \
     src/store/cow/row_log.c 's/if \(attached->kind == ORRI_SHARE_FROZEN\)/if (false)/'
 plant "undo: a page that goes is taken for that of another future" \
-    src/store/snapshot/restore.c 's/p = then->page_count; p < world->index\.page_count/p = then->page_count; false/'
+    src/store/snapshot/restore.c 's/p = snapshot->page_count; p < world->index\.page_count/p = snapshot->page_count; false/'
 plant "history: ticks of blocks stay as they are" \
     src/store/snapshot/restore.c 's/    chunk->columns\[c\].tick = tick;//'
 plant "history: names are not found anew" \

@@ -186,7 +186,7 @@ void orri_entity_apply_free(orri_entity_apply* load)
 
 static orr_result entity_apply_run(const orri_entity_apply* c, const char* call)
 {
-    orri_group group = {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = &c->entity,
                         .count = 1,
                         .given = c->given,
@@ -199,9 +199,9 @@ static orr_result entity_apply_run(const orri_entity_apply* c, const char* call)
                         .tag_off_count = c->tag_off_count,
                         .instances = c->instances,
                         .instance_count = c->instance_count,
-                        .switches = c->switches,
-                        .switch_count = c->switch_count};
-    orri_change_set_desc desc = {.call = call, .groups = &group, .count = 1, .whole = true};
+                        .enables = c->switches,
+                        .enable_count = c->switch_count};
+    orri_change_set_desc desc = {.call = call, .groups = &group, .count = 1, .strict = true};
     return orri_change_set_apply(c->frame->world, &desc);
 }
 

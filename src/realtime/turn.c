@@ -485,7 +485,7 @@ static orri_reclaim_how turn_reclaim_how(void* user, const orri_cluster* cluster
             bool anew = !looked && !any && !system->query->has_changed &&
                         orri_right(system->overwrites, &system->rights, index) &&
                         orri_entry_match(system->query, entry) == ORRI_MATCH_ALL;
-            return anew ? ORRI_RECLAIM_ANEW : ORRI_RECLAIM_COPY;
+            return anew ? ORRI_RECLAIM_OVERWRITE : ORRI_RECLAIM_COPY;
         }
         looked = true;
     }
@@ -500,7 +500,7 @@ static orr_result turn_reclaim(const orri_pipeline* pipe, uint32_t first, uint32
     orr_result result = ORR_OK;
     for (uint32_t i = 0; result == ORR_OK && i < run->published_plain; i++) {
         touches.type = run->published[i];
-        if (orri_publish_lending(run->rt->publisher, touches.type)) {
+        if (orri_zero_copy_enabled(run->rt->publisher, touches.type)) {
             result = orri_reclaim(run->rt->publisher, touches.type, turn_reclaim_how, &touches);
         }
     }
@@ -707,7 +707,7 @@ orr_result orri_turn_publish(orri_pipeline* pipe)
                                        run->published_count - run->published_plain);
         }
         if (result == ORR_OK) {
-            result = orri_publish_lend(rt->publisher, run->published, run->published_plain);
+            result = orri_publish_zero_copy(rt->publisher, run->published, run->published_plain);
         }
         if (result == ORR_OK) {
             orri_publish_show(rt->publisher, run->published, run->published_count,

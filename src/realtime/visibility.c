@@ -138,7 +138,7 @@ static orr_result visibility_types(orri_realtime* rt)
         }
         if (result == ORR_OK && orri_published(rt->publisher, (orr_type){type->id})) {
             bool lends = read && visibility_overwritten(owner, type, i);
-            result = orri_publish_lends(rt->publisher, (orr_type){type->id}, lends);
+            result = orri_zero_copy_enable(rt->publisher, (orr_type){type->id}, lends);
         }
     }
     return result;

@@ -376,7 +376,7 @@ static void narrow_peek(orr_run* run)
     } else if (strcmp(what, "print") == 0) {
         char text[64];
         orr_entity_print(run->world, narrow_other, text, sizeof text);
-        CHECK_CONTAINS(text, "not to be looked at");
+        CHECK_CONTAINS(text, "not readable here");
     } else {
         CHECK(orr_get(run->world, narrow_other, Rock) == NULL);
     }

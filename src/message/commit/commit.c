@@ -116,7 +116,7 @@ static bool commit_in_line(const orri_merge* merge)
     uint64_t created = 0;
     bool first = true;
     for (uint32_t g = 0; g < merge->group_count; g++) {
-        if (merge->groups[g].deed == ORRI_CHANGE_KIND_CREATE) {
+        if (merge->groups[g].kind == ORRI_CHANGE_KIND_CREATE) {
             first = found == NULL;
             found = &merge->groups[g];
         }
@@ -141,8 +141,8 @@ orr_result orri_merge_apply(orri_merge* merge)
     orri_change_set_desc desc = {.call = "the commit",
                                  .groups = merge->groups,
                                  .count = merge->group_count,
-                                 .in_line = !holds && commit_in_line(merge),
-                                 .left_out = commit_left_out,
+                                 .ids_in_order = !holds && commit_in_line(merge),
+                                 .on_skipped = commit_left_out,
                                  .user = merge};
     return ORR_UNLIKELY(holds) ? commit_apply_held(merge, &desc)
                                : orri_change_set_apply(merge->world, &desc);

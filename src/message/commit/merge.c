@@ -267,13 +267,13 @@ static bool merge_group_types(const merge_bundle* b, uint32_t first, orri_group*
 static bool merge_group_rows(const merge_bundle* b, uint32_t first, uint32_t count)
 {
     const orri_strip* head = b->head;
-    orri_group group = {.deed = b->creates ? ORRI_CHANGE_KIND_CREATE : ORRI_CHANGE_KIND_CHANGE,
+    orri_group group = {.kind = b->creates ? ORRI_CHANGE_KIND_CREATE : ORRI_CHANGE_KIND_CHANGE,
                         .entities = head->entities + first,
                         .count = count,
                         .places = b->places != NULL ? b->places + first : NULL,
                         .cluster = head->cluster};
     if (head->kind == ORRI_SENT_DESTROY) {
-        group.deed = ORRI_CHANGE_KIND_DESTROY;
+        group.kind = ORRI_CHANGE_KIND_DESTROY;
     } else if (head->kind == ORRI_SENT_TAG_ON) {
         group.tags_on = (const orr_tag*)(const void*)head->values + first;
         group.tag_on_count = 1;

@@ -88,10 +88,10 @@ static bool merge_group_switch(orri_merge* merge, orri_enable_change flip, orri_
 {
     struct orri_net_change* net = merge->net;
     if (!ORRI_NET_CHANGE_RESERVE(merge, &net->flips, &net->flip_capacity,
-                                 group->switch_count + 1)) {
+                                 group->enable_count + 1)) {
         return false;
     }
-    net->flips[group->switch_count++] = flip;
+    net->flips[group->enable_count++] = flip;
     return true;
 }
 
@@ -192,7 +192,7 @@ static bool merge_group_fill(orri_merge* merge, orri_group* group)
     group->tags_on = net->tags_on;
     group->tags_off = net->tags_off;
     group->instances = net->deeds;
-    group->switches = net->flips;
+    group->enables = net->flips;
     return ok;
 }
 
@@ -218,14 +218,14 @@ static bool merge_group_keep_all(orri_merge* merge, orri_group* g)
     g->tags_off = merge_group_keep(merge, g->tags_off, g->tag_off_count * sizeof *g->tags_off, &ok);
     g->instances =
         merge_group_keep(merge, g->instances, g->instance_count * sizeof *g->instances, &ok);
-    g->switches = merge_group_keep(merge, g->switches, g->switch_count * sizeof *g->switches, &ok);
+    g->enables = merge_group_keep(merge, g->enables, g->enable_count * sizeof *g->enables, &ok);
     return ok;
 }
 
 // Values that are not plain are copied from where they lie, and from nowhere else: such groups have one entity.
 static bool merge_group_shares(const orri_merge* merge, const orri_group* g)
 {
-    bool shares = g->instance_count == 0 && g->switch_count == 0 && !g->renamed;
+    bool shares = g->instance_count == 0 && g->enable_count == 0 && !g->renamed;
     for (uint32_t i = 0; shares && i < g->given_count; i++) {
         shares = g->given[i].values == NULL ||
                  orri_type_at(&merge->world->schema, g->given[i].type)->plain;
@@ -235,7 +235,7 @@ static bool merge_group_shares(const orri_merge* merge, const orri_group* g)
 
 static bool merge_group_same_shape(const orri_group* a, const orri_group* b)
 {
-    bool same = a->deed == b->deed && a->given_count == b->given_count &&
+    bool same = a->kind == b->kind && a->given_count == b->given_count &&
                 a->taken_count == b->taken_count && a->tag_on_count == b->tag_on_count &&
                 a->tag_off_count == b->tag_off_count;
     for (uint32_t i = 0; same && i < a->given_count; i++) {
@@ -329,7 +329,7 @@ static bool merge_group_emit(orri_merge* merge, orri_group* group)
 static bool merge_group_empty(const orri_group* g)
 {
     return g->given_count + g->taken_count + g->tag_on_count + g->tag_off_count +
-                   g->instance_count + g->switch_count ==
+                   g->instance_count + g->enable_count ==
                0 &&
            !g->renamed;
 }
@@ -337,7 +337,7 @@ static bool merge_group_empty(const orri_group* g)
 bool orri_net_change_finish(orri_merge* merge)
 {
     struct orri_net_change* net = merge->net;
-    orri_group group = {.deed = net->born ? ORRI_CHANGE_KIND_CREATE : ORRI_CHANGE_KIND_CHANGE};
+    orri_group group = {.kind = net->born ? ORRI_CHANGE_KIND_CREATE : ORRI_CHANGE_KIND_CHANGE};
     if (net->destroyed && net->born) {
         // Its id was given, so it must have been alive: it is created without anything, and destroyed.
         if (!ORRI_NET_CHANGE_RESERVE(merge, &merge->stillborn, &merge->stillborn_capacity,
@@ -346,7 +346,7 @@ bool orri_net_change_finish(orri_merge* merge)
         }
         merge->stillborn[merge->stillborn_count++] = net->entity;
     } else if (net->destroyed) {
-        group.deed = ORRI_CHANGE_KIND_DESTROY;
+        group.kind = ORRI_CHANGE_KIND_DESTROY;
     } else if (!merge_group_fill(merge, &group)) {
         return false;
     } else if (!net->born && merge_group_empty(&group)) {

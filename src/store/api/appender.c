@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The appender: rows are made in runs within the last chunk, the caller fills columns without a call per row.
-// Runs double up to a chunk, so that a short use undoes little at its end.
+// The appender creates rows in runs within the last chunk of a cluster. The caller fills their
+// columns directly, without a call for each row. Runs double in length up to a chunk, so that a
+// short use leaves few unused rows to remove at its end.
 #include "store/pool/pool.h"
 #include "store/relation/relation.h"
 
-#define APPENDER_RUN_FIRST 64u
+#define APPENDER_RUN_FIRST 64u // Rows of the first run.
 
 orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type* types,
                             uint32_t type_count, orr_appender* out)
@@ -13,7 +14,8 @@ orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type
     const char* call = "orr_append_begin";
     if (out != NULL && out != world->append.open) {
         *out = (orr_appender){
-            0}; // Refused or not: orr_append() then refuses, and ending it does nothing.
+            // If the call is refused, orr_append() refuses too and orr_append_end() does nothing.
+            0};
     }
     orr_result result = orri_check_open(world, call);
     if (result != ORR_OK) {
@@ -24,7 +26,8 @@ orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type
         return orri_refuse_cluster(world, call, handle);
     }
     if (out == NULL || (types == NULL && type_count > 0) || type_count > ORR_APPEND_TYPES_MAX) {
-        return orri_refuse_argument(world, call, "out or types are NULL, or more than 16 types");
+        return orri_refuse_argument(world, call,
+                                    "out or types is NULL, or there are more than 16 types");
     }
     for (uint32_t i = 0; i < type_count; i++) {
         const orri_type* type = orri_type_at(&world->schema, types[i]);
@@ -36,7 +39,7 @@ orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type
         }
         if (orri_cluster_find_column(cluster, types[i]) < 0) {
             return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_CALL_REFUSED,
-                               "%s: the cluster has no column of %s", call,
+                               "%s: the cluster does not have %s", call,
                                orri_type_label(world, types[i]));
         }
         if (orri_type_at(&world->schema, types[i])->info.multiplicity != ORR_UNIQUE) {
@@ -69,7 +72,7 @@ bool orr_append_run(orr_appender* appender)
 {
     orr_world* world = appender->world;
     if (world == NULL || world->append.open != appender) {
-        return false; // Never begun, or ended.
+        return false; // Not begun, or ended.
     }
     ORR_ASSERT(appender->used == appender->count);
     orri_cluster* cluster = orri_cluster_at(world, appender->cluster);
@@ -82,7 +85,7 @@ bool orr_append_run(orr_appender* appender)
     orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
     uint32_t count = chunk->capacity - slot;
     count = count < appender->run_next ? count : appender->run_next;
-    // A run larger than what the world's limit leaves would refuse ids that can still be given.
+    // A run beyond the entity limit would be refused, although fewer rows are still possible.
     uint32_t left = world->index.free_count + (world->limits.entities - world->hot.count);
     count = count < left || left == 0 ? count : left;
     uint32_t fresh_before = world->hot.count;
@@ -107,7 +110,7 @@ void orr_append_end(orr_appender* appender)
 {
     orr_world* world = appender->world;
     if (world == NULL) {
-        return; // Never begun, or ended.
+        return; // Not begun, or ended.
     }
     ORR_ASSERT(world->append.open == appender);
     orri_cluster* cluster = orri_cluster_at(world, appender->cluster);
@@ -122,7 +125,8 @@ void orr_append_end(orr_appender* appender)
             orri_column_destruct(cluster, c, first, unused);
         }
         orri_chunk* chunk = orri_cluster_chunk_of(cluster, first);
-        // A hash or a tick since the run was made has opened a new epoch: the next hash must see the cut.
+        // A hash or tick since the run was made has started a new epoch. The stamp makes the next
+        // hash see that rows were removed.
         if (orri_chunk_prepare(world, chunk)) {
             orri_chunk_stamp(world, chunk);
         }

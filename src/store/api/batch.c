@@ -1,38 +1,40 @@
 // SPDX-License-Identifier: MIT
-// Many rows leave clusters at once. One pass resolves and marks all entities; room is made in every target;
-// then rows are copied in runs, the gaps they leave are filled once at the end, from the tail, and clusters are
-// cut. Batching is worth a factor of two and more over single moves: no call per row, no row moved only to
-// fill a gap that its own move would have closed.
+// Batches: many rows leave clusters at once. One pass looks up and marks all entities; room is made
+// in every target cluster; rows move in runs and leave holes; the holes are filled once at the end,
+// with rows from the tail, and the tail is cut. A batch is at least twice as fast as single moves:
+// there is no call for each row, and no row moves to fill a gap and then leaves itself.
 //
-// Marking sets ORRI_DEAD in the record, so that a second mention of the entity is noticed.
+// The mark is ORRI_DEAD in the record. It reveals an entity that is listed twice.
 #include "store/pool/pool.h"
 #include "store/relation/relation.h"
 #include "store/world/access.h"
 
-#define BATCH_AHEAD 16 // How far records are fetched ahead.
-#define BATCH_STAYS 0  // As a place: the entity takes part, but its row stays.
+#define BATCH_AHEAD 16 // Distance, in entities, at which records are prefetched.
+#define BATCH_STAYS 0  // In `places`: the row stays where it is.
 
+// A batch while it is carried out.
 typedef struct batch_work {
     orr_world* world;
     const char* call;
-    uint32_t* places; // [count], before anything moved.
+    uint32_t* places; // [count] Places before anything moves, or BATCH_STAYS.
     uint32_t count;
-    orri_cluster** clusters; // Those that rows leave, by first mention.
+    orri_cluster** clusters; // Clusters that rows leave, by first mention.
     uint32_t cluster_count, cluster_capacity;
-    // Of an add or remove: the type, and for an add the values (may be NULL).
+    // Add and remove: the type; add: the values (may be NULL).
     orr_type type;
     const orri_type* value_type;
     const uint8_t* values;
 } batch_work;
 
-// ---- beginning and ending ------------------------------------------------------------------------------
+// ---- beginning and ending -----------------------------------------------------------------------
 
 static orr_result batch_begin(batch_work* b)
 {
     b->places = ORRI_ALLOC(&b->world->env, ORR_MEMORY_TEMP, uint32_t, b->count);
-    return b->places != NULL ? ORR_OK : orri_refuse_memory(&b->world->env, "beginning a batch");
+    return b->places != NULL ? ORR_OK : orri_refuse_memory(&b->world->env, "starting a batch");
 }
 
+// Clears the scratch fields of all clusters (S10) and frees the lists.
 static void batch_end(batch_work* b)
 {
     for (uint32_t i = 0; i < b->cluster_count; i++) {
@@ -48,6 +50,7 @@ static void batch_end(batch_work* b)
     ORRI_FREE(&b->world->env, ORR_MEMORY_TEMP, uint32_t, b->places, b->count);
 }
 
+// Counts a row that leaves a cluster. False when refused (not reported).
 static bool batch_count_row(batch_work* b, orri_cluster* cluster)
 {
     if (cluster->batch_count == 0) {
@@ -68,7 +71,8 @@ static void batch_unmark(batch_work* b, const orr_entity* entities, uint32_t cou
     }
 }
 
-// Called when the marks are gone: an entity that is alive now was refused for its own mark.
+// Called after the marks are cleared: an entity that is alive now was refused because of its own
+// mark.
 static orr_result batch_refuse_entity(batch_work* b, orr_entity entity)
 {
     if (orri_record_find(b->world, entity) == NULL) {
@@ -79,7 +83,8 @@ static orr_result batch_refuse_entity(batch_work* b, orr_entity entity)
                        "%s: entity %s is listed twice", b->call, name.text);
 }
 
-// Resolves and marks all entities. `moves` tells whether rows of a cluster leave it (NULL: always).
+// Looks up and marks all entities, and fills `places`. `moves` tells whether rows of a cluster
+// leave it (NULL: always).
 static orr_result batch_collect(batch_work* b, const orr_entity* entities,
                                 bool (*moves)(const batch_work* b, const orri_cluster* cluster))
 {
@@ -115,9 +120,10 @@ static orr_result batch_collect(batch_work* b, const orr_entity* entities,
     return ORR_OK;
 }
 
-// ---- preparing: all that may be refused ------------------------------------------------------------------
+// ---- preparing: everything that can be refused --------------------------------------------------
 
-// Copies of held blocks and pages, for every row that may be touched.
+// Prepares all shared blocks and index pages of a source cluster for writing: any row of it may
+// fill a gap.
 static bool batch_prepare_source(orr_world* world, orri_cluster* cluster)
 {
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
@@ -135,10 +141,12 @@ static bool batch_prepare_source(orr_world* world, orri_cluster* cluster)
     return true;
 }
 
+// Makes room for the rows of one source cluster in its target.
 static bool batch_prepare_target(orr_world* world, orri_cluster* from)
 {
-    // Several clusters may go to the same one: those that differ only in the capacity of what is removed. Rows before
-    // are opened again, since their chunk may have grown.
+    // Several clusters can have the same target: those that differ only in the capacity of the
+    // removed type. Incoming rows of other sources are made accessible again, since their chunk may
+    // have grown.
     orri_cluster* to = from->batch_plan->to;
     uint64_t incoming = (uint64_t)to->batch_incoming + from->batch_count;
     if (incoming > UINT32_MAX - to->row_count ||
@@ -161,7 +169,8 @@ static bool batch_prepare_target(orr_world* world, orri_cluster* from)
     return true;
 }
 
-// Undoes the preparation of clusters[0 … count - 1], the last first, so that numbers return as they came.
+// Undoes the preparation of clusters[0 … count - 1], the last first, so that the free list of
+// cluster numbers is as before.
 static void batch_abandon(batch_work* b, uint32_t count)
 {
     while (count-- > 0) {
@@ -184,6 +193,8 @@ static void batch_abandon(batch_work* b, uint32_t count)
     }
 }
 
+// Prepares all source clusters. `direction` is an ORRI_EDGE_ value; -1: the transitions are known,
+// or rows are destroyed.
 static orr_result batch_prepare(batch_work* b, int direction)
 {
     orr_world* world = b->world;
@@ -207,40 +218,48 @@ static orr_result batch_prepare(batch_work* b, int direction)
     return ORR_OK;
 }
 
-// ---- making new values -------------------------------------------------------------------------------------
+// ---- making new values --------------------------------------------------------------------------
 
+// True for the column that the given values go to.
 static bool batch_has_values(const batch_work* b, const orri_cluster* to, uint32_t column)
 {
     return b->values != NULL && to->columns[column].type == b->value_type;
 }
 
+// Destructs the presets in the first `column_count` new columns; in the last of them only
+// `rows_of_last` rows.
 static void batch_destruct_new(batch_work* b, const orri_cluster* from, uint32_t column_count,
                                uint32_t rows_of_last)
 {
-    const orri_transition* plan = from->batch_plan;
+    const orri_transition* transition = from->batch_plan;
     for (uint32_t i = 0; i < column_count; i++) {
         uint32_t rows = i + 1 == column_count ? rows_of_last : from->batch_count;
-        if (!batch_has_values(b, plan->to, plan->added[i])) {
-            orri_column_destruct(plan->to, plan->added[i], from->batch_base, rows);
+        if (!batch_has_values(b, transition->to, transition->added[i])) {
+            orri_column_destruct(transition->to, transition->added[i], from->batch_base, rows);
         }
     }
 }
 
+// Makes presets in all new columns but the one of the given values. False when a hook refuses
+// (reported).
 static bool batch_construct_cluster(batch_work* b, orri_cluster* from)
 {
-    const orri_transition* plan = from->batch_plan;
-    for (uint32_t i = 0; i < plan->new_count; i++) {
-        if (!batch_has_values(b, plan->to, plan->added[i]) &&
-            !orri_column_construct(plan->to, plan->added[i], from->batch_base, from->batch_count)) {
+    const orri_transition* transition = from->batch_plan;
+    for (uint32_t i = 0; i < transition->new_count; i++) {
+        if (!batch_has_values(b, transition->to, transition->added[i]) &&
+            !orri_column_construct(transition->to, transition->added[i], from->batch_base,
+                                   from->batch_count)) {
             batch_destruct_new(b, from, i, from->batch_count);
-            (void)orri_refuse_hook(b->world, b->call, plan->to->columns[plan->added[i]].type);
+            (void)orri_refuse_hook(b->world, b->call,
+                                   transition->to->columns[transition->added[i]].type);
             return false;
         }
     }
     return true;
 }
 
-// Copies values that a hook may refuse, one by one, before anything else happens. Undoes all on refusal.
+// Copies the given values, which hooks may refuse, one by one into the rows they will have. Undoes
+// all copies on refusal (reported).
 static bool batch_copy_values(batch_work* b)
 {
     uint32_t size = b->value_type->info.size;
@@ -274,6 +293,7 @@ static bool batch_copy_values(batch_work* b)
     return done;
 }
 
+// Makes all values of new columns, except plain given values, which are copied when the rows move.
 static orr_result batch_construct(batch_work* b)
 {
     for (uint32_t i = 0; i < b->cluster_count; i++) {
@@ -309,25 +329,26 @@ static bool batch_prepare_relations_all(batch_work* b)
     return true;
 }
 
-// The pages of the index for what the new values refer to. Undoes all values on refusal.
+// Makes the pages for the links of new values (relation.h). Destructs all values on refusal.
 static orr_result batch_prepare_relations(batch_work* b)
 {
     bool done = b->world->relations.count == 0 || batch_prepare_relations_all(b);
     for (uint32_t k = 0; k < b->cluster_count; k++) {
         orri_cluster* from = b->clusters[k];
-        const orri_transition* plan = from->batch_plan;
+        const orri_transition* transition = from->batch_plan;
         from->batch_used = 0;
-        for (uint32_t i = 0; !done && i < plan->new_count; i++) {
-            // Values of plain types are not there yet, and need no destruct.
-            orri_column_destruct(plan->to, plan->added[i], from->batch_base, from->batch_count);
+        for (uint32_t i = 0; !done && i < transition->new_count; i++) {
+            // Values of plain types are not made yet, and need no destruct.
+            orri_column_destruct(transition->to, transition->added[i], from->batch_base,
+                                 from->batch_count);
         }
     }
-    return done ? ORR_OK : orri_refuse_memory(&b->world->env, "keeping who refers to whom");
+    return done ? ORR_OK : orri_refuse_memory(&b->world->env, "indexing entity references");
 }
 
-// ---- moving ----------------------------------------------------------------------------------------------
+// ---- moving -------------------------------------------------------------------------------------
 
-// How many rows from item `i` on lie one after another in their chunk and may go to `room` rows.
+// Number of items from `i` on, at most `room`, whose rows are adjacent in one chunk.
 static uint32_t batch_run(const batch_work* b, uint32_t i, uint32_t room)
 {
     uint32_t place = b->places[i];
@@ -341,14 +362,15 @@ static uint32_t batch_run(const batch_work* b, uint32_t i, uint32_t room)
     return run;
 }
 
-void orri_batch_keep(const orri_transition* plan, orri_chunk* target, uint32_t target_slot,
+void orri_batch_keep(const orri_transition* transition, orri_chunk* target, uint32_t target_slot,
                      orri_chunk* chunk, uint32_t slot, uint32_t run)
 {
-    for (uint32_t i = 0; i < plan->kept_count; i++) {
-        orri_transition_pair pair = plan->kept[i];
+    for (uint32_t i = 0; i < transition->kept_count; i++) {
+        orri_transition_pair pair = transition->kept[i];
         uint8_t* to = target->columns[pair.to].data + (size_t)target_slot * pair.size;
         uint8_t* from = chunk->columns[pair.from].data + (size_t)slot * pair.size;
-        const orri_type* type = plan->plain ? NULL : plan->from->columns[pair.from].type;
+        const orri_type* type = transition->plain ? NULL
+                                                  : transition->from->columns[pair.from].type;
         if (type != NULL && !type->plain) {
             orri_cells_move(orri_cells_at(target, pair.to, target_slot),
                             orri_cells_at(chunk, pair.from, slot), run);
@@ -358,26 +380,28 @@ void orri_batch_keep(const orri_transition* plan, orri_chunk* target, uint32_t t
             memcpy(to, from, (size_t)run * pair.size);
         }
     }
-    if (ORR_UNLIKELY(plan->resized_count > 0)) {
-        orri_cells_resize(plan, target, target_slot, chunk, slot, run);
+    if (ORR_UNLIKELY(transition->resized_count > 0)) {
+        orri_cells_resize(transition, target, target_slot, chunk, slot, run);
     }
 }
 
-void orri_batch_drop(const orri_transition* plan, orri_chunk* chunk, uint32_t slot, uint32_t run)
+void orri_batch_drop(const orri_transition* transition, orri_chunk* chunk, uint32_t slot,
+                     uint32_t run)
 {
-    for (uint32_t i = 0; !plan->dropped_plain && i < plan->dropped_count; i++) {
-        orri_cells_destruct(orri_cells_at(chunk, plan->dropped[i], slot), run);
+    for (uint32_t i = 0; !transition->dropped_plain && i < transition->dropped_count; i++) {
+        orri_cells_destruct(orri_cells_at(chunk, transition->dropped[i], slot), run);
     }
 }
 
-static void batch_set_values(const batch_work* b, const orri_transition* plan, orri_chunk* target,
-                             uint32_t target_slot, uint32_t i, uint32_t run)
+// Copies plain given values into the new column of a run of rows.
+static void batch_set_values(const batch_work* b, const orri_transition* transition,
+                             orri_chunk* target, uint32_t target_slot, uint32_t i, uint32_t run)
 {
     uint32_t size = b->value_type->info.size;
-    int32_t column = orri_cluster_find_column(plan->to, b->type);
+    int32_t column = orri_cluster_find_column(transition->to, b->type);
     uint8_t* to = target->columns[column].data + (size_t)target_slot * size;
     const uint8_t* from = b->values + (size_t)i * size;
-    if (plan->to->columns[column].counts != 0) {
+    if (transition->to->columns[column].counts != 0) {
         (void)orri_cells_make(target, (uint32_t)column, target_slot, run,
                               from); // No hook: no refusal.
         return;
@@ -392,24 +416,24 @@ static void batch_set_values(const batch_work* b, const orri_transition* plan, o
     }
 }
 
-// Moves a run and leaves holes.
+// Moves a run of rows to its target and leaves holes.
 static void batch_move_run(const batch_work* b, orri_chunk* chunk, uint32_t slot, uint32_t i,
                            uint32_t run)
 {
     orr_world* world = b->world;
     orri_cluster* from = chunk->cluster;
-    const orri_transition* plan = from->batch_plan;
+    const orri_transition* transition = from->batch_plan;
     uint32_t row = from->batch_base + from->batch_used;
-    orri_chunk* target = orri_cluster_chunk_of(plan->to, row);
+    orri_chunk* target = orri_cluster_chunk_of(transition->to, row);
     uint32_t target_slot = row & ORRI_SLOT_MASK;
     orri_chunk_stamp(world, target);
-    orri_batch_keep(plan, target, target_slot, chunk, slot, run);
-    orri_batch_drop(plan, chunk, slot, run);
+    orri_batch_keep(transition, target, target_slot, chunk, slot, run);
+    orri_batch_drop(transition, chunk, slot, run);
     if (b->values != NULL && b->value_type->plain) {
-        batch_set_values(b, plan, target, target_slot, i, run);
+        batch_set_values(b, transition, target, target_slot, i, run);
     }
-    if (ORR_UNLIKELY(plan->to->has_bits)) {
-        orri_transition_move_bits(plan, target, target_slot, chunk, slot, run);
+    if (ORR_UNLIKELY(transition->to->has_bits)) {
+        orri_transition_move_bits(transition, target, target_slot, chunk, slot, run);
     }
     uint32_t* ids = orri_chunk_ids(chunk) + slot;
     uint32_t* target_ids = orri_chunk_ids(target) + target_slot;
@@ -421,8 +445,8 @@ static void batch_move_run(const batch_work* b, orri_chunk* chunk, uint32_t slot
         target_ids[k] = ids[k];
         ids[k] = ORRI_INDEX_NONE;
     }
-    for (uint32_t k = 0; plan->indexed && k < run; k++) {
-        orri_relation_moved(world, plan, row + k, target_ids[k]);
+    for (uint32_t k = 0; transition->indexed && k < run; k++) {
+        orri_relation_moved(world, transition, row + k, target_ids[k]);
     }
     from->batch_used += run;
 }
@@ -462,7 +486,7 @@ static void batch_kill_all(const batch_work* b)
     }
 }
 
-// ---- filling the gaps --------------------------------------------------------------------------------------
+// ---- filling the gaps ---------------------------------------------------------------------------
 
 void orri_batch_fill_hole(orr_world* world, orri_chunk* chunk, uint32_t slot)
 {
@@ -517,7 +541,7 @@ static void batch_fill_gaps(batch_work* b)
     }
 }
 
-// ---- the calls ---------------------------------------------------------------------------------------------
+// ---- the calls ----------------------------------------------------------------------------------
 
 static bool batch_lacks_type(const batch_work* b, const orri_cluster* cluster)
 {
@@ -529,6 +553,7 @@ static bool batch_has_type(const batch_work* b, const orri_cluster* cluster)
     return orri_cluster_find_column(cluster, b->type) >= 0;
 }
 
+// Checks the arguments that all batches have.
 static orr_result batch_check(const orr_world* world, const char* call, orr_type type,
                               const orr_entity* entities, uint32_t count)
 {
@@ -564,7 +589,8 @@ orr_result orri_destroy_batch(orr_world* world, const char* call, const orr_enti
     }
     result = batch_collect(&b, entities, NULL);
     if (result == ORR_OK) {
-        // Before anything may be refused: whoever hears of it may look at the world.
+        // Marks are cleared before anything can be refused, because an error handler may read the
+        // world.
         batch_unmark(&b, entities, count);
         result = batch_prepare(&b, -1);
         if (result == ORR_OK && before != NULL) {
@@ -579,7 +605,8 @@ orr_result orri_destroy_batch(orr_world* world, const char* call, const orr_enti
     return result;
 }
 
-// Values of a multiple type are for those that lack it: which instance of the others would they be for?
+// Values of a multiple type are allowed only for entities that lack it: otherwise it is not clear
+// which instance they are for.
 static orr_result batch_check_lacking(const batch_work* b, const orr_entity* entities)
 {
     for (uint32_t i = 0; i < b->count; i++) {
@@ -594,7 +621,7 @@ static orr_result batch_check_lacking(const batch_work* b, const orr_entity* ent
     return ORR_OK;
 }
 
-// The rows that leave, after collecting: prepare, construct, move, fill.
+// Moves the rows that were collected: prepare, construct, move, fill gaps.
 static orr_result batch_transfer(batch_work* b, int direction)
 {
     orr_result result = batch_prepare(b, direction);
@@ -645,7 +672,7 @@ static orr_result batch_add_or_remove(batch_work* b, const orr_entity* entities,
     return result;
 }
 
-// Finds the type; one in chunks must be of a kind that clusters hold.
+// Finds the type; it must be pinned or of a kind that clusters store.
 static orr_result batch_check_type(batch_work* b)
 {
     b->value_type = orri_type_at(&b->world->schema, b->type);
@@ -699,7 +726,7 @@ orr_result orr_component_remove_many(orr_world* world, const orr_entity* entitie
                : batch_add_or_remove(&b, entities, ORRI_EDGE_REMOVE);
 }
 
-orr_result orri_rows_move_range(orr_world* world, const char* call, orri_transition* plan,
+orr_result orri_rows_move_range(orr_world* world, const char* call, orri_transition* transition,
                                 uint32_t first, uint32_t count)
 {
     batch_work b = {.world = world, .call = call, .count = count};
@@ -709,13 +736,14 @@ orr_result orri_rows_move_range(orr_world* world, const char* call, orri_transit
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t row = first + i;
-        b.places[i] = orri_place_make(orri_cluster_chunk_of(plan->from, row), row & ORRI_SLOT_MASK);
+        b.places[i] =
+            orri_place_make(orri_cluster_chunk_of(transition->from, row), row & ORRI_SLOT_MASK);
     }
-    if (!batch_count_row(&b, plan->from)) {
-        result = orri_refuse_memory(&world->env, "beginning a batch");
+    if (!batch_count_row(&b, transition->from)) {
+        result = orri_refuse_memory(&world->env, "starting a batch");
     } else {
-        plan->from->batch_count = count;
-        plan->from->batch_plan = plan;
+        transition->from->batch_count = count;
+        transition->from->batch_plan = transition;
         result = batch_transfer(&b, -1);
     }
     batch_end(&b);

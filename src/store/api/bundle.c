@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Bundles: registered once, flat; then created, added and removed as a whole, each with one move.
+// Bundles are registered once, and then created, added and removed as a whole. Each of these moves
+// a row once.
 //
-// Everything that may be refused is made before the move: values of new columns, and what no move brings (bundle_rest.c).
+// Everything that can be refused is made before the move: values of new columns, and the items that
+// a move does not bring (bundle_rest.c).
 #include "store/api/bundle.h"
 #include "store/relation/relation.h"
 #include "store/table/required_types.h"
 #include "store/world/access.h"
 
-// ---- the register ----------------------------------------------------------------------------------------
+// ---- the register -------------------------------------------------------------------------------
 
 const orri_bundle* orri_bundle_at(const orr_world* world, orr_bundle bundle)
 {
     return bundle.id - 1 < world->bundles.count ? world->bundles.list[bundle.id - 1] : NULL;
 }
 
-// There are few, and names are looked up where text is read only.
+// Linear search: there are few bundles, and names are looked up only when text is parsed.
 const orri_bundle* orri_bundle_named(const orr_world* world, const char* name)
 {
     return orri_bundle_at(world, orr_bundle_find(world, name));
@@ -48,6 +50,7 @@ void orri_bundles_term(orr_world* world)
     ORRI_RELEASE(&world->env, ORR_MEMORY_SCHEMA, world->bundles.list, world->bundles.capacity);
 }
 
+// True when two bundles have the same items and tags in the same order.
 static bool bundle_same(const orri_bundle* a, const orri_bundle* b)
 {
     bool same =
@@ -61,6 +64,7 @@ static bool bundle_same(const orri_bundle* a, const orri_bundle* b)
     return same;
 }
 
+// Enters a parsed bundle under a name.
 static orr_result bundle_enter(orr_world* world, const char* name, orri_bundle* bundle,
                                orr_bundle* out)
 {
@@ -131,8 +135,9 @@ orr_result orr_bundle_register(orr_world* world, const char* name, const char* i
     return result;
 }
 
-// ---- sets of types and tags --------------------------------------------------------------------------------
+// ---- sets of types and tags ---------------------------------------------------------------------
 
+// Types and tags of a cluster plus those of a bundle, ascending.
 typedef struct bundle_set {
     orr_type types[2 * ORR_CLUSTER_TYPES_MAX + 1];
     orr_tag tags[2 * ORR_CLUSTER_TAGS_MAX];
@@ -165,7 +170,7 @@ static bool bundle_pinned(const orri_bundle_item* item)
     return item->type->info.storage == ORR_PINNED;
 }
 
-// Adds all that a bundle has in chunks, with what its types need.
+// Adds all types of a bundle that are stored in chunks, the types they require, and its tags.
 static orr_result bundle_set_add(orr_world* world, const char* call, const orri_bundle* bundle,
                                  bundle_set* set)
 {
@@ -205,6 +210,7 @@ static bool bundle_has_type(const orri_bundle* bundle, const orri_type* type)
     return false;
 }
 
+// Removes all types and tags of a bundle.
 static void bundle_set_remove(bundle_set* set, const orri_bundle* bundle, const orri_schema* schema)
 {
     uint32_t types = 0, tags = 0;
@@ -226,8 +232,8 @@ static void bundle_set_remove(bundle_set* set, const orri_bundle* bundle, const 
     set->tag_count = tags;
 }
 
-// The cluster of a set; instances that an entity of `like` (may be NULL) has keep their room, those of `bundle` (may be
-// NULL) get it.
+// Finds or creates the cluster of a set. Types that `like` (may be NULL) has keep their capacity;
+// others have room for the instances of `bundle` (may be NULL). NULL when refused (reported).
 static orri_cluster* bundle_obtain(orr_world* world, const char* call, const bundle_set* set,
                                    const orri_cluster* like, const orri_bundle* bundle,
                                    bool* created)
@@ -254,13 +260,14 @@ static const orri_bundle* bundle_find(const orr_world* world, const char* call, 
 {
     const orri_bundle* bundle = orri_bundle_at(world, handle);
     if (bundle == NULL) {
-        (void)orri_refuse_argument(world, call, "the bundle is null or of another world");
+        (void)orri_refuse_argument(world, call, "the bundle is null or belongs to another world");
     }
     return bundle;
 }
 
-// ---- creating --------------------------------------------------------------------------------------------
+// ---- creating -----------------------------------------------------------------------------------
 
+// Arrays of values for orr_create_many().
 typedef struct bundle_data {
     orr_column_data columns[ORR_CLUSTER_TYPES_MAX];
     uint32_t count;
@@ -276,7 +283,8 @@ static void bundle_data_free(orr_world* world, bundle_data* data, uint32_t rows)
     }
 }
 
-// The values of the first items, as often as there are rows.
+// Repeats the values of all items that the creation of rows brings, once for each row. False when
+// refused (not reported).
 static bool bundle_data_make(orr_world* world, const orri_bundle* bundle, uint32_t rows,
                              bundle_data* data)
 {
@@ -332,6 +340,7 @@ static orr_result bundle_create_all(orr_world* world, const orri_bundle* bundle,
     return result;
 }
 
+// True when the bundle has items that the creation of rows does not bring.
 static bool bundle_any_rest(const orri_bundle* bundle)
 {
     for (uint32_t i = 0; i < bundle->item_count; i++) {
@@ -375,9 +384,10 @@ orr_result orr_bundle_create(orr_world* world, orr_bundle handle, uint32_t count
     return result;
 }
 
-// ---- adding ----------------------------------------------------------------------------------------------
+// ---- adding -------------------------------------------------------------------------------------
 
-// Values of new columns, copied before the move and put in their places after it.
+// Adding a bundle to an entity: values of new columns are copied before the move and put in their
+// places after it.
 typedef struct bundle_move {
     orr_world* world;
     const orri_bundle* bundle;
@@ -385,10 +395,11 @@ typedef struct bundle_move {
     const orri_cluster* from;
     uint8_t* copies; // One after another, as aligned as a block.
     size_t size;
-    uint32_t made; // Items done.
+    uint32_t made; // Items whose copy is made, or that have none.
 } bundle_move;
 
-// Bytes of an item's copy; 0 if it has none: it is there already, is the preset, or comes later.
+// Bytes of an item's copy; 0: the entity has the type, the item is the preset, or orri_rest_put()
+// brings it.
 static size_t bundle_copy_size(const bundle_move* m, uint32_t i)
 {
     const orri_bundle_item* item = &m->bundle->items[i];
@@ -410,11 +421,11 @@ static orr_result bundle_copy_one(bundle_move* m, uint32_t i, uint8_t* copy)
     if (!orri_rows_copy(item->type, copy, item->value, 1)) {
         return orri_refuse_hook(m->world, call, item->type);
     }
-    m->made = i + 1; // From here on it is given back with the others.
+    m->made = i + 1; // From here on bundle_copies_end() destructs the copy.
     orri_relation* relation = orri_table_relation(m->world, item->type);
     if (relation != NULL &&
         !orri_relation_prepare(m->world, relation, orri_id_index(m->entity), copy)) {
-        return orri_refuse_memory(&m->world->env, "keeping who refers to whom");
+        return orri_refuse_memory(&m->world->env, "indexing entity references");
     }
     return ORR_OK;
 }
@@ -441,7 +452,8 @@ static orr_result bundle_copy_values(bundle_move* m)
     return ORR_OK;
 }
 
-// A value in place of the preset. The row was just made, so nothing can be refused.
+// Replaces the preset by a copy. The row was just made and is not shared, so nothing can be
+// refused.
 static void bundle_put(const bundle_move* m, const orri_type* type, void* copy)
 {
     orr_type handle = {type->id};
@@ -460,7 +472,7 @@ static void bundle_put(const bundle_move* m, const orri_type* type, void* copy)
     }
 }
 
-// Puts the copies in their places, or throws them away.
+// Puts the copies in their places, or destructs them.
 static void bundle_copies_end(bundle_move* m, bool put)
 {
     size_t at = 0;
@@ -477,24 +489,24 @@ static void bundle_copies_end(bundle_move* m, bool put)
     orri_free(&m->world->env, ORR_MEMORY_TEMP, m->copies, m->size, ORRI_BLOCK_ALIGN);
 }
 
-// One row to the cluster of a set. A new cluster is undone when that is refused.
+// Moves one row. A cluster created for it is undone when the move is refused.
 static orr_result bundle_move_row(orr_world* world, const char* call, orr_entity entity,
                                   orri_cluster* from, orri_cluster* to, bool created)
 {
     if (from == to) {
         return ORR_OK;
     }
-    const orri_transition* plan = orri_transition_pair_get(world, from, to);
-    orr_result result = plan != NULL
-                            ? orri_move_one(world, call, plan, orri_id_index(entity), NULL, NULL)
-                            : orri_env_result(&world->env);
+    const orri_transition* transition = orri_transition_pair_get(world, from, to);
+    orr_result result = transition != NULL ? orri_move_one(world, call, transition,
+                                                           orri_id_index(entity), NULL, NULL)
+                                           : orri_env_result(&world->env);
     if (result != ORR_OK && created) {
         orri_cluster_undo(world, to);
     }
     return result;
 }
 
-// The move, with everything made before it.
+// Makes all values, moves the row, and puts the values in their places.
 static orr_result bundle_add_to(bundle_move* m, orri_cluster* from, orri_cluster* to, bool created)
 {
     orr_world* world = m->world;
@@ -527,7 +539,7 @@ static orr_result bundle_add_to(bundle_move* m, orri_cluster* from, orri_cluster
     return result;
 }
 
-// What adding and removing are refused for before anything is looked at.
+// Checks that adding and removing have in common.
 static orr_result bundle_check(orr_world* world, const char* call, orr_entity entity,
                                orr_bundle handle, const orri_bundle** bundle)
 {
@@ -561,9 +573,9 @@ orr_result orr_bundle_add(orr_world* world, orr_entity entity, orr_bundle handle
     return to != NULL ? bundle_add_to(&m, from, to, created) : orri_env_result(&world->env);
 }
 
-// ---- removing --------------------------------------------------------------------------------------------
+// ---- removing -----------------------------------------------------------------------------------
 
-// What stays must not need what goes.
+// Refuses a removal when a remaining type, in chunks or pinned, requires a removed one.
 static orr_result bundle_check_remove(const orr_world* world, const char* call, orr_entity entity,
                                       const orri_bundle* bundle, const bundle_set* kept)
 {
@@ -601,7 +613,7 @@ orr_result orr_bundle_remove(orr_world* world, orr_entity entity, orr_bundle han
     result = to != NULL ? bundle_move_row(world, call, entity, from, to, created)
                         : orri_env_result(&world->env);
     for (uint32_t i = 0; result == ORR_OK && i < bundle->item_count; i++) {
-        if (bundle_pinned(&bundle->items[i])) { // Cannot be refused: nothing is needed for it.
+        if (bundle_pinned(&bundle->items[i])) { // Cannot be refused: it needs no memory.
             result = orr_component_remove(world, entity, (orr_type){bundle->items[i].type->id});
         }
     }

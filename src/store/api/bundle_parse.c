@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The items of a bundle as text, and back:
+// Parses and prints the items of a bundle:
 //
 //     items = [ item { "," item } ]
 //     item  = type [ value ] | bundle | "#" ( tag | number )
 //
-// A value is what the schema's reader takes, so braces and commas in strings are its business.
+// Values are parsed by the schema (orri_value_read_at), which handles braces, and commas in
+// strings.
 #include "store/api/bundle.h"
 #include <stdio.h>
 
@@ -16,15 +17,15 @@ typedef struct bundle_parse_parser {
     const char* call;
     const char *text, *at;
     orri_bundle* out;
-    orr_result result; // Of the refusal.
+    orr_result result; // Set by a refusal.
 } bundle_parse_parser;
 
-// ---- saying no -------------------------------------------------------------------------------------------
+// ---- errors -------------------------------------------------------------------------------------
 
 static bool bundle_parse_fail(bundle_parse_parser* p, orr_result result, const char* at,
                               const char* format, ...) ORR_PRINTF(4, 5);
 
-// Always false.
+// Reports an error at a position of the text. Always returns false.
 static bool bundle_parse_fail(bundle_parse_parser* p, orr_result result, const char* at,
                               const char* format, ...)
 {
@@ -42,6 +43,7 @@ static bool bundle_parse_fail_memory(bundle_parse_parser* p)
     return false;
 }
 
+// Reports what was expected and what the text has instead.
 static bool bundle_parse_expected(bundle_parse_parser* p, const char* what)
 {
     unsigned char first = (unsigned char)*p->at;
@@ -57,7 +59,7 @@ static bool bundle_parse_expected(bundle_parse_parser* p, const char* what)
                              p->at);
 }
 
-// No type and no bundle, or no tag, has this name.
+// Reports an unknown name, with a hint: '#' missing or superfluous, or the most similar name.
 static bool bundle_parse_unknown(bundle_parse_parser* p, const char* name, size_t size, bool tag)
 {
     const orr_world* world = p->world;
@@ -91,7 +93,7 @@ static bool bundle_parse_unknown(bundle_parse_parser* p, const char* name, size_
         near.name, words);
 }
 
-// ---- items -----------------------------------------------------------------------------------------------
+// ---- items --------------------------------------------------------------------------------------
 
 static void bundle_parse_value_free(orr_world* world, const orri_bundle_item* item)
 {
@@ -114,7 +116,7 @@ void orri_bundle_clear(orr_world* world, orri_bundle* bundle)
     bundle->item_count = bundle->item_capacity = bundle->tag_count = bundle->tag_capacity = 0;
 }
 
-// How many items of a type there are; the place of the last in `*at`.
+// Counts the items of a type; `*at` is the index of the last one.
 static uint32_t bundle_parse_count(const orri_bundle* bundle, const orri_type* type, uint32_t* at)
 {
     uint32_t count = 0;
@@ -127,7 +129,8 @@ static uint32_t bundle_parse_count(const orri_bundle* bundle, const orri_type* t
     return count;
 }
 
-// Takes the value over, also when refused. `at` is where the item stands.
+// Adds an item; for a unique type it replaces the item before. Takes over the value, also when
+// refused. `at` is the position of the item in the text.
 static bool bundle_parse_add_item(bundle_parse_parser* p, const char* at, orri_bundle_item item)
 {
     orri_bundle* bundle = p->out;
@@ -180,7 +183,7 @@ static uint8_t* bundle_parse_value_alloc(bundle_parse_parser* p, const orri_type
     return value;
 }
 
-// The items of another bundle, in the place where it is named.
+// Adds the items and tags of another bundle that the text names.
 static bool bundle_parse_add_bundle(bundle_parse_parser* p, const char* at,
                                     const orri_bundle* other)
 {
@@ -206,7 +209,7 @@ static bool bundle_parse_add_bundle(bundle_parse_parser* p, const char* at,
     return true;
 }
 
-// ---- reading ---------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 static void bundle_parse_space(bundle_parse_parser* p)
 {
@@ -218,7 +221,7 @@ static bool bundle_parse_at_end_of_item(const bundle_parse_parser* p)
     return *p->at == ',' || *p->at == '\0';
 }
 
-// A type, whose name was taken, with or without a value.
+// Parses the rest of an item after the name of its type: a value, or nothing.
 static bool bundle_parse_take_type(bundle_parse_parser* p, const char* at, const orri_type* type)
 {
     orri_bundle_item item = {type, NULL};
@@ -352,7 +355,7 @@ orr_result orri_bundle_parse(orr_world* world, const char* call, const char* tex
     return ORR_OK;
 }
 
-// ---- writing ---------------------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------
 
 static void bundle_parse_print_value(orri_text* text, const orri_bundle_item* item)
 {

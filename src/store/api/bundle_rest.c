@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What one move does not bring to the rows of a bundle: pinned values, and instances after the first. They are made before
-// the move, in slots nobody has yet and outside of the world, since hooks and memory may refuse them; after the move they
-// are put in their places, which nothing can refuse.
+// The items of a bundle that a move of rows does not bring: pinned values, and instances after the
+// first. They are made before the move, because hooks and memory may be refused: pinned values in
+// free slots of their pool, instances outside the world. After the move they are put in their
+// places, which cannot be refused.
 #include "store/api/bundle.h"
 #include "store/pool/pool.h"
 #include "store/relation/entity_name.h"
 
-// ---- which items ---------------------------------------------------------------------------------------------
+// ---- which items --------------------------------------------------------------------------------
 
+// True when item `i` is the first of its type.
 static bool bundle_rest_first(const orri_bundle* bundle, uint32_t i)
 {
     uint32_t first = 0;
@@ -22,7 +24,7 @@ bool orri_rest_has(const orri_bundle* bundle, uint32_t i)
     return orri_type_pinned(bundle->items[i].type) || !bundle_rest_first(bundle, i);
 }
 
-// True for an item of the rest that the entity lacks.
+// True when item `i` is not brought by the move and the entity lacks its type.
 static bool bundle_rest_wants(const orri_rest* rest, uint32_t i)
 {
     orr_type type = {rest->bundle->items[i].type->id};
@@ -37,7 +39,7 @@ static bool bundle_rest_wants(const orri_rest* rest, uint32_t i)
                : orri_cluster_find_column(rest->from, type) < 0;
 }
 
-// Bytes of an item's values outside of the world.
+// Bytes of an item's values outside the world.
 static size_t bundle_rest_bytes(const orri_rest* rest, uint32_t i)
 {
     const orri_type* type = rest->bundle->items[i].type;
@@ -47,9 +49,10 @@ static size_t bundle_rest_bytes(const orri_rest* rest, uint32_t i)
                : 0;
 }
 
-// ---- pinned values -------------------------------------------------------------------------------------------
+// ---- pinned values ------------------------------------------------------------------------------
 
-// The index that the entity after this one will get; ORRI_INDEX_NONE begins.
+// The index that the creation after that of `index` will get; ORRI_INDEX_NONE: the next creation.
+// For a live entity: its own index.
 static uint32_t bundle_rest_next_index(const orri_rest* rest, uint32_t index)
 {
     const orr_world* world = rest->world;
@@ -64,6 +67,7 @@ static uint32_t bundle_rest_next_index(const orri_rest* rest, uint32_t index)
     return next != ORRI_INDEX_NONE ? next : world->hot.count;
 }
 
+// Destructs the first `rows` values of a pinned item.
 static void bundle_rest_unmake_pinned(const orri_rest* rest, uint32_t i, uint32_t rows)
 {
     const orri_pool* pool =
@@ -111,7 +115,7 @@ static orr_result bundle_rest_make_pinned(const orri_rest* rest, uint32_t i)
     return ORR_OK;
 }
 
-// ---- further instances ---------------------------------------------------------------------------------------
+// ---- further instances --------------------------------------------------------------------------
 
 static orr_result bundle_rest_make_instances(const orri_rest* rest, uint32_t i, uint8_t* values)
 {
@@ -126,9 +130,9 @@ static orr_result bundle_rest_make_instances(const orri_rest* rest, uint32_t i, 
     return ORR_OK;
 }
 
-// ---- all of it -------------------------------------------------------------------------------------------------
+// ---- all of it ----------------------------------------------------------------------------------
 
-// Gives back what was made of the first `count` items.
+// Destructs the values of the first `count` items.
 static void bundle_rest_unmake(orri_rest* rest, uint32_t count)
 {
     size_t at = 0;
@@ -182,8 +186,9 @@ void orri_rest_abandon(orri_rest* rest)
     bundle_rest_unmake(rest, rest->bundle->item_count);
 }
 
-// Who lacks what is known from before the move: entering a value does not change it for items to come, since a pinned type
-// is there once, and `from` is the cluster of before.
+// bundle_rest_wants() still gives the answers of before the move: `from` is the cluster of before,
+// and each pinned type has one item, so that putting one item does not change the answer for a
+// later one.
 void orri_rest_put(orri_rest* rest, const orr_entity* entities)
 {
     orr_world* world = rest->world;

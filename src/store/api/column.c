@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Reaching rows by cluster and chunk: raw columns, spans of adjacent blocks, entities of a chunk.
+// Access to rows by cluster and chunk: raw columns, spans of adjacent blocks, entities of a chunk.
 #include "store/pool/pool.h"
 #include "store/publish/publish.h"
 
+// A chunk of a cluster by its number; NULL: none.
 static orri_chunk* column_chunk(const orr_world* world, orr_cluster handle, uint32_t number)
 {
     const orri_cluster* cluster = orri_cluster_at(world, handle);
     return cluster != NULL && number < cluster->chunk_count ? cluster->chunks[number] : NULL;
 }
 
-// A pinned type has no column anywhere: asking for one is a mistake worth a word.
+// A pinned type has no column anywhere, so asking for one is reported. Always returns NULL.
 ORRI_COLD static orri_chunk* column_absent(const orr_world* world, orr_type type)
 {
     const orri_type* found = orri_type_at(&world->schema, type);
@@ -19,8 +20,8 @@ ORRI_COLD static orri_chunk* column_absent(const orr_world* world, orr_type type
     return NULL;
 }
 
-// The chunk and the column of a type; NULL if either is missing. The type's table knows the column by chunk: no
-// search, and its memory is shared by all clusters.
+// The chunk and the column of a type; NULL if either is missing. The type table has the column by
+// chunk id, which is faster than a search in the cluster.
 static orri_chunk* column_find(const orr_world* world, orr_cluster handle, uint32_t number,
                                orr_type type, uint32_t* column)
 {
@@ -86,7 +87,7 @@ void* orr_column_write(orr_world* world, orr_cluster handle, uint32_t number, or
     return chunk != NULL ? orri_column_write(world, chunk, column) : NULL;
 }
 
-// Where the stamps of a type are: of what this thread's pipeline sees of it.
+// Columns with the versions and ticks of a type as this thread's pipeline sees it.
 static const orri_column* column_stamps(const orr_world* world, const orri_chunk* chunk,
                                         orr_type type)
 {
@@ -141,9 +142,9 @@ const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster handle, u
     return (const uint64_t*)(void*)orri_chunk_bits(chunk, (uint32_t)column)->data;
 }
 
-// ---- spans -----------------------------------------------------------------------------------------------
+// ---- spans --------------------------------------------------------------------------------------
 
-// The chunk of a row and its column of a type; NULL past the end or without such a column.
+// The chunk of a row and the column of a type; NULL past the last row or without such a column.
 static inline orri_chunk* column_span_chunk(const orr_world* world, const orri_cluster* cluster,
                                             orr_type type, uint32_t row, uint32_t* column)
 {
@@ -165,6 +166,7 @@ static inline orri_chunk* column_span_chunk(const orr_world* world, const orri_c
     return chunk;
 }
 
+// Address of the value in a row.
 static inline uint8_t* column_span_start(const orr_world* world, const orri_chunk* chunk,
                                          uint32_t column, orr_type type, uint32_t row)
 {
@@ -172,7 +174,8 @@ static inline uint8_t* column_span_start(const orr_world* world, const orri_chun
     return chunk->columns[column].data + (row & ORRI_SLOT_MASK) * size;
 }
 
-// True when the block of a chunk follows that of the chunk before. Never for markers, which have no blocks.
+// True when the block of a chunk is adjacent to that of the chunk before. False for markers, which
+// have no blocks.
 static bool column_span_goes_on(const orri_cluster* cluster, uint32_t column, uint32_t number)
 {
     size_t bytes = (size_t)cluster->columns[column].size * ORR_CHUNK_CAPACITY;
@@ -180,8 +183,8 @@ static bool column_span_goes_on(const orri_cluster* cluster, uint32_t column, ui
                             cluster->chunks[number - 1]->columns[column].data + bytes;
 }
 
-// How many rows from `row` on lie one after another: whole chunks as long as their blocks are adjacent, until `wanted`
-// are reached or passed.
+// Number of rows from `row` on whose values are adjacent: adds chunks with adjacent blocks until at
+// least `wanted` rows are found.
 static uint32_t column_span_count(const orri_cluster* cluster, uint32_t column, uint32_t row,
                                   uint32_t wanted)
 {
@@ -194,7 +197,7 @@ static uint32_t column_span_count(const orri_cluster* cluster, uint32_t column, 
     return count;
 }
 
-// In real time: one chunk, since published blocks lie apart.
+// In real time a span ends with the chunk, because published blocks are not adjacent.
 ORRI_COLD static const void* column_span_here(const orr_world* world, const orri_chunk* chunk,
                                               uint32_t column, uint32_t row, uint32_t* count)
 {
@@ -223,7 +226,7 @@ const void* orr_span_read(const orr_world* world, orr_cluster handle, orr_type t
     if (ORR_UNLIKELY(world->realtime)) {
         return column_span_here(world, chunk, column, row, count);
     }
-    // Small clusters are many: in the last chunk nothing but the chunk itself is looked at.
+    // Fast path for the many small clusters: in the last chunk no adjacent block is searched.
     uint32_t found = chunk->number + 1 == cluster->chunk_count
                          ? cluster->row_count - row
                          : column_span_count(cluster, column, row, wanted);
@@ -231,7 +234,7 @@ const void* orr_span_read(const orr_world* world, orr_cluster handle, orr_type t
     return column_span_start(world, chunk, column, type, row);
 }
 
-// orri_column_write() for the column of a type that nobody holds, without a call.
+// orri_column_write() inline, for the common case that the column is not shared.
 static inline uint8_t* column_span_write_block(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     orri_column* entry = &chunk->columns[column];
@@ -247,8 +250,8 @@ static inline uint8_t* column_span_write_block(orr_world* world, orri_chunk* chu
     return entry->data;
 }
 
-// Stamps the blocks that follow that of `row`, and returns how many rows there are from `row` on. A held block may
-// be copied elsewhere, or its copy be refused: the run ends before it.
+// Stamps the blocks after that of `row`, and returns the number of rows from `row` on. The span
+// ends before a shared block that is copied to another address, or whose copy is refused.
 static uint32_t column_span_write_on(orr_world* world, const orri_cluster* cluster, uint32_t column,
                                      uint32_t row, uint32_t wanted)
 {

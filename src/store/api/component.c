@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Components and tags of single entities, and values by batch. Adding and removing is nothing but a move to
-// the cluster of the wanted set.
+// Components of single entities, and values of many entities that have the type. Adding or removing
+// a component moves the row to another cluster.
 #include "store/cow/row_log.h"
 #include "store/pool/pool.h"
 #include "store/publish/publish.h"
@@ -9,11 +9,12 @@
 #include "store/table/transient.h"
 #include "store/world/access.h"
 
-#define COMPONENT_AHEAD 16 // How far rows are fetched ahead in batches.
+#define COMPONENT_AHEAD 16 // Distance, in entities, at which records are prefetched in batches.
 
-// What this thread's pipeline sees of a type that others write: `*has` when there is something of the kind.
-static uint8_t* component_find_seen(const orr_world* world, const orri_record* record,
-                                    uint32_t type_index, bool* has)
+// The published value that this thread's pipeline sees. `*has` is false when its view does not have
+// the type; then the live value counts.
+static uint8_t* component_find_published(const orr_world* world, const orri_record* record,
+                                         uint32_t type_index, bool* has)
 {
     orr_type type = {type_index + world->hot.type_base};
     const orri_view* view = orri_view_here(world);
@@ -41,9 +42,9 @@ static inline uint8_t* component_find(const orr_world* world, const orri_record*
     }
     if (ORR_UNLIKELY(world->realtime)) {
         bool has;
-        uint8_t* seen = component_find_seen(world, record, type_index, &has);
+        uint8_t* published = component_find_published(world, record, type_index, &has);
         if (has) {
-            return seen;
+            return published;
         }
     }
     const orr_hot_table* table = world->tables.list[type_index];
@@ -61,7 +62,7 @@ static inline uint8_t* component_find(const orr_world* world, const orri_record*
     return ORR_LIKELY(data != NULL) ? data + (size_t)orri_place_slot(place) * table->size : NULL;
 }
 
-// The same for types of both storages.
+// The same for types in chunks and pinned types.
 static inline uint8_t* component_value(const orr_world* world, const orri_record* record,
                                        orr_entity entity, const orri_type* type)
 {
@@ -71,33 +72,34 @@ static inline uint8_t* component_value(const orr_world* world, const orri_record
                : component_find(world, record, orri_type_index(world, handle));
 }
 
-// ---- references ------------------------------------------------------------------------------------------
+// ---- references ---------------------------------------------------------------------------------
 
-typedef struct component_judge {
+// A check of the entity references in one value.
+typedef struct component_check {
     const orr_world* world;
     const orri_type* type;
-    const void* old; // The value that is there already; NULL: none.
-    orr_entity wanted;
-} component_judge;
+    const void* old;   // The value that is replaced; NULL: none.
+    orr_entity wanted; // The dead entity that is searched for in `old`.
+} component_check;
 
 static bool component_is_another(void* user, orr_entity entity)
 {
-    return entity.id != ((const component_judge*)user)->wanted.id;
+    return entity.id != ((const component_check*)user)->wanted.id;
 }
 
-// A live entity, or a dead one that the old value refers to as well: reading, changing and setting a value must not
-// fail because a target died in between.
+// Accepts a live entity, and a dead one that the old value refers to as well: reading a value,
+// changing it and setting it again must not fail because a target died in between.
 static bool component_accepts(void* user, orr_entity entity)
 {
-    component_judge* judge = user;
-    if (ORR_LIKELY(orri_record_find(judge->world, entity) != NULL) ||
-        (judge->type->info.transient && orri_transient_alive(judge->world, entity))) {
+    component_check* check = user;
+    if (ORR_LIKELY(orri_record_find(check->world, entity) != NULL) ||
+        (check->type->info.transient && orri_transient_alive(check->world, entity))) {
         return true;
     }
     const char* field;
-    judge->wanted = entity;
-    return judge->old != NULL &&
-           orri_value_entity_reject(judge->type, judge->old, component_is_another, judge, &field)
+    check->wanted = entity;
+    return check->old != NULL &&
+           orri_value_entity_reject(check->type, check->old, component_is_another, check, &field)
                    .id == entity.id;
 }
 
@@ -108,12 +110,13 @@ static const void* component_old_value(const orr_world* world, const orr_entity*
     return record != NULL ? component_value(world, record, entities[i], type) : NULL;
 }
 
+// Refuses a value with a reference to a dead entity, or with an owned string or array that is gone.
 static orr_result component_check_value(const orr_world* world, const char* call,
                                         const orri_type* type, const void* value,
-                                        component_judge* judge)
+                                        component_check* check)
 {
     const char* field = "";
-    orr_entity rejected = orri_value_entity_reject(type, value, component_accepts, judge, &field);
+    orr_entity rejected = orri_value_entity_reject(type, value, component_accepts, check, &field);
     if (rejected.id != 0) {
         orri_id_text name = orri_entity_format(world, rejected);
         return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
@@ -136,11 +139,11 @@ orr_result orri_check_references(const orr_world* world, const char* call, const
     if (!type->info.has_entities && !type->info.has_owned) {
         return ORR_OK;
     }
-    component_judge judge = {.world = world, .type = type};
+    component_check check = {.world = world, .type = type};
     for (uint32_t i = 0; i < count; i++) {
-        judge.old = component_old_value(world, entities, i, type);
+        check.old = component_old_value(world, entities, i, type);
         orr_result result = component_check_value(
-            world, call, type, (const uint8_t*)values + (size_t)i * type->info.size, &judge);
+            world, call, type, (const uint8_t*)values + (size_t)i * type->info.size, &check);
         if (result != ORR_OK) {
             return result;
         }
@@ -151,15 +154,16 @@ orr_result orri_check_references(const orr_world* world, const char* call, const
 orr_result orri_check_value(const orr_world* world, const char* call, const orri_type* type,
                             const void* old, const void* value)
 {
-    component_judge judge = {.world = world, .type = type, .old = old};
+    component_check check = {.world = world, .type = type, .old = old};
     return type->info.has_entities || type->info.has_owned
-               ? component_check_value(world, call, type, value, &judge)
+               ? component_check_value(world, call, type, value, &check)
                : ORR_OK;
 }
 
-// ---- staging ---------------------------------------------------------------------------------------------
+// ---- staging ------------------------------------------------------------------------------------
 
-// Rows are fetched ahead half as far as records: by then the record is there.
+// Prefetches a row. Rows are prefetched at half the distance of records, because the record must be
+// loaded by then.
 static inline void component_fetch_row(const orr_world* world, orr_entity entity,
                                        uint32_t type_index)
 {
@@ -170,6 +174,7 @@ static inline void component_fetch_row(const orr_world* world, orr_entity entity
     }
 }
 
+// Prepares the value of the i-th entity for writing.
 static bool component_stage_one(orr_world* world, const orri_staged* staged, uint32_t i)
 {
     const orri_record* record = orri_record_at(world, orri_id_index(staged->entities[i]));
@@ -190,7 +195,7 @@ static bool component_stage_copy(orri_staged* staged, uint32_t i)
     return true;
 }
 
-// The pages of the index for what the last copy refers to.
+// Makes the pages for the links of the last copy (relation.h).
 static bool component_stage_relation(orr_world* world, const orri_staged* staged, uint32_t i)
 {
     const uint8_t* copy = staged->copies +
@@ -230,18 +235,19 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
             return orri_refuse_hook(world, call, type);
         }
         if (type->indexed_count > 0 && !component_stage_relation(world, out, i)) {
-            return orri_refuse_memory(&world->env, "keeping who refers to whom");
+            return orri_refuse_memory(&world->env, "indexing entity references");
         }
     }
     return ORR_OK;
 }
 
-// Overwrites a value in the world; of a type that is not plain `value` is moved in and raw afterwards.
+// Overwrites a value in the world. For a type that is not plain, `moved` is moved in and raw
+// afterwards.
 static void component_overwrite(const orri_type* type, uint8_t* data, const void* value,
                                 void* moved)
 {
     if (ORR_LIKELY(type->plain && !type->info.has_padding && type->info.size <= 16)) {
-        // Through registers, so `value` may be this very place.
+        // Copied through registers, so `value` and `data` may be the same address.
         orri_value_move(data, value, type->info.size);
     } else if (type->plain) {
         memmove(data, value, type->info.size);
@@ -275,9 +281,9 @@ static void component_stage_set(orr_world* world, const orri_staged* staged, uin
     }
 }
 
-// Who holds the block of an entity's value; NULL: nobody.
-static inline const orri_share* component_holder(const orr_world* world, orr_entity entity,
-                                                 uint32_t type_index, uint32_t* slot)
+// The share of the block with an entity's value; NULL: not shared.
+static inline const orri_share* component_share(const orr_world* world, orr_entity entity,
+                                                uint32_t type_index, uint32_t* slot)
 {
     uint32_t place = orri_record_at(world, orri_id_index(entity))->place;
     const orri_chunk* chunk = orri_place_chunk(world, place);
@@ -286,7 +292,7 @@ static inline const orri_share* component_holder(const orr_world* world, orr_ent
     return column >= 0 ? chunk->columns[column].share : NULL;
 }
 
-// What writing one of the next values reads and writes.
+// Prefetches what writing one of the next values reads and writes.
 static inline void component_fetch_next(const orr_world* world, const orri_staged* staged,
                                         uint32_t i)
 {
@@ -298,8 +304,9 @@ static inline void component_fetch_next(const orr_world* world, const orri_stage
     }
 }
 
-// The same where blocks are held, with their logs: each step needs what the one before fetched.
-static void component_fetch_held(const orr_world* world, const orri_staged* staged, uint32_t i)
+// The same for shared blocks, with their row logs, in three steps: each step reads what the step
+// before prefetched.
+static void component_fetch_shared(const orr_world* world, const orri_staged* staged, uint32_t i)
 {
     uint32_t type_index = orri_type_index(world, (orr_type){staged->type->id}), slot;
     const orr_entity* ahead = staged->entities + i;
@@ -308,12 +315,12 @@ static void component_fetch_held(const orr_world* world, const orri_staged* stag
         __builtin_prefetch(orri_record_at(world, orri_id_index(ahead[3 * COMPONENT_AHEAD / 2])));
     }
     if (left > COMPONENT_AHEAD) {
-        __builtin_prefetch(component_holder(world, ahead[COMPONENT_AHEAD], type_index, &slot));
+        __builtin_prefetch(component_share(world, ahead[COMPONENT_AHEAD], type_index, &slot));
     }
     if (left > COMPONENT_AHEAD / 2) {
         component_fetch_row(world, ahead[COMPONENT_AHEAD / 2], type_index);
         const orri_share* share =
-            component_holder(world, ahead[COMPONENT_AHEAD / 2], type_index, &slot);
+            component_share(world, ahead[COMPONENT_AHEAD / 2], type_index, &slot);
         if (share != NULL) {
             orri_row_log_prefetch(share, slot);
         }
@@ -326,7 +333,7 @@ void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
     bool held = world->cow.live > 0;
     for (uint32_t i = 0; set && i < staged->count; i++) {
         if (ORR_UNLIKELY(held)) {
-            component_fetch_held(world, staged, i);
+            component_fetch_shared(world, staged, i);
         } else {
             component_fetch_next(world, staged, i);
         }
@@ -343,9 +350,10 @@ void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
     }
 }
 
-// ---- one component ------------------------------------------------------------------------------------------
+// ---- one component ------------------------------------------------------------------------------
 
-// What the thread's system may see of a type, while systems run side by side; NULL: nothing, or the guard is to be asked.
+// While systems run in parallel: the type table that the running system of this thread may read.
+// NULL: none, or the access must be checked.
 static inline const orr_hot_table* component_table_here(const orr_world* world, orr_type type)
 {
     const orri_thread_context* here = &orri_this_thread;
@@ -355,7 +363,8 @@ static inline const orr_hot_table* component_table_here(const orr_world* world, 
                : NULL;
 }
 
-// As orr_component_get(), which finds no tables then. NULL: there is more to it.
+// Fast path of orr_component_get() while systems run in parallel, when the tables of the world are
+// hidden. NULL: take the slow path.
 static const void* component_get_here(const orr_world* world, orr_entity entity, orr_type type)
 {
     const orr_hot_table* table = component_table_here(world, type);
@@ -384,9 +393,9 @@ orr_reader orr_reader_make_far(const orr_world* world, orr_type type)
     return reader;
 }
 
-// Of a transient entity.
-ORRI_COLD static const void* component_get_apart(const orr_world* world, orr_entity entity,
-                                                 orr_type type)
+// The value of a transient entity.
+ORRI_COLD static const void* component_get_transient(const orr_world* world, orr_entity entity,
+                                                     orr_type type)
 {
     return orri_pinned_here(world, type, orri_id_index(entity));
 }
@@ -403,7 +412,7 @@ const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr
     }
     const orri_record* record = orri_record_find(world, entity);
     if (record == NULL && orri_transient_alive(world, entity)) {
-        return component_get_apart(world, entity, type);
+        return component_get_transient(world, entity, type);
     }
     if (record == NULL) {
         (void)orri_refuse_entity(world, "orr_component_get", entity, type);
@@ -426,7 +435,7 @@ const void* orr_reader_get_far(const orr_world* world, orr_type type, orr_entity
     const orri_record* record = orri_record_find(world, entity);
     const orri_type* found = orri_type_at(&world->schema, type);
     if (record == NULL && orri_transient_alive(world, entity)) {
-        return component_get_apart(world, entity, type);
+        return component_get_transient(world, entity, type);
     }
     return record != NULL && found != NULL ? component_value(world, record, entity, found) : NULL;
 }
@@ -468,9 +477,11 @@ void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
     return data != NULL ? data + (size_t)slot * owner->size : NULL;
 }
 
-ORRI_COLD static bool component_has_apart(const orr_world* world, orr_entity entity, orr_type type)
+ORRI_COLD static bool component_has_transient(const orr_world* world, orr_entity entity,
+                                              orr_type type)
 {
-    return orri_transient_alive(world, entity) && component_get_apart(world, entity, type) != NULL;
+    return orri_transient_alive(world, entity) &&
+           component_get_transient(world, entity, type) != NULL;
 }
 
 bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type)
@@ -481,33 +492,35 @@ bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type)
     }
     const orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
-        return component_has_apart(world, entity, type);
+        return component_has_transient(world, entity, type);
     }
     return component_find(world, record, orri_type_index(world, type)) != NULL ||
            orri_pool_get(orri_pool_find(world, type), orri_id_index(entity)) != NULL;
 }
 
-// Follows an edge with one row; a new target without rows is undone when the move is refused.
+// Moves a row to the cluster with one type more or less. A cluster created for it is undone when
+// the move is refused.
 static orr_result component_move(orr_world* world, const char* call, const orri_record* record,
                                  orr_entity entity, const orri_type* type, int direction,
                                  const void* value)
 {
     bool created;
     orri_cluster* from = orri_place_chunk(world, record->place)->cluster;
-    const orri_transition* plan =
+    const orri_transition* transition =
         orri_transition_edge(world, call, from, (orr_type){type->id}, direction, &created);
-    if (ORR_UNLIKELY(plan == NULL)) {
+    if (ORR_UNLIKELY(transition == NULL)) {
         return orri_env_result(&world->env);
     }
-    orri_cluster* to = plan->to;
-    orr_result result = orri_move_one(world, call, plan, orri_id_index(entity), type, value);
+    orri_cluster* to = transition->to;
+    orr_result result = orri_move_one(world, call, transition, orri_id_index(entity), type, value);
     if (ORR_UNLIKELY(result != ORR_OK) && created) {
         orri_cluster_undo(world, to);
     }
     return result;
 }
 
-// The value may lie in the world itself, in a block that moves when the target grows: keep its bytes.
+// Adds a component with a value. The value is copied first, because it may be in a block of the
+// world that moves when the target cluster grows.
 static orr_result component_set_new(orr_world* world, const orri_record* record, orr_entity entity,
                                     const orri_type* type, const void* value)
 {
@@ -517,7 +530,7 @@ static orr_result component_set_new(orr_world* world, const orri_record* record,
     if (size > sizeof small) {
         kept = orri_alloc(&world->env, ORR_MEMORY_TEMP, size, ORRI_BLOCK_ALIGN);
         if (kept == NULL) {
-            return orri_refuse_memory(&world->env, "keeping a value");
+            return orri_refuse_memory(&world->env, "copying a value");
         }
     }
     if (size > 0) {
@@ -531,6 +544,7 @@ static orr_result component_set_new(orr_world* world, const orri_record* record,
     return result;
 }
 
+// Sets a value that is not plain.
 ORRI_COLD static orr_result component_set_staged(orr_world* world, orr_entity entity,
                                                  const orri_type* type, const void* value)
 {
@@ -595,7 +609,7 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
     return ORR_OK;
 }
 
-// Of a type in chunks.
+// Adds or removes a type in chunks.
 ORRI_ASIDE static orr_result component_edge_chunk(orr_world* world, const char* call,
                                                   const orri_record* record, orr_entity entity,
                                                   const orri_type* found, int direction)
@@ -658,7 +672,7 @@ orr_result orr_component_remove(orr_world* world, orr_entity entity, orr_type ty
     return component_edge(world, "orr_component_remove", entity, type, ORRI_EDGE_REMOVE);
 }
 
-// ---- batches of values --------------------------------------------------------------------------------------
+// ---- batches of values --------------------------------------------------------------------------
 
 static orr_result component_refuse_absent(const orr_world* world, const char* call,
                                           orr_entity entity, orr_type type)
@@ -680,7 +694,7 @@ static inline void component_fetch_ahead(const orr_world* world, const orr_entit
     }
 }
 
-// Everything a batch of values can be refused for, before anything is touched: all are alive and have the type.
+// Checks a batch of values before anything changes: all entities must be alive and have the type.
 static orr_result component_check_many(const orr_world* world, const char* call,
                                        const orr_entity* entities, uint32_t count, orr_type type,
                                        const void* values)
@@ -693,7 +707,7 @@ static orr_result component_check_many(const orr_world* world, const char* call,
         return orri_refuse_multiple(world, call, type);
     }
     if (count > 0 && (entities == NULL || (values == NULL && found->info.size > 0))) {
-        return orri_refuse_argument(world, call, "entities or values are NULL");
+        return orri_refuse_argument(world, call, "entities or values is NULL");
     }
     for (uint32_t i = 0; i < count; i++) {
         component_fetch_ahead(world, entities, i, count);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Enable bits: components and entities switched off and on where they are. A column of a cluster has bits in
-// all of its chunks or in none, so that moving rows never needs memory for them.
+// Enables and disables entities and components by bits, without moving rows. A column of a cluster
+// has enable bits in all chunks or in none (S9), so that moving rows never needs memory for them.
 #include "store/pool/pool.h"
 #include "store/table/transient.h"
 #include "store/world/access.h"
 
+// Makes enable bits for a column in all chunks of the cluster.
 static orr_result enable_make(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     return orri_cluster_add_bits(world, chunk->cluster, column)
@@ -12,6 +13,7 @@ static orr_result enable_make(orr_world* world, orri_chunk* chunk, uint32_t colu
                : orri_refuse_memory(&world->env, "making enable bits");
 }
 
+// Enables or disables a column of the row at `place`; for a multiple type all of its instances.
 static orr_result enable_set(orr_world* world, uint32_t place, uint32_t column, bool on)
 {
     orri_chunk* chunk = orri_place_chunk(world, place);
@@ -28,7 +30,7 @@ static orr_result enable_set(orr_world* world, uint32_t place, uint32_t column, 
     }
     uint32_t shift = chunk->cluster->columns[column].shift;
     if (shift > 0) {
-        // All instances. Bits past the last one stay on.
+        // All instances. Bits past the last one stay on (S16).
         orri_bits_fill(words, orri_place_slot(place) << shift,
                        *orri_cells_at(chunk, column, orri_place_slot(place)).counts, on);
     } else {
@@ -37,6 +39,7 @@ static orr_result enable_set(orr_world* world, uint32_t place, uint32_t column, 
     return ORR_OK;
 }
 
+// True when a column of the row is enabled; for a multiple type, when any instance is.
 static bool enable_get(const orr_world* world, const orri_record* record, uint32_t column)
 {
     orri_chunk* chunk = orri_place_chunk(world, record->place);
@@ -50,6 +53,7 @@ static bool enable_get(const orr_world* world, const orri_record* record, uint32
     return any;
 }
 
+// Slow path of orr_component_enable(), with all checks.
 ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity entity,
                                                   orr_type type, bool on)
 {
@@ -79,7 +83,7 @@ ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity e
                        orri_type_label(world, type));
 }
 
-// The column of a type, plus 1, if the table has the chunk; 0 sends the caller the long way, without a call here.
+// The column of a type, plus 1, if the type table covers the chunk; 0: take the slow path.
 static inline uint32_t enable_column_near(const orr_world* world, uint32_t type_index, uint32_t id)
 {
     if (ORR_UNLIKELY(type_index >= world->tables.capacity)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Entities come, go and move. Creation makes room, reserves ids, makes the values, and only then lets the rows
-// be seen.
+// Creates, copies, destroys, addresses and moves entities. A creation makes room, reserves ids and
+// makes the values; only then the rows become visible.
 #include "store/pool/pool.h"
 #include "store/publish/publish.h"
 #include "store/relation/relation.h"
@@ -8,8 +8,9 @@
 #include "store/world/access.h"
 #include <stdio.h>
 
-// ---- creating --------------------------------------------------------------------------------------------
+// ---- creating -----------------------------------------------------------------------------------
 
+// The data given for a type; NULL: none.
 static const orr_column_data* entity_data_of(const orr_column_data* data, uint32_t data_count,
                                              orr_type type)
 {
@@ -21,7 +22,6 @@ static const orr_column_data* entity_data_of(const orr_column_data* data, uint32
     return NULL;
 }
 
-// Copies given values into raw rows of a column, across chunks.
 bool orri_column_copy(orri_cluster* cluster, uint32_t column, uint32_t first, uint32_t count,
                       const void* values)
 {
@@ -40,6 +40,7 @@ bool orri_column_copy(orri_cluster* cluster, uint32_t column, uint32_t first, ui
     return true;
 }
 
+// Makes the values of `count` new rows in all columns. On refusal (reported) no value is left.
 static orr_result entity_make_values(orr_world* world, const char* call, orri_cluster* cluster,
                                      uint32_t count, const orr_column_data* data,
                                      uint32_t data_count)
@@ -60,7 +61,8 @@ static orr_result entity_make_values(orr_world* world, const char* call, orri_cl
     return ORR_OK;
 }
 
-// The pages of the index for what the values of new rows refer to.
+// Makes the pages for the links of new rows (relation.h). On refusal the values of the rows are
+// destructed.
 static orr_result entity_prepare_relations(orr_world* world, orri_cluster* cluster, uint32_t count)
 {
     uint32_t first = cluster->row_count;
@@ -70,9 +72,10 @@ static orr_result entity_prepare_relations(orr_world* world, orri_cluster* clust
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         orri_column_destruct(cluster, c, first, count);
     }
-    return orri_refuse_memory(&world->env, "keeping who refers to whom");
+    return orri_refuse_memory(&world->env, "indexing entity references");
 }
 
+// Prepares `count` rows behind the last one for writing.
 static bool entity_prepare_rows(orr_world* world, orri_cluster* cluster, uint32_t count)
 {
     uint32_t end = cluster->row_count + count;
@@ -90,6 +93,7 @@ static bool entity_prepare_rows(orr_world* world, orri_cluster* cluster, uint32_
     return true;
 }
 
+// Makes `count` new rows visible: assigns ids, enables everything, enters links. Cannot fail.
 static void entity_give_rows(orr_world* world, orri_cluster* cluster, uint32_t count,
                              orr_entity* out)
 {
@@ -114,6 +118,7 @@ static void entity_give_rows(orr_world* world, orri_cluster* cluster, uint32_t c
     }
 }
 
+// Reports why a cluster could not grow: the chunk limit of the world, or memory.
 ORRI_COLD static orr_result entity_refuse_rows(orr_world* world, const char* call,
                                                const orri_cluster* cluster, uint32_t count)
 {
@@ -157,7 +162,8 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
     return ORR_OK;
 }
 
-// One row of plain columns where there is room: the way most entities come.
+// Fast path: creates one row of plain columns where there is room and everything is stamped in this
+// epoch. Most creations take it.
 static inline bool entity_create_short(orr_world* world, orri_cluster* cluster, orr_entity* out)
 {
     uint32_t row = cluster->row_count, slot = row & ORRI_SLOT_MASK;
@@ -180,6 +186,7 @@ static inline bool entity_create_short(orr_world* world, orri_cluster* cluster, 
     return true;
 }
 
+// Slow path of a creation. A cluster created for it is undone when it is refused.
 ORRI_COLD static orr_entity entity_create_long(orr_world* world, const char* call,
                                                orri_cluster* cluster, bool created)
 {
@@ -193,6 +200,7 @@ ORRI_COLD static orr_entity entity_create_long(orr_world* world, const char* cal
     return entity;
 }
 
+// Creates an entity without components, and its cluster if needed.
 ORRI_COLD static orr_entity entity_create_first(orr_world* world)
 {
     bool created;
@@ -231,6 +239,7 @@ orr_entity orr_create_in(orr_world* world, orr_cluster handle)
     return entity_create_long(world, "orr_create_in", cluster, false);
 }
 
+// Checks the values given to orr_create_many().
 static orr_result entity_check_data(const orr_world* world, const orri_cluster* cluster,
                                     uint32_t count, const orr_column_data* data,
                                     uint32_t data_count)
@@ -246,7 +255,7 @@ static orr_result entity_check_data(const orr_world* world, const orri_cluster* 
         }
         if (orri_cluster_find_column(cluster, data[i].type) < 0) {
             return orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_CALL_REFUSED,
-                               "%s: values of %s are given, but the cluster has no such column",
+                               "%s: values of %s are given, but the cluster does not have the type",
                                call, type->info.name);
         }
         if (data[i].values == NULL && type->info.size > 0) {
@@ -288,8 +297,10 @@ orr_result orr_create_many(orr_world* world, orr_cluster handle, uint32_t count,
     return orri_rows_create(world, "orr_create_many", cluster, count, data, data_count, out);
 }
 
-// ---- copying ---------------------------------------------------------------------------------------------
+// ---- copying ------------------------------------------------------------------------------------
 
+// Copies all values of a row into the raw row behind the last one. Types marked `birth` get their
+// preset instead.
 static orr_result entity_copy_values(orr_world* world, orri_chunk* chunk, uint32_t slot)
 {
     orri_cluster* cluster = chunk->cluster;
@@ -322,7 +333,7 @@ static void entity_copy_bits(orri_chunk* to, uint32_t to_slot, orri_chunk* from,
     }
 }
 
-// Room for a row and an id, and copies of the pinned values.
+// Makes room for a row and an id, and copies the pinned values.
 static orr_result entity_copy_prepare(orr_world* world, orri_cluster* cluster, uint32_t source)
 {
     const char* call = "orr_copy";
@@ -378,9 +389,10 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
     return entity;
 }
 
-// ---- destroying ------------------------------------------------------------------------------------------
+// ---- destroying ---------------------------------------------------------------------------------
 
-// A row goes the long way: held blocks are copied, hooks run, everything is stamped.
+// Slow path of orr_destroy(): prepares shared blocks, runs hooks, stamps everything, and destroys
+// what cascades reach.
 ORRI_COLD static orr_result entity_destroy_long(orr_world* world, orri_chunk* chunk, uint32_t slot,
                                                 uint32_t index)
 {
@@ -409,7 +421,7 @@ ORRI_COLD static orr_result entity_destroy_long(orr_world* world, orri_chunk* ch
     return ORR_OK;
 }
 
-ORRI_COLD static orr_result entity_destroy_apart(orr_world* world, orr_entity entity)
+ORRI_COLD static orr_result entity_destroy_transient(orr_world* world, orr_entity entity)
 {
     if (!orri_transient_alive(world, entity)) {
         return orri_refuse_entity(world, "orr_destroy", entity, (orr_type){0});
@@ -425,7 +437,7 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
     if (ORR_UNLIKELY(world->running.access !=
-                     NULL)) { // Who may not change rows may not look at them first.
+                     NULL)) { // A system that may not change rows may not read the record either.
         orr_result result = orri_check_open_of(world, "orr_destroy", (orr_type){0}, entity);
         if (result != ORR_OK) {
             return result;
@@ -433,7 +445,7 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
     }
     orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
-        return entity_destroy_apart(world, entity);
+        return entity_destroy_transient(world, entity);
     }
     uint32_t place = record->place, index = orri_id_index(entity);
     orri_chunk* chunk = orri_place_chunk(world, place);
@@ -466,7 +478,7 @@ uint64_t orr_entity_count(const orr_world* world)
                                                                          : 0;
 }
 
-// ---- addresses -------------------------------------------------------------------------------------------
+// ---- addresses ----------------------------------------------------------------------------------
 
 orr_result orr_address_get(const orr_world* world, orr_entity entity, orr_address* out)
 {
@@ -583,7 +595,7 @@ orr_cluster orr_entity_cluster(const orr_world* world, orr_entity entity)
                : (orr_cluster){0};
 }
 
-// ---- moving ----------------------------------------------------------------------------------------------
+// ---- moving -------------------------------------------------------------------------------------
 
 orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
 {
@@ -605,15 +617,16 @@ orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
     if (from == target) {
         return ORR_OK;
     }
-    const orri_transition* plan = orri_transition_pair_get(world, from, target);
-    if (plan == NULL) {
+    const orri_transition* transition = orri_transition_pair_get(world, from, target);
+    if (transition == NULL) {
         return orri_env_result(&world->env);
     }
     uint32_t row = orri_place_chunk(world, record->place)->number * ORR_CHUNK_CAPACITY +
                    orri_place_slot(record->place);
-    result = orri_cells_fit(world, call, plan, row, 1);
-    return result == ORR_OK ? orri_move_one(world, call, plan, orri_id_index(entity), NULL, NULL)
-                            : result;
+    result = orri_cells_fit(world, call, transition, row, 1);
+    return result == ORR_OK
+               ? orri_move_one(world, call, transition, orri_id_index(entity), NULL, NULL)
+               : result;
 }
 
 orr_result orri_check_move(const orr_world* world, const char* call, orr_cluster from,
@@ -640,14 +653,14 @@ orr_result orr_rows_move(orr_world* world, orr_cluster from, uint32_t first, uin
     }
     if (first > source->row_count || count > source->row_count - first) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: %u rows from row %u on of a cluster with %u rows", call, count,
-                           first, source->row_count);
+                           "%s: %u rows from row %u on are out of range; the cluster has %u rows",
+                           call, count, first, source->row_count);
     }
     if (source == target || count == 0) {
         return ORR_OK;
     }
-    orri_transition* plan = orri_transition_pair_get(world, source, target);
-    result = plan != NULL ? orri_cells_fit(world, call, plan, first, count)
-                          : orri_env_result(&world->env);
-    return result == ORR_OK ? orri_rows_move_range(world, call, plan, first, count) : result;
+    orri_transition* transition = orri_transition_pair_get(world, source, target);
+    result = transition != NULL ? orri_cells_fit(world, call, transition, first, count)
+                                : orri_env_result(&world->env);
+    return result == ORR_OK ? orri_rows_move_range(world, call, transition, first, count) : result;
 }

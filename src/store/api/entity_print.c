@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Entities as text.
+// Entities as text, for logs and debugging: "bob: Position {x: 1, y: 2}, Sleeping (off), #enemy".
 #include "store/pool/pool.h"
 #include "store/publish/publish.h"
 #include "store/relation/entity_name.h"
@@ -11,13 +11,14 @@ static void entity_print_value(orri_text* text, const orri_type* type, const voi
         type->words(type, value, text);
         return;
     }
-    // orr_value_print writes into what is left of the buffer and tells how much it wanted.
+    // orr_value_print() writes into the rest of the buffer and returns the length of the whole
+    // text.
     size_t used = text->length < text->size ? text->length : text->size;
     char* rest = text->data != NULL ? text->data + used : NULL;
     text->length += orr_value_print(&type->info, value, rest, text->size - used);
 }
 
-// All instances: [{radius: 1}, {radius: 2} (off)].
+// All instances of a cell: [{radius: 1}, {radius: 2} (off)].
 static void entity_print_cell(const orr_world* world, orri_text* text, const orri_chunk* chunk,
                               uint32_t column, uint32_t slot, bool any_on)
 {
@@ -69,7 +70,7 @@ static void entity_print_components(const orr_world* world, orri_text* text, orr
     }
 }
 
-// All but the name, which stands before the rest.
+// All pinned values except the name, which is printed first.
 static void entity_print_pinned(const orr_world* world, orri_text* text, orr_entity entity,
                                 const char** separator)
 {
@@ -90,7 +91,7 @@ size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out, si
     orri_text text = {out, out != NULL ? out_size : 0, 0};
     orri_id_text id = orri_id_format(entity);
     if (!orri_access_looks(world, "orr_entity_print", entity)) {
-        orri_text_add(&text, "%s: not to be looked at here", id.text);
+        orri_text_add(&text, "%s: not readable here", id.text);
         return text.length;
     }
     const orri_record* record = orri_record_find(world, entity);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Getting clusters by what they are: the checked and sorted form of a desc, look-up, walk and match.
+// Clusters by description: checks and sorts a desc, gets or finds the cluster, walks all clusters,
+// matches and deletes some.
 #include "store/pool/pool.h"
 #include "store/relation/relation.h"
 #include "store/world/access.h"
 #include <orrery/kinds.h>
 
-// Insertion sort: sets are small, and mostly sorted already.
+// Insertion sort: sets are small and mostly sorted. False when a type is listed twice.
 static bool find_sort_types(orr_type* types, uint16_t* capacities, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
@@ -53,7 +54,7 @@ orr_result orri_check_storable(const orr_world* world, const char* call, orr_typ
     return ORR_UNLIKELY(orri_type_pseudo(found)) ? orri_refuse_pseudo(world, call, found) : ORR_OK;
 }
 
-// How many instances of a type a row is to have room for; 0 means 1.
+// Checks the number of instances that a row is to have room for; 0 means 1.
 static orr_result find_check_capacity(const orr_world* world, const char* call, orr_type type,
                                       uint16_t wanted)
 {
@@ -61,13 +62,14 @@ static orr_result find_check_capacity(const orr_world* world, const char* call, 
     bool multiple = found->info.multiplicity == ORR_MULTIPLE;
     if (wanted > 1 && (!multiple || (wanted & (wanted - 1)) != 0)) {
         return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CLUSTER_REFUSED,
-                           "%s: a capacity of %u for %s; %s", call, wanted, found->info.name,
-                           multiple ? "give a power of two" : "it is unique, give 1");
+                           "%s: capacity %u of %s is not allowed; %s", call, wanted,
+                           found->info.name,
+                           multiple ? "use a power of two" : "the type is unique, use 1");
     }
     if (wanted > ORR_INSTANCES_MAX || wanted * (uint64_t)found->info.size > ORR_VALUE_SIZE_MAX) {
         return orri_refuse(
             orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
-            "%s: a capacity of %u for %s of %u bytes; a row has at most %u instances "
+            "%s: capacity %u of %s with %u bytes is too large; a row has at most %u instances "
             "and %u bytes of a type",
             call, wanted, found->info.name, found->info.size, ORR_INSTANCES_MAX,
             ORR_VALUE_SIZE_MAX);
@@ -91,8 +93,8 @@ static orr_result find_set_fill(const orr_world* world, const char* call,
     }
     if (desc->type_count > ORR_CLUSTER_TYPES_MAX || desc->tag_count > ORR_CLUSTER_TAGS_MAX) {
         return orri_refuse(orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
-                           "%s: %u types and %u tags; a cluster has at most %u and %u", call,
-                           desc->type_count, desc->tag_count, ORR_CLUSTER_TYPES_MAX,
+                           "%s: %u types and %u tags; a cluster has at most %u types and %u tags",
+                           call, desc->type_count, desc->tag_count, ORR_CLUSTER_TYPES_MAX,
                            ORR_CLUSTER_TAGS_MAX);
     }
     for (uint32_t i = 0; i < desc->type_count; i++) {
@@ -187,7 +189,7 @@ orr_cluster orr_cluster_next(const orr_world* world, orr_cluster handle)
     return next != NULL ? orri_cluster_handle(next) : (orr_cluster){0};
 }
 
-// ---- finding ------------------------------------------------------------------------------------------
+// ---- finding ------------------------------------------------------------------------------------
 
 const orri_table* orri_table_rarest(const orr_world* world, const orr_type* types, uint32_t count)
 {
@@ -204,6 +206,7 @@ const orri_table* orri_table_rarest(const orr_world* world, const orr_type* type
     return rarest;
 }
 
+// True when the cluster satisfies all conditions of a match.
 static bool find_matches(const orr_world* world, const orri_cluster* cluster,
                          const orr_cluster_match* match)
 {
@@ -232,6 +235,7 @@ static bool find_matches(const orr_world* world, const orri_cluster* cluster,
            match->predicate(match->user, world, orri_cluster_handle(cluster));
 }
 
+// Refuses pinned types, which are not part of clusters.
 static bool find_types_valid(const orr_world* world, const char* call, const orr_type* types,
                              uint32_t count)
 {
@@ -253,7 +257,8 @@ static bool find_match_valid(const orr_world* world, const char* call,
                  (match->without_types != NULL || match->without_type_count == 0) &&
                  (match->without_tags != NULL || match->without_tag_count == 0);
     if (!valid) {
-        (void)orri_refuse_argument(world, call, "a list of the match is NULL");
+        (void)orri_refuse_argument(world, call,
+                                   "a list of the match is NULL although its count is not 0");
     }
     return valid && find_types_valid(world, call, match->types, match->type_count) &&
            find_types_valid(world, call, match->without_types, match->without_type_count);
@@ -301,15 +306,17 @@ orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
         return result;
     }
     if (match == NULL) {
-        return orri_refuse_argument(world, call, "match is NULL; an empty one means all clusters");
+        return orri_refuse_argument(world, call,
+                                    "match is NULL; use an empty match for all clusters");
     }
     if (!find_match_valid(world, call, match)) {
         return ORR_ERR_ARGUMENT;
     }
     if (!orri_index_prepare_all(world)) {
-        return orri_refuse_memory(&world->env, "copying held pages of the entity index");
+        return orri_refuse_memory(&world->env, "copying shared pages of the entity index");
     }
-    // Decide first: the match may point at the lists of a cluster that goes, and a predicate sees a whole world.
+    // Match all clusters before any is deleted: the lists of the match may belong to a deleted
+    // cluster, and a predicate must see the whole world.
     uint32_t count = 0;
     for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         cluster->clearing = find_matches(world, cluster, match);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Instances of multiple types, by id: add, remove, set, get, list, switch off and on. An instance more or less mostly
-// stays within its row; only where the row has no more room, or far too much, does the entity go to the
-// cluster with twice or half the capacity. Unique types go the ways of component.c, with id 0.
+// Instances of multiple types, by id: add, remove, set, get, list, enable and disable. Adding or
+// removing an instance mostly changes only the cell of the row. The row moves to the cluster with
+// twice the capacity when the cell is full, and to the one with half the capacity when a quarter or
+// less would be in use. Unique types have instance id 0 and use component.c.
 #include "store/publish/publish.h"
 #include "store/table/required_types.h"
 #include "store/world/access.h"
 #include "store/world/world.h"
 #include <orrery/kinds.h>
 
-// Where the instances of an entity are.
+// The instances of a type that an entity has.
 typedef struct instance_cell {
-    orri_chunk* chunk; // NULL: it has none.
+    orri_chunk* chunk; // NULL: the entity does not have the type.
     uint32_t column, slot, count;
     orri_cells cells;
     uint32_t* ids;
@@ -35,7 +36,8 @@ static instance_cell instance_cell_at(const orr_world* world, uint32_t index, or
     return cell;
 }
 
-// The same to read: values as this thread's pipeline sees them. Ids, counts and switches are where they live.
+// The same for reading: values as this thread's pipeline sees them. Ids, counts and enable bits are
+// always the live ones.
 static instance_cell instance_cell_here(const orr_world* world, uint32_t index, orr_type type)
 {
     instance_cell cell = instance_cell_at(world, index, type);
@@ -45,7 +47,7 @@ static instance_cell instance_cell_here(const orr_world* world, uint32_t index, 
     return cell;
 }
 
-// The number of the instance of an id within its cell; the count if there is none.
+// The position of an instance in its cell by id; the count if there is none.
 static uint32_t instance_find(const instance_cell* cell, orr_component_id id)
 {
     uint32_t i = 0;
@@ -60,7 +62,8 @@ static uint8_t* instance_value(const instance_cell* cell, uint32_t i)
     return cell->cells.data + (size_t)i * cell->cells.type->info.size;
 }
 
-// What every call begins with: a live entity, and a type of this world. `*multiple` tells which way to go.
+// Checks that the entity is alive and the type is registered. `*multiple` tells whether the type is
+// multiple.
 static orr_result instance_check(const orr_world* world, const char* call, orr_entity entity,
                                  orr_type type, bool* multiple)
 {
@@ -84,45 +87,49 @@ static orr_result instance_refuse_absent(const orr_world* world, const char* cal
                        call, name.text, orri_type_label(world, type), id);
 }
 
-// ---- moving ---------------------------------------------------------------------------------------------------
+// ---- moving -------------------------------------------------------------------------------------
 
-// Follows a plan with one row; a new target without rows is undone when the move is refused.
-static orr_result instance_follow(orr_world* world, const char* call, const orri_transition* plan,
-                                  bool created, orr_entity entity, const orri_type* type,
-                                  const void* value)
+// Moves a row along a transition (NULL: it was refused). A cluster created for it is undone when
+// the move is refused.
+static orr_result instance_follow(orr_world* world, const char* call,
+                                  const orri_transition* transition, bool created,
+                                  orr_entity entity, const orri_type* type, const void* value)
 {
-    if (plan == NULL) {
+    if (transition == NULL) {
         return orri_env_result(&world->env);
     }
-    orri_cluster* to = plan->to;
-    orr_result result = orri_move_one(world, call, plan, orri_id_index(entity), type, value);
+    orri_cluster* to = transition->to;
+    orr_result result = orri_move_one(world, call, transition, orri_id_index(entity), type, value);
     if (result != ORR_OK && created) {
         orri_cluster_undo(world, to);
     }
     return result;
 }
 
+// Moves a row to the cluster with another capacity for the type.
 static orr_result instance_resize(orr_world* world, const char* call, const instance_cell* cell,
                                   orr_entity entity, uint32_t capacity)
 {
     bool created;
-    const orri_transition* plan = orri_transition_resize(
+    const orri_transition* transition = orri_transition_resize(
         world, call, cell->chunk->cluster, cell->column, (uint16_t)capacity, &created);
-    return instance_follow(world, call, plan, created, entity, NULL, NULL);
+    return instance_follow(world, call, transition, created, entity, NULL, NULL);
 }
 
+// Moves a row to the cluster with the type, or without it.
 static orr_result instance_edge(orr_world* world, const char* call, orr_entity entity,
                                 const orri_type* type, int direction, const void* value)
 {
     bool created;
     orri_cluster* from =
         orri_place_chunk(world, orri_record_at(world, orri_id_index(entity))->place)->cluster;
-    const orri_transition* plan =
+    const orri_transition* transition =
         orri_transition_edge(world, call, from, (orr_type){type->id}, direction, &created);
-    return instance_follow(world, call, plan, created, entity, type, value);
+    return instance_follow(world, call, transition, created, entity, type, value);
 }
 
-// Makes sure that values, counts, ids and bits of a cell can be written without fail.
+// Prepares values, counts, ids and enable bits of a cell for writing. False when refused
+// (reported).
 static bool instance_prepare(orr_world* world, const instance_cell* cell)
 {
     uint32_t counts = cell->chunk->cluster->columns[cell->column].counts;
@@ -139,9 +146,9 @@ static void instance_set_count(orr_world* world, const instance_cell* cell, uint
     counts[cell->slot] = (uint16_t)count;
 }
 
-// ---- adding ---------------------------------------------------------------------------------------------------
+// ---- adding -------------------------------------------------------------------------------------
 
-// A value outside of the world, while rows move.
+// A value outside the world while rows move.
 typedef struct instance_staged {
     _Alignas(ORRI_BLOCK_ALIGN) uint8_t small[256];
     uint8_t* data;
@@ -155,7 +162,7 @@ static bool instance_stage_begin(orr_world* world, instance_staged* staged, size
                        ? staged->small
                        : orri_alloc(&world->env, ORR_MEMORY_TEMP, size, ORRI_BLOCK_ALIGN);
     if (staged->data == NULL) {
-        (void)orri_refuse_memory(&world->env, "keeping a value");
+        (void)orri_refuse_memory(&world->env, "copying a value");
     }
     return staged->data != NULL;
 }
@@ -175,7 +182,8 @@ bool orri_instance_make(const orri_type* type, void* to, const void* value)
     return value != NULL ? orri_rows_copy(type, to, value, 1) : orri_rows_construct(type, to, 1);
 }
 
-// The columns are writable and the value is there: it counts from now on.
+// Makes the value behind the last instance an instance, with a new id. The columns must be
+// prepared.
 static orr_component_id instance_append(orr_world* world, const instance_cell* cell)
 {
     uint32_t column = cell->chunk->cluster->columns[cell->column].counts + 1;
@@ -195,6 +203,7 @@ void orri_instance_put(orr_world* world, uint32_t index, orr_type type, void* ma
     (void)instance_append(world, &cell);
 }
 
+// Adds an instance to a cell that has room.
 static orr_component_id instance_add_in_place(orr_world* world, const char* call, orr_entity entity,
                                               orr_type type, const void* value)
 {
@@ -202,7 +211,7 @@ static orr_component_id instance_add_in_place(orr_world* world, const char* call
     if (!instance_prepare(world, &cell)) {
         return 0;
     }
-    // Copies of held blocks may have changed where the cell lies.
+    // Copies of shared blocks may have moved the cell.
     cell = instance_cell_at(world, orri_id_index(entity), type);
     uint8_t* to = instance_value(&cell, cell.count);
     if (!orri_instance_make(cell.cells.type, to, value)) {
@@ -213,7 +222,8 @@ static orr_component_id instance_add_in_place(orr_world* world, const char* call
     return instance_append(world, &cell);
 }
 
-// The value is made outside first, since a hook may refuse it, and since it may lie in a block that moves.
+// Adds an instance to a full cell. The value is made outside first, because a hook may refuse it,
+// and because it may be in a block that moves.
 static orr_component_id instance_add_growing(orr_world* world, const char* call, orr_entity entity,
                                              orr_type type, const instance_cell* cell,
                                              const void* value)
@@ -238,7 +248,7 @@ static orr_component_id instance_add_growing(orr_world* world, const char* call,
     return id;
 }
 
-// Its bytes are kept, since the value may lie in a block that moves.
+// Adds the first instance. The value is copied first, because it may be in a block that moves.
 static orr_component_id instance_add_first(orr_world* world, const char* call, orr_entity entity,
                                            orr_type type, const void* value)
 {
@@ -311,9 +321,9 @@ orr_component_id orr_instance_add(orr_world* world, orr_entity entity, orr_type 
     return instance_add_growing(world, call, entity, type, &cell, value);
 }
 
-// ---- removing -------------------------------------------------------------------------------------------------
+// ---- removing -----------------------------------------------------------------------------------
 
-// Those behind it move up by one, their bits too.
+// Moves the instances behind position `gap`, with their ids and enable bits, one position forward.
 static void instance_close_gap(orr_world* world, const instance_cell* cell, uint32_t gap)
 {
     const orri_type* type = cell->cells.type;
@@ -359,13 +369,13 @@ static orr_result instance_remove_one(orr_world* world, orr_entity entity, orr_t
     if (!instance_prepare(world, &cell)) {
         return orri_env_result(&world->env);
     }
-    // Copies of held blocks may have changed where the cell lies: it is looked for again.
+    // Copies of shared blocks may have moved the cell: orri_instance_take() looks it up again.
     orri_instance_take(world, orri_id_index(entity), type, id);
     return ORR_OK;
 }
 
-// A row that would have a quarter of its room in use goes to half of it first, with all of them: after that nothing
-// can be refused.
+// A row that would use a quarter of its capacity or less first moves, with all instances, to half
+// the capacity. After that nothing can be refused.
 static orr_result instance_remove_multiple(orr_world* world, const char* call, orr_entity entity,
                                            orr_type type, orr_component_id id)
 {
@@ -408,9 +418,10 @@ orr_result orr_instance_remove(orr_world* world, orr_entity entity, orr_type typ
                : instance_refuse_absent(world, call, entity, type, id);
 }
 
-// ---- values ---------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
-// The value is copied to the side first, since a hook may refuse it: then it takes the place of the old one.
+// Overwrites an instance. A value that is not plain is copied outside first, because a hook may
+// refuse it.
 static orr_result instance_replace(orr_world* world, const char* call, const orri_type* type,
                                    uint8_t* to, const void* value)
 {
@@ -558,7 +569,7 @@ uint32_t orr_instances_get(const orr_world* world, orr_entity entity, orr_type t
     return count;
 }
 
-// ---- change sets ----------------------------------------------------------------------------------------------
+// ---- for change sets ----------------------------------------------------------------------------
 
 uint32_t orri_instances_of(const orr_world* world, uint32_t index, orr_type type,
                            const orr_component_id** ids)
@@ -584,8 +595,9 @@ void orri_instance_replace(orr_world* world, uint32_t index, orr_type type, orr_
     orri_rows_move(cell.cells.type, to, made, 1);
 }
 
-// ---- enable bits ----------------------------------------------------------------------------------------------
+// ---- enable bits --------------------------------------------------------------------------------
 
+// Enables or disables one instance.
 static orr_result instance_enable_one(orr_world* world, const instance_cell* cell, uint32_t i,
                                       bool on)
 {
@@ -658,7 +670,7 @@ bool orr_instance_enabled(const orr_world* world, orr_entity entity, orr_type ty
     return words == NULL || orri_bit_get(words, (cell.slot << shift) + i);
 }
 
-// ---- chunks ---------------------------------------------------------------------------------------------------
+// ---- chunks -------------------------------------------------------------------------------------
 
 orr_instances orr_column_instances(const orr_world* world, orr_cluster handle, uint32_t number,
                                    orr_type type)

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The component calls on pinned types. What all types have in common (who is alive, which type, references) is checked
-// before one gets here.
+// The component calls on pinned types. The callers have checked what all types have in common: the
+// entity, the type, references.
 //
-// A value that is set anew is made in its place, never moved into it: the new one is copied aside first, which may be
-// refused; then the old one goes and the copy is copied in. Only a hook that refuses what it has just accepted makes us
-// move the copy instead.
+// A pinned value must be constructed at its address, not moved there. To set a value that is not
+// plain:
+//   1. Copy the new value outside the pool; a hook may refuse that.
+//   2. Destruct the old value and copy the new one into its place.
+//   3. Only if a hook refuses in step 2 what it accepted in step 1, move the copy into the place
+//      instead.
 #include "store/pool/pool.h"
 #include "store/relation/entity_name.h"
 
@@ -16,7 +19,7 @@ orr_result orri_refuse_pinned(const orr_world* world, const char* call, orr_type
                        call, orri_type_label(world, type));
 }
 
-// ---- setting what is there ---------------------------------------------------------------------------------
+// ---- setting existing values --------------------------------------------------------------------
 
 static void pinned_overwrite_plain(const orri_type* type, uint8_t* place, const void* value)
 {
@@ -26,7 +29,7 @@ static void pinned_overwrite_plain(const orri_type* type, uint8_t* place, const 
     }
 }
 
-// `copy` is raw afterwards.
+// Steps 2 and 3: replaces the value at `place` by `copy`, which is raw afterwards.
 void orri_pinned_overwrite(const orri_type* type, uint8_t* place, void* copy)
 {
     orri_rows_destruct(type, place, 1);
@@ -37,6 +40,7 @@ void orri_pinned_overwrite(const orri_type* type, uint8_t* place, void* copy)
     }
 }
 
+// Sets an existing value of a type that is not plain.
 static orr_result pinned_set_hooked(orr_world* world, const char* call, orri_pool* pool,
                                     uint32_t index, const void* value)
 {
@@ -45,7 +49,7 @@ static orr_result pinned_set_hooked(orr_world* world, const char* call, orri_poo
     if (pool->size > sizeof small) {
         copy = orri_alloc(&world->env, ORR_MEMORY_TEMP, pool->size, ORRI_BLOCK_ALIGN);
         if (copy == NULL) {
-            return orri_refuse_memory(&world->env, "keeping a value");
+            return orri_refuse_memory(&world->env, "copying a value");
         }
     }
     bool made = orri_rows_copy(pool->type, copy, value, 1);
@@ -82,9 +86,9 @@ orr_result orri_pinned_set(orr_world* world, const char* call, orr_entity entity
     return ORR_OK;
 }
 
-// ---- one entity --------------------------------------------------------------------------------------------
+// ---- one entity ---------------------------------------------------------------------------------
 
-// Names have owned strings, so that they come this way.
+// Adds a value of a type that is not plain. The name component is such a type, and is refused here.
 orr_result orri_pinned_add_hooked(orr_world* world, const char* call, orr_entity entity,
                                   const orri_type* type)
 {
@@ -124,7 +128,7 @@ orr_result orri_pinned_enable(orr_world* world, const char* call, orr_entity ent
     return orri_pool_enable(world, pool, orri_id_index(entity), on);
 }
 
-// ---- many entities -------------------------------------------------------------------------------------------
+// ---- many entities ------------------------------------------------------------------------------
 
 static void pinned_unmark(orr_world* world, const orr_entity* entities, uint32_t count)
 {
@@ -133,8 +137,8 @@ static void pinned_unmark(orr_world* world, const orr_entity* entities, uint32_t
     }
 }
 
-// All are alive and none is listed twice. A mark in the record, as in batch.c, notices the second mention; it is gone
-// again when this returns.
+// Checks that all entities are alive and none is listed twice. As in batch.c a mark in the record
+// reveals the second mention; all marks are cleared on return.
 static orr_result pinned_check_list(orr_world* world, const char* call, const orr_entity* entities,
                                     uint32_t count, const orri_type* type)
 {
@@ -161,24 +165,27 @@ static orr_result pinned_check_list(orr_world* world, const char* call, const or
     return ORR_OK;
 }
 
-// A batch of values: those of entities that have the type already are copied aside before they are set.
+// A batch of values. Values for entities that have the type are copied outside the pool before they
+// are set.
 typedef struct pinned_batch {
     orr_world* world;
     const char* call;
     orri_pool* pool;
     const orr_entity* entities;
     uint32_t count;
-    const uint8_t* values; // NULL: presets, and what is there stays.
-    uint8_t* copies;       // Of values that are set and not plain, one after another.
+    const uint8_t* values; // NULL: new values are presets, existing values stay.
+    uint8_t* copies;       // Copies of values that are not plain and replace existing ones.
     uint32_t copy_count, copy_capacity;
     uint32_t fresh_count; // Entities that lack the type.
 } pinned_batch;
 
+// True when the i-th entity has the type.
 static bool pinned_has(const pinned_batch* b, uint32_t i)
 {
     return orri_pool_slot1(b->pool, orri_id_index(b->entities[i])) != 0;
 }
 
+// The value given for the i-th entity; NULL: the preset.
 static const uint8_t* pinned_value(const pinned_batch* b, uint32_t i)
 {
     return b->values == NULL   ? NULL
@@ -186,11 +193,13 @@ static const uint8_t* pinned_value(const pinned_batch* b, uint32_t i)
                                : orri_marker_byte;
 }
 
+// True when the batch sets existing values.
 static bool pinned_sets(const pinned_batch* b)
 {
     return b->values != NULL && b->pool->size > 0 && b->fresh_count < b->count;
 }
 
+// Copies the values that replace existing ones, if they are not plain.
 static orr_result pinned_stage(pinned_batch* b)
 {
     if (!pinned_sets(b) || b->pool->plain) {
@@ -200,7 +209,7 @@ static orr_result pinned_stage(pinned_batch* b)
     b->copies = orri_alloc(&b->world->env, ORR_MEMORY_TEMP,
                            orri_size_mul(b->pool->size, b->copy_capacity), ORRI_BLOCK_ALIGN);
     if (b->copies == NULL) {
-        return orri_refuse_memory(&b->world->env, "keeping values");
+        return orri_refuse_memory(&b->world->env, "copying values");
     }
     for (uint32_t i = 0; i < b->count; i++) {
         uint8_t* copy = b->copies + (size_t)b->copy_count * b->pool->size;
@@ -214,7 +223,7 @@ static orr_result pinned_stage(pinned_batch* b)
     return ORR_OK;
 }
 
-// Throws copies away that were not used, and their memory.
+// Destructs the copies that were not used, and frees their memory.
 static void pinned_stage_end(pinned_batch* b)
 {
     if (b->copies != NULL) {
@@ -224,7 +233,8 @@ static void pinned_stage_end(pinned_batch* b)
     }
 }
 
-// Sets the values of those that have the type; before any entity gets it anew.
+// Sets existing values. Called before any entity gets the type, so that pinned_has() still tells
+// which ones exist.
 static void pinned_stage_set(pinned_batch* b)
 {
     uint32_t copy = 0;
@@ -242,7 +252,7 @@ static void pinned_stage_set(pinned_batch* b)
     b->copy_count = 0;
 }
 
-// Makes the new values in the slots they will have; none on refusal.
+// Makes the new values in the slots they will have. On refusal (reported) no value is left.
 static orr_result pinned_make_all(const pinned_batch* b)
 {
     orri_pool_cursor cursor = orri_pool_cursor_begin(b->pool);
@@ -263,6 +273,7 @@ static orr_result pinned_make_all(const pinned_batch* b)
     return ORR_OK;
 }
 
+// Counts the entities that lack the type, and reserves slots and pages for them.
 static bool pinned_reserve_all(pinned_batch* b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
@@ -276,6 +287,7 @@ static bool pinned_reserve_all(pinned_batch* b)
     return b->fresh_count == 0 || orri_pool_reserve(b->world, b->pool, b->fresh_count);
 }
 
+// Adds the new values. Cannot fail.
 static void pinned_enter_all(const pinned_batch* b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
@@ -348,7 +360,7 @@ orr_result orri_pinned_set_many(orr_world* world, const char* call, const orr_en
                       .count = count,
                       .values = values};
     if (b.pool == NULL) {
-        return ORR_OK; // Nobody has it: the list is empty.
+        return ORR_OK; // No entity has the type, so the list is empty.
     }
     if (b.pool->is_name && count > 0) {
         return orri_refuse_name_write(world, call, entities[0]);
@@ -361,14 +373,16 @@ orr_result orri_pinned_set_many(orr_world* world, const char* call, const orr_en
     return result;
 }
 
-// ---- copies ------------------------------------------------------------------------------------------------
+// ---- orr_copy -----------------------------------------------------------------------------------
 
+// True when the copy of an entity gets the value of this pool: names and transient values are not
+// copied.
 static bool pinned_copied(const orri_pool* pool, uint32_t from)
 {
     return !pool->is_name && !pool->type->info.transient && orri_pool_slot1(pool, from) != 0;
 }
 
-// The slot the next value will get.
+// The slot of the next value.
 static uint32_t pinned_next_slot(const orri_pool* pool)
 {
     orri_pool_cursor cursor = orri_pool_cursor_begin(pool);
@@ -426,7 +440,7 @@ void orri_pinned_copy_enter(orr_world* world, uint32_t from, uint32_t to)
             continue;
         }
         uint32_t slot = pinned_next_slot(pool);
-        orri_pool_enter(world, pool, to); // Stamps: before that nothing of the block is written.
+        orri_pool_enter(world, pool, to); // Stamps the block, so the bits may be written after it.
         if (!orri_pool_enabled(pool, from)) {
             orri_bit_set(orri_pool_block_of(pool, slot)->enabled, orri_pool_within(pool, slot),
                          false);

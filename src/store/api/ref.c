@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// References to components: an entity, a type and an instance, looked up at every use. What is gone is NULL without a
-// word, since asking is how one learns it.
+// References to components: an entity, a type and an instance, looked up at every use. A component
+// that does not exist any more gives NULL and no error, because the call is the way to find out.
 #include "store/world/access.h"
 #include <orrery/kinds.h>
 
-// The type of a reference whose entity is alive and which says an id if and only if there are instances; NULL otherwise.
+// The type of a reference, if its entity is alive and it has an instance id if and only if the type
+// is multiple. NULL otherwise.
 static const orri_type* ref_type(const orr_world* world, orr_component_ref ref)
 {
     const orri_type* type = orri_type_at(&world->schema, ref.type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Singletons: components of the world's own entity. Which entity that is, is state; whether it has been asked for is not,
-// until it is there.
+// Singletons: components of the world's own entity. The entity is created by the first
+// orr_world_entity() call, and from then on it is state; reading a singleton creates nothing.
 #include "store/world/access.h"
 #include <orrery/kinds.h>
 

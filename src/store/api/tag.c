@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Tags: names of some, and tags of entities. A tag is part of the cluster's identity, so tagging is a move.
+// Names of tags, and tags of entities. Tags are part of a cluster's identity, so tagging moves the
+// row.
 #include "store/world/access.h"
 
-// ---- names -----------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
-// Two tables of index1 into the list, open addressing: by name and by value. Only ever looked up.
+// Two hash tables with open addressing, by name and by value. Entries are 1 + the index in the list
+// of names; 0 is free. Names are never removed, except by a restore.
 
+// The slot of a name, or the free one it would get.
 static uint32_t tag_name_slot(const orr_world* world, const uint32_t* table, uint32_t size,
                               const char* name)
 {
@@ -42,7 +45,7 @@ static const orri_tag_entry* tag_by_value(const orr_world* world, orr_tag tag)
     return id != 0 ? &world->tags.entries[id - 1] : NULL;
 }
 
-// Tables at most half full.
+// Keeps both tables at most half full. False when refused (not reported).
 static bool tag_grow_tables(orr_world* world)
 {
     uint32_t old = world->tags.table_size, size = old == 0 ? 16 : old * 2;
@@ -82,10 +85,11 @@ void orri_tags_term(orr_world* world)
 static orr_result tag_check_name(orr_world* world, orr_tag tag, const char* name)
 {
     if (name == NULL || !orri_name_valid(name)) {
-        return orri_refuse(&world->env, ORR_ERR_NAME, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_tag_register: '%.80s' is no name: 1 to %d letters, digits, '_', "
-                           "'.' or ':', no digit first",
-                           name != NULL ? name : "(NULL)", ORR_NAME_MAX);
+        return orri_refuse(
+            &world->env, ORR_ERR_NAME, ORR_LOG_ID_CALL_REFUSED,
+            "orr_tag_register: the name '%.80s' is not allowed; use 1 to %d letters, "
+            "digits, '_', '.' or ':', and no digit first",
+            name != NULL ? name : "(NULL)", ORR_NAME_MAX);
     }
     const orri_tag_entry* same_name = tag_by_name(world, name);
     const orri_tag_entry* same_tag = tag_by_value(world, tag);
@@ -98,7 +102,7 @@ static orr_result tag_check_name(orr_world* world, orr_tag tag, const char* name
     if (same_name != same_tag) {
         return orri_refuse(
             &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-            "orr_tag_register: tag %llu cannot be named '%s': that is the name of tag "
+            "orr_tag_register: tag %llu cannot be named '%s': this is the name of tag "
             "%llu",
             (unsigned long long)tag, name, (unsigned long long)same_name->tag);
     }
@@ -116,9 +120,10 @@ orr_result orr_tag_register(orr_world* world, orr_tag tag, const char* name)
         return result;
     }
     if (world->tags.count >= world->limits.tags) {
-        return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_tag_register: '%s' would be named tag %u of at most %u", name,
-                           world->tags.count + 1, world->limits.tags);
+        return orri_refuse(
+            &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+            "orr_tag_register: '%s' would be named tag %u of at most %u; raise tags_max", name,
+            world->tags.count + 1, world->limits.tags);
     }
     size_t size = strlen(name) + 1;
     char* copy = orri_alloc(&world->env, ORR_MEMORY_SCHEMA, size, 1);
@@ -138,7 +143,7 @@ orr_result orr_tag_register(orr_world* world, orr_tag tag, const char* name)
     return ORR_OK;
 }
 
-// ---- names as they were (restore.c) -------------------------------------------------------------------
+// ---- names in snapshots -------------------------------------------------------------------------
 
 static void tag_entries_free(orr_world* world, orri_tag_entry* entries, uint32_t count,
                              uint32_t capacity)
@@ -175,7 +180,7 @@ void orri_tags_drop(orr_world* world, orri_tag_list* list)
     *list = (orri_tag_list){0};
 }
 
-// The tables never shrink, so that they have room for any list there ever was.
+// The hash tables never shrink, so they have room for any earlier list.
 void orri_tags_put(orr_world* world, orri_tag_list* list, uint64_t state)
 {
     tag_entries_free(world, world->tags.entries, world->tags.count, world->tags.capacity);
@@ -213,8 +218,9 @@ const char* orr_tag_name(const orr_world* world, orr_tag tag)
     return entry != NULL ? entry->name : NULL;
 }
 
-// ---- tags of entities ------------------------------------------------------------------------------------
+// ---- tags of entities ---------------------------------------------------------------------------
 
+// Writes the tags of a cluster plus one, ascending.
 static uint32_t tag_list_with(const orri_cluster* from, orr_tag tag, orr_tag* out)
 {
     uint32_t count = 0;
@@ -228,6 +234,7 @@ static uint32_t tag_list_with(const orri_cluster* from, orr_tag tag, orr_tag* ou
     return from->tag_count + 1;
 }
 
+// Writes the tags of a cluster without one.
 static uint32_t tag_list_without(const orri_cluster* from, orr_tag tag, orr_tag* out)
 {
     uint32_t count = 0;
@@ -239,6 +246,7 @@ static uint32_t tag_list_without(const orri_cluster* from, orr_tag tag, orr_tag*
     return count;
 }
 
+// Adds or removes a tag by moving the row.
 static orr_result tag_change(orr_world* world, const char* call, orr_entity entity, orr_tag tag,
                              bool add)
 {
@@ -262,9 +270,10 @@ static orr_result tag_change(orr_world* world, const char* call, orr_entity enti
     if (to == NULL) {
         return orri_env_result(&world->env);
     }
-    const orri_transition* plan = orri_transition_pair_get(world, from, to);
-    result = plan != NULL ? orri_move_one(world, call, plan, orri_id_index(entity), NULL, NULL)
-                          : orri_env_result(&world->env);
+    const orri_transition* transition = orri_transition_pair_get(world, from, to);
+    result = transition != NULL
+                 ? orri_move_one(world, call, transition, orri_id_index(entity), NULL, NULL)
+                 : orri_env_result(&world->env);
     if (result != ORR_OK && created) {
         orri_cluster_undo(world, to);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks the invariants of README.md, by number, on the whole world.
+// orr_world_validate(): checks the invariants S1 to S19 of store/README.md on the whole world, as
+// far as one moment shows them. A failure names the invariant and two numbers that help to find it.
 #include "store/api/bundle.h"
 #include "store/cow/row_log.h"
 #include "store/pool/pool.h"
@@ -15,8 +16,9 @@ static orr_result validate_fail(orr_world* world, const char* invariant, uint64_
                        (unsigned long long)a, (unsigned long long)b);
 }
 
-// ---- index -----------------------------------------------------------------------------------------------
+// ---- index --------------------------------------------------------------------------------------
 
+// S2.
 static orr_result validate_free_list(orr_world* world)
 {
     const orri_index* index = &world->index;
@@ -33,6 +35,7 @@ static orr_result validate_free_list(orr_world* world)
                : validate_fail(world, "S2 (free count)", count, index->free_count);
 }
 
+// S1, and S8 for index pages.
 static orr_result validate_records(orr_world* world)
 {
     uint32_t live = 0;
@@ -70,8 +73,9 @@ static orr_result validate_records(orr_world* world)
                : validate_fail(world, "S1 (live count)", live, world->index.live_count);
 }
 
-// ---- clusters --------------------------------------------------------------------------------------------
+// ---- clusters -----------------------------------------------------------------------------------
 
+// S5 to S9 for one column or its enable bits.
 static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t c)
 {
     const orri_cluster* cluster = chunk->cluster;
@@ -118,7 +122,7 @@ static bool validate_zero(const uint8_t* bytes, size_t size)
     return true;
 }
 
-// One cell of a multiple type: its count, what lies past it, its ids and bits.
+// S16 for one cell: its count, the bytes past the last instance, ids and enable bits.
 static bool validate_cell(orri_chunk* chunk, uint32_t c, uint32_t slot)
 {
     const orri_cluster_column* entry = &chunk->cluster->columns[c];
@@ -188,6 +192,7 @@ static orr_result validate_chunk(orr_world* world, orri_cluster* cluster, uint32
                : validate_fail(world, "S8 (share count)", shares, chunk->share_count);
 }
 
+// S3 and S13.
 static orr_result validate_identity(orr_world* world, const orri_cluster* cluster)
 {
     for (uint32_t i = 0; i < cluster->type_count; i++) {
@@ -213,6 +218,7 @@ static orr_result validate_identity(orr_world* world, const orri_cluster* cluste
                : validate_fail(world, "S3 (one cluster per set)", cluster->index, 0);
 }
 
+// S3, S4, S10, and everything for its chunks.
 static orr_result validate_cluster(orr_world* world, orri_cluster* cluster)
 {
     orr_result result = validate_identity(world, cluster);
@@ -262,9 +268,9 @@ static orr_result validate_clusters(orr_world* world)
     return chunks == held ? ORR_OK : validate_fail(world, "S4 (directory)", chunks, held);
 }
 
-// ---- owned blobs: what is counted is what is stored ----------------------------------------------------------
+// ---- S11: the count of a blob is the number of stored handles -----------------------------------
 
-// Adds the handles of a value to the counts by blob. False for a handle whose blob is gone.
+// Adds the owned handles of a value to the counts by blob. False for a handle whose blob is gone.
 static bool validate_count_value(const orri_schema* schema, const orr_type_info* info,
                                  const uint8_t* value, uint32_t* counts)
 {
@@ -307,7 +313,7 @@ static bool validate_count_chunk(const orri_chunk* chunk, uint32_t* counts)
     const orri_cluster* cluster = chunk->cluster;
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_type* type = cluster->columns[c].type;
-        // Past the last instance of a multiple type handles are null, which count for nothing.
+        // Handles past the last instance of a multiple type are null and not counted.
         uint32_t values = orri_chunk_rows(chunk) << cluster->columns[c].shift;
         if (type->info.has_owned &&
             !validate_count_rows(type, chunk->columns[c].data, values, counts)) {
@@ -359,15 +365,16 @@ static bool validate_count_all(const orr_world* world, uint32_t* counts)
     return validate_count_bundles(world, counts);
 }
 
-// A plain assignment to an owned field in a column loses count. Presets, messages and holders outside count for themselves, so a
-// blob may be counted more often than it is stored, when there are such.
+// A plain assignment to an owned field in a column makes the count wrong. Presets, messages, shares
+// and published values hold handles too: while they exist, a count may be larger than the number of
+// stored handles.
 static orr_result validate_owned(orr_world* world)
 {
     const orri_schema* schema = &world->schema;
     uint32_t* counts =
         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_TEMP, uint32_t, schema->blob_count + 1);
     if (counts == NULL) {
-        return ORR_OK; // A check that cannot be made for want of memory finds nothing.
+        return ORR_OK; // Without memory the check is skipped.
     }
     bool presets = false;
     for (uint32_t i = 0; i < schema->type_count; i++) {
@@ -396,8 +403,9 @@ static orr_result validate_owned(orr_world* world)
     return result;
 }
 
-// ---- indexed references: the index says what the columns say, both ways ------------------------------------
+// ---- S12: links of indexed references agree with the columns, in both directions ----------------
 
+// True when the link of one value leads to its target, and the list of the target back to it.
 static bool validate_link(const orr_world* world, const orri_relation* relation, uint32_t e,
                           uint32_t index, const void* value)
 {
@@ -413,7 +421,8 @@ static bool validate_link(const orr_world* world, const orri_relation* relation,
            (link->next == 0 || orri_link_find(element, link->next - 1)->prev == index + 1);
 }
 
-// Checks the links of all values of a type; returns how many there are, or ORRI_INDEX_NONE for a wrong one.
+// Checks the links of all values of a type. Returns their number, or ORRI_INDEX_NONE if one is
+// wrong.
 static uint32_t validate_links(const orr_world* world, const orri_relation* relation, uint32_t e)
 {
     const orri_table* table = (const orri_table*)(const void*)world->tables

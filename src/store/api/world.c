@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A world's life, its tick, and what it tells of itself.
+// Creates and destroys worlds; their tick, statistics, log, types, owned strings and arrays.
 #include "store/api/bundle.h"
 #include "store/cow/row_log.h"
 #include "store/pool/pool.h"
@@ -8,13 +8,15 @@
 #include "store/world/access.h"
 #include "store/world/commit_scope.h"
 
-#define WORLD_HANDLERS 4 // Error handlers within each other; what is refused then goes to the log.
+// Error handlers that may be nested; refusals within the last one go to the log.
+#define WORLD_HANDLERS 4
 
+// Receives all refusals of the world: calls the error handler, or logs.
 static void world_refused(void* owner, orr_result result, orr_log_id id, const char* text)
 {
     orr_world* world = owner;
-    // A handler may look at the world, not change it: a commit may be under way. One that does not heed its own errors
-    // must not call itself for ever.
+    // A handler may read the world but not change it, because a commit may be in progress. The
+    // limit stops a handler that causes errors itself from recursing forever.
     if (world->errors.handler != NULL && world->errors.in_handler < WORLD_HANDLERS) {
         orr_error error = {result, id, text};
         world->errors.in_handler++;
@@ -25,8 +27,9 @@ static void world_refused(void* owner, orr_result result, orr_log_id id, const c
     }
 }
 
-// ---- creating and destroying -------------------------------------------------------------------------------
+// ---- creating and destroying --------------------------------------------------------------------
 
+// A limit of the desc; 0 means the largest allowed value.
 static uint32_t world_limit(uint32_t wanted, uint32_t most)
 {
     return wanted == 0 ? most : wanted;
@@ -36,7 +39,7 @@ static orr_result world_check_desc(orri_env* env, const orr_world_desc* desc)
 {
     const char* wrong = NULL;
     if ((desc->allocator.alloc == NULL) != (desc->allocator.free == NULL)) {
-        wrong = "allocator has only one of alloc and free";
+        wrong = "allocator needs both alloc and free, or none";
     } else if (desc->entities_max > ORR_ENTITIES_MAX) {
         wrong = "entities_max is above ORR_ENTITIES_MAX";
     } else if (desc->clusters_max > ORR_CLUSTERS_MAX) {
@@ -46,7 +49,7 @@ static orr_result world_check_desc(orri_env* env, const orr_world_desc* desc)
     } else if (desc->tags_max > ORR_TAGS_MAX) {
         wrong = "tags_max is above ORR_TAGS_MAX";
     } else if (!(desc->rate_hz >= 0 && desc->rate_hz <= 1e6)) {
-        wrong = "rate_hz is negative, above 1,000,000 or no number";
+        wrong = "rate_hz is negative, above 1,000,000 or not a number";
     } else if (desc->id_salt > ORR_SALT_MAX) {
         wrong = "id_salt is above ORR_SALT_MAX";
     }
@@ -55,8 +58,8 @@ static orr_result world_check_desc(orri_env* env, const orr_world_desc* desc)
                                        "orr_world_create: %s", wrong);
 }
 
-// Types of different worlds have different numbers, so that one world notices the types of another. The number shows in
-// no state and no hash.
+// Type numbers of different worlds differ, so that a world notices types of another one. The
+// numbers are not part of state or hash.
 static uint32_t world_type_base(void)
 {
     static _Atomic uint32_t worlds;
@@ -83,7 +86,7 @@ static void world_init(orr_world* world, const orr_world_desc* desc)
     world->limits.entities = world_limit(desc->entities_max, ORR_ENTITIES_MAX);
     world->limits.clusters = world_limit(desc->clusters_max, ORR_CLUSTERS_MAX);
     world->limits.tags = world_limit(desc->tags_max, ORR_TAGS_MAX);
-    world->chunks.count = 1; // Id 0 is never given.
+    world->chunks.count = 1; // Chunk id 0 is never used.
     orri_index_init(world);
     for (uint32_t level = 0; level < ORRI_LEVELS; level++) {
         orri_source_init(&world->chunks.row_small[level], orri_block_bytes(sizeof(uint32_t), level),
@@ -100,7 +103,7 @@ orr_world* orr_world_create(const orr_world_desc* desc)
 {
     static const orr_world_desc defaults = {0};
     const orr_world_desc* wanted = desc != NULL ? desc : &defaults;
-    // The world's own bytes are counted by the env inside it: it begins life in a local one.
+    // The env in the world counts the world's own bytes, so it starts as a local copy.
     orri_env env;
     static const orr_allocator none = {0};
     bool half = (wanted->allocator.alloc == NULL) != (wanted->allocator.free == NULL);
@@ -119,14 +122,15 @@ orr_world* orr_world_create(const orr_world_desc* desc)
     return world;
 }
 
-// Whoever called the one that calls this needs the world afterwards.
+// Refuses to destroy a world from a system, a tick or an error handler: their callers use the world
+// afterwards.
 static orr_result world_destroy_check(orr_world* world)
 {
     if (world->running.in_system) {
         return orri_refuse_running(world, "orr_world_destroy");
     }
     const char* why =
-        world->errors.in_handler != 0 ? "not from an error handler"
+        world->errors.in_handler != 0 ? "not allowed in an error handler"
         : world->running.in_tick
             ? "a tick is under way; call it between ticks, in real time after orr_stop() and when "
               "orr_realtime() has returned"
@@ -184,17 +188,17 @@ void orr_world_destroy(orr_world* world)
     ORRI_FREE(&env, ORR_MEMORY_WORLD, orr_world, world, 1);
     orri_log_flush(&env);
     if (env.total.blocks != 0) {
-        orri_log(&env, ORR_LOG_ID_LEAK, "orr_world_destroy: %llu blocks were not given back",
+        orri_log(&env, ORR_LOG_ID_LEAK, "orr_world_destroy: %llu memory blocks were not freed",
                  (unsigned long long)env.total.blocks);
     }
 }
 
-// ---- the tick ----------------------------------------------------------------------------------------------
+// ---- the tick -----------------------------------------------------------------------------------
 
 uint64_t orr_world_tick(const orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    return orri_tick_now(world); // In a system in real time: when its group began.
+    return orri_tick_now(world); // In real time, within a system: the tick when its group began.
 }
 
 uint64_t orr_world_seed(const orr_world* world)
@@ -215,7 +219,8 @@ void orr_tick_advance(orr_world* world)
                           "orr_tick_advance: %s", world->context->busy);
         return;
     }
-    // What is done without systems is done after this call: so the tick that was, ends here.
+    // Without systems, changes follow this call: so the last tick ends here and the next one
+    // begins.
     if (world->tick_hooks.ended != NULL) {
         world->tick_hooks.ended(world);
     }
@@ -231,7 +236,7 @@ void orri_tick_advance(orr_world* world)
                  orr_world_validate(world) == ORR_OK);
     orri_tick_advance_uncounted(world);
     world->tick++;
-    if (ORR_LIKELY(!world->realtime)) { // There it waits until no system runs.
+    if (ORR_LIKELY(!world->realtime)) { // In real time blobs are collected when no system runs.
         orri_blobs_collect(&world->schema);
     }
 }
@@ -240,16 +245,16 @@ void orri_tick_advance_uncounted(orr_world* world)
 {
     orri_epoch_end(world);
     if (ORR_UNLIKELY(world->realtime)) {
-        return; // Loops of other pipelines go on.
+        return; // Loops of other pipelines continue.
     }
-    // A loop that was left without being ended ends here; its iterator is told by the era.
+    // Ends loops that were left early; their iterators notice it by the era.
     if (world->loops.iterating != 0) {
         world->loops.iterating = 0;
     }
     world->loops.era++;
 }
 
-// ---- what it tells -----------------------------------------------------------------------------------------
+// ---- statistics and log -------------------------------------------------------------------------
 
 void orr_world_stats_get(const orr_world* world, orr_world_stats* out)
 {
@@ -306,7 +311,7 @@ void orr_log(orr_world* world, orr_log_level level, const char* format, ...)
     va_end(args);
 }
 
-// ---- types -------------------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------------------
 
 orr_result orr_type_register(orr_world* world, const orr_type_desc* desc, orr_type* out)
 {
@@ -356,7 +361,7 @@ const orr_type_info* orr_type_info_get(const orr_world* world, orr_type type)
     return found != NULL ? &found->info : NULL;
 }
 
-// ---- owned strings and arrays --------------------------------------------------------------------------------
+// ---- owned strings and arrays -------------------------------------------------------------------
 
 orr_string orr_string_make(orr_world* world, const char* text)
 {
@@ -372,7 +377,7 @@ orr_string orr_string_make(orr_world* world, const char* text)
     size_t size = strlen(text);
     if (size > ORR_BLOB_SIZE_MAX) {
         (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_VALUE_REFUSED,
-                          "orr_string_make: a text of %zu bytes; at most %u", size,
+                          "orr_string_make: the text has %zu bytes; at most %u are allowed", size,
                           ORR_BLOB_SIZE_MAX);
     } else if (size > 0) {
         (void)orri_blob_make(&world->schema, text, (uint32_t)size, 1, &out);
@@ -387,7 +392,8 @@ const char* orr_string_text(const orr_world* world, orr_string string)
     return blob != NULL ? blob->data : "";
 }
 
-// Null, or there. One that is gone is refused: its number may come to stand for something else.
+// True for a null handle or an existing string or array. A stale handle is refused, because its
+// number may be reused.
 static bool world_handle_usable(orr_world* world, const char* call, orr_string handle)
 {
     if (handle.id == 0 || orri_blob_at(&world->schema, handle) != NULL) {
@@ -419,11 +425,12 @@ orr_array orr_array_make(orr_world* world, const void* values, uint32_t count,
         return (orr_array){0};
     }
     if (count > 0 && (values == NULL || element_size == 0)) {
-        (void)orri_refuse_argument(world, "orr_array_make", "values are NULL or of size 0");
+        (void)orri_refuse_argument(world, "orr_array_make", "values is NULL or element_size is 0");
     } else if ((uint64_t)count * element_size > ORR_BLOB_SIZE_MAX) {
-        (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_VALUE_REFUSED,
-                          "orr_array_make: %u values of %u bytes; at most %u bytes in all", count,
-                          element_size, ORR_BLOB_SIZE_MAX);
+        (void)orri_refuse(
+            &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_VALUE_REFUSED,
+            "orr_array_make: %u values of %u bytes; at most %u bytes in all are allowed", count,
+            element_size, ORR_BLOB_SIZE_MAX);
     } else if (count > 0) {
         (void)orri_blob_make(&world->schema, values, count * element_size, element_size, &out);
     }

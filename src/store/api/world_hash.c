@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The world's hash: over everything that can be observed, in an order that is state. Hashes of blocks and pages
-// are kept with the version they were made of, so a new hash costs what was written since.
+// The hash of the world's state, in an order that is itself state. Hashes of blocks and index pages
+// are cached with the version they were made from, so that a new hash costs only what was written
+// since.
 //
-// Not hashed: instance ids, addresses, chunk ids, capacities, versions, plans, and types that no cluster has.
+// Not hashed: instance ids, addresses, chunk ids, memory capacities, versions, transitions, and
+// types that no cluster has.
 #include "store/pool/pool.h"
 #include "store/world/access.h"
 
-#define WORLD_HASH_PIECE 512 // Records hashed at once. Part of the hash.
+#define WORLD_HASH_PIECE 512 // Records hashed at once; changing it changes the hash.
 
 static uint64_t world_hash_page(orr_world* world, uint32_t number)
 {
@@ -21,7 +23,8 @@ static uint64_t world_hash_page(orr_world* world, uint32_t number)
     for (uint32_t done = 0, piece; done < count; done += piece) {
         piece = count - done < WORLD_HASH_PIECE ? count - done : WORLD_HASH_PIECE;
         for (uint32_t i = 0; i < piece; i++) {
-            // A live entity's place is told by the row ids; a dead one's link is the free list.
+            // The place of a live entity follows from the row ids; the link of a dead one is the
+            // free list.
             orri_record record = records[done + i];
             uint32_t link = (record.generation & ORRI_DEAD) != 0 ? record.place : 0;
             words[i] = (uint64_t)record.generation << 32 | link;
@@ -44,7 +47,7 @@ static uint64_t world_hash_index(orr_world* world, uint64_t hash)
     return hash;
 }
 
-// Bits that are all on hash as bits that are not there.
+// Enable bits that are all on hash like missing ones.
 static uint64_t world_hash_bits(const uint64_t* words, uint32_t rows)
 {
     if (words == NULL || orri_bits_all(words, 0, rows)) {
@@ -59,6 +62,7 @@ static uint64_t world_hash_bits(const uint64_t* words, uint32_t rows)
     return hash;
 }
 
+// The hash of one column of a chunk, cached.
 static uint64_t world_hash_block(orri_chunk* chunk, uint32_t column, uint32_t rows)
 {
     const orri_column* entry = &chunk->columns[column];
@@ -87,7 +91,7 @@ static uint64_t world_hash_chunk(orri_chunk* chunk, uint64_t hash)
     uint32_t columns = chunk->cluster->column_count;
     for (uint32_t c = 0; c < chunk->column_count; c++) {
         if (c > types && c < columns && (c - types) % 2 == 0) {
-            continue; // Ids of instances: after the row ids come counts and ids in turn.
+            continue; // Instance ids: after the row ids, counts and instance ids alternate.
         }
         uint64_t block = world_hash_block(chunk, c, rows);
         hash = orri_hash_word(hash, block);
@@ -148,7 +152,7 @@ uint64_t orr_world_hash(orr_world* world)
             hash = world->extensions[i].hash(world, hash);
         }
     }
-    // What is written from now on must be seen by the next hash, also within this tick.
+    // The next hash must see later writes, also those within this tick.
     orri_epoch_end(world);
     return hash;
 }

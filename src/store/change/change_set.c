@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Change sets: everything that may be refused is prepared (change_detail.h says where), then all is made at once, or all is given
-// back. What was left out, because it makes no sense, is told at the end.
+// Runs a change set: prepares everything that can be refused, step by step (change_detail.h lists
+// the files), then executes the set, or undoes all steps. At the end the skipped changes are
+// reported.
 #include "store/change/change_detail.h"
 #include "store/relation/entity_name.h"
 
 #include <stdio.h>
 
-// ---- lists ---------------------------------------------------------------------------------------------------
+// ---- lists --------------------------------------------------------------------------------------
 
 bool orri_change_grow(orri_change* c, void** list, uint32_t* capacity, uint32_t needed, size_t size)
 {
@@ -18,98 +19,103 @@ bool orri_change_grow(orri_change* c, void** list, uint32_t* capacity, uint32_t 
     return false;
 }
 
-bool orri_change_leave(orri_change* c, orri_skipped left)
+bool orri_change_skip(orri_change* c, orri_skip skip)
 {
-    if (!ORRI_CHANGE_ADD(c, c->lefts, c->left_count, c->left_capacity)) {
+    if (!ORRI_CHANGE_ADD(c, c->skips, c->skip_count, c->skip_capacity)) {
         return false;
     }
-    c->lefts[c->left_count++] = left;
+    c->skips[c->skip_count++] = skip;
     return true;
 }
 
-// ---- refusals, held back ---------------------------------------------------------------------------------------
+// ---- withheld refusals --------------------------------------------------------------------------
 
-typedef struct change_set_held {
-    orri_env_ear before;
+// The last refusal of this thread while a set is prepared. It is reported once the set is undone:
+// an error handler may read the world, and must not see a world in between.
+typedef struct change_set_refusal {
+    orri_env_ear before; // Receiver of refusals that was set before.
     orr_result result;
     orr_log_id id;
     char text[ORRI_ERROR_SIZE];
-} change_set_held;
+} change_set_refusal;
 
-static void change_set_keep_refusal(void* owner, orr_result result, orr_log_id id, const char* text)
+static void change_set_on_refusal(void* owner, orr_result result, orr_log_id id, const char* text)
 {
-    change_set_held* held = owner;
-    held->result = result;
-    held->id = id;
-    snprintf(held->text, sizeof held->text, "%s", text);
+    change_set_refusal* refusal = owner;
+    refusal->result = result;
+    refusal->id = id;
+    snprintf(refusal->text, sizeof refusal->text, "%s", text);
 }
 
-// Of this thread: systems of other pipelines may be refused something at the same time.
-static void change_set_hold(const orri_env* env, change_set_held* held)
+// Captures the refusals of this thread only: systems of other pipelines may be refused something at
+// the same time.
+static void change_set_capture_begin(const orri_env* env, change_set_refusal* refusal)
 {
-    held->before = orri_ear_here;
-    orri_ear_here = (orri_env_ear){env, change_set_keep_refusal, held};
+    refusal->before = orri_ear_here;
+    orri_ear_here = (orri_env_ear){env, change_set_on_refusal, refusal};
 }
 
-static void change_set_let_go(const change_set_held* held)
+static void change_set_capture_end(const change_set_refusal* refusal)
 {
-    orri_ear_here = held->before;
+    orri_ear_here = refusal->before;
 }
 
-// ---- beginning -------------------------------------------------------------------------------------------------
+// ---- beginning ----------------------------------------------------------------------------------
 
+// Counts what the groups need and allocates all lists of known size.
 static bool change_set_alloc(orri_change* c)
 {
     orri_env* env = &c->world->env;
-    c->parts = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, orri_part, (size_t)c->desc->count + 1);
-    for (uint32_t g = 0; c->parts != NULL && g < c->desc->count; g++) {
+    c->work = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, orri_group_work, (size_t)c->desc->count + 1);
+    for (uint32_t g = 0; c->work != NULL && g < c->desc->count; g++) {
         const orri_group* group = &c->desc->groups[g];
-        bool one = group->deed != ORRI_CHANGE_KIND_DESTROY && group->count > 0;
-        ORR_ASSERT(group->count <= 1 || !one ||
-                   (group->instance_count == 0 && group->switch_count == 0 && !group->renamed));
+        bool sparse = group->kind != ORRI_CHANGE_KIND_DESTROY && group->count > 0;
+        ORR_ASSERT(group->count <= 1 || !sparse ||
+                   (group->instance_count == 0 && group->enable_count == 0 && !group->renamed));
         c->place_count +=
-            group->deed != ORRI_CHANGE_KIND_CREATE && group->places == NULL ? group->count : 0;
-        c->create_count += group->deed == ORRI_CHANGE_KIND_CREATE ? group->count : 0;
-        c->parts[g].deed_first = c->deed_count;
-        c->parts[g].switch_first = c->switch_count;
-        c->parts[g].text = c->text_count;
-        c->deed_count += one ? group->instance_count : 0;
-        c->switch_count += one ? group->switch_count : 0;
-        c->text_count += one && group->renamed && group->name != NULL;
-        c->name_count += one && group->renamed;
+            group->kind != ORRI_CHANGE_KIND_CREATE && group->places == NULL ? group->count : 0;
+        c->create_count += group->kind == ORRI_CHANGE_KIND_CREATE ? group->count : 0;
+        c->work[g].instance_first = c->instance_count;
+        c->work[g].enable_first = c->enable_count;
+        c->work[g].text = c->text_count;
+        c->instance_count += sparse ? group->instance_count : 0;
+        c->enable_count += sparse ? group->enable_count : 0;
+        c->text_count += sparse && group->renamed && group->name != NULL;
+        c->name_count += sparse && group->renamed;
     }
     c->places = ORRI_ALLOC(env, ORR_MEMORY_TEMP, uint32_t, c->place_count);
-    c->deeds = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, bool, c->deed_count);
-    c->instances = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, void*, c->deed_count);
-    c->switches = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, bool, c->switch_count);
+    c->instance_applies = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, bool, c->instance_count);
+    c->instance_values = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, void*, c->instance_count);
+    c->enable_applies = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, bool, c->enable_count);
     c->texts = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, orr_string, c->text_count);
     c->names = ORRI_ALLOC(env, ORR_MEMORY_TEMP, uint32_t, c->name_count);
-    return c->parts != NULL && c->places != NULL && c->deeds != NULL && c->instances != NULL &&
-           c->switches != NULL && c->texts != NULL && c->names != NULL &&
-           ORRI_CHANGE_ADD(c, c->routes, c->route_count, c->route_capacity);
+    return c->work != NULL && c->places != NULL && c->instance_applies != NULL &&
+           c->instance_values != NULL && c->enable_applies != NULL && c->texts != NULL &&
+           c->names != NULL && ORRI_CHANGE_ADD(c, c->routes, c->route_count, c->route_capacity);
 }
 
+// Finds the routes of all groups.
 static orr_result change_set_route(orri_change* c)
 {
     uint32_t* places = c->places;
     orr_result result = ORR_OK;
     for (uint32_t g = 0; result == ORR_OK && g < c->desc->count; g++) {
         const orri_group* group = &c->desc->groups[g];
-        bool looks = group->deed != ORRI_CHANGE_KIND_CREATE && group->places == NULL;
-        c->parts[g].places = looks ? places : group->places;
-        result = orri_change_route(c, g, looks ? places : NULL);
-        places += looks ? group->count : 0;
+        bool lookup = group->kind != ORRI_CHANGE_KIND_CREATE && group->places == NULL;
+        c->work[g].places = lookup ? places : group->places;
+        result = orri_change_route(c, g, lookup ? places : NULL);
+        places += lookup ? group->count : 0;
     }
     return result;
 }
 
-// The ids of all creations, one after another.
+// The ids of all creations, one after another. NULL when refused (reported).
 static const orr_entity* change_set_ids(orri_change* c)
 {
     uint32_t at = 0;
     for (uint32_t g = 0; g < c->desc->count; g++) {
         const orri_group* group = &c->desc->groups[g];
-        if (group->deed != ORRI_CHANGE_KIND_CREATE || group->count == 0) {
+        if (group->kind != ORRI_CHANGE_KIND_CREATE || group->count == 0) {
             continue;
         }
         if (group->count == c->create_count) {
@@ -128,24 +134,25 @@ static const orr_entity* change_set_ids(orri_change* c)
     return c->ids;
 }
 
-static void change_set_say(const orri_change* c, const orri_skipped* left, orri_text* out);
+static void change_set_explain(const orri_change* c, const orri_skip* skip, orri_text* out);
 
-// For who wants all or nothing.
-static orr_result change_set_whole(orri_change* c)
+// Refuses a strict set with the first skipped change as the reason.
+static orr_result change_set_check_strict(orri_change* c)
 {
-    if (ORR_LIKELY(!c->desc->whole || c->left_count == 0)) {
+    if (ORR_LIKELY(!c->desc->strict || c->skip_count == 0)) {
         return ORR_OK;
     }
-    const orri_skipped* left = &c->lefts[0];
+    const orri_skip* skip = &c->skips[0];
     char words[ORRI_ERROR_SIZE / 2];
     orri_text text = {words, sizeof words, 0};
-    change_set_say(c, left, &text);
-    orri_id_text who = orri_entity_format(c->world, left->entity);
+    change_set_explain(c, skip, &text);
+    orri_id_text who = orri_entity_format(c->world, skip->entity);
     return orri_refuse(&c->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: entity %s cannot be made so: %s", c->desc->call, who.text, words);
+                       "%s: entity %s cannot be changed: %s", c->desc->call, who.text, words);
 }
 
-// Last of all that may be refused: nothing gives the ids' order back.
+// Moves the ids of all creations to the head of the creation queue. This is the last step that can
+// be refused, because the former order of the queue cannot be restored.
 static orr_result change_set_promote(orri_change* c)
 {
     if (c->create_count == 0) {
@@ -156,21 +163,22 @@ static orr_result change_set_promote(orri_change* c)
         return ORR_ERR_MEMORY;
     }
     orri_index_cursor cursor = {0};
-    if (c->desc->in_line && orri_index_nth(c->world, &cursor, 0).id == ids[0].id) {
+    if (c->desc->ids_in_order && orri_index_nth(c->world, &cursor, 0).id == ids[0].id) {
         return orri_index_reserve(c->world, "creating entities", c->create_count);
     }
     return orri_index_promote(c->world, ids, c->create_count) ? ORR_OK
                                                               : orri_env_result(&c->world->env);
 }
 
+// Runs all steps that can be refused, in order.
 static orr_result change_set_prepare(orri_change* c)
 {
     if (!change_set_alloc(c)) {
-        return orri_refuse_memory(&c->world->env, "beginning a change set");
+        return orri_refuse_memory(&c->world->env, "starting a change set");
     }
     orr_result (*const steps[])(orri_change*) = {
-        change_set_route, orri_change_reserve, orri_change_stage, orri_change_stage_extras,
-        orri_change_link, change_set_whole,    change_set_promote};
+        change_set_route, orri_change_reserve,     orri_change_stage, orri_change_stage_sparse,
+        orri_change_link, change_set_check_strict, change_set_promote};
     orr_result result = ORR_OK;
     for (uint32_t i = 0; result == ORR_OK && i < ORRI_COUNT(steps); i++) {
         result = steps[i](c);
@@ -178,8 +186,9 @@ static orr_result change_set_prepare(orri_change* c)
     return result;
 }
 
-// ---- ending ----------------------------------------------------------------------------------------------------
+// ---- ending -------------------------------------------------------------------------------------
 
+// Scratch fields of clusters are 0 outside of a batch or change set (S10).
 static void change_set_clear_scratch(orri_change* c)
 {
     for (uint32_t i = 0; i < c->cluster_count; i++) {
@@ -190,12 +199,13 @@ static void change_set_clear_scratch(orri_change* c)
     }
 }
 
-// Gives everything back, the last first, so that numbers of clusters return as they came.
+// Undoes all steps, the last one first: then the free list of cluster numbers is as before, which
+// is state.
 static void change_set_abandon(orri_change* c)
 {
     orr_world* world = c->world;
     orri_change_unlink(c);
-    orri_change_unstage_extras(c);
+    orri_change_unstage_sparse(c);
     orri_change_unstage(c);
     for (uint32_t i = 0; i < c->cluster_count; i++) {
         orri_cluster* to = c->clusters[i];
@@ -227,16 +237,16 @@ static void change_set_free_copies(orri_change* c)
     ORRI_RELEASE(&c->world->env, ORR_MEMORY_TEMP, c->copies, c->copies_capacity);
 }
 
-static void change_set_free_fallen(orri_change* c)
+static void change_set_free_cascade(orri_change* c)
 {
     orri_env* env = &c->world->env;
     uint32_t count = c->cascade.count - c->cascade.given_count;
-    ORRI_FREE(env, ORR_MEMORY_TEMP, orr_entity, (void*)(uintptr_t)c->fallen.entities, count);
-    ORRI_FREE(env, ORR_MEMORY_TEMP, uint32_t, c->fallen_places, count);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, orr_entity, (void*)(uintptr_t)c->cascaded.entities, count);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, uint32_t, c->cascaded_places, count);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->cascade.list, c->cascade.capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->late, c->late_capacity);
-    if (c->ahead.bits != NULL) {
-        ORRI_FREE(env, ORR_MEMORY_TEMP, uint64_t, c->ahead.bits, c->ahead.end / 64 + 1);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->destroyed_last, c->destroyed_last_capacity);
+    if (c->reserved.bits != NULL) {
+        ORRI_FREE(env, ORR_MEMORY_TEMP, uint64_t, c->reserved.bits, c->reserved.end / 64 + 1);
     }
 }
 
@@ -244,15 +254,15 @@ static void change_set_free(orri_change* c)
 {
     orri_env* env = &c->world->env;
     change_set_free_copies(c);
-    change_set_free_fallen(c);
+    change_set_free_cascade(c);
     if (c->instance_memory != NULL) {
         orri_free(env, ORR_MEMORY_TEMP, c->instance_memory, c->instance_size, ORRI_BLOCK_ALIGN);
     }
-    ORRI_FREE(env, ORR_MEMORY_TEMP, orri_part, c->parts, (size_t)c->desc->count + 1);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, orri_group_work, c->work, (size_t)c->desc->count + 1);
     ORRI_FREE(env, ORR_MEMORY_TEMP, uint32_t, c->places, c->place_count);
-    ORRI_FREE(env, ORR_MEMORY_TEMP, bool, c->deeds, c->deed_count);
-    ORRI_FREE(env, ORR_MEMORY_TEMP, void*, c->instances, c->deed_count);
-    ORRI_FREE(env, ORR_MEMORY_TEMP, bool, c->switches, c->switch_count);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, bool, c->instance_applies, c->instance_count);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, void*, c->instance_values, c->instance_count);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, bool, c->enable_applies, c->enable_count);
     ORRI_FREE(env, ORR_MEMORY_TEMP, orr_string, c->texts, c->text_count);
     ORRI_FREE(env, ORR_MEMORY_TEMP, uint32_t, c->names, c->name_count);
     ORRI_FREE(env, ORR_MEMORY_TEMP, orr_entity, c->ids, c->create_count);
@@ -260,82 +270,83 @@ static void change_set_free(orri_change* c)
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->columns, c->column_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->clusters, c->cluster_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->created, c->created_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->route_lefts, c->route_left_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->route_skips, c->route_skip_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->made, c->made_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->fillings, c->filling_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->pool_fills, c->pool_fill_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->marks, c->mark_capacity);
 }
 
-// ---- what was left out -----------------------------------------------------------------------------------------
+// ---- skipped changes ----------------------------------------------------------------------------
 
-static void change_set_say_name(const orri_change* c, const orri_skipped* left, orri_text* out)
+static void change_set_explain_name(const orri_change* c, const orri_skip* skip, orri_text* out)
 {
     static const char* const before[] = {[ORRI_NAME_INVALID] = "",
-                                         [ORRI_NAME_SCOPE_DEAD] = "the scope of its name ",
-                                         [ORRI_NAME_SCOPE_BELOW] = "the scope of its name ",
+                                         [ORRI_NAME_SCOPE_DEAD] = "the scope of the name ",
+                                         [ORRI_NAME_SCOPE_BELOW] = "the scope of the name ",
                                          [ORRI_NAME_TAKEN] = "the name "};
     static const char* const after[] = {
-        [ORRI_NAME_INVALID] = "is no name for an entity",
+        [ORRI_NAME_INVALID] = "is not a valid entity name",
         [ORRI_NAME_SCOPE_DEAD] = "is dead",
         [ORRI_NAME_SCOPE_BELOW] = "is the entity itself or below it",
         [ORRI_NAME_TAKEN] = "is taken in its scope"};
-    orri_text_add(out, "%s'%.63s' %s", before[left->number], c->desc->groups[left->group].name,
-                  after[left->number]);
+    orri_text_add(out, "%s'%.63s' %s", before[skip->number], c->desc->groups[skip->group].name,
+                  after[skip->number]);
 }
 
-static void change_set_say(const orri_change* c, const orri_skipped* left, orri_text* out)
+// Writes the reason why a change is skipped, as a clause.
+static void change_set_explain(const orri_change* c, const orri_skip* skip, orri_text* out)
 {
-    const char* type = orri_type_label(c->world, left->type);
-    switch (left->why) {
-    case ORRI_SKIPPED_NEEDED:
-        orri_text_add(out, "%s is needed by %s", type, orri_type_label(c->world, left->other));
+    const char* type = orri_type_label(c->world, skip->type);
+    switch (skip->why) {
+    case ORRI_SKIP_NEEDED:
+        orri_text_add(out, "%s is needed by %s", type, orri_type_label(c->world, skip->other));
         break;
-    case ORRI_SKIPPED_MULTIPLE:
-        orri_text_add(out, "%s is multiple, and it has some already", type);
+    case ORRI_SKIP_MULTIPLE:
+        orri_text_add(out, "%s is multiple and the entity has some; give an instance id", type);
         break;
-    case ORRI_SKIPPED_UNIQUE:
+    case ORRI_SKIP_UNIQUE:
         orri_text_add(out, "%s is unique and has no instances", type);
         break;
-    case ORRI_SKIPPED_INSTANCE:
-        orri_text_add(out, "it has no %s with id %u", type, left->number);
+    case ORRI_SKIP_INSTANCE:
+        orri_text_add(out, "the entity has no %s with id %u", type, skip->number);
         break;
-    case ORRI_SKIPPED_INSTANCES_MAX:
-        orri_text_add(out, "it has as many of %s as it can have", type);
+    case ORRI_SKIP_INSTANCES_MAX:
+        orri_text_add(out, "the entity has as many instances of %s as it can have", type);
         break;
-    case ORRI_SKIPPED_TAGS_MAX:
-        orri_text_add(out, "it has %u tags, as many as it can have", ORR_CLUSTER_TAGS_MAX);
+    case ORRI_SKIP_TAGS_MAX:
+        orri_text_add(out, "the entity has %u tags, as many as it can have", ORR_CLUSTER_TAGS_MAX);
         break;
-    case ORRI_SKIPPED_TYPES_MAX:
-        orri_text_add(out, "with %s it would have more than %u types, the most it can have", type,
+    case ORRI_SKIP_TYPES_MAX:
+        orri_text_add(out, "with %s the entity would have more than %u types", type,
                       ORR_CLUSTER_TYPES_MAX);
         break;
-    case ORRI_SKIPPED_CLUSTERS_MAX:
+    case ORRI_SKIP_CLUSTERS_MAX:
         orri_text_add(out,
-                      "it would be the first with its components and tags, and the world has %u "
-                      "clusters, as many as it may have; raise clusters_max",
+                      "no cluster has its components and tags, and the world has %u clusters, as "
+                      "many as it may have; raise clusters_max",
                       c->world->limits.clusters);
         break;
-    case ORRI_SKIPPED_COMPONENT:
-        orri_text_add(out, "it has no %s", type);
+    case ORRI_SKIP_COMPONENT:
+        orri_text_add(out, "the entity has no %s", type);
         break;
-    case ORRI_SKIPPED_NAME_TYPE:
-        orri_text_add(out, "%s is written by naming only", type);
+    case ORRI_SKIP_NAME_TYPE:
+        orri_text_add(out, "%s is set by naming the entity only", type);
         break;
-    case ORRI_SKIPPED_NAME:
-        change_set_say_name(c, left, out);
+    case ORRI_SKIP_NAME:
+        change_set_explain_name(c, skip, out);
         break;
     }
 }
 
-// The callback may look at the world, which is done with.
-static void change_set_tell(const orri_change* c)
+// The callback may read the world: the set is applied completely.
+static void change_set_report_skips(const orri_change* c)
 {
-    for (uint32_t i = 0; c->desc->left_out != NULL && i < c->left_count; i++) {
-        const orri_skipped* left = &c->lefts[i];
+    for (uint32_t i = 0; c->desc->on_skipped != NULL && i < c->skip_count; i++) {
+        const orri_skip* skip = &c->skips[i];
         char words[ORRI_ERROR_SIZE / 2];
         orri_text text = {words, sizeof words, 0};
-        change_set_say(c, left, &text);
-        c->desc->left_out(c->desc->user, left->group, left->entity, left->type, words);
+        change_set_explain(c, skip, &text);
+        c->desc->on_skipped(c->desc->user, skip->group, skip->entity, skip->type, words);
     }
 }
 
@@ -346,25 +357,25 @@ orr_result orri_change_set_apply(orr_world* world, const orri_change_set_desc* d
         return result;
     }
     orri_change c = {.world = world, .desc = desc, .instance_last = world->instance_last};
-    change_set_held held = {.result = ORR_OK};
+    change_set_refusal refusal = {.result = ORR_OK};
     c.cascade.world = world;
-    change_set_hold(&world->env, &held);
+    change_set_capture_begin(&world->env, &refusal);
     result = change_set_prepare(&c);
     if (result == ORR_OK) {
-        orri_change_make(&c);
+        orri_change_execute(&c);
         change_set_clear_scratch(&c);
     } else {
         change_set_abandon(&c);
     }
     change_set_free(&c);
-    change_set_let_go(&held);
+    change_set_capture_end(&refusal);
     if (result == ORR_OK) {
-        change_set_tell(&c);
+        change_set_report_skips(&c);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_TEMP, c.lefts, c.left_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_TEMP, c.skips, c.skip_capacity);
     if (result != ORR_OK) {
-        ORR_ASSERT(held.result != ORR_OK);
-        result = orri_refuse(&world->env, held.result, held.id, "%s", held.text);
+        ORR_ASSERT(refusal.result != ORR_OK);
+        result = orri_refuse(&world->env, refusal.result, refusal.id, "%s", refusal.text);
     }
     return result;
 }

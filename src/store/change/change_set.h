@@ -1,123 +1,177 @@
 // SPDX-License-Identifier: MIT
-// Many net changes made at once: creations, moves by any set of types and tags, values, destructions. What a commit of
-// messages comes down to. All or nothing: everything that may be refused comes first, without visible effect.
+// Change sets: many net changes applied to the world at once. A net change of an entity is its
+// creation, its destruction, or a new set of types, tags, values, instances, enable bits and name.
+// Every commit of recorded commands ends as one change set.
 //
-//   groups ──> per entity: row, cluster it goes to ──> room, plans, staged values ──> rows move in runs, gaps close once
+// A change set is applied completely or not at all. Everything that can be refused is prepared
+// first, without visible effect. Then every row moves once, directly to the cluster it belongs to
+// in the end, and gaps in clusters are closed once.
 //
-// Ids of creations are given ahead (orri_index_nth) and taken here.
+//   groups ──> target cluster of each entity ──> room, values, links ──> rows move ──> gaps close
+//
+// Entities that a change set creates already have ids, which were predicted before (id_reserve.c)
+// or withheld (id_hold.c).
 #ifndef ORRI_STORE_CHANGE_CHANGE_SET_H
 #define ORRI_STORE_CHANGE_CHANGE_SET_H
 
 #include "store/world/world.h"
 #include <orrery/kinds.h>
 
-// ---- ids given ahead (id_reserve.c) -----------------------------------------------------------------------
+// ---- predicted ids (id_reserve.c) ---------------------------------------------------------------
+//
+// The creation queue is the order in which the world gives ids to new entities: the free list from
+// its head, then indexes that were never used. Position 0 is the next id. A system that records a
+// creation learns the id by its position in the queue.
 
-// Walks the order in which ids will be given: the free list from its head, then fresh indexes. Positions ascend; asking for
-// one before the last costs a walk from the start. All-zero begins. Void as soon as anything is created or destroyed.
+// Remembers where a walk along the creation queue stopped, so that ascending positions cost one
+// step each. A position before the last one restarts the walk. A zero-initialised cursor is valid.
+// Any creation or destruction invalidates the cursor.
 typedef struct orri_index_cursor {
-    uint32_t position; // Of `next1`.
-    uint32_t next1;    // Index + 1 of the free record there; 0: not begun, or past the free list.
+    uint32_t position; // Position of `next1` in the queue.
+    // Index + 1 of the free record at `position`; 0: not started, or past the free list.
+    uint32_t next1;
 } orri_index_cursor;
 
-// The id that the creation at `position` (0: the next one) will get. Null past entities_max or the last index.
+// Returns the id that the creation at `position` of the queue will get. Null when `position` is
+// beyond the entity limit of the world (orr_world_desc.entities_max) or the last index.
 orr_entity orri_index_nth(const orr_world* world, orri_index_cursor* cursor, uint32_t position);
-// Those of `count` positions, from one on. False when there are not as many.
+// Writes the ids of `count` positions, from `position` on, to `out`. Returns false when the queue
+// has fewer ids.
 bool orri_index_next(const orr_world* world, orri_index_cursor* cursor, uint32_t position,
                      orr_entity* out, uint32_t count);
-// Makes the ids of some positions, in this order, those that will be given next. Skipped free ones keep their order behind
-// them; skipped fresh ones below the largest become free, the lowest first in line after the given ones. False when memory
-// is refused (reported), without effect. Nothing undoes it: it comes when nothing else can be refused any more.
+// Moves the given ids, in this order, to the head of the creation queue. Free ids that are skipped
+// keep their order behind them. Unused indexes below the largest given one become free ids; the
+// lowest of them comes first after the given ids. Returns false when memory is refused or an id is
+// not in the queue (both reported); the world is then unchanged. The new order cannot be undone, so
+// the call comes after everything else that can be refused.
 bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count);
 
-// ---- ids out of line (id_hold.c) --------------------------------------------------------------------------------
+// ---- withheld ids (id_hold.c) -------------------------------------------------------------------
 
-// Takes the next `count` ids out of line: free ones, then fresh ones, whose records are made. They are dead, on no list, and nobody gets them. All
-// or nothing (reported). No system may run, here and below.
+// Takes the next `count` ids out of the creation queue: free ones first, then unused indexes, whose
+// records are made. The records are dead and on no list, so no creation gets these ids. All or
+// nothing (reported). No system may run meanwhile.
 bool orri_index_hold(orr_world* world, orr_entity* out, uint32_t count);
-// Puts some back at the head of the line, ids[0] first; those that were fresh are free ones now. False when refused (reported), which
-// happens only where somebody holds pages of the index: nothing was done.
+// Returns withheld ids to the head of the queue, ids[0] first. Indexes that were unused before are
+// free ids from now on. Returns false when memory is refused (reported); that happens only while
+// pages of the entity index are shared, and nothing is done then. No system may run meanwhile.
 bool orri_index_unhold(orr_world* world, const orr_entity* ids, uint32_t count);
 
-// ---- change sets (change_set.c) -------------------------------------------------------------------------------------
+// ---- change sets (change_set.c) -----------------------------------------------------------------
 
 typedef enum orri_change_kind {
-    ORRI_CHANGE_KIND_CREATE, // Entities with ids given ahead.
-    ORRI_CHANGE_KIND_CHANGE, // Live ones.
-    ORRI_CHANGE_KIND_DESTROY, // Live ones, with all who must go with them (relation.h). Nothing below counts.
+    // The entities do not exist yet; their ids are predicted or withheld ones.
+    ORRI_CHANGE_KIND_CREATE,
+    ORRI_CHANGE_KIND_CHANGE, // The entities are alive and get other types, tags or values.
+    // The entities are alive and die, with all that cascades reach (relation.h). All fields of the
+    // group after `places` are ignored.
+    ORRI_CHANGE_KIND_DESTROY,
 } orri_change_kind;
 
-// A type with one value for each entity of a group, one after another.
+// A type with one value for each entity of a group. The type is unique, or a multiple one that gets
+// its first instance.
 typedef struct orri_given {
     orr_type type;
-    const uint8_t* values; // NULL: presets, also where it is there already.
+    // One after another, in the order of the entities. NULL: all get the preset, also those that
+    // have the type already.
+    const uint8_t* values;
 } orri_given;
 
-// An instance of a multiple type that comes (id 0; numbers are given in order), changes or goes.
+// The change of one instance of a multiple type.
+//
+//   id == 0, !removed    a new instance; its id is assigned when the set is applied, in order
+//   id != 0, !removed    the instance gets another value
+//   id != 0, removed     the instance is removed
+//   id == 0, removed     all instances are removed; instances that the same group adds stay
 typedef struct orri_instance_change {
     orr_type type;
     orr_component_id id;
     bool removed;
-    const void* value; // NULL: the preset (id 0).
+    const void* value; // NULL: the preset (new instances only).
 } orri_instance_change;
 
+// Enables or disables an entity, a component or an instance.
 typedef struct orri_enable_change {
-    orr_type type; // Null: the entity.
-    // Of a multiple type; 0: all instances. ORRI_PROVISIONAL | n: the one that instances[n] of the group adds.
+    orr_type type; // Null: the entity itself.
+    // Instance of a multiple type; 0: all instances. ORRI_PROVISIONAL | n: the instance that
+    // `instances[n]` of the group adds.
     orr_component_id id;
     bool on;
 } orri_enable_change;
 
-// Entities with the same change. Each entity stands in one group, once.
+// Entities with the same net change. An entity is in at most one group of a set, and there once.
 typedef struct orri_group {
-    orri_change_kind deed;
+    orri_change_kind kind;
     const orr_entity* entities; // [count]
     uint32_t count;
-    // [count] Of live ones: the places in their records, if the caller has looked, and all are alive. NULL: they are looked up.
+    // [count] Places of live entities (chunk id and slot, as in their records), if the caller knows
+    // them and all entities are alive. NULL: the change set looks them up, and refuses an entity
+    // that is not alive.
     const uint32_t* places;
-    orr_cluster cluster; // Of a creation: where to; null: of `given` and `tags_on`.
-    const orri_given*
-        given; // Unique types, pinned ones too: set where the entity has it, added where it lacks it.
+    // Creation only: cluster whose types and tags the entity starts with. Null: none.
+    orr_cluster cluster;
+    // Types that the entity gets: set where it has the type, added where it lacks it. Pinned types
+    // are allowed.
+    const orri_given* given;
     uint32_t given_count;
-    const orr_type* taken; // Removed where it has it; of multiple types all instances.
+    // Types that are removed where the entity has them; of multiple types all instances.
+    const orr_type* taken;
     uint32_t taken_count;
-    const orr_tag *tags_on, *tags_off;
+    const orr_tag *tags_on, *tags_off; // Tags to add and to remove.
     uint32_t tag_on_count, tag_off_count;
-    // In groups of one entity only. Of a type that is taken, the instances that come stay.
+    // The fields below are allowed in groups of one entity only.
+    // Instances added for a type that is also in `taken` stay.
     const orri_instance_change* instances;
     uint32_t instance_count;
-    const orri_enable_change* switches; // After everything else.
-    uint32_t switch_count;
-    bool renamed;
-    orr_entity scope;
-    const char* name; // NULL: its name goes.
-    uint64_t
-        name_rank; // Names are given in this order: a name may be free because an earlier one went.
+    const orri_enable_change* enables; // Applied after everything else.
+    uint32_t enable_count;
+    bool renamed;     // The entity gets the name `name` in `scope`.
+    orr_entity scope; // Null: the world's own scope.
+    const char* name; // NULL: the entity loses its name.
+    // Renamings are applied in ascending rank, because a name may become free by an earlier
+    // renaming.
+    uint64_t name_rank;
 } orri_group;
 
-// Told of what was left out because it makes no sense, once everything else is done: `what` is a clause ("Position is needed
-// by Body"), or because it does not fit: an entity has as many types, tags or instances as it can have, or would need a cluster
-// more than clusters_max. Of types, `given` comes before `instances`, each in order, and what goes makes room; a type that does not fit
-// with all it needs is left out. The last cluster goes to the first group and entity that needs one; later ones stay where they are,
-// with their components and tags, or are created with those of `cluster` alone; values of what they have, pinned ones, names and
-// switches are done all the same. Nothing else is left out; memory, other limits and hooks refuse the whole.
+// Settings of orri_change_set_apply().
+//
+// A single change that is impossible is skipped, and the rest of the set is applied. Skipped
+// changes:
+//   1. Changes without meaning, such as removing a type that another type needs, or changing an
+//      instance that does not exist.
+//   2. Changes that exceed a limit of the entity: types, tags, or instances of a type. Types of
+//      `given` have precedence over types of `instances`, both in order; removed types make room
+//      first. A type that does not fit together with all types it requires is skipped.
+//   3. Moves to a cluster that does not exist when the world has clusters_max clusters. The last
+//      free cluster goes to the first group, and the first entity in it, that needs one. Later
+//      entities stay where they are, with their components and tags; new entities get those of
+//      `cluster` only. Values of types they have, pinned values, names and enable bits are applied
+//      anyway.
+// Refused memory, all other limits and refusing hooks refuse the whole set.
 typedef struct orri_change_set_desc {
-    const char* call; // For messages.
+    const char* call; // Name of the public call, for error texts.
     const orri_group* groups;
     uint32_t count;
-    // The ids of all creations were those of positions 0, 1, 2 …, in this order, when they were given ahead. If the first of them
-    // is still the next one, so are the others: whatever is created or destroyed changes the head of the line for good.
-    bool in_line;
-    bool
-        whole; // What would be left out is a refusal of the whole. (Names are not: they are given last.)
-    void (*left_out)(void* user, uint32_t group, orr_entity entity, orr_type type,
-                     const char* what);
-    void* user;
+    // The ids of all creations, in the order of the groups, were positions 0, 1, 2 … of the
+    // creation queue when they were predicted. Then one comparison tells whether they still are: if
+    // the first id is still the next one, so are the others, because every creation or destruction
+    // changes the head of the queue for good.
+    bool ids_in_order;
+    // A change that would be skipped refuses the whole set with ORR_ERR_CAPACITY. Names are
+    // excepted: whether a name is free is known only when it is assigned, after everything that can
+    // be refused.
+    bool strict;
+    // Called for every skipped change, once the set is applied; may read the world. `what` is a
+    // clause that gives the reason, for example "Position is needed by Body". NULL: not called.
+    void (*on_skipped)(void* user, uint32_t group, orr_entity entity, orr_type type,
+                       const char* what);
+    void* user; // First argument of `on_skipped`.
 } orri_change_set_desc;
 
-// Makes all changes, or none (reported). In the notes' order: creations, additions, values, removals, destructions; but every
-// row moves once, from where it is to where it belongs in the end. Consecutive rows of one group that go the same way go
-// in runs. References in values are not checked: the caller did. The world must be open, and no system running.
+// Applies all changes, or none (reported). The result is that of creations, additions, values,
+// removals and destructions, in this order, but every row moves once. Consecutive rows of a group
+// with the same source and target cluster move in runs. The caller has checked the entity
+// references in values. The world must be open (orri_check_open) and no system may run.
 orr_result orri_change_set_apply(orr_world* world, const orri_change_set_desc* desc);
 
 #endif

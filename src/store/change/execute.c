@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Makes a change set that was prepared: nothing can be refused any more. Ids are given, rows move in runs and leave holes,
-// values are set; then, once, holes are filled from the tail, and clusters are cut.
+// Applies a prepared change set; nothing can be refused any more. Ids are assigned, rows move in
+// runs and leave holes, values are set. Then, once per cluster, holes are filled with rows from the
+// tail and the tail is cut off.
 #include "store/change/change_detail.h"
 
-#define EXECUTE_AHEAD 16 // How far values are fetched ahead.
+#define EXECUTE_AHEAD 16 // Distance, in entities, at which the targets of values are prefetched.
 
-// ---- creating ------------------------------------------------------------------------------------------------
+// ---- creating -----------------------------------------------------------------------------------
 
+// Enables new rows and all of their components.
 static void execute_bits_on(orri_chunk* chunk, uint32_t slot, uint32_t run)
 {
     const orri_cluster* cluster = chunk->cluster;
@@ -22,7 +24,7 @@ static void execute_bits_on(orri_chunk* chunk, uint32_t slot, uint32_t run)
 static void execute_create(orri_change* c, uint32_t g)
 {
     const orri_group* group = &c->desc->groups[g];
-    const orri_route* route = &c->routes[c->parts[g].route_first];
+    const orri_route* route = &c->routes[c->work[g].route_first];
     for (uint32_t done = 0, run; done < group->count; done += run) {
         uint32_t row = route->base + done, slot = row & ORRI_SLOT_MASK;
         orri_chunk* chunk = orri_cluster_chunk_of(route->to, row);
@@ -35,9 +37,9 @@ static void execute_create(orri_change* c, uint32_t g)
     }
 }
 
-// ---- values of rows that stay --------------------------------------------------------------------------------
+// ---- values of rows that stay -------------------------------------------------------------------
 
-// Where a value is about to be written is fetched, if the table knows it.
+// Prefetches the place of a value that is about to be written, if the type table covers its chunk.
 static inline void execute_fetch(const orri_table* table, uint32_t place, uint32_t size)
 {
     uint32_t id = place >> ORRI_SLOT_BITS;
@@ -46,12 +48,12 @@ static inline void execute_fetch(const orri_table* table, uint32_t place, uint32
     }
 }
 
-// The plain loop: values one after another to places.
+// Fast path: copies plain values to rows that stay.
 static void execute_values_plain(orri_change* c, uint32_t g, uint32_t k, const orri_type* type)
 {
     orr_world* world = c->world;
     const orri_group* group = &c->desc->groups[g];
-    const uint32_t* places = c->parts[g].places;
+    const uint32_t* places = c->work[g].places;
     const uint8_t* values = group->given[k].values;
     uint32_t size = type->info.size, chunk_id = 0;
     uint32_t type_index = orri_type_index(world, group->given[k].type);
@@ -76,7 +78,7 @@ static void execute_values_plain(orri_change* c, uint32_t g, uint32_t k, const o
     }
 }
 
-// How many rows from item `i` on lie one after another in their chunk, at most `room`.
+// Number of entities from item `i` on, at most `room`, whose rows are adjacent in one chunk.
 static inline uint32_t execute_run(const uint32_t* places, uint32_t i, uint32_t count,
                                    uint32_t room)
 {
@@ -91,7 +93,7 @@ static inline uint32_t execute_run(const uint32_t* places, uint32_t i, uint32_t 
     return run;
 }
 
-// Values of a run that has the types already; the rows may have moved.
+// Overwrites the values of types that a run of rows has already; the rows may have moved before.
 static void execute_overwrite(orri_change* c, uint32_t g, const orri_route* route,
                               orri_chunk* chunk, uint32_t slot, uint32_t i, uint32_t run)
 {
@@ -103,25 +105,26 @@ static void execute_overwrite(orri_change* c, uint32_t g, const orri_route* rout
     }
 }
 
-// True for a given type that goes the plain way: all rows of the group have it.
+// True when the values of a given type can take the fast path: the type is plain, and all rows of
+// the group have it.
 static bool execute_is_plain(const orri_change* c, uint32_t g, uint32_t k)
 {
     const orri_given* given = &c->desc->groups[g].given[k];
     const orri_type* type = orri_type_at(&c->world->schema, given->type);
-    const orri_part* part = &c->parts[g];
+    const orri_group_work* work = &c->work[g];
     bool plain = type->plain && given->values != NULL && type->info.size > 0;
-    for (uint32_t r = part->route_first; plain && r < part->route_first + part->route_count; r++) {
+    for (uint32_t r = work->route_first; plain && r < work->route_first + work->route_count; r++) {
         uint32_t column = c->columns[c->routes[r].columns + k];
         plain = column != ORRI_GIVEN_NONE && (column & ORRI_GIVEN_HAS) != 0;
     }
     return plain;
 }
 
-// A group in which no row moves.
+// Sets the values of a group in which no row moves.
 static void execute_values(orri_change* c, uint32_t g)
 {
     const orri_group* group = &c->desc->groups[g];
-    const orri_part* part = &c->parts[g];
+    const orri_group_work* work = &c->work[g];
     bool plain = true;
     for (uint32_t k = 0; plain && k < group->given_count; k++) {
         plain = execute_is_plain(c, g, k);
@@ -131,16 +134,16 @@ static void execute_values(orri_change* c, uint32_t g)
     }
     (void)orri_walk_begin(c, g);
     for (uint32_t i = 0, run; !plain && i < group->count; i += run) {
-        orri_chunk* chunk = orri_place_chunk(c->world, part->places[i]);
-        run = execute_run(part->places, i, group->count, ORR_CHUNK_CAPACITY);
+        orri_chunk* chunk = orri_place_chunk(c->world, work->places[i]);
+        run = execute_run(work->places, i, group->count, ORR_CHUNK_CAPACITY);
         execute_overwrite(c, g, &c->routes[chunk->cluster->batch_route - 1], chunk,
-                          orri_place_slot(part->places[i]), i, run);
+                          orri_place_slot(work->places[i]), i, run);
     }
 }
 
-// ---- rows that move ------------------------------------------------------------------------------------------
+// ---- rows that move -----------------------------------------------------------------------------
 
-// Plain values of columns that the rows lacked.
+// Sets plain values of columns that are new to the rows. Other values were staged in place.
 static void execute_set_new(const orri_change* c, const orri_group* group, const orri_route* route,
                             orri_chunk* target, uint32_t slot, uint32_t i, uint32_t run)
 {
@@ -171,7 +174,8 @@ static void execute_set_new(const orri_change* c, const orri_group* group, const
     }
 }
 
-// The ids of a run go with it. Pages of records are looked up when another one's turn comes.
+// Moves the row ids of a run, marks its old rows as holes, and updates the records. Pages of
+// records are looked up only where the page changes.
 static void execute_ids(orr_world* world, uint32_t* ids, uint32_t* target_ids, uint32_t place,
                         uint32_t run)
 {
@@ -179,7 +183,7 @@ static void execute_ids(orr_world* world, uint32_t* ids, uint32_t* target_ids, u
     orri_record* records = NULL;
     for (uint32_t k = 0; k < run; k++) {
         uint32_t id = ids[k];
-        ORR_ASSERT(id != ORRI_INDEX_NONE); // Or it stands twice.
+        ORR_ASSERT(id != ORRI_INDEX_NONE); // Otherwise the entity is listed twice.
         if (id >> ORRI_PAGE_BITS != page) {
             page = id >> ORRI_PAGE_BITS;
             records = orri_index_write(world, id) - (id & ORRI_PAGE_MASK);
@@ -190,44 +194,45 @@ static void execute_ids(orr_world* world, uint32_t* ids, uint32_t* target_ids, u
     }
 }
 
-// Moves a run and leaves holes.
+// Moves a run of rows to its target and leaves holes.
 static void execute_move_run(orri_change* c, const orri_group* group, const orri_route* route,
                              orri_chunk* target, uint32_t target_slot, uint32_t place, uint32_t i,
                              uint32_t run)
 {
     orr_world* world = c->world;
-    const orri_transition* plan = route->plan;
+    const orri_transition* transition = route->transition;
     orri_chunk* chunk = orri_place_chunk(world, place);
     uint32_t slot = orri_place_slot(place);
     orri_chunk_stamp_rows(world, chunk);
     orri_chunk_stamp_rows(world, target);
-    orri_batch_keep(plan, target, target_slot, chunk, slot, run);
-    orri_batch_drop(plan, chunk, slot, run);
+    orri_batch_keep(transition, target, target_slot, chunk, slot, run);
+    orri_batch_drop(transition, chunk, slot, run);
     execute_set_new(c, group, route, target, target_slot, i, run);
-    if (ORR_UNLIKELY(plan->to->has_bits)) {
-        orri_transition_move_bits(plan, target, target_slot, chunk, slot, run);
+    if (ORR_UNLIKELY(transition->to->has_bits)) {
+        orri_transition_move_bits(transition, target, target_slot, chunk, slot, run);
     }
     execute_ids(world, orri_chunk_ids(chunk) + slot, orri_chunk_ids(target) + target_slot,
                 orri_place_make(target, target_slot), run);
 }
 
+// Moves the rows of a group and overwrites values, run by run.
 static void execute_group(orri_change* c, uint32_t g)
 {
     const orri_group* group = &c->desc->groups[g];
-    const uint32_t* places = c->parts[g].places;
+    const uint32_t* places = c->work[g].places;
     (void)orri_walk_begin(c, g);
     for (uint32_t i = 0, run; i < group->count; i += run) {
         orri_chunk* chunk = orri_place_chunk(c->world, places[i]);
         orri_route* route = &c->routes[chunk->cluster->batch_route - 1];
         uint32_t slot = orri_place_slot(places[i]), room = ORR_CHUNK_CAPACITY;
-        if (route->plan != NULL) {
+        if (route->transition != NULL) {
             uint32_t row = route->base + route->used;
             chunk = orri_cluster_chunk_of(route->to, row);
             slot = row & ORRI_SLOT_MASK;
             room -= slot;
         }
         run = execute_run(places, i, group->count, room);
-        if (route->plan != NULL) {
+        if (route->transition != NULL) {
             execute_move_run(c, group, route, chunk, slot, places[i], i, run);
             route->used += run;
         }
@@ -235,12 +240,13 @@ static void execute_group(orri_change* c, uint32_t g)
     }
 }
 
-// ---- destroying ----------------------------------------------------------------------------------------------
+// ---- destroying ---------------------------------------------------------------------------------
 
-static void execute_kill(orri_change* c, uint32_t g)
+// Destroys the entities of a group and leaves holes.
+static void execute_destroy(orri_change* c, uint32_t g)
 {
     const orri_group* group = orri_change_group(c, g);
-    const uint32_t* places = c->parts[g].places;
+    const uint32_t* places = c->work[g].places;
     for (uint32_t i = 0, run; i < group->count; i += run) {
         orri_chunk* chunk = orri_place_chunk(c->world, places[i]);
         const orri_cluster* cluster = chunk->cluster;
@@ -258,11 +264,11 @@ static void execute_kill(orri_change* c, uint32_t g)
     }
 }
 
-// Those who changed or were created, and die all the same.
-static void execute_kill_late(orri_change* c)
+// Destroys the entities that the set created or changed although a cascade destroys them.
+static void execute_destroy_last(orri_change* c)
 {
-    for (uint32_t i = 0; i < c->late_count; i++) {
-        uint32_t index = orri_id_index(c->late[i]);
+    for (uint32_t i = 0; i < c->destroyed_last_count; i++) {
+        uint32_t index = orri_id_index(c->destroyed_last[i]);
         uint32_t place = orri_record_at(c->world, index)->place;
         orri_chunk* chunk = orri_place_chunk(c->world, place);
         orri_index_kill(c->world, &index, 1);
@@ -273,13 +279,13 @@ static void execute_kill_late(orri_change* c)
     }
 }
 
-// ---- filling the gaps ----------------------------------------------------------------------------------------
+// ---- filling the gaps ---------------------------------------------------------------------------
 
-// The holes of a group; those behind the end need no filling.
+// Fills the holes that a group left. Holes beyond the new end of a cluster need no filling.
 static void execute_fill(orri_change* c, uint32_t g)
 {
     const orri_group* group = orri_change_group(c, g);
-    const uint32_t* places = c->parts[g].places;
+    const uint32_t* places = c->work[g].places;
     (void)orri_walk_begin(c, g);
     for (uint32_t i = 0; i < group->count; i++) {
         orri_chunk* chunk = orri_place_chunk(c->world, places[i]);
@@ -292,6 +298,7 @@ static void execute_fill(orri_change* c, uint32_t g)
     }
 }
 
+// Fills all holes and cuts the clusters.
 static void execute_close(orri_change* c)
 {
     bool fills = false;
@@ -301,7 +308,7 @@ static void execute_close(orri_change* c)
         fills = fills || (cluster->batch_count > 0 && cluster->batch_count < cluster->row_count);
     }
     for (uint32_t g = 0; fills && g <= c->desc->count; g++) {
-        if (c->parts[g].moves && c->parts[g].places != NULL) {
+        if (c->work[g].moves && c->work[g].places != NULL) {
             execute_fill(c, g);
         }
     }
@@ -312,34 +319,34 @@ static void execute_close(orri_change* c)
     }
 }
 
-void orri_change_make(orri_change* c)
+void orri_change_execute(orri_change* c)
 {
     uint32_t count = c->desc->count;
     for (uint32_t g = 0; g < count; g++) {
-        if (c->desc->groups[g].deed == ORRI_CHANGE_KIND_CREATE) {
+        if (c->desc->groups[g].kind == ORRI_CHANGE_KIND_CREATE) {
             execute_create(c, g);
         }
     }
-    orri_change_take_instances(c);
+    orri_change_remove_instances(c);
     for (uint32_t g = 0; g < count; g++) {
-        if (c->desc->groups[g].deed == ORRI_CHANGE_KIND_CHANGE && c->parts[g].moves) {
+        if (c->desc->groups[g].kind == ORRI_CHANGE_KIND_CHANGE && c->work[g].moves) {
             execute_group(c, g);
-        } else if (c->desc->groups[g].deed == ORRI_CHANGE_KIND_CHANGE) {
+        } else if (c->desc->groups[g].kind == ORRI_CHANGE_KIND_CHANGE) {
             execute_values(c, g);
         }
     }
     for (uint32_t i = 0; i < c->cluster_count; i++) {
         c->clusters[i]->row_count += c->clusters[i]->batch_incoming;
     }
-    orri_change_make_extras(c);
+    orri_change_execute_sparse(c);
     orri_cascade_commit(&c->cascade);
     for (uint32_t g = 0; g <= count; g++) {
-        if (orri_change_group(c, g)->deed == ORRI_CHANGE_KIND_DESTROY) {
-            execute_kill(c, g);
+        if (orri_change_group(c, g)->kind == ORRI_CHANGE_KIND_DESTROY) {
+            execute_destroy(c, g);
         }
     }
     execute_close(c);
-    execute_kill_late(c);
+    execute_destroy_last(c);
 }
 
 #undef EXECUTE_AHEAD

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Ids out of line: taken off the free list, or made, before anybody is promised one. So what a pipeline was promised stays the same while
-// others create and destroy. A record that is held is dead and on no list.
+// Withheld ids: ids taken out of the creation queue for later use. In real time a pipeline creates
+// with withheld ids, because predicted ids (id_reserve.c) would change while other pipelines create
+// and destroy. The record of a withheld id is dead and on no list.
 #include "store/change/change_set.h"
 
 bool orri_index_hold(orr_world* world, orr_entity* out, uint32_t count)
 {
-    if (orri_index_reserve(world, "ids for what systems will create", count) != ORR_OK) {
+    if (orri_index_reserve(world, "reserving entity ids", count) != ORR_OK) {
         return false;
     }
     orri_index* index = &world->index;
@@ -32,7 +33,7 @@ bool orri_index_unhold(orr_world* world, const orr_entity* ids, uint32_t count)
     orri_index* index = &world->index;
     for (uint32_t i = 0; index->share_count > 0 && i < count; i++) {
         if (!orri_index_prepare(world, orri_id_index(ids[i]))) {
-            (void)orri_refuse_memory(&world->env, "putting ids back that nobody used");
+            (void)orri_refuse_memory(&world->env, "returning unused entity ids");
             return false;
         }
     }

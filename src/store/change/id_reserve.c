@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Ids given ahead: who creates later can name its entities now. Positions count along the free list, then along indexes never
-// used. At the time of creation the positions that were used are put in line, in the order of creation; then ids are given as
-// always.
+// Predicted ids: a system that records a creation learns the id before the entity exists. Positions
+// count along the free list, then along unused indexes. When the entities are created, the
+// positions that were used move to the head of the queue, in the order of creation, and ids are
+// assigned as usual.
 #include "store/change/change_set.h"
 
 orr_entity orri_index_nth(const orr_world* world, orri_index_cursor* cursor, uint32_t position)
@@ -22,7 +23,8 @@ orr_entity orri_index_nth(const orr_world* world, orri_index_cursor* cursor, uin
     return orri_id_make(number, orri_record_at(world, number)->generation & ~ORRI_DEAD);
 }
 
-// Ids from the free list that lie one after another, up or down, in one page: there the next record need not wait for this one.
+// Reads a run of free ids whose indexes ascend or descend within one page. In such a run the
+// address of the next record does not depend on the record before, so the loads overlap.
 static uint32_t id_reserve_run(const orr_world* world, uint32_t* next, orr_entity* out,
                                uint32_t count)
 {
@@ -75,19 +77,19 @@ bool orri_reserved_ids_has(const orr_world* world, orr_entity entity)
     return orri_id_generation(entity) == generation;
 }
 
-// ---- putting ids in line ---------------------------------------------------------------------------------
+// ---- promoting ids ------------------------------------------------------------------------------
 
-// A list of ids on its way to the head of the line.
-typedef struct id_reserve_line {
+// Ids that move to the head of the queue.
+typedef struct id_reserve_request {
     orr_world* world;
     const orr_entity* ids;
     uint32_t count;
-    uint32_t free_count; // Of them: on the free list.
-    uint64_t fresh_end;  // Behind the largest that was never given.
-} id_reserve_line;
+    uint32_t free_count; // Ids of the request that are on the free list.
+    uint64_t fresh_end;  // 1 + the largest unused index of the request, or hot.count.
+} id_reserve_request;
 
-// True when the ids are those that will be given anyhow: the common case.
-static bool id_reserve_in_line(const orr_world* world, const orr_entity* ids, uint32_t count)
+// True when the ids are at the head of the queue already: the common case.
+static bool id_reserve_is_head(const orr_world* world, const orr_entity* ids, uint32_t count)
 {
     uint32_t next = world->index.free_first, i = 0;
     for (; i < count && next != ORRI_INDEX_NONE; i++) {
@@ -104,75 +106,78 @@ static bool id_reserve_in_line(const orr_world* world, const orr_entity* ids, ui
     return differs == 0;
 }
 
-ORRI_COLD static bool id_reserve_refuse(const id_reserve_line* line, orr_entity entity)
+ORRI_COLD static bool id_reserve_refuse(const id_reserve_request* request, orr_entity entity)
 {
     orri_id_text name = orri_id_format(entity);
-    (void)orri_refuse(&line->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
-                      "entity %s cannot be created: its id was not given ahead, or stands twice",
+    (void)orri_refuse(&request->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
+                      "entity %s cannot be created: its id was not reserved, or is listed twice",
                       name.text);
     return false;
 }
 
-static bool id_reserve_check(id_reserve_line* line)
+// Checks that all ids have the generation that their index has in the queue.
+static bool id_reserve_check(id_reserve_request* request)
 {
-    const orr_world* world = line->world;
-    line->fresh_end = world->hot.count;
-    for (uint32_t i = 0; i < line->count; i++) {
-        uint32_t index = orri_id_index(line->ids[i]), generation = orri_id_generation(line->ids[i]);
+    const orr_world* world = request->world;
+    request->fresh_end = world->hot.count;
+    for (uint32_t i = 0; i < request->count; i++) {
+        uint32_t index = orri_id_index(request->ids[i]),
+                 generation = orri_id_generation(request->ids[i]);
         bool free = index < world->hot.count;
         uint32_t expected = free ? orri_record_at(world, index)->generation
                                  : ORRI_DEAD | world->salt | 1;
         if ((generation | ORRI_DEAD) != expected || generation == expected) {
-            return id_reserve_refuse(line, line->ids[i]);
+            return id_reserve_refuse(request, request->ids[i]);
         }
-        line->free_count += free;
-        line->fresh_end = index >= line->fresh_end ? (uint64_t)index + 1 : line->fresh_end;
+        request->free_count += free;
+        request->fresh_end = index >= request->fresh_end ? (uint64_t)index + 1 : request->fresh_end;
     }
     return true;
 }
 
-static void id_reserve_unmark(const id_reserve_line* line, uint32_t count)
+static void id_reserve_unmark(const id_reserve_request* request, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        orri_record_at(line->world, orri_id_index(line->ids[i]))->generation |= ORRI_DEAD;
+        orri_record_at(request->world, orri_id_index(request->ids[i]))->generation |= ORRI_DEAD;
     }
 }
 
-// Marks the ids by clearing their dead bits: nobody looks until they are set again. Records never given are made. False
-// when one stands twice, or is on no list.
-static bool id_reserve_mark(const id_reserve_line* line)
+// Marks the ids by clearing the dead bits of their records, and makes the records of unused
+// indexes. Nothing reads the records until the bits are set again. Returns false (reported) when an
+// id is listed twice or is not in the queue.
+static bool id_reserve_mark(const id_reserve_request* request)
 {
-    orr_world* world = line->world;
-    for (uint32_t i = world->hot.count; i < line->fresh_end; i++) {
+    orr_world* world = request->world;
+    for (uint32_t i = world->hot.count; i < request->fresh_end; i++) {
         *orri_index_write(world, i) = (orri_record){ORRI_DEAD | world->salt | 1, ORRI_INDEX_NONE};
     }
-    for (uint32_t i = 0; i < line->count; i++) {
-        orri_record* record = orri_index_write(world, orri_id_index(line->ids[i]));
+    for (uint32_t i = 0; i < request->count; i++) {
+        orri_record* record = orri_index_write(world, orri_id_index(request->ids[i]));
         if ((record->generation & ORRI_DEAD) == 0) {
-            id_reserve_unmark(line, i);
-            return id_reserve_refuse(line, line->ids[i]);
+            id_reserve_unmark(request, i);
+            return id_reserve_refuse(request, request->ids[i]);
         }
         record->generation &= ~ORRI_DEAD;
     }
     uint32_t found = 0;
-    for (uint32_t i = world->index.free_first; i != ORRI_INDEX_NONE && found < line->free_count;
+    for (uint32_t i = world->index.free_first; i != ORRI_INDEX_NONE && found < request->free_count;
          i = orri_record_at(world, i)->place) {
         found += (orri_record_at(world, i)->generation & ORRI_DEAD) == 0;
     }
-    if (found < line->free_count) {
-        id_reserve_unmark(line, line->count);
-        return id_reserve_refuse(line,
-                                 line->ids[0]); // Generations used up: such an index is on no list.
+    if (found < request->free_count) {
+        id_reserve_unmark(request, request->count);
+        return id_reserve_refuse(request,
+                                 request->ids[0]); // Its generations are used up.
     }
     return true;
 }
 
-// Takes the marked ones out of the free list.
-static void id_reserve_unlink(const id_reserve_line* line)
+// Takes the marked ids out of the free list.
+static void id_reserve_unlink(const id_reserve_request* request)
 {
-    orr_world* world = line->world;
+    orr_world* world = request->world;
     uint32_t* link = &world->index.free_first;
-    for (uint32_t found = 0; found < line->free_count;) {
+    for (uint32_t found = 0; found < request->free_count;) {
         orri_record* record = orri_index_write(world, *link);
         if ((record->generation & ORRI_DEAD) == 0) {
             *link = record->place;
@@ -183,28 +188,31 @@ static void id_reserve_unlink(const id_reserve_line* line)
     }
 }
 
-// How many of the last ids may stay what they are, never given: those that are next after all others. Only where nothing is
-// left on the list, which is given first.
-static uint32_t id_reserve_tail(const id_reserve_line* line)
+// How many ids at the end of the request may stay unused indexes, because these come next after the
+// others anyway. That holds only if the free list is otherwise empty, since free ids come before
+// unused indexes.
+static uint32_t id_reserve_tail(const id_reserve_request* request)
 {
-    const orr_world* world = line->world;
-    uint32_t fresh = line->count - line->free_count, tail = 0;
-    if (world->index.free_first != ORRI_INDEX_NONE || fresh != line->fresh_end - world->hot.count) {
+    const orr_world* world = request->world;
+    uint32_t fresh = request->count - request->free_count, tail = 0;
+    if (world->index.free_first != ORRI_INDEX_NONE ||
+        fresh != request->fresh_end - world->hot.count) {
         return 0;
     }
-    while (tail < fresh &&
-           orri_id_index(line->ids[line->count - 1 - tail]) == line->fresh_end - 1 - tail) {
+    while (tail < fresh && orri_id_index(request->ids[request->count - 1 - tail]) ==
+                               request->fresh_end - 1 - tail) {
         tail++;
     }
     return tail;
 }
 
-// The list anew: the given ones, then skipped ones that were never given, then the rest.
-static void id_reserve_link(const id_reserve_line* line)
+// Builds the new free list: the ids of the request, then unused indexes that were skipped, then the
+// rest of the old list.
+static void id_reserve_link(const id_reserve_request* request)
 {
-    orr_world* world = line->world;
-    uint32_t tail = id_reserve_tail(line), head = world->index.free_first;
-    uint32_t end = (uint32_t)line->fresh_end - tail;
+    orr_world* world = request->world;
+    uint32_t tail = id_reserve_tail(request), head = world->index.free_first;
+    uint32_t end = (uint32_t)request->fresh_end - tail;
     for (uint32_t i = end; i-- > world->hot.count;) {
         orri_record* record = orri_record_at(world, i);
         if ((record->generation & ORRI_DEAD) != 0) {
@@ -212,8 +220,8 @@ static void id_reserve_link(const id_reserve_line* line)
             head = i;
         }
     }
-    for (uint32_t i = line->count - tail; i-- > 0;) {
-        uint32_t index = orri_id_index(line->ids[i]);
+    for (uint32_t i = request->count - tail; i-- > 0;) {
+        uint32_t index = orri_id_index(request->ids[i]);
         orri_record* record = orri_record_at(world, index);
         *record = (orri_record){record->generation | ORRI_DEAD, head};
         head = index;
@@ -225,16 +233,16 @@ static void id_reserve_link(const id_reserve_line* line)
 
 bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count)
 {
-    const char* call = "creating entities with ids given ahead";
-    if (id_reserve_in_line(world, ids, count)) {
+    const char* call = "creating entities with reserved ids";
+    if (id_reserve_is_head(world, ids, count)) {
         return orri_index_reserve(world, call, count) == ORR_OK;
     }
-    id_reserve_line line = {.world = world, .ids = ids, .count = count};
-    if (!id_reserve_check(&line)) {
+    id_reserve_request request = {.world = world, .ids = ids, .count = count};
+    if (!id_reserve_check(&request)) {
         return false;
     }
-    // All of the list, since records before the last one that is taken out may be written.
-    uint64_t needed = world->index.free_count + (line.fresh_end - world->hot.count);
+    // Prepares the whole free list, because taking an id out of it writes the record before.
+    uint64_t needed = world->index.free_count + (request.fresh_end - world->hot.count);
     if (orri_index_reserve(world, call, needed < UINT32_MAX ? (uint32_t)needed : UINT32_MAX) !=
         ORR_OK) {
         return false;
@@ -242,15 +250,15 @@ bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count)
     for (uint32_t i = 0; world->index.share_count > 0 && i < count; i++) {
         if (!orri_index_prepare(world, orri_id_index(ids[i]))) {
             orri_index_trim(world);
-            (void)orri_refuse_memory(&world->env, "copying a held page of the entity index");
+            (void)orri_refuse_memory(&world->env, "copying a shared page of the entity index");
             return false;
         }
     }
-    if (!id_reserve_mark(&line)) {
+    if (!id_reserve_mark(&request)) {
         orri_index_trim(world);
         return false;
     }
-    id_reserve_unlink(&line);
-    id_reserve_link(&line);
+    id_reserve_unlink(&request);
+    id_reserve_link(&request);
     return true;
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Who refers to whom in a change set, and who dies with whom. Links are kept by entity index, so they are entered before any row
-// moves: from then on they tell who must die with those that are destroyed, as it will be when all else is done.
-// Given back, they are what the values in the rows say.
+// Indexed references (links) and cascades of a change set. Links are kept by entity index, not by
+// row, so they are entered before any row moves. Then they describe the world after the set, and a
+// cascade finds exactly the entities that must die. To undo them, the links are set again from the
+// values in the rows.
 #include "store/change/change_detail.h"
 
 typedef enum links_step {
-    LINKS_PREPARE, // Pages; may be refused.
-    LINKS_ENTER,
-    LINKS_UNDO,
+    LINKS_PREPARE, // Allocates pages for the links; can be refused.
+    LINKS_ENTER,   // Sets the links of the new values. Cannot fail.
+    LINKS_UNDO,    // Sets the links of the old values. Cannot fail.
 } links_step;
 
-// One value of an entity that comes, instead of one that goes; either may be NULL.
+// One step for one value: `value` replaces `old`; either may be NULL.
 static bool links_one(orr_world* world, links_step step, orri_relation* relation, uint32_t index,
                       const void* value, const void* old)
 {
@@ -21,39 +22,40 @@ static bool links_one(orr_world* world, links_step step, orri_relation* relation
     return true;
 }
 
-// The value in a row of a cluster.
+// The staged value in a row of the target cluster.
 static const void* links_value(const orri_cluster* cluster, uint32_t column, uint32_t row)
 {
     return orri_cells_at(orri_cluster_chunk_of(cluster, row), column, row & ORRI_SLOT_MASK).data;
 }
 
+// The current value of the entity, in a column of its source cluster.
 static const void* links_old(const orri_walk* walk, uint32_t column)
 {
     const orri_chunk* chunk = orri_place_chunk(walk->change->world, walk->place);
     return orri_cells_at(chunk, column, orri_place_slot(walk->place)).data;
 }
 
-// Columns of a row that are new or go.
+// Links of the columns that a row gets or loses.
 static bool links_row(const orri_walk* walk, links_step step)
 {
     const orri_route* route = walk->route;
-    const orri_transition* plan = route->plan;
+    const orri_transition* transition = route->transition;
     orr_world* world = walk->change->world;
     uint32_t index = orri_id_index(walk->entity);
-    uint32_t added = plan != NULL          ? plan->new_count
+    uint32_t added = transition != NULL    ? transition->new_count
                      : route->from == NULL ? route->to->type_count
                                            : 0;
     bool ok = true;
     for (uint32_t i = 0; ok && i < added; i++) {
-        uint32_t c = plan != NULL ? plan->added[i] : i;
+        uint32_t c = transition != NULL ? transition->added[i] : i;
         orri_relation* relation = route->to->columns[c].table->relation;
         if (relation != NULL) {
             ok =
                 links_one(world, step, relation, index, links_value(route->to, c, walk->row), NULL);
         }
     }
-    for (uint32_t i = 0; ok && plan != NULL && i < plan->dropped_count; i++) {
-        uint32_t c = plan->dropped[i];
+    for (uint32_t i = 0; ok && transition != NULL && i < transition->dropped_count; i++) {
+        uint32_t c = transition->dropped[i];
         orri_relation* relation = route->from->columns[c].table->relation;
         if (relation != NULL) {
             ok = links_one(world, step, relation, index, NULL, links_old(walk, c));
@@ -62,7 +64,7 @@ static bool links_row(const orri_walk* walk, links_step step)
     return ok;
 }
 
-// A given value that the entity has already.
+// Links of a given value that overwrites one of the entity.
 static bool links_given(const orri_walk* walk, links_step step, uint32_t k, orri_copies* copies)
 {
     const orri_route* route = walk->route;
@@ -98,74 +100,81 @@ static bool links_group_given(orri_change* c, uint32_t g, links_step step)
     return ok;
 }
 
+// True when a route adds or removes columns with indexed references.
 static bool links_route(const orri_route* route)
 {
-    return route->plan != NULL ? route->plan->indexed : route->from == NULL && route->to->indexed;
+    return route->transition != NULL ? route->transition->indexed
+                                     : route->from == NULL && route->to->indexed;
 }
 
 static bool links_group(orri_change* c, uint32_t g, links_step step)
 {
-    const orri_part* part = &c->parts[g];
+    const orri_group_work* work = &c->work[g];
     bool any = false, ok = true;
-    for (uint32_t r = part->route_first; r < part->route_first + part->route_count; r++) {
+    for (uint32_t r = work->route_first; r < work->route_first + work->route_count; r++) {
         any = any || links_route(&c->routes[r]);
     }
     orri_walk walk = orri_walk_begin(c, g);
     while (any && ok && orri_walk_next(&walk)) {
         ok = links_row(&walk, step);
     }
-    return ok && (part->copies_count == 0 || links_group_given(c, g, step));
+    return ok && (work->copies_count == 0 || links_group_given(c, g, step));
 }
 
 static bool links_all(orri_change* c, links_step step)
 {
     bool ok = true;
     for (uint32_t g = 0; ok && g < c->desc->count; g++) {
-        ok = c->desc->groups[g].deed == ORRI_CHANGE_KIND_DESTROY || links_group(c, g, step);
+        ok = c->desc->groups[g].kind == ORRI_CHANGE_KIND_DESTROY || links_group(c, g, step);
     }
     return ok;
 }
 
-// ---- ids that are alive afterwards ---------------------------------------------------------------------------
+// ---- entities that the set creates --------------------------------------------------------------
 
-static bool links_know_created(orri_change* c)
+// Notes the ids that the set creates, so that references to them count as references to live
+// entities.
+static bool links_reserve_created(orri_change* c)
 {
     uint32_t end = 0;
     for (uint32_t g = 0; g < c->desc->count; g++) {
         const orri_group* group = &c->desc->groups[g];
-        for (uint32_t i = 0; group->deed == ORRI_CHANGE_KIND_CREATE && i < group->count; i++) {
+        for (uint32_t i = 0; group->kind == ORRI_CHANGE_KIND_CREATE && i < group->count; i++) {
             uint32_t index = orri_id_index(group->entities[i]);
             end = index >= end ? index + 1 : end;
         }
     }
     if (end > c->world->limits.entities) {
-        return true; // Not given ahead: refused when they are to be created.
+        return true; // Not a predicted id: refused by change_set_promote().
     }
-    c->ahead.bits = ORRI_ALLOC_ZERO(&c->world->env, ORR_MEMORY_TEMP, uint64_t, end / 64 + 1);
-    if (c->ahead.bits == NULL) {
+    c->reserved.bits = ORRI_ALLOC_ZERO(&c->world->env, ORR_MEMORY_TEMP, uint64_t, end / 64 + 1);
+    if (c->reserved.bits == NULL) {
         return false;
     }
-    c->ahead.end = end;
+    c->reserved.end = end;
     for (uint32_t g = 0; g < c->desc->count; g++) {
         const orri_group* group = &c->desc->groups[g];
-        for (uint32_t i = 0; group->deed == ORRI_CHANGE_KIND_CREATE && i < group->count; i++) {
-            orri_bit_set(c->ahead.bits, orri_id_index(group->entities[i]), true);
+        for (uint32_t i = 0; group->kind == ORRI_CHANGE_KIND_CREATE && i < group->count; i++) {
+            orri_bit_set(c->reserved.bits, orri_id_index(group->entities[i]), true);
         }
     }
     return true;
 }
 
-// ---- who dies ------------------------------------------------------------------------------------------------
+// ---- cascades -----------------------------------------------------------------------------------
 
-static bool links_add_late(orri_change* c, const orri_walk* walk)
+// Notes an entity that the set creates or changes and that a cascade destroys.
+static bool links_add_destroyed_last(orri_change* c, const orri_walk* walk)
 {
     orr_world* world = c->world;
-    if (!ORRI_CHANGE_ADD(c, c->late, c->late_count, c->late_capacity)) {
+    if (!ORRI_CHANGE_ADD(c, c->destroyed_last, c->destroyed_last_count,
+                         c->destroyed_last_capacity)) {
         return false;
     }
-    c->late[c->late_count++] = walk->entity;
+    c->destroyed_last[c->destroyed_last_count++] = walk->entity;
     orri_cascade_unmark(world, orri_id_index(walk->entity));
-    // It leaves one row for another first, and then that one: any row there may have to fill the gap.
+    // The entity first moves to its new row and is then removed from it. Any row of the target
+    // cluster may have to fill that gap.
     const orri_cluster* cluster = walk->route->to;
     bool ok = world->cow.live == 0 || orri_index_prepare_all(world);
     for (uint32_t i = 0; ok && world->cow.live > 0 && i < cluster->chunk_count; i++) {
@@ -174,36 +183,38 @@ static bool links_add_late(orri_change* c, const orri_walk* walk)
     return ok;
 }
 
-// Parts those who go with others: some are to change, or to be created, in this very set. All are marked.
-static bool links_part(orri_change* c)
+// Splits the entities that the cascade found, all of them marked, in two: those that the set
+// creates or changes, and the others, which become the group `cascaded`.
+static bool links_split(orri_change* c)
 {
     bool ok = true;
     for (uint32_t g = 0; g < c->desc->count; g++) {
         orri_walk walk = orri_walk_begin(c, g);
-        while (ok && c->desc->groups[g].deed != ORRI_CHANGE_KIND_DESTROY && orri_walk_next(&walk)) {
+        while (ok && c->desc->groups[g].kind != ORRI_CHANGE_KIND_DESTROY && orri_walk_next(&walk)) {
             if (orri_cascade_marked(c->world, orri_id_index(walk.entity))) {
-                ok = links_add_late(c, &walk);
+                ok = links_add_destroyed_last(c, &walk);
             }
         }
     }
     uint32_t count = c->cascade.count - c->cascade.given_count;
-    orr_entity* fallen = ORRI_ALLOC(&c->world->env, ORR_MEMORY_TEMP, orr_entity, count);
-    c->fallen_places = ORRI_ALLOC(&c->world->env, ORR_MEMORY_TEMP, uint32_t, count);
-    c->fallen = (orri_group){.deed = ORRI_CHANGE_KIND_DESTROY, .entities = fallen};
-    c->parts[c->desc->count].places = c->fallen_places;
-    for (uint32_t i = c->cascade.given_count; ok && fallen != NULL && i < c->cascade.count; i++) {
+    orr_entity* cascaded = ORRI_ALLOC(&c->world->env, ORR_MEMORY_TEMP, orr_entity, count);
+    c->cascaded_places = ORRI_ALLOC(&c->world->env, ORR_MEMORY_TEMP, uint32_t, count);
+    c->cascaded = (orri_group){.kind = ORRI_CHANGE_KIND_DESTROY, .entities = cascaded};
+    c->work[c->desc->count].places = c->cascaded_places;
+    for (uint32_t i = c->cascade.given_count; ok && cascaded != NULL && i < c->cascade.count; i++) {
         if (orri_cascade_marked(c->world, orri_id_index(c->cascade.list[i]))) {
-            fallen[c->fallen.count++] = c->cascade.list[i];
+            cascaded[c->cascaded.count++] = c->cascade.list[i];
         }
     }
-    return ok && fallen != NULL && c->fallen_places != NULL;
+    return ok && cascaded != NULL && c->cascaded_places != NULL;
 }
 
-static bool links_list(orri_change* c)
+// Starts the cascade with the destroyed entities of the set.
+static bool links_spread(orri_change* c)
 {
     for (uint32_t g = 0; g < c->desc->count; g++) {
         const orri_group* group = &c->desc->groups[g];
-        for (uint32_t i = 0; group->deed == ORRI_CHANGE_KIND_DESTROY && i < group->count; i++) {
+        for (uint32_t i = 0; group->kind == ORRI_CHANGE_KIND_DESTROY && i < group->count; i++) {
             if (!orri_cascade_add(&c->cascade, orri_id_index(group->entities[i]))) {
                 return false;
             }
@@ -213,25 +224,27 @@ static bool links_list(orri_change* c)
     return c->cascade.count == 0 || orri_cascade_spread(&c->cascade);
 }
 
-static orr_result links_doom(orri_change* c)
+// Finds all entities that die by cascades and prepares their destruction.
+static orr_result links_cascade(orri_change* c)
 {
-    bool ok = links_list(c);
+    bool ok = links_spread(c);
     if (ok && c->cascade.count > c->cascade.given_count) {
-        ok = links_part(c);
+        ok = links_split(c);
     }
     for (uint32_t i = 0; i < c->cascade.count; i++) {
         orri_cascade_unmark(c->world, orri_id_index(c->cascade.list[i]));
     }
     if (!ok) {
-        return orri_refuse_memory(&c->world->env, "collecting what is destroyed together");
+        return orri_refuse_memory(&c->world->env,
+                                  "collecting the entities that a cascade destroys");
     }
     if (!orri_cascade_prepare(&c->cascade)) {
         return orri_env_result(&c->world->env);
     }
-    return c->fallen.count > 0 ? orri_change_route_fallen(c) : ORR_OK;
+    return c->cascaded.count > 0 ? orri_change_route_cascaded(c) : ORR_OK;
 }
 
-// ---- all of it -----------------------------------------------------------------------------------------------
+// ---- all of it ----------------------------------------------------------------------------------
 
 orr_result orri_change_link(orri_change* c)
 {
@@ -239,17 +252,17 @@ orr_result orri_change_link(orri_change* c)
     if (world->relations.count == 0) {
         return ORR_OK;
     }
-    if (c->create_count > 0 && !links_know_created(c)) {
-        return orri_refuse_memory(&world->env, "keeping who refers to whom");
+    if (c->create_count > 0 && !links_reserve_created(c)) {
+        return orri_refuse_memory(&world->env, "indexing entity references");
     }
-    world->change.reserved_ids = &c->ahead;
+    world->change.reserved_ids = &c->reserved;
     bool ok = links_all(c, LINKS_PREPARE);
     if (ok) {
         (void)links_all(c, LINKS_ENTER);
         c->linked = true;
     }
     world->change.reserved_ids = NULL;
-    return ok ? links_doom(c) : orri_refuse_memory(&world->env, "keeping who refers to whom");
+    return ok ? links_cascade(c) : orri_refuse_memory(&world->env, "indexing entity references");
 }
 
 void orri_change_unlink(orri_change* c)

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Routes of a change set: which rows of a group go from where to where. One pass over the entities finds their places; where
-// a chunk begins, its cluster tells the route. Then room is made at the end of every route, once per cluster.
+// Finds the routes of a change set. One pass over the entities of a group finds their places. A
+// second pass goes over them chunk by chunk: all rows of one cluster have the same route. Then room
+// for incoming rows is made, once per target cluster.
 #include "store/change/change_detail.h"
 #include "store/world/commit_scope.h"
 
-#define ROUTE_AHEAD 16 // How far records are fetched ahead.
+#define ROUTE_AHEAD 16 // Distance, in entities, at which records are prefetched.
 
-// ---- walking -------------------------------------------------------------------------------------------------
+// ---- walking ------------------------------------------------------------------------------------
 
 orri_walk orri_walk_begin(orri_change* c, uint32_t g)
 {
-    const orri_part* part = &c->parts[g];
-    for (uint32_t r = part->route_first; r < part->route_first + part->route_count; r++) {
+    const orri_group_work* work = &c->work[g];
+    for (uint32_t r = work->route_first; r < work->route_first + work->route_count; r++) {
         c->routes[r].used = 0;
         if (c->routes[r].from != NULL) {
             c->routes[r].from->batch_route = r + 1;
@@ -19,8 +20,8 @@ orri_walk orri_walk_begin(orri_change* c, uint32_t g)
     }
     return (orri_walk){.change = c,
                        .group = orri_change_group(c, g),
-                       .part = part,
-                       .route = c->routes + part->route_first};
+                       .work = work,
+                       .route = c->routes + work->route_first};
 }
 
 bool orri_walk_next(orri_walk* walk)
@@ -30,8 +31,8 @@ bool orri_walk_next(orri_walk* walk)
         return false;
     }
     walk->entity = walk->group->entities[walk->at];
-    if (walk->part->places != NULL) {
-        walk->place = walk->part->places[walk->at];
+    if (walk->work->places != NULL) {
+        walk->place = walk->work->places[walk->at];
         const orri_cluster* from = orri_place_chunk(c->world, walk->place)->cluster;
         walk->route = c->routes + (from->batch_route - 1);
     }
@@ -40,8 +41,10 @@ bool orri_walk_next(orri_walk* walk)
     return true;
 }
 
-// ---- finding routes ------------------------------------------------------------------------------------------
+// ---- finding routes -----------------------------------------------------------------------------
 
+// Lists a cluster whose scratch fields are used from now on. In real time the cluster joins the
+// commit scope. False when refused.
 static bool route_list(orri_change* c, orri_cluster* cluster)
 {
     if (cluster->batch_listed) {
@@ -56,6 +59,7 @@ static bool route_list(orri_change* c, orri_cluster* cluster)
     return true;
 }
 
+// Adds the route of the rows of a group that come from `from` (NULL: that are created).
 static orr_result route_add(orri_change* c, uint32_t g, orri_cluster* from, orr_entity entity)
 {
     orri_route route = {.group = g, .from = from};
@@ -63,8 +67,8 @@ static orr_result route_add(orri_change* c, uint32_t g, orri_cluster* from, orr_
         (from != NULL && !route_list(c, from))) {
         return ORR_ERR_MEMORY;
     }
-    if (orri_change_group(c, g)->deed != ORRI_CHANGE_KIND_DESTROY) {
-        orr_result result = orri_change_aim(c, g, entity, &route);
+    if (orri_change_group(c, g)->kind != ORRI_CHANGE_KIND_DESTROY) {
+        orr_result result = orri_change_target(c, g, entity, &route);
         if (result != ORR_OK) {
             return result;
         }
@@ -73,15 +77,17 @@ static orr_result route_add(orri_change* c, uint32_t g, orri_cluster* from, orr_
         }
     }
     c->routes[c->route_count++] = route;
-    c->parts[g].route_count++;
-    c->parts[g].moves = c->parts[g].moves || route.to != from;
+    c->work[g].route_count++;
+    c->work[g].moves = c->work[g].moves || route.to != from;
     if (from != NULL) {
         from->batch_route = c->route_count;
     }
     return ORR_OK;
 }
 
-// Held blocks that will be written: all of a row that leaves, else those of the given values, and of these the rows alone.
+// Prepares shared blocks (copy-on-write) for writing: all columns of a row that leaves, otherwise
+// the columns of the given values. Only the rows in question are prepared, so that a snapshot logs
+// single rows instead of copying blocks (row_log.h).
 static bool route_prepare_chunk(orri_change* c, const orri_route* route, orri_chunk* chunk,
                                 const uint32_t* places, uint32_t count)
 {
@@ -106,7 +112,7 @@ static bool route_prepare_chunk(orri_change* c, const orri_route* route, orri_ch
     return true;
 }
 
-// The route of some rows of a chunk; NULL when refused.
+// Finds or adds the route of some rows of a chunk, and prepares them. NULL when refused.
 static orri_route* route_of(orri_change* c, uint32_t g, orri_chunk* chunk, orr_entity entity,
                             const uint32_t* places, uint32_t count, orr_result* result)
 {
@@ -124,24 +130,25 @@ static orri_route* route_of(orri_change* c, uint32_t g, orri_chunk* chunk, orr_e
     return route;
 }
 
-// What is noted and prepared for single entities.
-ORRI_COLD static orr_result route_visit(orri_change* c, const orri_route* route, orr_entity entity)
+// Records the skipped changes of one entity, and prepares its record if the row moves.
+ORRI_COLD static orr_result route_prepare_entity(orri_change* c, const orri_route* route,
+                                                 orr_entity entity)
 {
-    for (uint32_t i = 0; i < route->left_count; i++) {
-        orri_skipped left = c->route_lefts[route->left_first + i];
-        left.group = route->group;
-        left.entity = entity;
-        if (!orri_change_leave(c, left)) {
+    for (uint32_t i = 0; i < route->skip_count; i++) {
+        orri_skip skip = c->route_skips[route->skip_first + i];
+        skip.group = route->group;
+        skip.entity = entity;
+        if (!orri_change_skip(c, skip)) {
             return ORR_ERR_MEMORY;
         }
     }
     return route->to == route->from || orri_index_prepare(c->world, orri_id_index(entity))
                ? ORR_OK
-               : orri_refuse_memory(&c->world->env, "copying a held page of the entity index");
+               : orri_refuse_memory(&c->world->env, "copying a shared page of the entity index");
 }
 
-// Where the entities of a group are.
-static orr_result route_look(orri_change* c, const orri_group* group, uint32_t* places)
+// Looks up the places of all entities of a group.
+static orr_result route_find_places(orri_change* c, const orri_group* group, uint32_t* places)
 {
     const orr_world* world = c->world;
     for (uint32_t i = 0; i < group->count; i++) {
@@ -160,11 +167,12 @@ static orr_result route_look(orri_change* c, const orri_group* group, uint32_t* 
     return ORR_OK;
 }
 
+// Finds the routes of a group of live entities, run by run of entities in the same chunk.
 static orr_result route_collect(orri_change* c, uint32_t g)
 {
     orr_world* world = c->world;
     const orri_group* group = orri_change_group(c, g);
-    const uint32_t* places = c->parts[g].places;
+    const uint32_t* places = c->work[g].places;
     orr_result result = ORR_OK;
     for (uint32_t i = 0, end; i < group->count; i = end) {
         uint32_t chunk = places[i] >> ORRI_SLOT_BITS;
@@ -177,9 +185,9 @@ static orr_result route_collect(orri_change* c, uint32_t g)
             return result;
         }
         route->count += end - i;
-        bool visits = world->index.share_count > 0 || route->left_count > 0;
-        for (uint32_t k = i; ORR_UNLIKELY(visits) && result == ORR_OK && k < end; k++) {
-            result = route_visit(c, route, group->entities[k]);
+        bool prepares = world->index.share_count > 0 || route->skip_count > 0;
+        for (uint32_t k = i; ORR_UNLIKELY(prepares) && result == ORR_OK && k < end; k++) {
+            result = route_prepare_entity(c, route, group->entities[k]);
         }
         if (result != ORR_OK) {
             return result;
@@ -188,11 +196,12 @@ static orr_result route_collect(orri_change* c, uint32_t g)
     return ORR_OK;
 }
 
-// Counts the rows that leave and come.
+// Counts the rows that leave and enter each cluster, and assigns the first target row of each
+// route.
 static orr_result route_count(orri_change* c, uint32_t g)
 {
-    const orri_part* part = &c->parts[g];
-    for (uint32_t r = part->route_first; r < part->route_first + part->route_count; r++) {
+    const orri_group_work* work = &c->work[g];
+    for (uint32_t r = work->route_first; r < work->route_first + work->route_count; r++) {
         orri_route* route = &c->routes[r];
         if (route->from == route->to) {
             continue;
@@ -215,33 +224,34 @@ static orr_result route_count(orri_change* c, uint32_t g)
 orr_result orri_change_route(orri_change* c, uint32_t g, uint32_t* places)
 {
     const orri_group* group = orri_change_group(c, g);
-    c->parts[g].route_first = c->route_count;
+    c->work[g].route_first = c->route_count;
     if (group->count == 0) {
         return ORR_OK;
     }
     orr_result result;
-    if (group->deed == ORRI_CHANGE_KIND_CREATE) {
+    if (group->kind == ORRI_CHANGE_KIND_CREATE) {
         result = route_add(c, g, NULL, group->entities[0]);
         if (result == ORR_OK) {
             orri_route* route = &c->routes[c->route_count - 1];
             route->count = group->count;
-            for (uint32_t i = 0; result == ORR_OK && route->left_count > 0 && i < group->count;
+            for (uint32_t i = 0; result == ORR_OK && route->skip_count > 0 && i < group->count;
                  i++) {
                 orri_route noted = *route;
-                noted.from = noted.to; // No record yet that could be held.
-                result = route_visit(c, &noted, group->entities[i]);
+                noted.from = noted.to; // No record exists yet that must be prepared.
+                result = route_prepare_entity(c, &noted, group->entities[i]);
             }
         }
     } else {
-        result = places != NULL ? route_look(c, group, places) : ORR_OK;
+        result = places != NULL ? route_find_places(c, group, places) : ORR_OK;
         result = result == ORR_OK ? route_collect(c, g) : result;
     }
     return result == ORR_OK ? route_count(c, g) : result;
 }
 
-// ---- making room ---------------------------------------------------------------------------------------------
+// ---- making room --------------------------------------------------------------------------------
 
-// The rows at the end of a cluster that may fill gaps: their blocks and records, if they are held.
+// Prepares the rows at the end of a cluster that may fill gaps: their blocks and records, if they
+// are shared.
 static bool route_prepare_tail(orr_world* world, const orri_cluster* cluster)
 {
     uint64_t end = (uint64_t)cluster->row_count + cluster->batch_incoming - cluster->batch_count;
@@ -266,6 +276,7 @@ static bool route_prepare_tails(orri_change* c)
     return true;
 }
 
+// Makes room for the incoming rows of a cluster, and prepares these rows.
 static bool route_reserve_cluster(orr_world* world, orri_cluster* to)
 {
     if (to->batch_incoming == 0) {
@@ -295,8 +306,8 @@ orr_result orri_change_reserve(orri_change* c)
         }
     }
     for (uint32_t r = 0; r < c->route_count; r++) {
-        if (c->routes[r].plan != NULL &&
-            !orri_transition_prepare_bits(c->world, c->routes[r].plan)) {
+        if (c->routes[r].transition != NULL &&
+            !orri_transition_prepare_bits(c->world, c->routes[r].transition)) {
             return orri_refuse_memory(&c->world->env, "making enable bits");
         }
     }
@@ -304,9 +315,9 @@ orr_result orri_change_reserve(orri_change* c)
                                   : orri_refuse_memory(&c->world->env, "preparing rows to move");
 }
 
-orr_result orri_change_route_fallen(orri_change* c)
+orr_result orri_change_route_cascaded(orri_change* c)
 {
-    orr_result result = orri_change_route(c, c->desc->count, c->fallen_places);
+    orr_result result = orri_change_route(c, c->desc->count, c->cascaded_places);
     if (result == ORR_OK && !route_prepare_tails(c)) {
         result = orri_refuse_memory(&c->world->env, "preparing rows to move");
     }

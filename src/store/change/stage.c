@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Values of a change set, made before anything is seen: of new columns in rows that nobody sees yet, since they are made
-// where they stay; of columns that the entity has already outside of the world, to be moved in later. Plain values of rows
-// that move need neither: they are copied when the row is.
+// Makes the values of a change set in advance, because constructors and copy hooks may refuse.
+// Values of new columns are made in place, in rows that are not visible yet. Values that overwrite
+// existing ones are copied outside the world and moved in later. Plain values of rows that move
+// need neither: no hook can refuse, so they are copied together with the row.
 #include "store/change/change_detail.h"
 
 static const orri_type* stage_type(const orri_change* c, const orri_given* given)
@@ -17,9 +18,10 @@ static const uint8_t* stage_value(const orri_given* given, const orri_type* type
                                  : orri_marker_byte;
 }
 
-// ---- in rows nobody sees -------------------------------------------------------------------------------------
+// ---- in rows not visible yet --------------------------------------------------------------------
 
-// Values in a column from some row on; none of them yet.
+// Lists values that will be made in a column from row `first` on, for the case that they must be
+// destructed; none is made yet.
 static orri_made* stage_made_add(orri_change* c, orri_cluster* cluster, uint32_t column,
                                  uint32_t first)
 {
@@ -30,7 +32,8 @@ static orri_made* stage_made_add(orri_change* c, orri_cluster* cluster, uint32_t
     return &c->made[c->made_count++];
 }
 
-// The given type whose values go to a column of the target that the rows lack; -1: none does.
+// Index of the given type whose values go to a new column of the target; -1: the column gets
+// presets.
 static int32_t stage_given_of(const orri_change* c, const orri_route* route, uint32_t column)
 {
     for (uint32_t k = 0; k < orri_change_group(c, route->group)->given_count; k++) {
@@ -41,14 +44,15 @@ static int32_t stage_given_of(const orri_change* c, const orri_route* route, uin
     return -1;
 }
 
-// True when all instances of a new column come by deeds: the cell is empty until then.
-static bool stage_by_deeds(const orri_change* c, const orri_route* route, uint32_t column)
+// True when all instances of a new column are added by instance changes: the cell stays empty until
+// sparse.c adds them.
+static bool stage_by_instances(const orri_change* c, const orri_route* route, uint32_t column)
 {
     const orri_group* group = orri_change_group(c, route->group);
     orr_type type = route->to->types[column];
     const orri_cluster* base = orri_cluster_at(c->world, group->cluster);
     bool based = route->from == NULL && base != NULL && orri_cluster_find_column(base, type) >= 0 &&
-                 !orri_change_takes_all(c, route->group, type);
+                 !orri_change_replaces_all(c, route->group, type);
     return route->to->columns[column].counts != 0 && !based &&
            orri_change_adds_instance(c, route->group, type);
 }
@@ -56,17 +60,18 @@ static bool stage_by_deeds(const orri_change* c, const orri_route* route, uint32
 static void stage_empty_cell(orri_cluster* cluster, uint32_t column, uint32_t row)
 {
     orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
-    uint32_t parts[] = {column, cluster->columns[column].counts,
-                        cluster->columns[column].counts + 1u};
-    for (uint32_t i = 0; i < ORRI_COUNT(parts); i++) {
-        uint32_t size = cluster->sizes[parts[i]];
+    uint32_t work[] = {column, cluster->columns[column].counts,
+                       cluster->columns[column].counts + 1u};
+    for (uint32_t i = 0; i < ORRI_COUNT(work); i++) {
+        uint32_t size = cluster->sizes[work[i]];
         if (size > 0) {
-            memset(chunk->columns[parts[i]].data + (size_t)(row & ORRI_SLOT_MASK) * size, 0, size);
+            memset(chunk->columns[work[i]].data + (size_t)(row & ORRI_SLOT_MASK) * size, 0, size);
         }
     }
 }
 
-// Makes the values of one new column, unless they are made one by one or not before the rows move.
+// Makes the values of one new column. Values given for moving rows are left to stage_new(), one by
+// one, or, if plain, to execute.c.
 static orr_result stage_column(orri_change* c, const orri_route* route, uint32_t column)
 {
     const orri_group* group = orri_change_group(c, route->group);
@@ -76,7 +81,7 @@ static orr_result stage_column(orri_change* c, const orri_route* route, uint32_t
     if (values != NULL && route->from != NULL) {
         return ORR_OK;
     }
-    if (k < 0 && stage_by_deeds(c, route, column)) {
+    if (k < 0 && stage_by_instances(c, route, column)) {
         stage_empty_cell(route->to, column, route->base);
         return ORR_OK;
     }
@@ -93,19 +98,22 @@ static orr_result stage_column(orri_change* c, const orri_route* route, uint32_t
     return ok ? ORR_OK : orri_refuse_hook(c->world, c->desc->call, type);
 }
 
+// Makes the values of all new columns of a route.
 static orr_result stage_route(orri_change* c, const orri_route* route)
 {
-    uint32_t count = route->plan != NULL ? route->plan->new_count : route->to->type_count;
+    uint32_t count = route->transition != NULL ? route->transition->new_count
+                                               : route->to->type_count;
     orr_result result = ORR_OK;
     for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
-        result = stage_column(c, route, route->plan != NULL ? route->plan->added[i] : i);
+        result =
+            stage_column(c, route, route->transition != NULL ? route->transition->added[i] : i);
     }
     return result;
 }
 
-// ---- one by one ----------------------------------------------------------------------------------------------
+// ---- one by one ---------------------------------------------------------------------------------
 
-// One value of a type that rows of a group lack, into the row it will have.
+// Makes one value of a new column in the row that the entity will have.
 static bool stage_one_new(const orri_walk* walk, const orri_given* given, uint32_t column,
                           orri_made* made)
 {
@@ -119,12 +127,13 @@ static bool stage_one_new(const orri_walk* walk, const orri_given* given, uint32
     return true;
 }
 
+// Makes the given values of a type, not plain, for the entities of a group that lack it.
 static orr_result stage_new(orri_change* c, uint32_t g, uint32_t k, const orri_type* type)
 {
-    const orri_part* part = &c->parts[g];
+    const orri_group_work* work = &c->work[g];
     const orri_given* given = &orri_change_group(c, g)->given[k];
     uint32_t made_first = c->made_count;
-    for (uint32_t r = part->route_first; r < part->route_first + part->route_count; r++) {
+    for (uint32_t r = work->route_first; r < work->route_first + work->route_count; r++) {
         const orri_route* route = &c->routes[r];
         if (stage_made_add(c, route->to, c->columns[route->columns + k], route->base) == NULL) {
             return ORR_ERR_MEMORY;
@@ -133,7 +142,7 @@ static orr_result stage_new(orri_change* c, uint32_t g, uint32_t k, const orri_t
     orri_walk walk = orri_walk_begin(c, g);
     while (orri_walk_next(&walk)) {
         uint32_t column = c->columns[walk.route->columns + k];
-        uint32_t r = (uint32_t)(walk.route - c->routes) - part->route_first;
+        uint32_t r = (uint32_t)(walk.route - c->routes) - work->route_first;
         if ((column & ORRI_GIVEN_HAS) == 0 &&
             !stage_one_new(&walk, given, column, &c->made[made_first + r])) {
             return orri_refuse_hook(c->world, c->desc->call, type);
@@ -142,8 +151,9 @@ static orr_result stage_new(orri_change* c, uint32_t g, uint32_t k, const orri_t
     return ORR_OK;
 }
 
-// ---- outside of the world ------------------------------------------------------------------------------------
+// ---- outside of the world -----------------------------------------------------------------------
 
+// True when the current entity of a walk has the given type already.
 static bool stage_has(const orri_walk* walk, const orri_pool* pool, uint32_t k)
 {
     uint32_t column = walk->change->columns[walk->route->columns + k];
@@ -170,6 +180,7 @@ static bool stage_one_copy(orri_copies* copies, const uint8_t* value)
     return made;
 }
 
+// Copies the given values of a type, not plain, for the entities of a group that have it already.
 static orr_result stage_copies(orri_change* c, uint32_t g, uint32_t k, const orri_type* type)
 {
     const orri_pool* pool = orri_pool_find(c->world, (orr_type){type->id});
@@ -188,10 +199,10 @@ static orr_result stage_copies(orri_change* c, uint32_t g, uint32_t k, const orr
     copies->data = orri_alloc(&c->world->env, ORR_MEMORY_TEMP,
                               orri_size_mul(type->info.size, count), ORRI_BLOCK_ALIGN);
     if (copies->data == NULL) {
-        return orri_refuse_memory(&c->world->env, "keeping values of a change set");
+        return orri_refuse_memory(&c->world->env, "copying values of a change set");
     }
     c->copies_count++;
-    c->parts[g].copies_count++;
+    c->work[g].copies_count++;
     const orri_given* given = &orri_change_group(c, g)->given[k];
     orri_walk walk = orri_walk_begin(c, g);
     while (orri_walk_next(&walk)) {
@@ -205,30 +216,30 @@ static orr_result stage_copies(orri_change* c, uint32_t g, uint32_t k, const orr
 
 orri_copies* orri_change_copies(orri_change* c, uint32_t g, uint32_t given)
 {
-    const orri_part* part = &c->parts[g];
-    for (uint32_t i = 0; i < part->copies_count; i++) {
-        if (c->copies[part->copies_first + i].given == given) {
-            return &c->copies[part->copies_first + i];
+    const orri_group_work* work = &c->work[g];
+    for (uint32_t i = 0; i < work->copies_count; i++) {
+        if (c->copies[work->copies_first + i].given == given) {
+            return &c->copies[work->copies_first + i];
         }
     }
     return NULL;
 }
 
-// ---- all of it -----------------------------------------------------------------------------------------------
+// ---- all of it ----------------------------------------------------------------------------------
 
 static orr_result stage_group(orri_change* c, uint32_t g)
 {
     const orri_group* group = orri_change_group(c, g);
-    orri_part* part = &c->parts[g];
+    orri_group_work* work = &c->work[g];
     orr_result result = ORR_OK;
-    part->copies_first = c->copies_count;
-    for (uint32_t r = 0; result == ORR_OK && r < part->route_count; r++) {
-        const orri_route* route = &c->routes[part->route_first + r];
-        if (route->from == NULL || route->plan != NULL) {
+    work->copies_first = c->copies_count;
+    for (uint32_t r = 0; result == ORR_OK && r < work->route_count; r++) {
+        const orri_route* route = &c->routes[work->route_first + r];
+        if (route->from == NULL || route->transition != NULL) {
             result = stage_route(c, route);
         }
     }
-    bool changes = group->deed == ORRI_CHANGE_KIND_CHANGE;
+    bool changes = group->kind == ORRI_CHANGE_KIND_CHANGE;
     for (uint32_t k = 0; result == ORR_OK && changes && k < group->given_count; k++) {
         const orri_type* type = stage_type(c, &group->given[k]);
         if (type->plain) {
@@ -246,7 +257,7 @@ orr_result orri_change_stage(orri_change* c)
 {
     orr_result result = ORR_OK;
     for (uint32_t g = 0; result == ORR_OK && g < c->desc->count; g++) {
-        if (c->desc->groups[g].deed != ORRI_CHANGE_KIND_DESTROY) {
+        if (c->desc->groups[g].kind != ORRI_CHANGE_KIND_DESTROY) {
             result = stage_group(c, g);
         }
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Publishing: blocks, editions of a type, and how the newest one is made from what its owner wrote. See publish.h and publish_detail.h.
+// Publishing: memory of published blocks, editions and their reference counts, the published types,
+// and the steps copy and show.
 #include "store/pool/pool.h"
 #include "store/publish/publish_detail.h"
 #include "store/snapshot/snapshot.h"
 
-#define PUBLISH_FREE_MIN 16u // Free blocks that are kept in any case.
+#define PUBLISH_FREE_MIN 16u // Free blocks of a type that are always kept.
 
-// ---- blocks ---------------------------------------------------------------------------------------------
+// ---- blocks -------------------------------------------------------------------------------------
 
 static void publish_lock(orri_publisher* publisher)
 {
@@ -18,6 +19,7 @@ static void publish_unlock(orri_publisher* publisher)
     orri_mutex_unlock(publisher->world->env.platform, &publisher->mutex);
 }
 
+// The smallest size class for `values` values.
 static uint8_t publish_level(const orri_published_type* type, uint32_t values)
 {
     bool rows = type->kind == ORRI_PUBLISHED_ROWS;
@@ -28,9 +30,10 @@ static uint8_t publish_level(const orri_published_type* type, uint32_t values)
     return level;
 }
 
+// Values that a size class has room for.
 static size_t publish_level_values(const orri_published_type* type, uint32_t level)
 {
-    if (level == ORRI_EDITION_LENT) {
+    if (level == ORRI_EDITION_ZERO_COPY) {
         return 0;
     }
     if (type->kind != ORRI_PUBLISHED_ROWS) {
@@ -39,7 +42,8 @@ static size_t publish_level_values(const orri_published_type* type, uint32_t lev
     return level == ORRI_EDITION_FULL ? ORR_CHUNK_CAPACITY : (size_t)16 << (2 * level);
 }
 
-// Of header and values, in whole lines: loops may read to the end of the last one.
+// Bytes of header and values, in whole cache lines: vectorised loops may read to the end of the
+// last line.
 static size_t publish_block_bytes(const orri_published_type* type, uint32_t level)
 {
     size_t bytes = publish_level_values(type, level) * type->size;
@@ -53,6 +57,7 @@ static void publish_block_free(orri_publisher* publisher, const orri_published_t
               publish_block_bytes(type, block->level), ORRI_BLOCK_ALIGN);
 }
 
+// Takes a block off the free list; NULL: there is none.
 static orri_edition_block* publish_block_reuse(orri_publisher* publisher, orri_published_type* type,
                                                uint32_t level)
 {
@@ -94,23 +99,24 @@ orri_edition_block* orri_edition_block_take(orri_publisher* publisher, orri_publ
     return block;
 }
 
-orri_edition_block* orri_edition_block_take_lent(orri_publisher* publisher,
-                                                 orri_published_type* type)
+orri_edition_block* orri_edition_block_take_zero_copy(orri_publisher* publisher,
+                                                      orri_published_type* type)
 {
-    return publish_block_take(publisher, type, ORRI_EDITION_LENT);
+    return publish_block_take(publisher, type, ORRI_EDITION_ZERO_COPY);
 }
 
 static void publish_block_destruct(const orri_published_type* type, const orri_edition_block* block)
 {
-    if (block->roll != NULL) {
-        orri_owners_destruct(type, block->roll, block->data, block->rows);
+    if (block->owners != NULL) {
+        orri_owners_destruct(type, block->owners, block->data, block->rows);
     } else {
         orri_rows_destruct(type->type, block->data, block->rows);
     }
 }
 
-// Blocks that no edition has, linked: their values end, then they may be used again. No more are kept than are in use: that is what a
-// steady state takes, in which a type is copied as a whole while somebody still sees the edition before.
+// Ends a list of blocks that no edition has: destructs their values and puts them on the free list.
+// At most as many free blocks are kept as blocks are in use. A steady state needs that many when a
+// type is copied completely while a view still sees the edition before.
 static void publish_blocks_end(orri_publisher* publisher, orri_published_type* type,
                                orri_edition_block* dead)
 {
@@ -155,7 +161,7 @@ void orri_edition_block_drop(orri_publisher* publisher, orri_published_type* typ
     }
 }
 
-// ---- editions -------------------------------------------------------------------------------------------
+// ---- editions -----------------------------------------------------------------------------------
 
 bool orri_edition_reserve(orri_publisher* publisher, orri_edition* edition, uint32_t capacity)
 {
@@ -201,7 +207,8 @@ orri_edition* orri_edition_take(orri_publisher* publisher, orri_published_type* 
     return edition;
 }
 
-// Takes all blocks out, and links those that nobody else has. Under the mutex.
+// Takes all blocks out of an edition and returns a list of those that no other edition has. Under
+// the mutex.
 static orri_edition_block* publish_edition_empty(orri_edition* edition)
 {
     orri_edition_block* dead = NULL;
@@ -251,7 +258,7 @@ void orri_edition_release(orri_publisher* publisher, orri_published_type* type,
     publish_blocks_end(publisher, type, dead);
 }
 
-// ---- publisher and types ----------------------------------------------------------------------------------
+// ---- publisher and types ------------------------------------------------------------------------
 
 orri_publisher* orri_publisher_create(orr_world* world)
 {
@@ -272,7 +279,7 @@ static void publish_type_free(orri_publisher* publisher, orri_published_type* ty
         orri_edition_release(publisher, type, type->pending);
     }
     while (type->editions != NULL) {
-        type->editions->refs = 1; // Views are gone.
+        type->editions->refs = 1; // All views are destroyed.
         orri_edition_release(publisher, type, type->editions);
     }
     orri_owner_lists_free(publisher, type);
@@ -292,7 +299,7 @@ static void publish_type_free(orri_publisher* publisher, orri_published_type* ty
     ORRI_FREE(&publisher->world->env, ORR_MEMORY_SHOWN, orri_published_type, type, 1);
 }
 
-// An array of the publisher.
+// Frees an array of the publisher, if there is one.
 #define PUBLISH_GIVE(p, data, capacity)                                               \
     ((p)->data != NULL                                                                \
          ? ORRI_RELEASE(&(p)->world->env, ORR_MEMORY_SHOWN, (p)->data, (p)->capacity) \
@@ -310,10 +317,10 @@ void orri_publisher_destroy(orri_publisher* publisher)
     for (uint32_t t = 0; t < publisher->type_count; t++) {
         publish_type_free(publisher, publisher->types[t]);
     }
-    for (uint32_t id = 0; id < publisher->followed_capacity; id++) {
-        PUBLISH_GIVE(publisher, followed[id].ids, followed[id].capacity);
+    for (uint32_t id = 0; id < publisher->tracked_capacity; id++) {
+        PUBLISH_GIVE(publisher, tracked[id].ids, tracked[id].capacity);
     }
-    PUBLISH_GIVE(publisher, followed, followed_capacity);
+    PUBLISH_GIVE(publisher, tracked, tracked_capacity);
     PUBLISH_GIVE(publisher, types, type_capacity);
     PUBLISH_GIVE(publisher, changes, change_capacity);
     PUBLISH_GIVE(publisher, made, made_capacity);
@@ -340,6 +347,7 @@ bool orri_published(const orri_publisher* publisher, orr_type type)
     return orri_published_find(publisher, type) != NULL;
 }
 
+// Checks that a type can be published.
 static orr_result publish_check(const orr_world* world, orr_type type)
 {
     const orri_type* found = orri_type_at(&world->schema, type);
@@ -348,9 +356,10 @@ static orr_result publish_check(const orr_world* world, orr_type type)
     }
     return !orri_type_pseudo(found)
                ? ORR_OK
-               : orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                             "publishing a type: %s is not stored, so there is nothing to copy",
-                             found->info.name);
+               : orri_refuse(
+                     orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                     "publishing a type: %s has no stored values, so it cannot be published",
+                     found->info.name);
 }
 
 static orri_published_type* publish_type_make(orri_publisher* publisher, orr_type handle)
@@ -401,9 +410,9 @@ orr_result orri_publish_add(orri_publisher* publisher, orr_type type)
     return result;
 }
 
-// ---- copying ----------------------------------------------------------------------------------------------
+// ---- copying ------------------------------------------------------------------------------------
 
-// What a block is a copy of, live.
+// The live block that a published block is a copy of.
 typedef struct publish_source {
     const uint8_t* data;
     uint64_t version;
@@ -426,8 +435,8 @@ static publish_source publish_source_at(const orri_publisher* publisher,
 static bool publish_copy_values(const orri_published_type* type, const orri_edition_block* block,
                                 const publish_source* source)
 {
-    if (block->roll != NULL) {
-        return orri_owners_copy(type, block->roll, block->data, source->data);
+    if (block->owners != NULL) {
+        return orri_owners_copy(type, block->owners, block->data, source->data);
     }
     if (type->type->plain) {
         memcpy(block->data, source->data, (size_t)source->rows * type->size);
@@ -436,17 +445,18 @@ static bool publish_copy_values(const orri_published_type* type, const orri_edit
     return orri_rows_copy(type->type, block->data, source->data, source->rows);
 }
 
+// Copies a live block. NULL when refused (reported).
 static orri_edition_block* publish_copy_block(orri_publisher* publisher, orri_published_type* type,
                                               const orri_edition_block* old,
                                               const publish_source* source)
 {
-    uint32_t values = old->roll != NULL ? orri_owners_values(old->roll) : source->rows;
+    uint32_t values = old->owners != NULL ? orri_owners_values(old->owners) : source->rows;
     orri_edition_block* block = orri_edition_block_take(publisher, type, values);
     if (block == NULL) {
         (void)orri_refuse_memory(&publisher->world->env, "publishing values");
         return NULL;
     }
-    block->roll = old->roll;
+    block->owners = old->owners;
     if (!publish_copy_values(type, block, source)) {
         orri_edition_block_drop(publisher, type, block);
         (void)orri_refuse_hook(publisher->world, "publishing values", type->type);
@@ -459,7 +469,8 @@ static orri_edition_block* publish_copy_block(orri_publisher* publisher, orri_pu
     return block;
 }
 
-// The edition to come: first with what changed alone. None when nothing did.
+// Starts the next edition with copies of the blocks that changed. Without changes there is no next
+// edition. False when refused (reported).
 static bool publish_copy_fresh(orri_publisher* publisher, orri_published_type* type)
 {
     const orri_edition* newest = type->editions;
@@ -470,7 +481,7 @@ static bool publish_copy_fresh(orri_publisher* publisher, orri_published_type* t
         }
         publish_source source = publish_source_at(publisher, type, id, old);
         if (ORR_LIKELY(source.version == old->source) ||
-            (ORR_UNLIKELY(type->lends) &&
+            (ORR_UNLIKELY(type->zero_copy) &&
              orri_zero_copy_wanted(type, old, publisher->world,
                                    publisher->world->chunks.list[id]))) {
             continue;
@@ -486,7 +497,7 @@ static bool publish_copy_fresh(orri_publisher* publisher, orri_published_type* t
         if (block == NULL) {
             return false;
         }
-        block->lend = old->lend;
+        block->zero_copy = old->zero_copy;
         block->next = type->making->fresh;
         type->making->fresh = block;
         type->making->blocks[id] = block;
@@ -508,7 +519,7 @@ void orri_edition_complete(orri_publisher* publisher, const orri_published_type*
     publish_unlock(publisher);
 }
 
-void orri_edition_undo(orri_publisher* publisher, orri_published_type* type)
+void orri_edition_discard(orri_publisher* publisher, orri_published_type* type)
 {
     if (type->making != NULL) {
         orri_edition_release(publisher, type, type->making);
@@ -516,6 +527,7 @@ void orri_edition_undo(orri_publisher* publisher, orri_published_type* type)
     }
 }
 
+// Completes the edition in the making, which becomes the pending one.
 static void publish_copy_keep(orri_publisher* publisher, orri_published_type* type)
 {
     if (type->pending != NULL) {
@@ -541,14 +553,15 @@ orr_result orri_publish_copy(orri_publisher* publisher, const orr_type* types, u
         if (copied) {
             publish_copy_keep(publisher, type);
         } else {
-            orri_edition_undo(publisher, type);
+            orri_edition_discard(publisher, type);
         }
     }
     return copied ? ORR_OK : orri_env_result(&publisher->world->env);
 }
 
-// ---- showing ----------------------------------------------------------------------------------------------
+// ---- showing ------------------------------------------------------------------------------------
 
+// Makes the pending edition of a type the newest one.
 static void publish_show_type(orri_publisher* publisher, orri_published_type* type,
                               uint64_t version, uint64_t tick)
 {

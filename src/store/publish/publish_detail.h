@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What the files of publishing share: publish.c (blocks, publications), zero_copy.c (live blocks that are shown), remap.c (rows that
-// move), owners.c (whose values a block has), instances.c (of multiple types), pinned.c (of pinned ones), view.c (what a pipeline sees).
+// Structures and functions that the files of this folder share. README.md lists the invariants P1
+// to P7.
 //
-//   type ──> editions, newest first ──> by chunk id ──> block: values, counted by the editions that have it
-//     │                                  (pinned: by block of the pool)   │
-//     └─────> rolls, by the same number <─────────────────────────────────┘ of multiple and pinned types: whose values
+//   type ──> editions, newest first ──> by chunk id ──> block of values, counted by editions
+//     │                                  (pinned types: by block of the pool)   │
+//     └────> owner lists, by the same number <──────────────────────────────────┘
+//            (multiple and pinned types: whose values a block has)
 //   view ──> by type: the edition it pinned
-//
-// Invariants, outside of a call:
-//  1. A chunk is followed when it has a published type and has had rows. Every edition of a type, the one that waits to be shown too, has a
-//     block for exactly the followed chunks with that type.
-//  2. A block has as many values as the chunk had rows when followed, in the order of the ids kept for it.
-//  3. refs of a block: the editions it is in. refs of an edition: the views that pinned it, and one for the newest.
-//  4. The columns of a view are live, but for the types it pinned: there they are of its edition.
-//  5. A lent block has the data of its share, which is frozen. The live block is lent until it is written: that column has the same share then.
-//  6. Blocks of a multiple or pinned type at one number, of whatever edition, have one roll, which is that of the type. It says what the live block says
-//     when followed: instances and their ids by row, owners by slot. So ids, counts, owners and switches are read where they live; only values are copied.
-//  7. A pool has a block in every edition for exactly those of its blocks in which a slot was used.
 #ifndef ORRI_STORE_PUBLISH_PUBLISH_DETAIL_H
 #define ORRI_STORE_PUBLISH_PUBLISH_DETAIL_H
 
@@ -24,61 +14,87 @@
 #include "store/publish/publish.h"
 #include <orrery/kinds.h>
 
-#define ORRI_EDITION_FULL \
-    4 // Blocks for 16, 64, 256, 1024 rows, a full chunk's. With rolls: for 1, 2, 4 … values,
-#define ORRI_EDITION_MOST    21 // up to so many: ORR_INSTANCES_MAX in every row of a chunk.
-#define ORRI_EDITION_LENT    22 // Lent ones are headers alone.
-#define ORRI_EDITION_CLASSES 23
-#define ORRI_EDITION_HEADER  (2 * ORRI_BLOCK_ALIGN)
-_Static_assert(1u << ORRI_EDITION_MOST == ORR_CHUNK_CAPACITY * ORR_INSTANCES_MAX, "see above");
+// Size classes (levels) of published blocks.
+// Unique types: room for 16, 64, 256, 1024 rows, and at this level for a full chunk.
+#define ORRI_EDITION_FULL 4
+// Multiple and pinned types: room for 1 << level values, up to ORR_INSTANCES_MAX in every row of a
+// chunk.
+#define ORRI_EDITION_LEVEL_MAX 21
+// Zero-copy blocks: a header without values.
+#define ORRI_EDITION_ZERO_COPY 22
+#define ORRI_EDITION_CLASSES   23
+// Bytes before the values of a block.
+#define ORRI_EDITION_HEADER (2 * ORRI_BLOCK_ALIGN)
+_Static_assert(1u << ORRI_EDITION_LEVEL_MAX == ORR_CHUNK_CAPACITY * ORR_INSTANCES_MAX,
+               "the largest level holds all instances of a chunk");
 
-// Where the values of a published type live.
+// Where the values of a published type are stored.
 typedef enum orri_published_kind {
-    ORRI_PUBLISHED_ROWS,  // In columns, one in a row.
-    ORRI_PUBLISHED_CELLS, // In columns, several in a row: multiple types.
-    ORRI_PUBLISHED_POOL,  // In blocks of a pool: pinned types.
+    ORRI_PUBLISHED_ROWS,  // Unique types: in columns, one value in a row.
+    ORRI_PUBLISHED_CELLS, // Multiple types: in columns, several values in a row.
+    ORRI_PUBLISHED_POOL,  // Pinned types: in blocks of a pool.
 } orri_published_kind;
 
-// Whose values a block has: of each row how many, and whose. A slot of a pool is a row with one value or none.
+// The owners of the values in a block of a multiple or pinned type, as of the last remap. A slot of
+// a pool counts as a row with one value or none.
 typedef struct orri_owners {
-    uint64_t stamp; // Of what it was taken from: instance ids of a chunk, owners of a pool's block.
+    uint64_t stamp; // Version of the source: instance ids of a chunk, or owners of a pool's block.
     uint32_t rows;
-    uint8_t shift;      // A row has room for 1 << shift values.
-    uint16_t* counts;   // [rows]
-    uint32_t* ids;      // [rows << shift], of instances; NULL: pinned.
-    orr_entity* owners; // [rows]; NULL: multiple.
+    uint8_t shift;        // A row has room for 1 << shift values.
+    uint16_t* counts;     // [rows] Values of each row.
+    uint32_t* ids;        // [rows << shift] Instance ids; NULL: pinned.
+    orr_entity* entities; // [rows] Owner of each slot, null: free; NULL: multiple.
 } orri_owners;
 
-typedef struct orri_owners_place {
-    orri_owners* now;
-    orri_owners* next; // Scratch of following: takes its place,
-    bool changes;      // if it does; NULL then: nothing is there any more.
-} orri_owners_place;
+// The owner list at one number (chunk id, or block of the pool) of a type.
+typedef struct orri_owner_list {
+    orri_owners* now;  // NULL: none.
+    orri_owners* next; // Remap only: replaces `now` if `changes`. NULL then: the block is gone.
+    bool changes;      // Remap only.
+} orri_owner_list;
 
-// Values of one type in one chunk, or in one block of its pool. Nobody writes them while an edition has the block.
+// Published values of one type in one chunk, or in one block of its pool. Never written while an
+// edition has the block.
 typedef struct orri_edition_block {
-    struct orri_edition_block* next; // Free, or fresh of the same edition.
-    uint8_t* data; // Behind this header, on lines of its own; of a marker its byte.
-    uint64_t version, tick;
-    uint64_t
-        source; // Version of the live block it was copied from; 0: of none, so it is copied anew.
-    struct orri_share* share; // Whose data it is, if lent; NULL: its own.
-    uint32_t refs, rows;
-    uint16_t column; // Of the type in the chunk.
-    uint8_t level;   // Class of its size.
-    // Of the newest one: what the owner writes next there is to be lent; and that was decided, by the first group of systems that may write it.
-    bool lend, decided;
-    const orri_owners* roll; // NULL: a unique type.
+    struct orri_edition_block* next; // Next free block, or next fresh block of the edition.
+    // Values behind this header, aligned; for a marker its constant byte; zero-copy: the data of
+    // `share`.
+    uint8_t* data;
+    uint64_t version; // Epoch in which the block was shown or remapped.
+    uint64_t tick;    // Tick of the owner when it was shown.
+    // Version of the live block it is a copy of; 0: of no single version, so the next publishing
+    // copies it.
+    uint64_t source;
+    // Zero-copy: frozen share of the live block; NULL: the block has its own values.
+    struct orri_share* share;
+    uint32_t refs; // Editions that have the block.
+    uint32_t rows;
+    uint16_t column; // Column of the type in the chunk.
+    uint8_t level;   // Size class.
+    // In the newest edition: the owner's next write there is published without a copy. `decided` is
+    // set once the first group of systems that may write the block has been asked (orri_reclaim).
+    bool zero_copy, decided;
+    const orri_owners* owners; // NULL: a unique type.
 } orri_edition_block;
 _Static_assert(sizeof(orri_edition_block) <= ORRI_EDITION_HEADER &&
-                   offsetof(orri_edition_block, roll) <= ORRI_BLOCK_ALIGN,
-               "what a look for changes needs is one line");
+                   offsetof(orri_edition_block, owners) <= ORRI_BLOCK_ALIGN,
+               "the fields that the search for changes reads are one cache line");
 
-// A type's blocks of one moment.
+// All published blocks of a type at one moment. Its state follows from the pointer that leads to
+// it:
+//
+//   state      reached by                     refs              next state
+//   making     orri_published_type.making     1                 pending, or spare if refused
+//   pending    orri_published_type.pending    1                 newest, or spare if replaced
+//   newest     first of .editions             1 + views         older
+//   older      others of .editions            views             spare, when the last view leaves it
+//   spare      .spare                         0                 making
 typedef struct orri_edition {
-    struct orri_edition* next;   // The one before; or spare.
-    orri_edition_block** blocks; // By chunk id, or number of the pool's block.
-    orri_edition_block* fresh;   // Before it is shown: blocks that changed.
+    struct orri_edition* next; // The edition before this one; or the next spare one.
+    // [capacity] By chunk id, or number of the pool's block; NULL: none.
+    orri_edition_block** blocks;
+    // Making and pending: blocks that the newest edition does not have.
+    orri_edition_block* fresh;
     uint32_t capacity, refs;
 } orri_edition;
 
@@ -86,78 +102,88 @@ typedef struct orri_published_type {
     const orri_type* type;
     orr_type handle;
     orri_published_kind kind;
-    uint32_t size;
-    orri_owners_place* rolls; // As blocks of editions.
-    uint32_t roll_capacity;
-    orri_edition* editions; // Those that somebody sees, the newest first.
+    uint32_t size;                // Bytes of a value.
+    orri_owner_list* owner_lists; // [owner_list_capacity] By the same number as blocks of editions.
+    uint32_t owner_list_capacity;
+    orri_edition* editions; // Newest first; older ones while a view sees them.
     orri_edition* pending;  // Copied, and not shown yet; NULL: nothing changed.
-    orri_edition* making;   // Scratch of a copy.
-    uint64_t tick;
-    uint32_t made_first, made_end; // Scratch of following: its part of publisher->made.
-    // Under the mutex: spare editions; free blocks by class, how many, and how many blocks there are in all.
+    orri_edition* making;   // Used within orri_publish_copy() and orri_publish_zero_copy() only.
+    uint64_t tick;          // Owner's tick of the last orri_publish_show().
+    uint32_t made_first, made_end; // Remap only: its range in publisher->made.
+    // Under the publisher's mutex: spare editions; free blocks by level and their number; number of
+    // all blocks.
     orri_edition* spare;
     orri_edition_block* free[ORRI_EDITION_CLASSES];
     uint32_t free_count, block_count;
-    // Lending (floor): some system overwrites it; how many blocks are lent, and kept for the next time: their shares, linked through the blocks.
-    bool lends;
-    uint32_t lent_count, kept_count;
-    struct orri_share* kept;
+    // Zero-copy, changed by turn calls only.
+    bool zero_copy;           // Some system overwrites the type.
+    uint32_t zero_copy_count; // Zero-copy blocks that editions have.
+    uint32_t spare_count;     // Length of `spare_shares`.
+    // Shares of full-size blocks that no edition has any more, kept as the next live blocks; linked
+    // through the first bytes of their data.
+    struct orri_share* spare_shares;
 } orri_published_type;
 
-// A live block that is replaced when all are there.
+// A replacement for a live block, prepared by orri_reclaim().
 typedef struct orri_reclaimed {
     orri_chunk* chunk;
     void* block;
-    orri_extent* extent;
+    orri_extent* extent; // Where `block` comes from.
     uint32_t column;
-    bool overwritten;
+    bool overwritten; // The block has any values and counts as written.
 } orri_reclaimed;
 
-// The rows of a followed chunk as they were when it was looked at last.
-typedef struct orri_remapped {
-    const orri_chunk* chunk; // NULL: not followed.
-    uint64_t stamp;          // Of the chunk.
-    orr_entity* ids;         // [capacity]
+// The rows of a tracked chunk as of the last remap (P1, P2).
+typedef struct orri_tracked_chunk {
+    const orri_chunk* chunk; // NULL: not tracked.
+    uint64_t stamp;          // chunk->stamp at that time.
+    orr_entity* ids;         // [rows] Entities of the rows, with generation.
     uint32_t rows, capacity;
-} orri_remapped;
+} orri_tracked_chunk;
 
-// A chunk whose rows, or identity, are not as they were. Scratch of following.
+// A chunk whose rows or identity changed since the last remap. Remap only, as all structs below up
+// to orri_remap_slot.
 typedef struct orri_remap_change {
-    orri_chunk* chunk; // NULL: nothing of it is published any more.
+    orri_chunk* chunk; // NULL: the chunk is gone, or has no published type any more.
     uint32_t id;
-    uint32_t rows; // Now.
-    uint32_t from; // Where its rows begin in publisher->from; unused when `same`.
-    bool same;     // Rows are as they were.
+    uint32_t rows; // Rows now.
+    uint32_t from; // First entry of its rows in publisher->from; unused when `same`.
+    bool same;     // The rows did not change.
 } orri_remap_change;
 
+// A rebuilt block of an edition.
 typedef struct orri_remap_block {
     orri_edition* edition;
-    orri_edition_block* block;
+    orri_edition_block* block; // NULL: the edition has no block there any more.
     uint32_t id;
 } orri_remap_block;
 
+// An entry of the hash table from entity to its old place.
 typedef struct orri_remap_slot {
-    uint64_t id;    // Of the entity; 0: free.
-    uint32_t place; // Where it was.
+    uint64_t id;    // Entity; 0: free.
+    uint32_t place; // Chunk id and slot as of the last remap.
 } orri_remap_slot;
 
-// Columns of one chunk as a view sees them.
+// Columns of one chunk as a view shows them.
 typedef struct orri_view_chunk {
-    uint64_t sequence; // Of the chunk's cluster.
-    uint32_t count;    // Columns without bits.
+    // Sequence of the chunk's cluster, to recognise another chunk with the same id.
+    uint64_t sequence;
+    uint32_t count; // Columns, without enable bits.
     orri_column columns[];
 } orri_view_chunk;
 
+// New columns of a view for a chunk. Remap only.
 typedef struct orri_remap_view {
     orri_view* view;
     orri_view_chunk* made;
     uint32_t id;
 } orri_remap_view;
 
+// One type of a view.
 typedef struct orri_view_type {
     orri_published_type* type;
-    orri_edition* edition; // NULL: nothing pinned yet.
-    orr_hot_table table;
+    orri_edition* edition; // The edition that the view shows; NULL: nothing pinned yet.
+    orr_hot_table table;   // Data by chunk id, or by block of the pool.
 } orri_view_type;
 
 struct orri_view {
@@ -165,24 +191,25 @@ struct orri_view {
     orri_publisher* publisher;
     orri_view_type* types;
     uint32_t type_count;
-    uint16_t* slots1; // By type index: 1 + which of `types`; 0: none.
+    // [slot_count] By type index: 1 + index in `types`; 0: the view does not have the type.
+    uint16_t* slots1;
     uint32_t slot_count;
-    orri_view_chunk** chunks; // By chunk id; NULL: it has none of the types.
-    uint32_t capacity;        // Of `chunks` and of all tables.
-    bool pinned;
+    orri_view_chunk** chunks; // [capacity] By chunk id; NULL: the chunk has no type of the view.
+    uint32_t capacity;        // Chunk ids that `chunks` and all tables have room for.
+    bool pinned;              // orri_view_pin() was called.
 };
 
 struct orri_publisher {
     orr_world* world;
-    orri_mutex mutex; // Around counters and lists, while systems run.
+    orri_mutex mutex; // Around reference counts and free lists, while systems run.
     orri_published_type** types;
     uint32_t type_count, type_capacity;
     orri_view* views;
-    orri_remapped* followed; // By chunk id.
-    uint32_t followed_capacity;
-    bool cells;      // Some type is multiple.
-    uint64_t looked; // Rows of chunks with a larger stamp came, went or moved since following.
-    // Scratch of following, kept for the next time.
+    orri_tracked_chunk* tracked; // [tracked_capacity] By chunk id.
+    uint32_t tracked_capacity;
+    bool cells;           // Some type is multiple.
+    uint64_t remap_epoch; // Rows of chunks with a larger stamp changed since the last remap.
+    // Scratch of remap, kept for the next time.
     orri_remap_change* changes;
     uint32_t change_count, change_capacity;
     orri_remap_block* made;
@@ -191,147 +218,161 @@ struct orri_publisher {
     uint32_t made_view_count, made_view_capacity;
     uint32_t* from; // By row of the changes: its old place; 0: it had none.
     uint32_t from_count, from_capacity;
-    orri_remap_slot* slots;
+    orri_remap_slot* slots; // Hash table of rows that are not where they were.
     uint32_t slot_capacity;
-    // Of reclaiming.
+    // Blocks between orri_reclaim() and orri_reclaim_end().
     orri_reclaimed* reclaimed;
     uint32_t reclaimed_count, reclaimed_capacity;
-    _Atomic uint64_t copied;
+    _Atomic uint64_t copied; // orri_publish_copied().
 };
 
-// ---- publish.c ------------------------------------------------------------------------------------------
+// ---- publish.c ----------------------------------------------------------------------------------
 
+// NULL: the type is not published.
 orri_published_type* orri_published_find(const orri_publisher* publisher, orr_type type);
-// With room for so many values, raw, counted once; NULL when refused (silent).
+// A block with room for `values` raw values and one reference. NULL when refused (not reported).
 orri_edition_block* orri_edition_block_take(orri_publisher* publisher, orri_published_type* type,
                                             uint32_t values);
-// A header for a lent one; likewise.
-orri_edition_block* orri_edition_block_take_lent(orri_publisher* publisher,
-                                                 orri_published_type* type);
-// One edition less has it.
+// A header for a zero-copy block; likewise.
+orri_edition_block* orri_edition_block_take_zero_copy(orri_publisher* publisher,
+                                                      orri_published_type* type);
+// Drops the reference of one edition.
 void orri_edition_block_drop(orri_publisher* publisher, orri_published_type* type,
                              orri_edition_block* block);
-// Empty, with room for so many chunks; NULL when refused (silent).
+// An empty edition with one reference, and room for `capacity` blocks. NULL when refused (not
+// reported).
 orri_edition* orri_edition_take(orri_publisher* publisher, orri_published_type* type,
                                 uint32_t capacity);
 bool orri_edition_reserve(orri_publisher* publisher, orri_edition* edition, uint32_t capacity);
+// Adds a reference.
 void orri_edition_hold(orri_publisher* publisher, orri_edition* edition);
+// Drops a reference. The last one ends the edition and the blocks that no other edition has.
 void orri_edition_release(orri_publisher* publisher, orri_published_type* type,
                           orri_edition* edition);
-// Of a chunk in an edition; NULL: none.
+// The block of a chunk in an edition; NULL: none.
 static inline orri_edition_block* orri_edition_at(const orri_edition* edition, uint32_t id)
 {
     return id < edition->capacity ? edition->blocks[id] : NULL;
 }
 
-// Everything that the newest edition has and the one in the making has not.
+// Adds all blocks of the newest edition that the edition in the making lacks.
 void orri_edition_complete(orri_publisher* publisher, const orri_published_type* type);
-// Gives up the one in the making.
-void orri_edition_undo(orri_publisher* publisher, orri_published_type* type);
+// Discards the edition in the making.
+void orri_edition_discard(orri_publisher* publisher, orri_published_type* type);
 
-// ---- zero_copy.c ---------------------------------------------------------------------------------------
+// ---- zero_copy.c --------------------------------------------------------------------------------
 
-// True when what was written there is lent, not copied.
+// True when the block that the owner wrote is shown itself instead of a copy.
 static inline bool orri_zero_copy_wanted(const orri_published_type* type,
                                          const orri_edition_block* old, const orr_world* world,
                                          const orri_chunk* chunk)
 {
-    return ORR_UNLIKELY(type->lends) && old->lend && world->append.open == NULL &&
+    return ORR_UNLIKELY(type->zero_copy) && old->zero_copy && world->append.open == NULL &&
            orri_chunk_rows(chunk) > 0;
 }
-// A lent block that no edition has any more. Floor.
+// Ends a zero-copy block that no edition has any more. Turn.
 void orri_zero_copy_end(orri_publisher* publisher, orri_published_type* type,
                         orri_edition_block* block);
-// Gives back blocks that are kept, but for so many.
+// Releases spare shares until at most `most` are left.
 void orri_zero_copy_trim(orri_publisher* publisher, orri_published_type* type, uint32_t most);
 
-// ---- owners.c ---------------------------------------------------------------------------------------
+// ---- owners.c -----------------------------------------------------------------------------------
 
-// Raw, but for rows and shift; NULL when refused (silent).
+// An owner list of which only rows and shift are set. NULL when refused (not reported).
 orri_owners* orri_owners_make(orri_publisher* publisher, const orri_published_type* type,
                               uint32_t rows, uint8_t shift);
-void orri_owners_free(orri_publisher* publisher, orri_owners* roll);
-static inline uint32_t orri_owners_values(const orri_owners* roll)
+void orri_owners_free(orri_publisher* publisher, orri_owners* owners);
+static inline uint32_t orri_owners_values(const orri_owners* owners)
 {
-    return roll->rows << roll->shift;
+    return owners->rows << owners->shift;
 }
-// Copies all values to raw memory. False when a hook refuses; then none is made.
-bool orri_owners_copy(const orri_published_type* type, const orri_owners* roll, uint8_t* to,
+// Copies all values to raw memory. False when a hook refuses; then no value is left.
+bool orri_owners_copy(const orri_published_type* type, const orri_owners* owners, uint8_t* to,
                       const uint8_t* from);
-// Copies one; likewise.
+// Copies one value; likewise.
 bool orri_owners_copy_one(const orri_published_type* type, uint8_t* to, const uint8_t* from);
-// Ends all values of rows before `rows`.
-void orri_owners_destruct(const orri_published_type* type, const orri_owners* roll, uint8_t* data,
+// Destructs the values of the first `rows` rows.
+void orri_owners_destruct(const orri_published_type* type, const orri_owners* owners, uint8_t* data,
                           uint32_t rows);
 bool orri_owner_lists_reserve(orri_publisher* publisher, orri_published_type* type,
                               uint32_t capacity);
-// The roll at a number; NULL: none.
-static inline orri_owners* orri_owners_at(const orri_published_type* type, uint32_t id)
+// The owner list at a number; NULL: none.
+static inline orri_owners* orri_owner_list_at(const orri_published_type* type, uint32_t id)
 {
-    return id < type->roll_capacity ? type->rolls[id].now : NULL;
+    return id < type->owner_list_capacity ? type->owner_lists[id].now : NULL;
 }
-// What following made takes its place, or is given up. Blocks that have it are there no more.
+// After a remap: replaces the owner lists that changed, or discards the new ones. No block refers
+// to the discarded lists any more.
 void orri_owner_lists_swap(orri_publisher* publisher, orri_published_type* type);
-void orri_owner_lists_undo(orri_publisher* publisher, orri_published_type* type);
+void orri_owner_lists_discard(orri_publisher* publisher, orri_published_type* type);
 void orri_owner_lists_free(orri_publisher* publisher, orri_published_type* type);
 
-// ---- instances.c ---------------------------------------------------------------------------------------
+// ---- instances.c --------------------------------------------------------------------------------
 
-// True when instances of a multiple type came or went there since its roll was taken, or there is none.
-bool orri_published_cell_stale(const orri_published_type* type, const orri_chunk* chunk);
-// The roll of a chunk as it is. NULL when refused (silent).
-orri_owners* orri_published_cell_owners(orri_publisher* publisher, const orri_published_type* type,
-                                        const orri_chunk* chunk, uint32_t column);
-// The values of a block, of the rows of a change: as the edition had them, by instance; who is new gets the live one. False when a hook refuses;
-// then none is made.
-bool orri_published_cell_fill(const orri_publisher* publisher, const orri_published_type* type,
-                              const orri_edition* edition, const orri_remap_change* change,
-                              orri_edition_block* block);
-// Checks that a roll says what is there.
-bool orri_published_cell_agrees(const orri_published_type* type, const orri_chunk* chunk,
-                                const orri_owners* roll);
+// True when instances of a multiple type were added or removed in the chunk since the last remap,
+// or the chunk has no owner list.
+bool orri_published_instances_stale(const orri_published_type* type, const orri_chunk* chunk);
+// Makes the owner list of a chunk as it is now. NULL when refused (not reported).
+orri_owners* orri_published_instances_owners(orri_publisher* publisher,
+                                             const orri_published_type* type,
+                                             const orri_chunk* chunk, uint32_t column);
+// Fills a rebuilt block: each instance gets the value that the edition had for it, and a new
+// instance the live value. False when a hook refuses; then no value is left.
+bool orri_published_instances_fill(const orri_publisher* publisher, const orri_published_type* type,
+                                   const orri_edition* edition, const orri_remap_change* change,
+                                   orri_edition_block* block);
+// True when an owner list describes the live instances of the chunk.
+bool orri_published_instances_agree(const orri_published_type* type, const orri_chunk* chunk,
+                                    const orri_owners* owners);
 
-// ---- pinned.c ---------------------------------------------------------------------------------------
+// ---- pinned.c -----------------------------------------------------------------------------------
 
-// Blocks of its pool in which a slot was used.
+// Number of blocks of the pool in which a slot was ever used (P7).
 uint32_t orri_published_pool_blocks(const orri_publisher* publisher,
                                     const orri_published_type* type);
-// True when some block's owners are not those of its roll.
+// True when owners in some block changed since the last remap.
 bool orri_published_pool_stale(const orri_publisher* publisher, const orri_published_type* type);
-// The blocks of such a type that follow, in all editions: into publisher->made. False when refused (reported).
+// Rebuilds the changed blocks of a pinned type for all editions, into publisher->made. False when
+// refused (reported).
 bool orri_remap_build_pool(orri_publisher* publisher, orri_published_type* type);
-bool orri_published_pool_agrees(const orri_publisher* publisher, const orri_published_type* type,
-                                uint32_t number, const orri_owners* roll);
+// True when an owner list describes the live owners of a block of the pool.
+bool orri_published_pool_agree(const orri_publisher* publisher, const orri_published_type* type,
+                               uint32_t number, const orri_owners* owners);
 
-// ---- remap.c -------------------------------------------------------------------------------------
+// ---- remap.c ------------------------------------------------------------------------------------
 
-// As orri_publish_remap(); chunks with `added` (may be NULL) are looked at in any case.
+// As orri_publish_remap(). Chunks with the type `added` (may be NULL) count as changed.
 ORR_NODISCARD orr_result orri_remap_run(orri_publisher* publisher,
                                         const orri_published_type* added);
-// Where a row of a change was; 0: nowhere.
+// The place of a row of a change as of the last remap; 0: the entity had none.
 static inline uint32_t orri_remap_from(const orri_publisher* publisher,
                                        const orri_remap_change* change, uint32_t row)
 {
     return change->same ? change->id << ORRI_SLOT_BITS | row : publisher->from[change->from + row];
 }
-// Room in an edition and in publisher->made, and a block that was made for it (NULL: there is none any more). False when refused (silent).
+// Reserves room in an edition, and for `more` rebuilt blocks in publisher->made. False when refused
+// (not reported).
 bool orri_remap_reserve(orri_publisher* publisher, orri_edition* edition, uint32_t capacity,
                         uint32_t more);
+// Adds a rebuilt block (NULL: the edition loses its block) to publisher->made.
 void orri_remap_add(orri_publisher* publisher, orri_edition* edition, uint32_t id,
                     orri_edition_block* block);
 
-// ---- view.c ---------------------------------------------------------------------------------------------
+// ---- view.c -------------------------------------------------------------------------------------
 
+// Makes room for `capacity` chunk ids, and for all blocks of pinned types. False when refused (not
+// reported).
 bool orri_view_reserve(orri_view* view, uint32_t capacity);
-// True when the chunk has one of its types.
+// True when the chunk has a type of the view.
 bool orri_view_shows(const orri_view* view, const orri_chunk* chunk);
-// NULL when refused (silent).
+// Columns for a chunk. NULL when refused (not reported).
 orri_view_chunk* orri_view_chunk_make(orri_view* view, const orri_chunk* chunk);
-// All columns of a chunk anew; NULL: it shows nothing of it any more. `made` (may be NULL) replaces what there was.
+// Sets all columns of a chunk (NULL: the view shows nothing of it any more). `made` (may be NULL)
+// replaces the columns there were.
 void orri_view_refresh(orri_view* view, uint32_t id, const orri_chunk* chunk,
                        orri_view_chunk* made);
 void orri_view_chunk_free(orri_view* view, orri_view_chunk* entry);
-// The tables of pinned types anew.
+// Sets the tables of all pinned types.
 void orri_view_refresh_pools(orri_view* view);
 
 #endif

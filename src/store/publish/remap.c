@@ -1,25 +1,36 @@
 // SPDX-License-Identifier: MIT
-// Published values follow their entities. The ids of the rows are kept as they were; where they differ now, blocks are built anew from the
-// old ones, for every edition that somebody sees. First everything is built, then all of it is swapped in: a refusal leaves no trace.
+// Remap: after rows moved, published blocks are rebuilt so that every value is at the row of its
+// entity again. The publisher keeps the entity ids of all rows as of the last remap. Where the live
+// ids differ, blocks are rebuilt from the old ones, for every edition.
 //
-// Entities are compared with their generation: one that died and one that has its index now are two, and the new one has no old value.
+//   1. collect: find the chunks whose rows, instances or identity changed
+//   2. prepare: reserve room in all lists and views
+//   3. locate:  find the old place of every row, with a hash table of the rows that moved
+//   4. build:   make the new blocks of all editions
+//   5. swap:    put everything in place; cannot fail. A refusal before this step leaves no trace.
+//
+// Entities are compared with their generation: an entity that died and one that has its index now
+// are different, and the new one has no old value.
 #include "store/publish/publish_detail.h"
 
-#define REMAP_AHEAD 8u // Chunks are fetched this far ahead.
+#define REMAP_AHEAD 8u // Distance, in chunks, at which chunk headers are prefetched.
 
+// The entity of a row, with its generation.
 static orr_entity remap_id(const orr_world* world, const orri_chunk* chunk, uint32_t row)
 {
     uint32_t index = orri_chunk_ids(chunk)[row];
     return orri_id_make(index, orri_record_at(world, index)->generation);
 }
 
+// The column of a type in a chunk (NULL allowed); -1: none.
 static int32_t remap_column(const orri_chunk* chunk, const orri_published_type* type)
 {
     return chunk != NULL ? orri_cluster_find_column(chunk->cluster, type->handle) : -1;
 }
 
-// ---- what changed -----------------------------------------------------------------------------------------
+// ---- collect ------------------------------------------------------------------------------------
 
+// True when the chunk has a published type.
 static bool remap_wanted(const orri_publisher* publisher, const orri_chunk* chunk)
 {
     for (uint32_t t = 0; t < publisher->type_count; t++) {
@@ -30,49 +41,52 @@ static bool remap_wanted(const orri_publisher* publisher, const orri_chunk* chun
     return false;
 }
 
-// Instances of a multiple type came or went, in rows that may be as they were. Without a roll the chunk has none.
-static bool remap_cells_stale(const orri_publisher* publisher, const orri_chunk* chunk)
+// True when instances of a multiple type were added or removed, though the rows may be the same. A
+// chunk without an owner list does not have the type.
+static bool remap_instances_stale(const orri_publisher* publisher, const orri_chunk* chunk)
 {
     for (uint32_t t = 0; t < publisher->type_count; t++) {
         const orri_published_type* type = publisher->types[t];
-        if (type->kind == ORRI_PUBLISHED_CELLS && orri_owners_at(type, chunk->id) != NULL &&
-            orri_published_cell_stale(type, chunk)) {
+        if (type->kind == ORRI_PUBLISHED_CELLS && orri_owner_list_at(type, chunk->id) != NULL &&
+            orri_published_instances_stale(type, chunk)) {
             return true;
         }
     }
     return false;
 }
 
-// A quick look: rows may have changed, or it is another chunk, or it has a type that is new here. A chunk that never had rows has no stamp,
-// and none that is followed lacks one: so another chunk in the same memory, with the same id, has another stamp.
+// Quick check: rows may have changed, the chunk is another one, or it has the added type. A chunk
+// that never had rows has stamp 0, and every tracked chunk has another stamp. So another chunk in
+// the same memory, with the same id, has a different stamp.
 static bool remap_suspect(const orri_publisher* publisher, const orri_published_type* added,
-                          const orri_chunk* chunk, const orri_remapped* old)
+                          const orri_chunk* chunk, const orri_tracked_chunk* old)
 {
     if (chunk != old->chunk && (chunk == NULL || old->chunk != NULL)) {
         return true;
     }
     return chunk != NULL &&
-           (chunk->stamp > publisher->looked || chunk->stamp < old->stamp ||
+           (chunk->stamp > publisher->remap_epoch || chunk->stamp < old->stamp ||
             (added != NULL && chunk->stamp != 0 && remap_column(chunk, added) >= 0) ||
             (ORR_UNLIKELY(publisher->cells) && old->chunk != NULL &&
-             remap_cells_stale(publisher, chunk)));
+             remap_instances_stale(publisher, chunk)));
 }
 
-// How many of its rows are gone from where they were, of the old ones.
+// Compares the rows of a chunk with those of the last remap. Returns how many old rows have another
+// entity now.
 static uint32_t remap_compare(const orri_publisher* publisher, orri_remap_change* change)
 {
-    const orri_remapped* old = &publisher->followed[change->id];
-    uint32_t gone = 0;
+    const orri_tracked_chunk* old = &publisher->tracked[change->id];
+    uint32_t moved = 0;
     for (uint32_t r = 0; r < old->rows; r++) {
-        gone += r >= change->rows ||
-                remap_id(publisher->world, change->chunk, r).id != old->ids[r].id;
+        moved += r >= change->rows ||
+                 remap_id(publisher->world, change->chunk, r).id != old->ids[r].id;
     }
-    change->same = gone == 0 && change->rows == old->rows;
-    return gone;
+    change->same = moved == 0 && change->rows == old->rows;
+    return moved;
 }
 
 static bool remap_add_change(orri_publisher* publisher, uint32_t id, orri_chunk* chunk,
-                             uint32_t* gone)
+                             uint32_t* moved)
 {
     if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->changes,
                       &publisher->change_capacity, publisher->change_count + 1)) {
@@ -81,7 +95,7 @@ static bool remap_add_change(orri_publisher* publisher, uint32_t id, orri_chunk*
     orri_remap_change* change = &publisher->changes[publisher->change_count++];
     *change = (orri_remap_change){
         .chunk = chunk, .id = id, .rows = chunk != NULL ? orri_chunk_rows(chunk) : 0};
-    *gone += remap_compare(publisher, change);
+    *moved += remap_compare(publisher, change);
     change->from = publisher->from_count;
     publisher->from_count += change->same ? 0 : change->rows;
     return true;
@@ -89,21 +103,22 @@ static bool remap_add_change(orri_publisher* publisher, uint32_t id, orri_chunk*
 
 static bool remap_reserve_chunks(orri_publisher* publisher)
 {
-    uint32_t old = publisher->followed_capacity;
-    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->followed,
-                      &publisher->followed_capacity, publisher->world->chunks.count)) {
+    uint32_t old = publisher->tracked_capacity;
+    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->tracked,
+                      &publisher->tracked_capacity, publisher->world->chunks.count)) {
         return false;
     }
-    if (publisher->followed_capacity > old) {
-        memset(publisher->followed + old, 0,
-               (publisher->followed_capacity - old) * sizeof *publisher->followed);
+    if (publisher->tracked_capacity > old) {
+        memset(publisher->tracked + old, 0,
+               (publisher->tracked_capacity - old) * sizeof *publisher->tracked);
     }
     return true;
 }
 
-// `*gone`: rows that are not where they were.
+// Collects the changed chunks. `*moved` counts the rows that are not where they were. False when
+// refused (not reported).
 static bool remap_collect(orri_publisher* publisher, const orri_published_type* added,
-                          uint32_t* gone)
+                          uint32_t* moved)
 {
     const orr_world* world = publisher->world;
     publisher->change_count = publisher->from_count = 0;
@@ -112,7 +127,7 @@ static bool remap_collect(orri_publisher* publisher, const orri_published_type* 
     }
     for (uint32_t id = 1; id < world->chunks.count; id++) {
         orri_chunk* chunk = world->chunks.list[id];
-        const orri_remapped* old = &publisher->followed[id];
+        const orri_tracked_chunk* old = &publisher->tracked[id];
         if (id + REMAP_AHEAD < world->chunks.count &&
             world->chunks.list[id + REMAP_AHEAD] != NULL) {
             __builtin_prefetch(&world->chunks.list[id + REMAP_AHEAD]->stamp);
@@ -122,15 +137,16 @@ static bool remap_collect(orri_publisher* publisher, const orri_published_type* 
         }
         bool wanted = chunk != NULL && chunk->stamp != 0 && remap_wanted(publisher, chunk);
         if ((wanted || old->chunk != NULL) &&
-            !remap_add_change(publisher, id, wanted ? chunk : NULL, gone)) {
+            !remap_add_change(publisher, id, wanted ? chunk : NULL, moved)) {
             return false;
         }
     }
     return true;
 }
 
-// ---- where rows were --------------------------------------------------------------------------------------
+// ---- locate -------------------------------------------------------------------------------------
 
+// The slot of an entity in the hash table, or the free one it would get.
 static orri_remap_slot* remap_slot(const orri_publisher* publisher, uint32_t mask, uint64_t id)
 {
     uint32_t i = (uint32_t)(id * 0x9E3779B97F4A7C15u >> 32) & mask;
@@ -140,10 +156,11 @@ static orri_remap_slot* remap_slot(const orri_publisher* publisher, uint32_t mas
     return &publisher->slots[i];
 }
 
-static void remap_enter_gone(orri_publisher* publisher, uint32_t mask,
-                             const orri_remap_change* change)
+// Enters the old places of the rows that moved.
+static void remap_enter_moved(orri_publisher* publisher, uint32_t mask,
+                              const orri_remap_change* change)
 {
-    const orri_remapped* old = &publisher->followed[change->id];
+    const orri_tracked_chunk* old = &publisher->tracked[change->id];
     for (uint32_t r = 0; r < old->rows; r++) {
         if (r >= change->rows ||
             remap_id(publisher->world, change->chunk, r).id != old->ids[r].id) {
@@ -153,10 +170,11 @@ static void remap_enter_gone(orri_publisher* publisher, uint32_t mask,
     }
 }
 
+// Finds the old place of every row of a changed chunk.
 static void remap_find_rows(orri_publisher* publisher, uint32_t mask,
                             const orri_remap_change* change)
 {
-    const orri_remapped* old = &publisher->followed[change->id];
+    const orri_tracked_chunk* old = &publisher->tracked[change->id];
     uint32_t* from = publisher->from + change->from;
     for (uint32_t r = 0; r < change->rows; r++) {
         uint64_t id = remap_id(publisher->world, change->chunk, r).id;
@@ -165,11 +183,11 @@ static void remap_find_rows(orri_publisher* publisher, uint32_t mask,
     }
 }
 
-// Fills publisher->from.
-static bool remap_locate(orri_publisher* publisher, uint32_t gone)
+// Fills publisher->from. False when refused (not reported).
+static bool remap_locate(orri_publisher* publisher, uint32_t moved)
 {
     uint32_t size = 16;
-    while (size < 2 * gone) {
+    while (size < 2 * moved) {
         size *= 2;
     }
     orri_env* env = &publisher->world->env;
@@ -180,7 +198,7 @@ static bool remap_locate(orri_publisher* publisher, uint32_t gone)
     }
     memset(publisher->slots, 0, size * sizeof *publisher->slots);
     for (uint32_t c = 0; c < publisher->change_count; c++) {
-        remap_enter_gone(publisher, size - 1, &publisher->changes[c]);
+        remap_enter_moved(publisher, size - 1, &publisher->changes[c]);
     }
     for (uint32_t c = 0; c < publisher->change_count; c++) {
         if (!publisher->changes[c].same) {
@@ -190,9 +208,9 @@ static bool remap_locate(orri_publisher* publisher, uint32_t gone)
     return true;
 }
 
-// ---- building blocks --------------------------------------------------------------------------------------
+// ---- build --------------------------------------------------------------------------------------
 
-// What an edition had for a row; NULL: nothing.
+// The value that an edition had at an old place; NULL: none.
 static const uint8_t* remap_value(const orri_edition* edition, const orri_published_type* type,
                                   uint32_t place)
 {
@@ -201,13 +219,14 @@ static const uint8_t* remap_value(const orri_edition* edition, const orri_publis
     return block != NULL ? block->data + (size_t)orri_place_slot(place) * type->size : NULL;
 }
 
-// The values of one block, run by run. False when a hook refuses; then none is made.
+// Fills one block, in runs of rows whose values are adjacent. False when a hook refuses; then no
+// value is left.
 static bool remap_fill(const orri_publisher* publisher, const orri_published_type* type,
                        const orri_edition* edition, const orri_remap_change* change,
                        orri_edition_block* block)
 {
-    if (block->roll != NULL) {
-        return orri_published_cell_fill(publisher, type, edition, change, block);
+    if (block->owners != NULL) {
+        return orri_published_instances_fill(publisher, type, edition, change, block);
     }
     const uint32_t* from = change->same ? NULL : publisher->from + change->from;
     const uint8_t* live = change->chunk->columns[block->column].data;
@@ -231,32 +250,34 @@ static bool remap_fill(const orri_publisher* publisher, const orri_published_typ
         }
     }
     block->rows = change->rows;
-    // What is new here altogether need not be copied again until it is written.
+    // A block of live values only is a copy of this version, and need not be copied again before
+    // the next write.
     block->source = all_live ? change->chunk->columns[block->column].version : 0;
     return true;
 }
 
+// Rebuilds the block of a changed chunk for one edition. NULL when refused (reported).
 static orri_edition_block* remap_build_block(orri_publisher* publisher, orri_published_type* type,
                                              const orri_edition* edition,
                                              const orri_remap_change* change, uint32_t column)
 {
-    const orri_owners* roll = type->kind == ORRI_PUBLISHED_CELLS ? type->rolls[change->id].next
-                                                                 : NULL;
+    const orri_owners* owners =
+        type->kind == ORRI_PUBLISHED_CELLS ? type->owner_lists[change->id].next : NULL;
     orri_edition_block* block = orri_edition_block_take(
-        publisher, type, roll != NULL ? orri_owners_values(roll) : change->rows);
+        publisher, type, owners != NULL ? orri_owners_values(owners) : change->rows);
     if (block == NULL) {
-        (void)orri_refuse_memory(&publisher->world->env, "moving published values");
+        (void)orri_refuse_memory(&publisher->world->env, "remapping published values");
         return NULL;
     }
     const orri_edition_block* old = orri_edition_at(edition, change->id);
-    block->roll = roll;
+    block->owners = owners;
     block->column = (uint16_t)column;
     block->tick = old != NULL ? old->tick : type->tick;
-    block->lend = old != NULL && old->lend;
+    block->zero_copy = old != NULL && old->zero_copy;
     block->decided = old != NULL && old->decided;
     if (!remap_fill(publisher, type, edition, change, block)) {
         orri_edition_block_drop(publisher, type, block);
-        (void)orri_refuse_hook(publisher->world, "moving published values", type->type);
+        (void)orri_refuse_hook(publisher->world, "remapping published values", type->type);
         return NULL;
     }
     return block;
@@ -276,25 +297,27 @@ void orri_remap_add(orri_publisher* publisher, orri_edition* edition, uint32_t i
     publisher->made[publisher->made_count++] = (orri_remap_block){edition, block, id};
 }
 
-// True when a chunk's blocks of the type stay as they are.
-static bool remap_stays(const orri_published_type* type, const orri_remap_change* change)
+// True when the blocks of the type in a changed chunk stay valid.
+static bool remap_unchanged(const orri_published_type* type, const orri_remap_change* change)
 {
-    return change->same && (type->kind != ORRI_PUBLISHED_CELLS || !type->rolls[change->id].changes);
+    return change->same &&
+           (type->kind != ORRI_PUBLISHED_CELLS || !type->owner_lists[change->id].changes);
 }
 
+// Rebuilds all changed blocks of one edition. False when refused (reported), here and below.
 static bool remap_build_edition(orri_publisher* publisher, orri_published_type* type,
                                 orri_edition* edition)
 {
     if (!orri_remap_reserve(publisher, edition, publisher->world->chunks.count,
                             publisher->change_count)) {
-        (void)orri_refuse_memory(&publisher->world->env, "moving published values");
+        (void)orri_refuse_memory(&publisher->world->env, "remapping published values");
         return false;
     }
     for (uint32_t c = 0; c < publisher->change_count; c++) {
         const orri_remap_change* change = &publisher->changes[c];
         int32_t column = remap_column(change->chunk, type);
         const orri_edition_block* old = edition->blocks[change->id];
-        if (old == NULL ? column < 0 : column >= 0 && remap_stays(type, change)) {
+        if (old == NULL ? column < 0 : column >= 0 && remap_unchanged(type, change)) {
             continue;
         }
         orri_edition_block* block =
@@ -308,24 +331,24 @@ static bool remap_build_edition(orri_publisher* publisher, orri_published_type* 
     return true;
 }
 
-// Rolls of the chunks of a multiple type that are not as they were.
-static bool remap_build_rolls(orri_publisher* publisher, orri_published_type* type)
+// Makes the owner lists of a multiple type for all chunks whose rows or instances changed.
+static bool remap_build_owner_lists(orri_publisher* publisher, orri_published_type* type)
 {
     bool made = orri_owner_lists_reserve(publisher, type, publisher->world->chunks.count);
     for (uint32_t c = 0; made && c < publisher->change_count; c++) {
         const orri_remap_change* change = &publisher->changes[c];
         int32_t column = remap_column(change->chunk, type);
-        orri_owners_place* place = &type->rolls[change->id];
+        orri_owner_list* place = &type->owner_lists[change->id];
         place->changes = column < 0 || !change->same ||
-                         orri_published_cell_stale(type, change->chunk);
+                         orri_published_instances_stale(type, change->chunk);
         if (column >= 0 && place->changes) {
             place->next =
-                orri_published_cell_owners(publisher, type, change->chunk, (uint32_t)column);
+                orri_published_instances_owners(publisher, type, change->chunk, (uint32_t)column);
             made = place->next != NULL;
         }
     }
     if (!made) {
-        (void)orri_refuse_memory(&publisher->world->env, "moving published values");
+        (void)orri_refuse_memory(&publisher->world->env, "remapping published values");
     }
     return made;
 }
@@ -335,7 +358,7 @@ static bool remap_build_type(orri_publisher* publisher, orri_published_type* typ
     if (type->kind == ORRI_PUBLISHED_POOL) {
         return orri_remap_build_pool(publisher, type);
     }
-    if (type->kind == ORRI_PUBLISHED_CELLS && !remap_build_rolls(publisher, type)) {
+    if (type->kind == ORRI_PUBLISHED_CELLS && !remap_build_owner_lists(publisher, type)) {
         return false;
     }
     bool built = type->pending == NULL || remap_build_edition(publisher, type, type->pending);
@@ -345,7 +368,7 @@ static bool remap_build_type(orri_publisher* publisher, orri_published_type* typ
     return built;
 }
 
-// The types' blocks one after another: made[] is ordered by types.
+// Rebuilds the blocks of all types; publisher->made is ordered by type.
 static bool remap_build(orri_publisher* publisher)
 {
     publisher->made_count = 0;
@@ -361,7 +384,8 @@ static bool remap_build(orri_publisher* publisher)
     return true;
 }
 
-static void remap_undo(orri_publisher* publisher)
+// Discards everything that was built.
+static void remap_discard(orri_publisher* publisher)
 {
     for (uint32_t t = 0; t < publisher->type_count; t++) {
         orri_published_type* type = publisher->types[t];
@@ -371,7 +395,7 @@ static void remap_undo(orri_publisher* publisher)
             }
         }
         type->made_first = type->made_end = 0;
-        orri_owner_lists_undo(publisher, type);
+        orri_owner_lists_discard(publisher, type);
     }
     for (uint32_t m = 0; m < publisher->made_view_count; m++) {
         orri_view_chunk_free(publisher->made_views[m].view, publisher->made_views[m].made);
@@ -379,21 +403,22 @@ static void remap_undo(orri_publisher* publisher)
     publisher->made_count = publisher->made_view_count = 0;
 }
 
-// ---- making room ------------------------------------------------------------------------------------------
+// ---- prepare ------------------------------------------------------------------------------------
 
+// Room for the new row ids of all changed chunks.
 static bool remap_prepare_ids(orri_publisher* publisher)
 {
     for (uint32_t c = 0; c < publisher->change_count; c++) {
-        orri_remapped* followed = &publisher->followed[publisher->changes[c].id];
-        if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &followed->ids,
-                          &followed->capacity, publisher->changes[c].rows)) {
+        orri_tracked_chunk* tracked = &publisher->tracked[publisher->changes[c].id];
+        if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &tracked->ids,
+                          &tracked->capacity, publisher->changes[c].rows)) {
             return false;
         }
     }
     return true;
 }
 
-// Columns of chunks that the view has none for, or not enough.
+// Makes columns for changed chunks for which the view has none, or another number of them.
 static bool remap_prepare_view(orri_publisher* publisher, orri_view* view)
 {
     if (!orri_view_reserve(view, publisher->world->chunks.count) ||
@@ -429,8 +454,9 @@ static bool remap_prepare(orri_publisher* publisher)
     return ready;
 }
 
-// ---- the swap ---------------------------------------------------------------------------------------------
+// ---- swap ---------------------------------------------------------------------------------------
 
+// Puts the rebuilt blocks of a type into its editions.
 static void remap_swap_type(orri_publisher* publisher, orri_published_type* type, uint64_t version)
 {
     for (uint32_t m = type->made_first; m < type->made_end; m++) {
@@ -448,7 +474,8 @@ static void remap_swap_type(orri_publisher* publisher, orri_published_type* type
     orri_owner_lists_swap(publisher, type);
 }
 
-// Blocks of a chunk that went to another cluster as a whole stay: the column may be another one there.
+// A chunk that was handed over to another cluster as a whole keeps its blocks, but the column of
+// the type may have another number.
 static void remap_swap_columns(const orri_publisher* publisher, const orri_published_type* type,
                                const orri_edition* edition)
 {
@@ -464,8 +491,8 @@ static void remap_swap_columns(const orri_publisher* publisher, const orri_publi
     }
 }
 
-// What waits to be shown: all that its readers have not seen yet is fresh, and that is what the newest edition has not.
-static void remap_freshen(const orri_published_type* type)
+// Finds the fresh blocks of the pending edition again: all that the newest edition does not have.
+static void remap_collect_fresh(const orri_published_type* type)
 {
     orri_edition* pending = type->pending;
     pending->fresh = NULL;
@@ -478,20 +505,21 @@ static void remap_freshen(const orri_published_type* type)
     }
 }
 
-static void remap_keep_rows(orri_publisher* publisher, const orri_remap_change* change)
+// Remembers the rows of a changed chunk as of this remap.
+static void remap_track_rows(orri_publisher* publisher, const orri_remap_change* change)
 {
-    orri_remapped* followed = &publisher->followed[change->id];
+    orri_tracked_chunk* tracked = &publisher->tracked[change->id];
     const orri_chunk* chunk = change->chunk;
-    followed->rows = change->rows;
-    followed->chunk = chunk;
-    followed->stamp = chunk != NULL ? chunk->stamp : 0;
+    tracked->rows = change->rows;
+    tracked->chunk = chunk;
+    tracked->stamp = chunk != NULL ? chunk->stamp : 0;
     for (uint32_t r = 0; r < change->rows && !change->same; r++) {
-        followed->ids[r] = remap_id(publisher->world, chunk, r);
+        tracked->ids[r] = remap_id(publisher->world, chunk, r);
     }
-    if (chunk == NULL && followed->ids != NULL) {
-        ORRI_RELEASE(&publisher->world->env, ORR_MEMORY_SHOWN, followed->ids, followed->capacity);
-        followed->ids = NULL;
-        followed->capacity = 0;
+    if (chunk == NULL && tracked->ids != NULL) {
+        ORRI_RELEASE(&publisher->world->env, ORR_MEMORY_SHOWN, tracked->ids, tracked->capacity);
+        tracked->ids = NULL;
+        tracked->capacity = 0;
     }
 }
 
@@ -521,15 +549,16 @@ static void remap_swap(orri_publisher* publisher, uint64_t version)
         }
         if (type->pending != NULL) {
             remap_swap_columns(publisher, type, type->pending);
-            remap_freshen(type);
+            remap_collect_fresh(type);
         }
     }
     for (uint32_t c = 0; c < publisher->change_count; c++) {
-        remap_keep_rows(publisher, &publisher->changes[c]);
+        remap_track_rows(publisher, &publisher->changes[c]);
     }
     remap_swap_views(publisher);
 }
 
+// True when owners of some published pinned type changed.
 static bool remap_pools_stale(const orri_publisher* publisher)
 {
     for (uint32_t t = 0; t < publisher->type_count; t++) {
@@ -543,25 +572,26 @@ static bool remap_pools_stale(const orri_publisher* publisher)
 
 orr_result orri_remap_run(orri_publisher* publisher, const orri_published_type* added)
 {
-    uint32_t gone = 0;
+    uint32_t moved = 0;
     orr_world* world = publisher->world;
-    if (!remap_collect(publisher, added, &gone)) {
-        return orri_refuse_memory(&world->env, "following rows of published types");
+    if (!remap_collect(publisher, added, &moved)) {
+        return orri_refuse_memory(&world->env, "remapping published values");
     }
     if (publisher->change_count > 0 || remap_pools_stale(publisher)) {
-        if (!remap_prepare(publisher) || !remap_locate(publisher, gone)) {
-            remap_undo(publisher);
-            return orri_refuse_memory(&world->env, "following rows of published types");
+        if (!remap_prepare(publisher) || !remap_locate(publisher, moved)) {
+            remap_discard(publisher);
+            return orri_refuse_memory(&world->env, "remapping published values");
         }
         if (!remap_build(publisher)) {
-            remap_undo(publisher);
+            remap_discard(publisher);
             return orri_env_result(&world->env);
         }
-        // Larger than every mark that somebody has, and what is written from now on is larger still.
+        // The new blocks get an epoch that is larger than the marks of all readers, and smaller
+        // than that of later writes.
         (void)orri_epoch_end(world);
         remap_swap(publisher, world->epoch);
     }
-    publisher->looked = orri_epoch_end(world);
+    publisher->remap_epoch = orri_epoch_end(world);
     return ORR_OK;
 }
 

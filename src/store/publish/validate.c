@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The invariants of published values (publish_detail.h), checked.
+// Checks the invariants P1 to P7 of published values (README.md).
 #include "store/cow/share.h"
 #include "store/publish/publish_detail.h"
 
@@ -8,52 +8,59 @@ ORRI_COLD static orr_result publish_validate_corrupt(const orri_publisher* publi
                                                      const char* what)
 {
     return orri_refuse(&publisher->world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                       "published values: %s, chunk %u: %s",
+                       "published values: %s, chunk or block %u: %s",
                        type != NULL ? type->type->info.name : "rows", (unsigned)id, what);
 }
 
-// Rows have changed since they were followed: nothing can be said of them.
+// True when the rows of a chunk changed since the last remap: then its blocks cannot be checked.
 static bool publish_validate_stale(const orri_publisher* publisher, uint32_t id)
 {
     const orri_chunk* chunk =
         id < publisher->world->chunks.count ? publisher->world->chunks.list[id] : NULL;
-    const orri_remapped* followed = &publisher->followed[id];
-    return chunk == NULL || chunk != followed->chunk || chunk->stamp != followed->stamp;
+    const orri_tracked_chunk* tracked = &publisher->tracked[id];
+    return chunk == NULL || chunk != tracked->chunk || chunk->stamp != tracked->stamp;
 }
 
+// P2: the tracked ids are those of the rows.
 static orr_result publish_validate_rows(const orri_publisher* publisher, uint32_t id)
 {
     const orr_world* world = publisher->world;
-    const orri_remapped* followed = &publisher->followed[id];
+    const orri_tracked_chunk* tracked = &publisher->tracked[id];
     const orri_chunk* chunk = world->chunks.list[id];
-    bool same = followed->rows == orri_chunk_rows(chunk);
-    for (uint32_t r = 0; same && r < followed->rows; r++) {
+    bool same = tracked->rows == orri_chunk_rows(chunk);
+    for (uint32_t r = 0; same && r < tracked->rows; r++) {
         uint32_t index = orri_chunk_ids(chunk)[r];
-        same = followed->ids[r].id ==
+        same = tracked->ids[r].id ==
                orri_id_make(index, orri_record_at(world, index)->generation).id;
     }
     return same ? ORR_OK
-                : publish_validate_corrupt(publisher, NULL, id, "its rows are not those followed");
+                : publish_validate_corrupt(publisher, NULL, id,
+                                           "the rows differ from the tracked ids");
 }
 
-// Blocks with rolls have that of the type, which says what is there; `stale`: that cannot be said.
-static orr_result publish_validate_roll(const orri_publisher* publisher,
-                                        const orri_published_type* type,
-                                        const orri_edition_block* block, uint32_t id, bool stale)
+// P6: a block has the owner list of its type, which describes the live owners. With `stale` the
+// live owners are not compared.
+static orr_result publish_validate_owners(const orri_publisher* publisher,
+                                          const orri_published_type* type,
+                                          const orri_edition_block* block, uint32_t id, bool stale)
 {
-    const orri_owners* roll = orri_owners_at(type, id);
-    if ((block != NULL) != (roll != NULL) ||
-        (block != NULL && (block->roll != roll || block->rows != roll->rows))) {
-        return publish_validate_corrupt(publisher, type, id, "a block and its roll do not agree");
+    const orri_owners* owners = orri_owner_list_at(type, id);
+    if ((block != NULL) != (owners != NULL) ||
+        (block != NULL && (block->owners != owners || block->rows != owners->rows))) {
+        return publish_validate_corrupt(publisher, type, id,
+                                        "a block and its owner list do not agree");
     }
     bool pool = type->kind == ORRI_PUBLISHED_POOL;
-    bool right = block == NULL || stale ||
-                 (pool ? orri_published_pool_agrees(publisher, type, id, roll)
-                       : orri_published_cell_agrees(type, publisher->world->chunks.list[id], roll));
+    bool right =
+        block == NULL || stale ||
+        (pool ? orri_published_pool_agree(publisher, type, id, owners)
+              : orri_published_instances_agree(type, publisher->world->chunks.list[id], owners));
     return right ? ORR_OK
-                 : publish_validate_corrupt(publisher, type, id, "a roll is not as it was");
+                 : publish_validate_corrupt(publisher, type, id,
+                                            "an owner list differs from the live owners");
 }
 
+// P7: an edition has a block for exactly the used blocks of the pool.
 static orr_result publish_validate_pool(const orri_publisher* publisher,
                                         const orri_published_type* type,
                                         const orri_edition* edition, uint32_t number)
@@ -61,11 +68,13 @@ static orr_result publish_validate_pool(const orri_publisher* publisher,
     const orri_edition_block* block = orri_edition_at(edition, number);
     bool stale = orri_published_pool_stale(publisher, type);
     if (!stale && (block != NULL) != (number < orri_published_pool_blocks(publisher, type))) {
-        return publish_validate_corrupt(publisher, type, number, "a block is missing, or too many");
+        return publish_validate_corrupt(publisher, type, number,
+                                        "a block is missing, or there is one too many");
     }
-    return publish_validate_roll(publisher, type, block, number, stale);
+    return publish_validate_owners(publisher, type, block, number, stale);
 }
 
+// P1, P2, P5, P6 for one block.
 static orr_result publish_validate_block(const orri_publisher* publisher,
                                          const orri_published_type* type,
                                          const orri_edition* edition, uint32_t id)
@@ -74,33 +83,35 @@ static orr_result publish_validate_block(const orri_publisher* publisher,
         return publish_validate_pool(publisher, type, edition, id);
     }
     const orri_edition_block* block = orri_edition_at(edition, id);
-    const orri_remapped* followed = &publisher->followed[id];
-    bool stale = followed->chunk != NULL && publish_validate_stale(publisher, id);
+    const orri_tracked_chunk* tracked = &publisher->tracked[id];
+    bool stale = tracked->chunk != NULL && publish_validate_stale(publisher, id);
     int32_t column =
-        followed->chunk != NULL && !stale
+        tracked->chunk != NULL && !stale
             ? orri_cluster_find_column(publisher->world->chunks.list[id]->cluster, type->handle)
             : -1;
     if (!stale && (block != NULL) != (column >= 0)) {
-        return publish_validate_corrupt(publisher, type, id, "a block is missing, or one too many");
+        return publish_validate_corrupt(publisher, type, id,
+                                        "a block is missing, or there is one too many");
     }
-    if (block != NULL && (block->rows != followed->rows || block->refs == 0 ||
-                          (!stale && block->column != column))) {
-        return publish_validate_corrupt(publisher, type, id, "a block has wrong rows or column");
+    if (block != NULL &&
+        (block->rows != tracked->rows || block->refs == 0 || (!stale && block->column != column))) {
+        return publish_validate_corrupt(publisher, type, id,
+                                        "a block has the wrong number of rows or column");
     }
-    if (block != NULL && ((block->share != NULL) != (block->level == ORRI_EDITION_LENT) ||
+    if (block != NULL && ((block->share != NULL) != (block->level == ORRI_EDITION_ZERO_COPY) ||
                           (block->share != NULL && block->share->data != block->data))) {
         return publish_validate_corrupt(publisher, type, id,
-                                        "a lent block has not the data it had");
+                                        "a zero-copy block does not have the data of its share");
     }
     if (type->kind != ORRI_PUBLISHED_CELLS) {
         return ORR_OK;
     }
-    stale = stale ||
-            (block != NULL && orri_published_cell_stale(type, publisher->world->chunks.list[id]));
-    return publish_validate_roll(publisher, type, block, id, stale);
+    stale = stale || (block != NULL &&
+                      orri_published_instances_stale(type, publisher->world->chunks.list[id]));
+    return publish_validate_owners(publisher, type, block, id, stale);
 }
 
-// How many editions have the block.
+// P3: how many editions have the block.
 static uint32_t publish_validate_holders(const orri_published_type* type, uint32_t id,
                                          const orri_edition_block* block)
 {
@@ -111,6 +122,7 @@ static uint32_t publish_validate_holders(const orri_published_type* type, uint32
     return count;
 }
 
+// P3 for an edition, and everything for its blocks.
 static orr_result publish_validate_edition(const orri_publisher* publisher,
                                            const orri_published_type* type,
                                            const orri_edition* edition)
@@ -122,29 +134,32 @@ static orr_result publish_validate_edition(const orri_publisher* publisher,
         }
     }
     if (refs != edition->refs || (edition != type->pending && edition->fresh != NULL)) {
-        return publish_validate_corrupt(publisher, type, 0, "an edition is counted wrongly");
+        return publish_validate_corrupt(publisher, type, 0,
+                                        "the reference count of an edition is wrong");
     }
     orr_result result = ORR_OK;
     uint32_t most = type->kind == ORRI_PUBLISHED_POOL ? edition->capacity
-                                                      : publisher->followed_capacity;
+                                                      : publisher->tracked_capacity;
     for (uint32_t id = 0; result == ORR_OK && id < most; id++) {
         result = publish_validate_block(publisher, type, edition, id);
         const orri_edition_block* block = orri_edition_at(edition, id);
         if (result == ORR_OK && block != NULL &&
             block->refs != publish_validate_holders(type, id, block)) {
-            result = publish_validate_corrupt(publisher, type, id, "a block is counted wrongly");
+            result = publish_validate_corrupt(publisher, type, id,
+                                              "the reference count of a block is wrong");
         }
     }
     return result;
 }
 
-// A live block that is held where nobody may hold one would be copied in the midst of a system.
-static orr_result publish_validate_lent(const orri_publisher* publisher,
-                                        const orri_published_type* type)
+// P5: without zero-copy no live block is shown. Otherwise a system's write would have to copy the
+// block.
+static orr_result publish_validate_zero_copy(const orri_publisher* publisher,
+                                             const orri_published_type* type)
 {
-    bool right = type->kept_count <= type->lent_count;
-    // Of pinned types nothing is lent, and blocks are those of the pool.
-    bool looks = !type->lends && type->kind != ORRI_PUBLISHED_POOL;
+    bool right = type->spare_count <= type->zero_copy_count;
+    // Pinned types never use zero-copy, and their blocks are not in chunks.
+    bool looks = !type->zero_copy && type->kind != ORRI_PUBLISHED_POOL;
     for (uint32_t id = 0; right && looks && id < type->editions->capacity; id++) {
         const orri_edition_block* block = type->editions->blocks[id];
         bool there = block != NULL && !publish_validate_stale(publisher, id);
@@ -153,7 +168,8 @@ static orr_result publish_validate_lent(const orri_publisher* publisher,
         right = share == NULL || share != block->share;
     }
     return right ? ORR_OK
-                 : publish_validate_corrupt(publisher, type, 0, "blocks are lent that may not be");
+                 : publish_validate_corrupt(publisher, type, 0,
+                                            "live blocks are shown although zero-copy is off");
 }
 
 static orr_result publish_validate_type(const orri_publisher* publisher,
@@ -161,7 +177,7 @@ static orr_result publish_validate_type(const orri_publisher* publisher,
 {
     orr_result result =
         type->pending != NULL ? publish_validate_edition(publisher, type, type->pending) : ORR_OK;
-    result = result == ORR_OK ? publish_validate_lent(publisher, type) : result;
+    result = result == ORR_OK ? publish_validate_zero_copy(publisher, type) : result;
     for (const orri_edition* e = type->editions; result == ORR_OK && e != NULL; e = e->next) {
         result = publish_validate_edition(publisher, type, e);
     }
@@ -172,13 +188,13 @@ static orr_result publish_validate_type(const orri_publisher* publisher,
         }
     }
     return result == ORR_OK && (free != type->free_count || free > type->block_count)
-               ? publish_validate_corrupt(publisher, type, 0, "free blocks are counted wrongly")
+               ? publish_validate_corrupt(publisher, type, 0, "the number of free blocks is wrong")
                : result;
 }
 
-// What a view has of a type.
-static const uint8_t* publish_validate_seen(const orri_view* view, const orri_published_type* type,
-                                            uint32_t id)
+// The data that a view's table has for a type of the view.
+static const uint8_t* publish_validate_shown(const orri_view* view, const orri_published_type* type,
+                                             uint32_t id)
 {
     uint32_t t = 0;
     while (view->types[t].type != type) {
@@ -187,23 +203,26 @@ static const uint8_t* publish_validate_seen(const orri_view* view, const orri_pu
     return view->types[t].table.data[id];
 }
 
-// Columns of one chunk: published where the view has the type, live elsewhere.
+// P4: columns of a view show published data where the view has the type, and live data elsewhere.
 static orr_result publish_validate_columns(const orri_view* view, uint32_t id)
 {
     const orri_publisher* publisher = view->publisher;
     const orri_chunk* chunk = publisher->world->chunks.list[id];
     const orri_view_chunk* entry = view->chunks[id];
     if ((entry != NULL) != orri_view_shows(view, chunk)) {
-        return publish_validate_corrupt(publisher, NULL, id, "a view shows it wrongly");
+        return publish_validate_corrupt(publisher, NULL, id,
+                                        "a view shows a chunk without its types, or hides one");
     }
     for (uint32_t c = 0; entry != NULL && c < entry->count; c++) {
         const orri_type* type = chunk->cluster->columns[c].type;
         orr_type handle = {type != NULL ? type->id : 0};
         bool own = type != NULL && orri_view_has(view, handle);
         const orri_published_type* found = own ? orri_published_find(publisher, handle) : NULL;
-        const uint8_t* data = own ? publish_validate_seen(view, found, id) : chunk->columns[c].data;
+        const uint8_t* data = own ? publish_validate_shown(view, found, id)
+                                  : chunk->columns[c].data;
         if ((view->pinned || type == NULL) && entry->columns[c].data != data) {
-            return publish_validate_corrupt(publisher, found, id, "a view's column is elsewhere");
+            return publish_validate_corrupt(publisher, found, id,
+                                            "a column of a view has the wrong data");
         }
     }
     return ORR_OK;
@@ -221,16 +240,17 @@ static orr_result publish_validate_view(const orri_view* view)
             const orri_edition_block* block =
                 type->edition != NULL ? orri_edition_at(type->edition, id) : NULL;
             if (type->table.data[id] != (block != NULL ? block->data : NULL)) {
-                result =
-                    publish_validate_corrupt(publisher, type->type, id, "a view's table is wrong");
+                result = publish_validate_corrupt(publisher, type->type, id,
+                                                  "a type table of a view has the wrong data");
             }
         }
     }
     for (uint32_t id = 0; result == ORR_OK && id < view->capacity; id++) {
-        bool followed = id < publisher->followed_capacity && publisher->followed[id].chunk != NULL;
-        if (!followed && view->chunks[id] != NULL) {
-            result = publish_validate_corrupt(publisher, NULL, id, "a view shows what is gone");
-        } else if (followed && !publish_validate_stale(publisher, id)) {
+        bool tracked = id < publisher->tracked_capacity && publisher->tracked[id].chunk != NULL;
+        if (!tracked && view->chunks[id] != NULL) {
+            result = publish_validate_corrupt(publisher, NULL, id,
+                                              "a view shows a chunk that is not tracked");
+        } else if (tracked && !publish_validate_stale(publisher, id)) {
             result = publish_validate_columns(view, id);
         }
     }
@@ -240,8 +260,8 @@ static orr_result publish_validate_view(const orri_view* view)
 orr_result orri_publisher_validate(orri_publisher* publisher)
 {
     orr_result result = ORR_OK;
-    for (uint32_t id = 0; result == ORR_OK && id < publisher->followed_capacity; id++) {
-        if (publisher->followed[id].chunk != NULL && !publish_validate_stale(publisher, id)) {
+    for (uint32_t id = 0; result == ORR_OK && id < publisher->tracked_capacity; id++) {
+        if (publisher->tracked[id].chunk != NULL && !publish_validate_stale(publisher, id)) {
             result = publish_validate_rows(publisher, id);
         }
     }
@@ -267,8 +287,9 @@ bool orri_publish_remapped(const orri_publisher* publisher)
             bool published = chunk != NULL &&
                              orri_cluster_find_column(chunk->cluster, type->handle) >= 0;
             if (published &&
-                (id >= publisher->followed_capacity || publish_validate_stale(publisher, id) ||
-                 (type->kind == ORRI_PUBLISHED_CELLS && orri_published_cell_stale(type, chunk)))) {
+                (id >= publisher->tracked_capacity || publish_validate_stale(publisher, id) ||
+                 (type->kind == ORRI_PUBLISHED_CELLS &&
+                  orri_published_instances_stale(type, chunk)))) {
                 return false;
             }
         }

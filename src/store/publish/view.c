@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Views: what one pipeline sees of published types, laid out so that loops and reading by id find it where they look anyway, in columns by
-// chunk and in type tables. Room is made when the view is, and when rows move; pinning only writes pointers.
+// Views: the published values that one pipeline sees, in the layout of the world: columns by chunk
+// for loops, type tables for reading by id. Room is made when the view is created and in remaps, so
+// that pinning only writes pointers.
 #include "store/publish/publish_detail.h"
 #include "store/world/commit_scope.h"
 
-// ---- room -------------------------------------------------------------------------------------------------
+// ---- room ---------------------------------------------------------------------------------------
 
 static size_t view_chunk_bytes(uint32_t count)
 {
@@ -28,7 +29,8 @@ void orri_view_chunk_free(orri_view* view, orri_view_chunk* entry)
               entry != NULL ? view_chunk_bytes(entry->count) : 0, _Alignof(orri_view_chunk));
 }
 
-// Systems that walk other chunks may read the list at this moment: this one, or the one before.
+// Replaces the list of chunks by a larger one. Systems that walk other chunks may read the list at
+// this moment; they use the old or the new one, so the old one is retired and freed later.
 static bool view_reserve_chunks(orri_view* view, uint32_t room)
 {
     orr_world* world = view->publisher->world;
@@ -52,8 +54,8 @@ static bool view_reserve_chunks(orri_view* view, uint32_t room)
     return true;
 }
 
-// The tables, then the chunks: `capacity` of the view is what all have.
-// Pinned types have one entry for each block of their pool instead.
+// The tables grow before the list of chunks, so that all of them have room for view->capacity chunk
+// ids. Tables of pinned types have one entry for each block of their pool instead.
 bool orri_view_reserve(orri_view* view, uint32_t capacity)
 {
     orri_env* env = &view->publisher->world->env;
@@ -78,7 +80,7 @@ bool orri_view_reserve(orri_view* view, uint32_t capacity)
     return !grows || view_reserve_chunks(view, room);
 }
 
-// ---- columns ----------------------------------------------------------------------------------------------
+// ---- columns ------------------------------------------------------------------------------------
 
 bool orri_view_shows(const orri_view* view, const orri_chunk* chunk)
 {
@@ -90,7 +92,8 @@ bool orri_view_shows(const orri_view* view, const orri_chunk* chunk)
     return false;
 }
 
-// Its version is when the view got to see it: whoever looked before has not seen it, whenever it was shown to others.
+// Shows a block (NULL: none). `version` is the epoch in which this view got the block, not the one
+// in which it was shown first: for a reader of this view it is new since then.
 static void view_set(const orri_view* view, const orri_view_type* type, uint32_t id,
                      const orri_edition_block* block, uint64_t version)
 {
@@ -101,7 +104,8 @@ static void view_set(const orri_view* view, const orri_view_type* type, uint32_t
     }
 }
 
-// Of a column the view has already, or 0. Where the same block stays, nothing is new.
+// The version of a column that the view shows already; 0: it shows another block. A block that
+// stays is not new.
 static uint64_t view_version(const orri_view* view, const orri_view_type* type, uint32_t id)
 {
     const orri_edition_block* block =
@@ -151,12 +155,13 @@ void orri_view_refresh_pools(orri_view* view)
     }
 }
 
-// Those that the view has are published, and stay.
+// Takes over new addresses of live columns. Columns of types that the view has are published and
+// stay.
 static void view_move(const orri_view* view, const orri_chunk* chunk)
 {
     orri_view_chunk* entry = chunk->id < view->capacity ? view->chunks[chunk->id] : NULL;
     if (entry == NULL || entry->sequence != chunk->cluster->sequence) {
-        return; // New since rows were followed.
+        return; // The chunk is new since the last remap.
     }
     for (uint32_t c = 0; c < chunk->cluster->type_count; c++) {
         orr_type type = {chunk->cluster->columns[c].type->id};
@@ -192,7 +197,7 @@ void orri_publish_moved(orri_publisher* publisher, const orri_chunk* chunk)
     }
 }
 
-// ---- making -----------------------------------------------------------------------------------------------
+// ---- making -------------------------------------------------------------------------------------
 
 static void view_free(orri_view* view)
 {
@@ -236,8 +241,7 @@ static bool view_take_chunks(orri_view* view)
         return false;
     }
     for (uint32_t id = 1; id < world->chunks.count; id++) {
-        if (publisher->followed[id].chunk != NULL &&
-            orri_view_shows(view, world->chunks.list[id])) {
+        if (publisher->tracked[id].chunk != NULL && orri_view_shows(view, world->chunks.list[id])) {
             orri_view_chunk* entry = orri_view_chunk_make(view, world->chunks.list[id]);
             if (entry == NULL) {
                 return false;
@@ -248,7 +252,7 @@ static bool view_take_chunks(orri_view* view)
     return true;
 }
 
-// Type indexes that must be found in a view.
+// 1 + the largest type index of the view.
 static uint32_t view_slots(const orri_publisher* publisher, const orr_type* types, uint32_t count)
 {
     uint32_t slots = 0;
@@ -309,8 +313,9 @@ void orri_view_destroy(orri_view* view)
     view_free(view);
 }
 
-// ---- pinning ----------------------------------------------------------------------------------------------
+// ---- pinning ------------------------------------------------------------------------------------
 
+// Shows the newest edition of a type: only blocks that differ are set.
 static void view_pin_type(orri_view* view, orri_view_type* type)
 {
     orri_publisher* publisher = view->publisher;
@@ -340,7 +345,7 @@ orr_result orri_view_pin(orri_view* view)
     return ORR_OK;
 }
 
-// ---- what was seen ------------------------------------------------------------------------------------------
+// ---- changed since ------------------------------------------------------------------------------
 
 void orri_view_inherit(orri_view* view, const orri_view* before)
 {
@@ -348,7 +353,7 @@ void orri_view_inherit(orri_view* view, const orri_view* before)
     for (uint32_t t = 0; t < view->type_count; t++) {
         const orri_view_type* type = &view->types[t];
         if (type->type->kind == ORRI_PUBLISHED_POOL) {
-            continue; // Nobody asks what of them changed.
+            continue; // A view keeps no versions of pinned types.
         }
         uint32_t index = orri_type_index(world, type->type->handle);
         uint32_t slot1 = before != NULL && index < before->slot_count ? before->slots1[index] : 0;
@@ -393,8 +398,9 @@ uint64_t orri_view_unseen(const orri_view* view, orr_type handle, uint64_t since
     return first;
 }
 
-// ---- looking ----------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
+// The entry of a type in a view; NULL: the view does not have it.
 static const orri_view_type* view_type(const orri_view* view, orr_type type)
 {
     uint32_t index = orri_type_index(view->publisher->world, type);

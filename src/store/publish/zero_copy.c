@@ -1,38 +1,44 @@
 // SPDX-License-Identifier: MIT
-// Types that a system overwrites as a whole are published without a copy: the live block itself is shown, and before it is written again the
-// world gets another one.
+// Zero-copy publishing: of a type that a system overwrites completely, the edition shows the live
+// block itself. Before the block is written again, the world gets another one.
 //
-//   live ══> block A                  live ══> block A, lent                   live ──> block B, any values, to be overwritten
-//                                 shown ─────────^                          shown ──> block A
+//   1. writing:    live ──> block A
+//   2. shown:      live ──> block A <── edition
+//   3. reclaimed:  live ──> block B, any values, to be overwritten        edition ──> block A
 //
-// Everything else that writes to a lent block finds a frozen share (share.h), and copies it first. Which blocks are lent is decided block by
-// block, by what the first systems did that could write it since it was shown: if they overwrote it, they will again; otherwise lending only
-// puts the copy off, to a worse place. Blocks that nobody sees any more are kept for the next time.
+// Every other writer of a block that is shown finds a frozen share (share.h) and copies the block
+// first. Zero-copy is decided block by block, by what the first group of systems did that could
+// write the block since it was shown. If it overwrote the block, it will again; otherwise zero-copy
+// would only delay the copy, to a worse moment. Blocks that no edition has any more are kept as the
+// next live blocks.
 #include "store/cow/share.h"
 #include "store/publish/publish_detail.h"
 
-// ---- blocks that are kept -----------------------------------------------------------------------------------
+// ---- blocks that are kept -----------------------------------------------------------------------
 
-// Nobody but this block has the share, and the world does not write there: full blocks are all of one size.
-static bool zero_copy_keeps(const orri_published_type* type, const orri_share* share)
+// True when the memory of a share can become a live block: only this edition block has the share,
+// the world uses another block, and the size is that of a full chunk.
+static bool zero_copy_reusable(const orri_published_type* type, const orri_share* share)
 {
-    return type->lends && share->refs == 1 && share->attached == NULL && share->extent != NULL &&
+    return type->zero_copy && share->refs == 1 && share->attached == NULL &&
+           share->extent != NULL &&
            share->extent->block_size == orri_block_bytes(type->size, ORRI_LEVELS) &&
-           type->kept_count < type->lent_count;
+           type->spare_count < type->zero_copy_count;
 }
 
-static orri_share* zero_copy_kept_take(orri_published_type* type)
+// Takes the first spare share; there must be one.
+static orri_share* zero_copy_spare_take(orri_published_type* type)
 {
-    orri_share* share = type->kept;
-    memcpy(&type->kept, share->data, sizeof type->kept);
-    type->kept_count--;
+    orri_share* share = type->spare_shares;
+    memcpy(&type->spare_shares, share->data, sizeof type->spare_shares);
+    type->spare_count--;
     return share;
 }
 
 void orri_zero_copy_trim(orri_publisher* publisher, orri_published_type* type, uint32_t most)
 {
-    while (type->kept_count > most) {
-        orri_share_release(publisher->world, zero_copy_kept_take(type));
+    while (type->spare_count > most) {
+        orri_share_release(publisher->world, zero_copy_spare_take(type));
     }
 }
 
@@ -41,24 +47,25 @@ void orri_zero_copy_end(orri_publisher* publisher, orri_published_type* type,
 {
     orri_share* share = block->share;
     block->share = NULL;
-    type->lent_count--;
-    if (zero_copy_keeps(type, share)) {
-        memcpy(share->data, &type->kept, sizeof type->kept);
-        type->kept = share;
-        type->kept_count++;
+    type->zero_copy_count--;
+    if (zero_copy_reusable(type, share)) {
+        memcpy(share->data, &type->spare_shares, sizeof type->spare_shares);
+        type->spare_shares = share;
+        type->spare_count++;
     } else {
         orri_share_unfreeze(publisher->world, share);
         orri_share_release(publisher->world, share);
-        orri_zero_copy_trim(publisher, type, type->lent_count);
+        orri_zero_copy_trim(publisher, type, type->zero_copy_count);
     }
 }
 
-// ---- lending ------------------------------------------------------------------------------------------------
+// ---- showing live blocks ------------------------------------------------------------------------
 
+// Makes an edition block that shows the live block of a chunk. NULL when refused (not reported).
 static orri_edition_block* zero_copy_block(orri_publisher* publisher, orri_published_type* type,
                                            orri_chunk* chunk, const orri_edition_block* old)
 {
-    orri_edition_block* block = orri_edition_block_take_lent(publisher, type);
+    orri_edition_block* block = orri_edition_block_take_zero_copy(publisher, type);
     if (block == NULL) {
         return NULL;
     }
@@ -67,20 +74,21 @@ static orri_edition_block* zero_copy_block(orri_publisher* publisher, orri_publi
         orri_edition_block_drop(publisher, type, block);
         return NULL;
     }
-    type->lent_count++;
+    type->zero_copy_count++;
     block->data = block->share->data;
     block->rows = block->share->rows;
     block->column = old->column;
     block->source = chunk->columns[old->column].version;
-    block->lend = true;
+    block->zero_copy = true;
     return block;
 }
 
-// Into the edition in the making, which is made if there is something. False when refused (silent).
+// Adds all zero-copy blocks of a type to the edition in the making. False when refused (not
+// reported).
 static bool zero_copy_type(orri_publisher* publisher, orri_published_type* type)
 {
     const orri_edition* newest = type->editions;
-    for (uint32_t id = 0; type->lends && id < newest->capacity; id++) {
+    for (uint32_t id = 0; type->zero_copy && id < newest->capacity; id++) {
         const orri_edition_block* old = newest->blocks[id];
         orri_chunk* chunk = old != NULL ? publisher->world->chunks.list[id] : NULL;
         if (old == NULL || chunk->columns[old->column].version == old->source ||
@@ -102,8 +110,9 @@ static bool zero_copy_type(orri_publisher* publisher, orri_published_type* type)
     return true;
 }
 
-// What waits to be shown gets the lent blocks, too.
-static void zero_copy_keep(orri_publisher* publisher, orri_published_type* type)
+// Moves the zero-copy blocks from the edition in the making to the pending one, or makes it the
+// pending one.
+static void zero_copy_enter(orri_publisher* publisher, orri_published_type* type)
 {
     orri_edition *making = type->making, *pending = type->pending;
     if (making == NULL) {
@@ -126,42 +135,43 @@ static void zero_copy_keep(orri_publisher* publisher, orri_published_type* type)
         }
     }
     making->fresh = NULL;
-    orri_edition_undo(publisher, type);
+    orri_edition_discard(publisher, type);
 }
 
-orr_result orri_publish_lend(orri_publisher* publisher, const orr_type* types, uint32_t count)
+orr_result orri_publish_zero_copy(orri_publisher* publisher, const orr_type* types, uint32_t count)
 {
-    bool lent = true;
-    for (uint32_t i = 0; lent && i < count; i++) {
-        lent = zero_copy_type(publisher, orri_published_find(publisher, types[i]));
+    bool added = true;
+    for (uint32_t i = 0; added && i < count; i++) {
+        added = zero_copy_type(publisher, orri_published_find(publisher, types[i]));
     }
     for (uint32_t i = 0; i < count; i++) {
         orri_published_type* type = orri_published_find(publisher, types[i]);
-        if (lent) {
-            zero_copy_keep(publisher, type);
+        if (added) {
+            zero_copy_enter(publisher, type);
         } else {
-            orri_edition_undo(publisher, type);
+            orri_edition_discard(publisher, type);
         }
     }
-    return lent ? ORR_OK : orri_refuse_memory(&publisher->world->env, "publishing values");
+    return added ? ORR_OK : orri_refuse_memory(&publisher->world->env, "publishing values");
 }
 
-// ---- reclaiming ---------------------------------------------------------------------------------------------
+// ---- reclaiming ---------------------------------------------------------------------------------
 
+// Bytes of the rows of a chunk, in whole cache lines: the accessible part of a block.
 static size_t zero_copy_open_bytes(const orri_chunk* chunk, uint32_t column)
 {
     size_t bytes = (size_t)orri_chunk_rows(chunk) * chunk->cluster->columns[column].size;
     return (bytes + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1);
 }
 
-// Memory for a live block: one that is kept, or as ever. NULL when refused (silent).
+// Memory for a live block: a spare share's, or a new block. NULL when refused (not reported).
 static void* zero_copy_live_block(orri_publisher* publisher, orri_published_type* type,
                                   const orri_chunk* chunk, uint32_t column, orri_extent** extent)
 {
     orr_world* world = publisher->world;
     void* block;
-    if (type->kept_count > 0 && chunk->capacity == ORR_CHUNK_CAPACITY) {
-        orri_share* share = zero_copy_kept_take(type);
+    if (type->spare_count > 0 && chunk->capacity == ORR_CHUNK_CAPACITY) {
+        orri_share* share = zero_copy_spare_take(type);
         block = share->data;
         *extent = share->extent;
         share->data = NULL;
@@ -172,13 +182,15 @@ static void* zero_copy_live_block(orri_publisher* publisher, orri_published_type
     }
     block = orri_chunk_block(world, chunk, column, 1, extent);
     if (block != NULL) {
-        // Rows that are left out have any value, but not what memory happened to hold: addresses, say.
+        // Rows that a system does not write keep these bytes, so they must not depend on what the
+        // memory held before.
         ORRI_UNPOISON(block, zero_copy_open_bytes(chunk, column));
         memset(block, 0, zero_copy_open_bytes(chunk, column));
     }
     return block;
 }
 
+// Prepares the replacement of one live block. False when refused (not reported).
 static bool zero_copy_reclaim_chunk(orri_publisher* publisher, orri_published_type* type,
                                     orri_chunk* chunk, uint32_t column, bool overwritten)
 {
@@ -217,13 +229,13 @@ orr_result orri_reclaim(orri_publisher* publisher, orr_type handle, orri_reclaim
         if (how == ORRI_RECLAIM_NONE) {
             continue;
         }
-        newest->lend = newest->decided ? newest->lend : how == ORRI_RECLAIM_ANEW;
+        newest->zero_copy = newest->decided ? newest->zero_copy : how == ORRI_RECLAIM_OVERWRITE;
         newest->decided = true;
         if (chunk->columns[newest->column].share != NULL &&
             !zero_copy_reclaim_chunk(publisher, type, chunk, newest->column,
-                                     how == ORRI_RECLAIM_ANEW)) {
+                                     how == ORRI_RECLAIM_OVERWRITE)) {
             return orri_refuse_memory(&publisher->world->env,
-                                      "going on beside what others see of a type");
+                                      "replacing live blocks that are published");
         }
     }
     return ORR_OK;
@@ -246,29 +258,29 @@ void orri_reclaim_end(orri_publisher* publisher, bool done)
     publisher->reclaimed_count = 0;
 }
 
-// ---- which types --------------------------------------------------------------------------------------------
+// ---- which types --------------------------------------------------------------------------------
 
-orr_result orri_publish_lends(orri_publisher* publisher, orr_type handle, bool on)
+orr_result orri_zero_copy_enable(orri_publisher* publisher, orr_type handle, bool on)
 {
     orr_world* world = publisher->world;
     orri_published_type* type = orri_published_find(publisher, handle);
     ORR_ASSERT(type != NULL && (!on || type->type->plain));
     on &= type->size > 0 && type->kind == ORRI_PUBLISHED_ROWS;
-    for (uint32_t id = 0; type->lends && !on && id < type->editions->capacity; id++) {
+    for (uint32_t id = 0; type->zero_copy && !on && id < type->editions->capacity; id++) {
         const orri_edition_block* block = type->editions->blocks[id];
         if (block != NULL && !orri_column_prepare(world, world->chunks.list[id], block->column)) {
             return orri_env_result(&world->env);
         }
     }
-    type->lends = on;
-    orri_zero_copy_trim(publisher, type, on ? type->lent_count : 0);
+    type->zero_copy = on;
+    orri_zero_copy_trim(publisher, type, on ? type->zero_copy_count : 0);
     return ORR_OK;
 }
 
-bool orri_publish_lending(const orri_publisher* publisher, orr_type type)
+bool orri_zero_copy_enabled(const orri_publisher* publisher, orr_type type)
 {
     const orri_published_type* found = orri_published_find(publisher, type);
-    return found != NULL && found->lends;
+    return found != NULL && found->zero_copy;
 }
 
 uint64_t orri_publish_copied(const orri_publisher* publisher)

@@ -1,26 +1,40 @@
 // SPDX-License-Identifier: MIT
-// Going back to a snapshot. Ready makes all that may be refused: clusters and chunks that are gone, copies for who holds what is there now, pages and
-// room in tables. Back puts it in place: what nobody wrote since stays as it is; other blocks get the values that the snapshot kept, moved, not copied, so
-// that no hook is asked, and the snapshot shares them again.
+// Restores a snapshot, in two steps.
 //
-// Order matters. What goes, goes first (chunks, then clusters), with records and lists as they are now; then numbers and ids are free for what comes. What
-// is derived (links, names, the order, free chunk ids) is found anew at the end.
+// Prepare does everything that can be refused: it makes clusters and chunks that do not exist any
+// more, gives other holders of current blocks their own copies, and reserves pages and room in
+// tables.
+//
+// Restore puts everything in place. Blocks that were not written since stay. Other blocks get the
+// values that the snapshot kept; these are moved, not copied, so that no hook can refuse, and the
+// snapshot shares the block with the world again.
+//
+// Order of the restore:
+//   1. pinned values
+//   2. removal of chunks, then of clusters, that the snapshot does not have, while records and
+//      lists are still the current ones
+//   3. cluster numbers, clusters and chunks of the snapshot, which may reuse the numbers and ids
+//      that step 2 freed
+//   4. free chunk ids, records, counters, tag names
+//   5. derived data: links of indexed references, names, queries
 #include "store/cow/row_log.h"
 #include "store/relation/entity_name.h"
 #include "store/relation/relation.h"
 #include "store/snapshot/snapshot_detail.h"
 
-// Where a cluster of the snapshot is now.
+// The cluster that a cluster node is restored to.
 typedef struct restore_cluster {
     orri_cluster* cluster;
-    bool fresh;        // It was gone.
-    bool told;         // Queries are to match it anew.
-    orri_chunk** made; // [chunk_count of the node]; NULL: the chunk is there.
-    orri_chunk**
-        spare; // Likewise: chunks that hold nothing but enable bits, for those that lack them now.
+    bool fresh;        // It did not exist any more, and is made for the restore.
+    bool rematch;      // Queries must match it again: it is fresh, or its enable bits differ.
+    orri_chunk** made; // [chunk_count of the node] New chunks; NULL: the chunk exists.
+    // [chunk_count of the node] Headers with blocks for enable bits that a chunk lacks now; NULL:
+    // none.
+    orri_chunk** spare;
 } restore_cluster;
 
-// A copy of values that a frozen holder keeps where they are.
+// A copy of the values of a frozen share, for the world. The share keeps its memory, because its
+// holder may have pointers to it.
 typedef struct restore_copy {
     const orri_share* share;
     void* data;
@@ -33,26 +47,29 @@ struct orri_restore {
     restore_copy* copies;
     uint32_t copy_count, copy_capacity;
     orri_tag_list tags;
-    bool relations; // Links are to be found anew.
-    bool names;     // Likewise.
+    bool relations; // Links of indexed references must be rebuilt.
+    bool names;     // The table of names must be rebuilt.
 };
 
-// ---- what is there ----------------------------------------------------------------------------------------------
+// ---- comparing the world with the snapshot ------------------------------------------------------
 
+// True when the i-th chunk of the cluster is the i-th chunk of the node.
 static bool restore_chunk_there(const orri_cluster* cluster, const orri_cluster_node* node,
                                 uint32_t i)
 {
-    const orri_chunk_node* then = i < node->chunk_count ? node->chunks[i] : NULL;
+    const orri_chunk_node* saved = i < node->chunk_count ? node->chunks[i] : NULL;
     const orri_chunk* now = i < cluster->chunk_count ? cluster->chunks[i] : NULL;
-    return now != NULL && then != NULL && now->id == then->id && now->capacity == then->capacity;
+    return now != NULL && saved != NULL && now->id == saved->id && now->capacity == saved->capacity;
 }
 
-// True when a column holds what it held then.
+// True when a column was not written since the snapshot.
 static bool restore_column_kept(const orri_chunk* chunk, uint32_t column, const orri_share* share)
 {
     return share == NULL || (chunk->columns[column].share == share && orri_share_clean(share));
 }
 
+// True when writing the column can change links: it has indexed references, or row ids of a cluster
+// that has some.
 static bool restore_related(const orri_cluster* cluster, uint32_t column)
 {
     return column == cluster->type_count
@@ -60,25 +77,27 @@ static bool restore_related(const orri_cluster* cluster, uint32_t column)
                : column < cluster->type_count && cluster->columns[column].table->relation != NULL;
 }
 
-// True when it needs no copy to become what it was: rows of logs are put back. (Indexed references are read before.)
-static bool restore_column_turns(const orri_chunk* chunk, uint32_t column, const orri_share* share)
+// True when a column can be restored by putting back the rows of logs (row_log.h), without a copy.
+// Not for indexed references: preparing the links reads the complete values.
+static bool restore_column_by_log(const orri_chunk* chunk, uint32_t column, const orri_share* share)
 {
     const orri_share* now = chunk->columns[column].share;
     return now != NULL && !restore_related(chunk->cluster, column) &&
            orri_row_log_can_rewind(share, now);
 }
 
-// ---- ready: memory ------------------------------------------------------------------------------------------------
+// ---- prepare: blocks ----------------------------------------------------------------------------
 
-// A frozen holder keeps its values where they are: others are made for the world.
-static bool restore_ready_copy(orr_world* world, orri_restore* way, const orri_share* share)
+// Copies the values of a frozen share that is not plain, for the world. False when refused (not
+// reported), here and below.
+static bool restore_prepare_copy(orr_world* world, orri_restore* restore, const orri_share* share)
 {
     if (share == NULL || share->kind != ORRI_SHARE_FROZEN || share->type == NULL ||
         share->type->plain) {
         return true;
     }
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SHARE, &way->copies, &way->copy_capacity,
-                      way->copy_count + 1)) {
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SHARE, &restore->copies, &restore->copy_capacity,
+                      restore->copy_count + 1)) {
         return false;
     }
     void* data = orri_alloc(&world->env, ORR_MEMORY_SHARE, share->size, ORRI_BLOCK_ALIGN);
@@ -87,23 +106,23 @@ static bool restore_ready_copy(orr_world* world, orri_restore* way, const orri_s
         orri_free(&world->env, ORR_MEMORY_SHARE, data, share->size, ORRI_BLOCK_ALIGN);
         return false;
     }
-    way->copies[way->copy_count++] = (restore_copy){share, data};
+    restore->copies[restore->copy_count++] = (restore_copy){share, data};
     return true;
 }
 
-// A chunk that is there: whoever else holds what will be overwritten gets a copy.
-static bool restore_ready_kept(orr_world* world, orri_restore* way, orri_chunk* chunk,
-                               const orri_chunk_node* then, orri_chunk** spare)
+// A chunk that exists: other holders of the blocks that will be overwritten get copies.
+static bool restore_prepare_kept(orr_world* world, orri_restore* restore, orri_chunk* chunk,
+                                 const orri_chunk_node* saved, orri_chunk** spare)
 {
-    for (uint32_t c = 0; c < then->column_count; c++) {
-        orri_share* share = then->columns[c].share;
-        if (restore_column_kept(chunk, c, share) || restore_column_turns(chunk, c, share)) {
+    for (uint32_t c = 0; c < saved->column_count; c++) {
+        orri_share* share = saved->columns[c].share;
+        if (restore_column_kept(chunk, c, share) || restore_column_by_log(chunk, c, share)) {
             continue;
         }
-        way->relations = way->relations || restore_related(chunk->cluster, c);
+        restore->relations = restore->relations || restore_related(chunk->cluster, c);
         if (!orri_row_log_materialize(world, share) ||
             !orri_share_try_detach_column(world, chunk, c) ||
-            !restore_ready_copy(world, way, share)) {
+            !restore_prepare_copy(world, restore, share)) {
             return false;
         }
         if (chunk->columns[c].data == NULL) { // Enable bits that are all on now.
@@ -116,30 +135,31 @@ static bool restore_ready_kept(orr_world* world, orri_restore* way, orri_chunk* 
     return true;
 }
 
-// A chunk that is not there.
-static bool restore_ready_made(orr_world* world, orri_restore* way, orri_cluster* cluster,
-                               const orri_chunk_node* then, uint32_t wanted, orri_chunk** made)
+// A chunk that does not exist any more: makes it, with blocks for all columns.
+static bool restore_prepare_made(orr_world* world, orri_restore* restore, orri_cluster* cluster,
+                                 const orri_chunk_node* saved, uint32_t wanted, orri_chunk** made)
 {
     orri_chunk* chunk = *made = orri_chunk_alloc(world, cluster);
-    way->relations = true;
-    if (chunk == NULL || !orri_chunk_reserve_tables(world, cluster, then->id)) {
+    restore->relations = true;
+    if (chunk == NULL || !orri_chunk_reserve_tables(world, cluster, saved->id)) {
         return false;
     }
-    chunk->id = then->id;
-    chunk->number = then->number;
-    chunk->capacity = then->capacity;
+    chunk->id = saved->id;
+    chunk->number = saved->number;
+    chunk->capacity = saved->capacity;
     for (uint32_t c = 0; c < chunk->column_count; c++) {
-        orri_share* share = then->columns[c].share;
+        orri_share* share = saved->columns[c].share;
         bool wants = c < cluster->column_count || share != NULL;
         if ((share != NULL && !orri_share_materialize(world, share)) ||
             (wants && !orri_column_take(world, chunk, c, wanted)) ||
-            !restore_ready_copy(world, way, share)) {
+            !restore_prepare_copy(world, restore, share)) {
             return false;
         }
     }
     return true;
 }
 
+// True when other columns have enable bits now.
 static bool restore_bits_differ(const orri_cluster* cluster, const orri_cluster_node* node)
 {
     for (uint32_t c = 0; c <= node->type_count; c++) {
@@ -150,63 +170,69 @@ static bool restore_bits_differ(const orri_cluster* cluster, const orri_cluster_
     return false;
 }
 
-static bool restore_ready_cluster(orr_world* world, orri_restore* way,
-                                  const orri_cluster_node* node, restore_cluster* back)
+// Finds the cluster of a node by its sequence, or makes it, and prepares all its chunks.
+static bool restore_prepare_cluster(orr_world* world, orri_restore* restore,
+                                    const orri_cluster_node* node, restore_cluster* entry)
 {
     const orri_cluster_slot* slot =
         node->index < world->clusters.slot_count ? &world->clusters.slots[node->index] : NULL;
     orri_cluster* cluster = slot != NULL ? slot->cluster : NULL;
-    back->fresh = cluster == NULL || cluster->sequence != node->sequence;
-    if (back->fresh) {
+    entry->fresh = cluster == NULL || cluster->sequence != node->sequence;
+    if (entry->fresh) {
         cluster = orri_cluster_revive(world, node->types, node->capacities, node->type_count,
-                                      node->tags, node->tag_count, way->snapshot->cluster_count);
+                                      node->tags, node->tag_count,
+                                      restore->snapshot->cluster_count);
     }
-    back->cluster = cluster;
+    entry->cluster = cluster;
     if (cluster == NULL) {
         return false;
     }
-    back->told = back->fresh || restore_bits_differ(cluster, node);
+    entry->rematch = entry->fresh || restore_bits_differ(cluster, node);
     uint32_t count = node->chunk_count;
-    back->made = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_chunk*, count);
-    back->spare = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_chunk*, count);
-    bool ok = back->made != NULL && back->spare != NULL &&
+    entry->made = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_chunk*, count);
+    entry->spare = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_chunk*, count);
+    bool ok = entry->made != NULL && entry->spare != NULL &&
               ORRI_RESERVE(&world->env, ORR_MEMORY_CLUSTER, &cluster->chunks,
                            &cluster->chunk_capacity, count);
     for (uint32_t i = 0; ok && i < count; i++) {
-        ok = !back->fresh && restore_chunk_there(cluster, node, i)
-                 ? restore_ready_kept(world, way, cluster->chunks[i], node->chunks[i],
-                                      &back->spare[i])
-                 : restore_ready_made(world, way, cluster, node->chunks[i], count - i,
-                                      &back->made[i]);
+        ok = !entry->fresh && restore_chunk_there(cluster, node, i)
+                 ? restore_prepare_kept(world, restore, cluster->chunks[i], node->chunks[i],
+                                        &entry->spare[i])
+                 : restore_prepare_made(world, restore, cluster, node->chunks[i], count - i,
+                                        &entry->made[i]);
     }
     return ok;
 }
 
-// ---- ready: the rest -------------------------------------------------------------------------------------------------
+// ---- prepare: index, links, pools ---------------------------------------------------------------
 
+// True when an index page was not written since the snapshot.
 static bool restore_page_kept(const orr_world* world, uint32_t page, const orri_share* share)
 {
     return world->index.metas[page].share == share && orri_share_clean(share);
 }
 
-static bool restore_ready_index(orr_world* world, orri_restore* way)
+// Makes pages for all records of the snapshot, and copies for other holders of pages that will be
+// overwritten.
+static bool restore_prepare_index(orr_world* world, orri_restore* restore)
 {
-    const orri_snapshot* then = way->snapshot;
-    if (!orri_index_room(world, then->entity_count)) {
+    const orri_snapshot* snapshot = restore->snapshot;
+    if (!orri_index_room(world, snapshot->entity_count)) {
         return false;
     }
-    way->relations = way->relations || then->entity_count != world->hot.count;
-    for (uint32_t p = 0; p < then->page_count; p++) {
-        if (!restore_page_kept(world, p, then->pages[p])) {
-            way->relations = true;
-            if (!orri_row_log_materialize(world, then->pages[p]) ||
+    restore->relations = restore->relations || snapshot->entity_count != world->hot.count;
+    for (uint32_t p = 0; p < snapshot->page_count; p++) {
+        if (!restore_page_kept(world, p, snapshot->pages[p])) {
+            restore->relations = true;
+            if (!orri_row_log_materialize(world, snapshot->pages[p]) ||
                 !orri_share_try_detach_page(world, p)) {
                 return false;
             }
         }
     }
-    // Others hold records there that none will be: who comes next must not take them for its own.
-    for (uint32_t p = then->page_count; p < world->index.page_count; p++) {
+    // Pages beyond the snapshot have no records afterwards. Their shares are detached, so that
+    // later records there do not write to them.
+    for (uint32_t p = snapshot->page_count; p < world->index.page_count; p++) {
         if (!orri_share_try_detach_page(world, p)) {
             return false;
         }
@@ -214,10 +240,11 @@ static bool restore_ready_index(orr_world* world, orri_restore* way)
     return true;
 }
 
-// Pages for the links of one column. Who is alive then is not asked: a page too many does no harm.
-static bool restore_ready_links(orr_world* world, const orri_snapshot* then,
-                                orri_relation* relation, const orri_share* values,
-                                const uint32_t* ids)
+// Makes pages for the links of one column. Whether the targets are alive in the snapshot is not
+// checked: a superfluous page is harmless.
+static bool restore_prepare_links(orr_world* world, const orri_snapshot* snapshot,
+                                  orri_relation* relation, const orri_share* values,
+                                  const uint32_t* ids)
 {
     const orri_type* type = relation->type;
     for (uint32_t row = 0; row < values->rows; row++) {
@@ -226,7 +253,7 @@ static bool restore_ready_links(orr_world* world, const orri_snapshot* then,
             orr_entity target;
             memcpy(&target, value + type->indexed[e].offset, sizeof target);
             uint32_t index = orri_id_index(target);
-            if (target.id != 0 && index < then->entity_count &&
+            if (target.id != 0 && index < snapshot->entity_count &&
                 !orri_relation_reserve(world, relation, e, ids[row], index)) {
                 return false;
             }
@@ -235,18 +262,19 @@ static bool restore_ready_links(orr_world* world, const orri_snapshot* then,
     return true;
 }
 
-static bool restore_ready_relations(orr_world* world, const orri_restore* way)
+static bool restore_prepare_relations(orr_world* world, const orri_restore* restore)
 {
-    const orri_snapshot* then = way->snapshot;
-    for (uint32_t i = 0; way->relations && i < then->cluster_count; i++) {
-        const orri_cluster_node* node = then->clusters[i];
-        const orri_cluster* cluster = way->clusters[i].cluster;
+    const orri_snapshot* snapshot = restore->snapshot;
+    for (uint32_t i = 0; restore->relations && i < snapshot->cluster_count; i++) {
+        const orri_cluster_node* node = snapshot->clusters[i];
+        const orri_cluster* cluster = restore->clusters[i].cluster;
         for (uint32_t c = 0; c < node->type_count; c++) {
             orri_relation* relation = cluster->columns[c].table->relation;
             for (uint32_t k = 0; relation != NULL && k < node->chunk_count; k++) {
                 const orri_chunk_node* chunk = node->chunks[k];
                 const uint32_t* ids = chunk->columns[node->type_count].share->data;
-                if (!restore_ready_links(world, then, relation, chunk->columns[c].share, ids)) {
+                if (!restore_prepare_links(world, snapshot, relation, chunk->columns[c].share,
+                                           ids)) {
                     return false;
                 }
             }
@@ -255,22 +283,22 @@ static bool restore_ready_relations(orr_world* world, const orri_restore* way)
     return true;
 }
 
-// The node of a pool; NULL: there was none, or nothing in it.
-static const orri_pool_node* restore_pool_node(const orri_snapshot* then, const orri_pool* pool)
+// The node of a pool; NULL: the snapshot has none, so the pool becomes empty.
+static const orri_pool_node* restore_pool_node(const orri_snapshot* snapshot, const orri_pool* pool)
 {
-    for (uint32_t p = 0; p < then->pool_count; p++) {
-        if (then->pools[p]->pool == pool) {
-            return then->pools[p];
+    for (uint32_t p = 0; p < snapshot->pool_count; p++) {
+        if (snapshot->pools[p]->pool == pool) {
+            return snapshot->pools[p];
         }
     }
     return NULL;
 }
 
-static bool restore_ready_pools(orr_world* world, orri_restore* way)
+static bool restore_prepare_pools(orr_world* world, orri_restore* restore)
 {
     for (uint32_t p = 0; p < world->pinned.count; p++) {
         orri_pool* pool = world->pinned.list[p];
-        const orri_pool_node* node = restore_pool_node(way->snapshot, pool);
+        const orri_pool_node* node = restore_pool_node(restore->snapshot, pool);
         if (pool->type->info.transient) {
             continue;
         }
@@ -282,8 +310,9 @@ static bool restore_ready_pools(orr_world* world, orri_restore* way)
     return true;
 }
 
-// Transient chunks whose ids were another's then get others.
-static bool restore_ready_ids(orr_world* world)
+// Room for chunk ids. A chunk of transient entities whose id belongs to a chunk of the snapshot
+// gets another id.
+static bool restore_prepare_ids(orr_world* world)
 {
     uint32_t transient = world->transient.cluster != NULL ? world->transient.cluster->chunk_count
                                                           : 0;
@@ -295,42 +324,44 @@ static bool restore_ready_ids(orr_world* world)
                         &world->chunks.free_capacity, needed);
 }
 
-static bool restore_ready_all(orr_world* world, orri_restore* way)
+static bool restore_prepare_all(orr_world* world, orri_restore* restore)
 {
-    orri_snapshot* then = way->snapshot;
-    way->clusters =
-        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, restore_cluster, then->cluster_count);
-    if (way->clusters == NULL || !restore_ready_ids(world)) {
+    orri_snapshot* snapshot = restore->snapshot;
+    restore->clusters =
+        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, restore_cluster, snapshot->cluster_count);
+    if (restore->clusters == NULL || !restore_prepare_ids(world)) {
         return false;
     }
-    uint32_t told = 0;
-    for (uint32_t i = 0; i < then->cluster_count; i++) {
-        way->cluster_count++;
-        if (!restore_ready_cluster(world, way, then->clusters[i], &way->clusters[i])) {
+    uint32_t rematch = 0;
+    for (uint32_t i = 0; i < snapshot->cluster_count; i++) {
+        restore->cluster_count++;
+        if (!restore_prepare_cluster(world, restore, snapshot->clusters[i],
+                                     &restore->clusters[i])) {
             return false;
         }
-        told += way->clusters[i].told;
+        rematch += restore->clusters[i].rematch;
     }
-    if (!restore_ready_index(world, way)) {
+    if (!restore_prepare_index(world, restore)) {
         return false;
     }
-    way->relations = way->relations && world->relations.count != 0;
-    return restore_ready_relations(world, way) && restore_ready_pools(world, way) &&
-           (world->tags.state == then->tags->state ||
-            orri_tags_copy(world, then->tags->list.entries, then->tags->list.count, &way->tags)) &&
-           (told == 0 || world->listener.cluster_room == NULL ||
-            world->listener.cluster_room(world, told));
+    restore->relations = restore->relations && world->relations.count != 0;
+    return restore_prepare_relations(world, restore) && restore_prepare_pools(world, restore) &&
+           (world->tags.state == snapshot->tags->state ||
+            orri_tags_copy(world, snapshot->tags->list.entries, snapshot->tags->list.count,
+                           &restore->tags)) &&
+           (rematch == 0 || world->listener.cluster_room == NULL ||
+            world->listener.cluster_room(world, rematch));
 }
 
 static orr_result restore_check(orr_world* world, const orri_snapshot* snapshot)
 {
-    const char* call = "going back to what is remembered";
+    const char* call = "restoring a snapshot";
     orr_result result = orri_check_open(world, call);
     if (result == ORR_OK && orri_snapshot_lost(snapshot)) {
         return orri_refuse(
             &world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
-            "%s: what was remembered of tick %llu is lost, there was no memory for a "
-            "copy; give the world more memory or remember less",
+            "%s: the snapshot of tick %llu is lost, because memory for a copy was refused; "
+            "give the world more memory or remember fewer ticks",
             call, (unsigned long long)snapshot->tick);
     }
     return result;
@@ -344,20 +375,20 @@ orr_result orri_snapshot_restore_prepare(orr_world* world, orri_snapshot* snapsh
         return result;
     }
     orri_world_settle(world);
-    orri_restore* way = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_restore, 1);
-    if (way == NULL) {
-        return orri_refuse_memory(&world->env, "going back to what is remembered");
+    orri_restore* restore = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_restore, 1);
+    if (restore == NULL) {
+        return orri_refuse_memory(&world->env, "restoring a snapshot");
     }
-    way->snapshot = snapshot;
-    if (!restore_ready_all(world, way)) {
-        orri_snapshot_restore_cancel(world, way);
-        return orri_refuse_memory(&world->env, "going back to what is remembered");
+    restore->snapshot = snapshot;
+    if (!restore_prepare_all(world, restore)) {
+        orri_snapshot_restore_cancel(world, restore);
+        return orri_refuse_memory(&world->env, "restoring a snapshot");
     }
-    *out = way;
+    *out = restore;
     return ORR_OK;
 }
 
-// ---- not after all -------------------------------------------------------------------------------------------------
+// ---- cancel -------------------------------------------------------------------------------------
 
 static void restore_give_chunks(orr_world* world, orri_chunk** list, uint32_t count)
 {
@@ -369,98 +400,102 @@ static void restore_give_chunks(orr_world* world, orri_chunk** list, uint32_t co
     ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_chunk*, list, count);
 }
 
-// What was not used goes. Copies that went into columns were taken out of the list.
-static void restore_end(orr_world* world, orri_restore* way)
+// Frees the restore and everything prepared that was not used.
+static void restore_end(orr_world* world, orri_restore* restore)
 {
-    for (uint32_t i = 0; i < way->cluster_count; i++) {
-        restore_cluster* back = &way->clusters[i];
-        uint32_t count = way->snapshot->clusters[i]->chunk_count;
-        restore_give_chunks(world, back->made, count);
-        restore_give_chunks(world, back->spare, count);
-        if (back->fresh && back->cluster != NULL) {
-            orri_cluster_abandon(world, back->cluster);
+    for (uint32_t i = 0; i < restore->cluster_count; i++) {
+        restore_cluster* entry = &restore->clusters[i];
+        uint32_t count = restore->snapshot->clusters[i]->chunk_count;
+        restore_give_chunks(world, entry->made, count);
+        restore_give_chunks(world, entry->spare, count);
+        if (entry->fresh && entry->cluster != NULL) {
+            orri_cluster_abandon(world, entry->cluster);
         }
     }
-    for (uint32_t i = 0; i < way->copy_count; i++) {
-        const orri_share* share = way->copies[i].share;
-        if (way->copies[i].data != NULL) {
-            orri_cells_destruct(orri_share_cells(share, way->copies[i].data), share->rows);
-            orri_free(&world->env, ORR_MEMORY_SHARE, way->copies[i].data, share->size,
+    for (uint32_t i = 0; i < restore->copy_count; i++) {
+        const orri_share* share = restore->copies[i].share;
+        if (restore->copies[i].data != NULL) {
+            orri_cells_destruct(orri_share_cells(share, restore->copies[i].data), share->rows);
+            orri_free(&world->env, ORR_MEMORY_SHARE, restore->copies[i].data, share->size,
                       ORRI_BLOCK_ALIGN);
         }
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_SHARE, way->copies, way->copy_capacity);
-    orri_tags_drop(world, &way->tags);
-    ORRI_FREE(&world->env, ORR_MEMORY_SHARE, restore_cluster, way->clusters,
-              way->clusters != NULL ? way->snapshot->cluster_count : 0);
-    ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_restore, way, 1);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SHARE, restore->copies, restore->copy_capacity);
+    orri_tags_drop(world, &restore->tags);
+    ORRI_FREE(&world->env, ORR_MEMORY_SHARE, restore_cluster, restore->clusters,
+              restore->clusters != NULL ? restore->snapshot->cluster_count : 0);
+    ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_restore, restore, 1);
 }
 
-void orri_snapshot_restore_cancel(orr_world* world, orri_restore* way)
+void orri_snapshot_restore_cancel(orr_world* world, orri_restore* restore)
 {
-    restore_end(world, way);
+    restore_end(world, restore);
     orri_index_trim(world);
 }
 
-// ---- what goes -------------------------------------------------------------------------------------------------------
+// ---- removal ------------------------------------------------------------------------------------
 
-static uint32_t restore_generation_then(const orri_snapshot* then, uint32_t index)
+// The generation of an index in the snapshot; 0: it had no record.
+static uint32_t restore_generation_then(const orri_snapshot* snapshot, uint32_t index)
 {
-    if (index >= then->entity_count) {
+    if (index >= snapshot->entity_count) {
         return 0;
     }
-    const orri_record* records = then->pages[index >> ORRI_PAGE_BITS]->data;
+    const orri_record* records = snapshot->pages[index >> ORRI_PAGE_BITS]->data;
     return records[index & ORRI_PAGE_MASK].generation;
 }
 
-// Transient values stay where they are, but for those of entities that are not the same then.
-static void restore_drop_transient(orr_world* world, const orri_snapshot* then, orri_pool* pool)
+// Transient pinned values are not state and stay, except those of entities that are not alive in
+// the snapshot. Their ticks must not be later than the world's.
+static void restore_drop_transient(orr_world* world, const orri_snapshot* snapshot, orri_pool* pool)
 {
     for (uint32_t slot = 0; slot < pool->slot_count; slot++) {
         uint32_t owner = orri_pool_owner(pool, slot);
         if (owner != ORRI_INDEX_NONE && !orri_index_transient(owner) &&
-            orri_record_at(world, owner)->generation != restore_generation_then(then, owner)) {
+            orri_record_at(world, owner)->generation != restore_generation_then(snapshot, owner)) {
             orri_pool_remove(world, pool, owner);
         }
     }
     for (uint32_t i = 0; i < pool->block_count; i++) {
         uint64_t* tick = &pool->blocks[i].tick;
-        *tick = *tick < then->tick ? *tick : then->tick;
+        *tick = *tick < snapshot->tick ? *tick : snapshot->tick;
     }
 }
 
-static void restore_pools(orr_world* world, orri_restore* way)
+static void restore_pools(orr_world* world, orri_restore* restore)
 {
     for (uint32_t p = 0; p < world->pinned.count; p++) {
         orri_pool* pool = world->pinned.list[p];
         if (pool->type->info.transient) {
-            restore_drop_transient(world, way->snapshot, pool);
+            restore_drop_transient(world, restore->snapshot, pool);
         } else {
             uint64_t version = pool->version;
-            orri_pool_restore(world, pool, restore_pool_node(way->snapshot, pool));
-            way->names = way->names || (pool->is_name && pool->version != version);
+            orri_pool_restore(world, pool, restore_pool_node(restore->snapshot, pool));
+            restore->names = restore->names || (pool->is_name && pool->version != version);
         }
     }
 }
 
-// Values that others will replace. Counts of instances are needed for it, so that all go before any come.
-static void restore_clear_chunk(orri_chunk* chunk, const orri_chunk_node* then)
+// Destructs the values that will be replaced. This needs the current counts of instances, so it is
+// done for all columns before any is restored.
+static void restore_clear_chunk(orri_chunk* chunk, const orri_chunk_node* saved)
 {
     const orri_cluster* cluster = chunk->cluster;
     uint32_t rows = orri_chunk_rows(chunk);
     for (uint32_t c = 0; !cluster->plain && c < cluster->type_count; c++) {
         if (!cluster->columns[c].type->plain &&
-            !restore_column_kept(chunk, c, then->columns[c].share)) {
+            !restore_column_kept(chunk, c, saved->columns[c].share)) {
             orri_cells_destruct(orri_cells_at(chunk, c, 0), rows);
         }
     }
 }
 
-// Chunks that are not the same then go. Those that stay get closed up in the list later.
+// Removes chunks that the node does not have at the same position. The list of chunks is completed
+// later.
 static void restore_clear_cluster(orr_world* world, const orri_cluster_node* node,
-                                  restore_cluster* back)
+                                  restore_cluster* entry)
 {
-    orri_cluster* cluster = back->cluster;
+    orri_cluster* cluster = entry->cluster;
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
         if (restore_chunk_there(cluster, node, i)) {
             restore_clear_chunk(cluster->chunks[i], node->chunks[i]);
@@ -471,7 +506,7 @@ static void restore_clear_cluster(orr_world* world, const orri_cluster_node* nod
     }
 }
 
-// Clusters that were not there go, with all they have.
+// Removes all clusters that the snapshot does not have.
 static void restore_clear_others(orr_world* world)
 {
     for (orri_cluster *cluster = world->clusters.first, *next; cluster != NULL; cluster = next) {
@@ -488,39 +523,39 @@ static void restore_clear_others(orr_world* world)
     }
 }
 
-static void restore_clear(orr_world* world, orri_restore* way)
+static void restore_clear(orr_world* world, orri_restore* restore)
 {
     for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
         cluster->clearing = true;
     }
-    for (uint32_t i = 0; i < way->cluster_count; i++) {
-        if (!way->clusters[i].fresh) {
-            way->clusters[i].cluster->clearing = false;
-            restore_clear_cluster(world, way->snapshot->clusters[i], &way->clusters[i]);
+    for (uint32_t i = 0; i < restore->cluster_count; i++) {
+        if (!restore->clusters[i].fresh) {
+            restore->clusters[i].cluster->clearing = false;
+            restore_clear_cluster(world, restore->snapshot->clusters[i], &restore->clusters[i]);
         }
     }
     restore_clear_others(world);
 }
 
-// ---- what comes ------------------------------------------------------------------------------------------------------
+// ---- clusters and chunks ------------------------------------------------------------------------
 
-// Numbers, generations, free list and order of clusters.
-static void restore_slots(orr_world* world, orri_restore* way)
+// Restores numbers, generations, free list and order of clusters.
+static void restore_slots(orr_world* world, orri_restore* restore)
 {
-    const orri_snapshot* then = way->snapshot;
+    const orri_snapshot* snapshot = restore->snapshot;
     orri_cluster* last = NULL;
     uint32_t now = world->clusters.slot_count;
-    world->clusters.slot_count = then->slot_count;
-    world->clusters.slot_free = then->slot_free;
-    for (uint32_t i = 0; i < then->slot_count; i++) {
+    world->clusters.slot_count = snapshot->slot_count;
+    world->clusters.slot_free = snapshot->slot_free;
+    for (uint32_t i = 0; i < snapshot->slot_count; i++) {
         orri_cluster* cluster = i < now ? world->clusters.slots[i].cluster : NULL;
-        world->clusters.slots[i] =
-            (orri_cluster_slot){cluster, then->slots[i].generation, then->slots[i].free_next};
+        world->clusters.slots[i] = (orri_cluster_slot){cluster, snapshot->slots[i].generation,
+                                                       snapshot->slots[i].free_next};
     }
-    for (uint32_t i = 0; i < way->cluster_count; i++) {
-        orri_cluster* cluster = way->clusters[i].cluster;
-        const orri_cluster_node* node = then->clusters[i];
-        if (way->clusters[i].fresh) {
+    for (uint32_t i = 0; i < restore->cluster_count; i++) {
+        orri_cluster* cluster = restore->clusters[i].cluster;
+        const orri_cluster_node* node = snapshot->clusters[i];
+        if (restore->clusters[i].fresh) {
             cluster->index = node->index;
             cluster->generation = node->generation;
             cluster->sequence = node->sequence;
@@ -537,29 +572,30 @@ static void restore_slots(orr_world* world, orri_restore* way)
     world->clusters.last = last;
 }
 
-// The values of a frozen holder's share, made for the world. NULL: they are the holder's own to give.
-static void* restore_copy_of(orri_restore* way, const orri_share* share)
+// Takes the prepared copy of a frozen share's values. NULL: there is none, and the values of the
+// share itself are used.
+static void* restore_copy_of(orri_restore* restore, const orri_share* share)
 {
-    for (uint32_t i = 0; share->kind == ORRI_SHARE_FROZEN && i < way->copy_count; i++) {
-        if (way->copies[i].share == share && way->copies[i].data != NULL) {
-            void* data = way->copies[i].data;
-            way->copies[i].data = NULL;
+    for (uint32_t i = 0; share->kind == ORRI_SHARE_FROZEN && i < restore->copy_count; i++) {
+        if (restore->copies[i].share == share && restore->copies[i].data != NULL) {
+            void* data = restore->copies[i].data;
+            restore->copies[i].data = NULL;
             return data;
         }
     }
     return NULL;
 }
 
-// One column gets what it had.
-static void restore_column(orr_world* world, orri_restore* way, orri_chunk* chunk, uint32_t c,
+// Restores the values of one column.
+static void restore_column(orr_world* world, orri_restore* restore, orri_chunk* chunk, uint32_t c,
                            orri_share* share)
 {
-    if (restore_column_turns(chunk, c, share)) {
+    if (restore_column_by_log(chunk, c, share)) {
         orri_row_log_rewind(world, share, chunk->columns[c].share);
         return;
     }
     uint8_t* to = chunk->columns[c].data;
-    void* copy = restore_copy_of(way, share);
+    void* copy = restore_copy_of(restore, share);
     if (share->type != NULL && !share->type->plain) {
         orri_cells_move(orri_share_cells(share, to),
                         orri_share_cells(share, copy != NULL ? copy : share->data), share->rows);
@@ -574,6 +610,7 @@ static void restore_column(orr_world* world, orri_restore* way, orri_chunk* chun
     }
 }
 
+// Stamps a column as written now; its tick is that of the snapshot.
 static void restore_stamp(orr_world* world, orri_chunk* chunk, uint32_t c, uint64_t tick)
 {
     chunk->columns[c].tick = tick;
@@ -584,18 +621,19 @@ static void restore_stamp(orr_world* world, orri_chunk* chunk, uint32_t c, uint6
     }
 }
 
-// Enable bits that are there and were not go; those that were and are not come. True when some went: who looks for what was switched looks at bits, if
-// there are any, so that all columns count as written then.
-static bool restore_bits(orr_world* world, orri_chunk* chunk, const orri_chunk_node* then,
+// Adds and removes the memory of enable bits as in the snapshot. True when bits were removed: then
+// all columns must count as written, because changed-since queries find changes of enable bits by
+// the version of the bits, which do not exist any more.
+static bool restore_bits(orr_world* world, orri_chunk* chunk, const orri_chunk_node* saved,
                          orri_chunk* spare)
 {
     bool gone = false;
     for (uint32_t c = chunk->column_count / 2; c < chunk->column_count; c++) {
         orri_column* column = &chunk->columns[c];
-        if (then->columns[c].share == NULL && column->data != NULL) {
+        if (saved->columns[c].share == NULL && column->data != NULL) {
             orri_column_give(world, chunk, c);
             gone = true;
-        } else if (then->columns[c].share != NULL && column->data == NULL) {
+        } else if (saved->columns[c].share != NULL && column->data == NULL) {
             column->data = spare->columns[c].data;
             orri_chunk_cold(chunk)[c].extent = orri_chunk_cold(spare)[c].extent;
             spare->columns[c].data = NULL;
@@ -605,31 +643,32 @@ static bool restore_bits(orr_world* world, orri_chunk* chunk, const orri_chunk_n
     return gone;
 }
 
-static void restore_chunk(orr_world* world, orri_restore* way, orri_chunk* chunk,
-                          const orri_chunk_node* then, orri_chunk* spare, bool made)
+// Restores all columns of a chunk and stamps those that differ. `made`: the chunk did not exist.
+static void restore_chunk(orr_world* world, orri_restore* restore, orri_chunk* chunk,
+                          const orri_chunk_node* saved, orri_chunk* spare, bool made)
 {
     uint32_t rows = orri_chunk_rows(chunk);
     uint32_t ids = chunk->cluster->type_count;
-    bool moved = made || !restore_column_kept(chunk, ids, then->columns[ids].share);
+    bool moved = made || !restore_column_kept(chunk, ids, saved->columns[ids].share);
     if (moved) {
         orri_rows_close(chunk, 0, chunk->capacity);
         orri_rows_open(chunk, 0, rows);
         chunk->stamp = world->epoch;
     }
-    bool all = restore_bits(world, chunk, then, spare) || moved;
+    bool all = restore_bits(world, chunk, saved, spare) || moved;
     for (uint32_t c = 0; c < chunk->column_count; c++) {
-        orri_share* share = then->columns[c].share;
+        orri_share* share = saved->columns[c].share;
         bool kept = !made && restore_column_kept(chunk, c, share);
         if (!kept && share != NULL) {
-            restore_column(world, way, chunk, c, share);
+            restore_column(world, restore, chunk, c, share);
         }
-        if (!kept || all || chunk->columns[c].tick != then->columns[c].tick) {
-            restore_stamp(world, chunk, c, then->columns[c].tick);
+        if (!kept || all || chunk->columns[c].tick != saved->columns[c].tick) {
+            restore_stamp(world, chunk, c, saved->columns[c].tick);
         }
     }
 }
 
-// What the flags of a cluster say of its enable bits.
+// Sets the flags of a cluster that follow from its enable bits.
 static void restore_flags(orri_cluster* cluster, const orri_cluster_node* node)
 {
     bool any = false;
@@ -642,39 +681,41 @@ static void restore_flags(orri_cluster* cluster, const orri_cluster_node* node)
     cluster->direct_new = cluster->direct && cluster->column_count == cluster->type_count + 1;
 }
 
-static void restore_cluster_fill(orr_world* world, orri_restore* way, const orri_cluster_node* node,
-                                 restore_cluster* back)
+// Restores the chunks and rows of a cluster.
+static void restore_cluster_fill(orr_world* world, orri_restore* restore,
+                                 const orri_cluster_node* node, restore_cluster* entry)
 {
-    orri_cluster* cluster = back->cluster;
-    bool rows = back->fresh || cluster->row_count != node->row_count;
+    orri_cluster* cluster = entry->cluster;
+    bool rows = entry->fresh || cluster->row_count != node->row_count;
     for (uint32_t i = 0; i < node->chunk_count; i++) {
-        rows = rows || back->made[i] != NULL;
-        cluster->chunks[i] = back->made[i] != NULL ? back->made[i] : cluster->chunks[i];
+        rows = rows || entry->made[i] != NULL;
+        cluster->chunks[i] = entry->made[i] != NULL ? entry->made[i] : cluster->chunks[i];
     }
     cluster->chunk_count = node->chunk_count;
     cluster->row_count = node->row_count;
     restore_flags(cluster, node);
-    cluster->bits_added += back->told;
+    cluster->bits_added += entry->rematch;
     for (uint32_t i = 0; i < node->chunk_count; i++) {
         orri_chunk* chunk = cluster->chunks[i];
-        if (back->made[i] != NULL) {
+        if (entry->made[i] != NULL) {
             world->chunks.list[chunk->id] = chunk;
             orri_chunk_enter(chunk);
         }
-        restore_chunk(world, way, chunk, node->chunks[i], back->spare[i], back->made[i] != NULL);
-        back->made[i] = NULL;
+        restore_chunk(world, restore, chunk, node->chunks[i], entry->spare[i],
+                      entry->made[i] != NULL);
+        entry->made[i] = NULL;
     }
     for (uint32_t c = 0; rows && c < cluster->column_count; c++) {
         cluster->columns[c].version = world->epoch;
     }
-    orri_cluster_trim(world, cluster); // What there is room for.
-    back->fresh = false;
+    orri_cluster_trim(world, cluster); // Sets row_capacity.
+    entry->fresh = false;
 }
 
-// ---- chunk ids and records ---------------------------------------------------------------------------------------------
+// ---- chunk ids and records ----------------------------------------------------------------------
 
-// The chunks of transient entities have the ids that are left.
-static void restore_apart_ids(orr_world* world, orri_chunk* chunk, uint32_t id)
+// Gives a chunk of transient entities the chunk id `id`, and updates its records.
+static void restore_transient_ids(orr_world* world, orri_chunk* chunk, uint32_t id)
 {
     world->chunks.list[id] = chunk;
     if (chunk->id == id) {
@@ -686,8 +727,9 @@ static void restore_apart_ids(orr_world* world, orri_chunk* chunk, uint32_t id)
     }
 }
 
-// Transient chunks step aside while others come.
-static void restore_apart_leave(orr_world* world)
+// Takes the chunks of transient entities out of the directory while the chunks of the snapshot are
+// entered.
+static void restore_transient_leave(orr_world* world)
 {
     const orri_cluster* transient = world->transient.cluster;
     for (uint32_t i = 0; transient != NULL && i < transient->chunk_count; i++) {
@@ -695,7 +737,8 @@ static void restore_apart_leave(orr_world* world)
     }
 }
 
-static void restore_apart_enter(orr_world* world)
+// Enters the chunks of transient entities again, under their old ids if these are free.
+static void restore_transient_enter(orr_world* world)
 {
     const orri_cluster* transient = world->transient.cluster;
     uint32_t next = 1;
@@ -708,14 +751,14 @@ static void restore_apart_enter(orr_world* world)
             id = next;
             world->chunks.count += id == world->chunks.count;
         }
-        restore_apart_ids(world, transient->chunks[i], id);
+        restore_transient_ids(world, transient->chunks[i], id);
     }
 }
 
-// Which ids are free does not show; the lowest are given first.
+// Rebuilds the list of free chunk ids. Their order is not state; the lowest are used first.
 static void restore_chunk_ids(orr_world* world)
 {
-    restore_apart_enter(world);
+    restore_transient_enter(world);
     world->chunks.free_count = 0;
     for (uint32_t id = world->chunks.count; id-- > 1;) {
         if (world->chunks.list[id] == NULL) {
@@ -724,11 +767,12 @@ static void restore_chunk_ids(orr_world* world)
     }
 }
 
-static void restore_index(orr_world* world, const orri_snapshot* then)
+// Restores the records and the free list.
+static void restore_index(orr_world* world, const orri_snapshot* snapshot)
 {
     orri_index* index = &world->index;
-    for (uint32_t p = 0; p < then->page_count; p++) {
-        orri_share* share = then->pages[p];
+    for (uint32_t p = 0; p < snapshot->page_count; p++) {
+        orri_share* share = snapshot->pages[p];
         if (restore_page_kept(world, p, share)) {
             continue;
         }
@@ -739,58 +783,60 @@ static void restore_index(orr_world* world, const orri_snapshot* then)
         index->metas[p].version = world->epoch;
         index->metas[p].hash_version = 0;
     }
-    world->hot.count = then->entity_count;
-    index->free_first = then->free_first;
-    index->free_count = then->free_count;
-    index->live_count = then->live_count;
+    world->hot.count = snapshot->entity_count;
+    index->free_first = snapshot->free_first;
+    index->free_count = snapshot->free_count;
+    index->live_count = snapshot->live_count;
 }
 
-// ---- back ----------------------------------------------------------------------------------------------------------------
+// ---- restore ------------------------------------------------------------------------------------
 
-static void restore_tell(orr_world* world, const orri_restore* way)
+// Lets queries match the clusters that are new or whose enable bits changed.
+static void restore_notify(orr_world* world, const orri_restore* restore)
 {
-    for (uint32_t i = 0; world->listener.cluster_match != NULL && i < way->cluster_count; i++) {
-        if (way->clusters[i].told) {
-            bool matched = world->listener.cluster_match(world, way->clusters[i].cluster);
-            ORR_ASSERT(matched); // There was room.
+    for (uint32_t i = 0; world->listener.cluster_match != NULL && i < restore->cluster_count; i++) {
+        if (restore->clusters[i].rematch) {
+            bool matched = world->listener.cluster_match(world, restore->clusters[i].cluster);
+            ORR_ASSERT(matched); // Room was reserved by cluster_room().
             (void)matched;
         }
     }
 }
 
-void orri_snapshot_restore(orr_world* world, orri_restore* way)
+void orri_snapshot_restore(orr_world* world, orri_restore* restore)
 {
-    const orri_snapshot* then = way->snapshot;
-    ORR_ASSERT(!orri_snapshot_lost(then) && world->publisher == NULL);
+    const orri_snapshot* snapshot = restore->snapshot;
+    ORR_ASSERT(!orri_snapshot_lost(snapshot) && world->publisher == NULL);
     if (world->loops.cached != 0) {
         world->listener.structure_change(world);
     }
     orri_epoch_end(world);
-    restore_pools(world, way);
-    restore_clear(world, way);
-    restore_apart_leave(world);
-    restore_slots(world, way);
-    for (uint32_t i = 0; i < way->cluster_count; i++) {
-        restore_cluster_fill(world, way, then->clusters[i], &way->clusters[i]);
+    restore_pools(world, restore);
+    restore_clear(world, restore);
+    restore_transient_leave(world);
+    restore_slots(world, restore);
+    for (uint32_t i = 0; i < restore->cluster_count; i++) {
+        restore_cluster_fill(world, restore, snapshot->clusters[i], &restore->clusters[i]);
     }
     restore_chunk_ids(world);
-    restore_index(world, then);
-    world->tick = then->tick;
-    world->singleton = then->singleton;
-    world->instance_last = then->instance_last;
-    if (world->tags.state != then->tags->state) {
-        orri_tags_put(world, &way->tags, then->tags->state);
+    restore_index(world, snapshot);
+    world->tick = snapshot->tick;
+    world->singleton = snapshot->singleton;
+    world->instance_last = snapshot->instance_last;
+    if (world->tags.state != snapshot->tags->state) {
+        orri_tags_put(world, &restore->tags, snapshot->tags->state);
     }
-    if (way->relations) {
+    if (restore->relations) {
         orri_relations_rebuild(world);
     }
-    if (way->names) {
+    if (restore->names) {
         orri_names_rebuild(world);
     }
-    // Who keeps something by the clusters there are (parallel.c) looks anew.
+    // Invalidates data that is cached for the current set of clusters (schedule/tick/parallel.c).
     world->clusters.sequence++;
-    restore_tell(world, way);
-    restore_end(world, way);
-    // Blocks that were stamped are held: nobody may take the stamp for the right to write.
+    restore_notify(world, restore);
+    restore_end(world, restore);
+    // The blocks that were stamped are shared: a stamp of this epoch must not count as the right to
+    // write (S8).
     orri_epoch_end(world);
 }

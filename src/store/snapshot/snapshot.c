@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Taking snapshots, releasing them, and what they cost. Going back is in restore.c.
+// Takes, releases, compares and measures snapshots. Restoring is in restore.c.
 //
-// A look at each column tells whether the node that the last snapshot made of a chunk still says what is there: nobody wrote since if its shares are
-// still attached. So a world that stands still costs a snapshot nothing but lists.
+// The node that the newest snapshot has of a chunk is still valid if all its shares are attached
+// and clean: nothing was written since. So a snapshot of a world that did not change costs one
+// comparison for each column, and memory for lists only.
 #include "store/cow/row_log.h"
 #include "store/snapshot/snapshot_detail.h"
 #include "store/world/access.h"
 
-// ---- nodes of chunks -------------------------------------------------------------------------------------------
+// ---- nodes of chunks ----------------------------------------------------------------------------
 
 static size_t snapshot_chunk_bytes(uint32_t column_count)
 {
     return sizeof(orri_chunk_node) + column_count * sizeof(orri_column_node);
 }
 
+// Drops a reference; the last one frees the node and its shares. NULL is allowed, here and below.
 static void snapshot_chunk_release(orr_world* world, orri_chunk_node* node)
 {
     if (node == NULL || --node->refs > 0) {
@@ -31,6 +33,7 @@ static void snapshot_chunk_release(orr_world* world, orri_chunk_node* node)
               _Alignof(orri_chunk_node));
 }
 
+// True when the node (NULL allowed) describes the chunk as it is.
 static bool snapshot_chunk_same(const orri_chunk_node* node, const orri_chunk* chunk)
 {
     if (node == NULL || node->sequence != chunk->cluster->sequence ||
@@ -49,6 +52,8 @@ static bool snapshot_chunk_same(const orri_chunk_node* node, const orri_chunk* c
     return true;
 }
 
+// The node of a chunk: the newest one if it is still valid, otherwise a new one. NULL when refused
+// (reported).
 static orri_chunk_node* snapshot_chunk_take(orr_world* world, orri_chunk* chunk)
 {
     orri_chunk_node** newest = &world->cow.snapshots->chunks[chunk->id];
@@ -60,7 +65,7 @@ static orri_chunk_node* snapshot_chunk_take(orr_world* world, orri_chunk* chunk)
                                             snapshot_chunk_bytes(chunk->column_count),
                                             _Alignof(orri_chunk_node));
     if (node == NULL) {
-        (void)orri_refuse_memory(&world->env, "taking hold of a chunk");
+        (void)orri_refuse_memory(&world->env, "taking a snapshot of a chunk");
         return NULL;
     }
     node->refs = 1;
@@ -84,7 +89,7 @@ static orri_chunk_node* snapshot_chunk_take(orr_world* world, orri_chunk* chunk)
     return node;
 }
 
-// ---- nodes of clusters -----------------------------------------------------------------------------------------
+// ---- nodes of clusters --------------------------------------------------------------------------
 
 static size_t snapshot_cluster_bytes(uint32_t chunks, uint32_t types, uint32_t tags)
 {
@@ -108,6 +113,8 @@ static void snapshot_cluster_release(orr_world* world, orri_cluster_node* node)
               _Alignof(orri_cluster_node));
 }
 
+// A new node without chunks, its lists behind the struct in one allocation. NULL when refused
+// (reported).
 static orri_cluster_node* snapshot_cluster_make(orr_world* world, const orri_cluster* cluster)
 {
     uint32_t types = cluster->type_count, tags = cluster->tag_count;
@@ -116,7 +123,7 @@ static orri_cluster_node* snapshot_cluster_make(orr_world* world, const orri_clu
                                               snapshot_cluster_bytes(chunks, types, tags),
                                               _Alignof(orri_cluster_node));
     if (node == NULL) {
-        (void)orri_refuse_memory(&world->env, "taking hold of a cluster");
+        (void)orri_refuse_memory(&world->env, "taking a snapshot of a cluster");
         return NULL;
     }
     *node = (orri_cluster_node){.refs = 1,
@@ -145,7 +152,7 @@ static orri_cluster_node* snapshot_cluster_make(orr_world* world, const orri_clu
     return node;
 }
 
-// The last node of a cluster, if the chunks and all the rest are what they were; chunks of the node are looked at, not taken.
+// True when the node (NULL allowed) describes the cluster and all its chunks as they are.
 static bool snapshot_cluster_same(const orri_cluster_node* node, const orri_cluster* cluster)
 {
     if (node == NULL || node->sequence != cluster->sequence ||
@@ -166,6 +173,8 @@ static bool snapshot_cluster_same(const orri_cluster_node* node, const orri_clus
     return true;
 }
 
+// The node of a cluster: the newest one if it is still valid, otherwise a new one. NULL when
+// refused (reported).
 static orri_cluster_node* snapshot_cluster_take(orr_world* world, const orri_cluster* cluster)
 {
     orri_cluster_node** newest = &world->cow.snapshots->clusters[cluster->index];
@@ -187,7 +196,7 @@ static orri_cluster_node* snapshot_cluster_take(orr_world* world, const orri_clu
     return node;
 }
 
-// ---- names of tags ----------------------------------------------------------------------------------------------
+// ---- names of tags ------------------------------------------------------------------------------
 
 static void snapshot_tags_release(orr_world* world, orri_tags_node* node)
 {
@@ -212,7 +221,7 @@ static orri_tags_node* snapshot_tags_take(orr_world* world)
     if (node == NULL ||
         !orri_tags_copy(world, world->tags.entries, world->tags.count, &node->list)) {
         ORRI_FREE(&world->env, ORR_MEMORY_SHARE, orri_tags_node, node, 1);
-        (void)orri_refuse_memory(&world->env, "remembering the names of tags");
+        (void)orri_refuse_memory(&world->env, "taking a snapshot of tag names");
         return NULL;
     }
     node->refs = 1;
@@ -221,8 +230,9 @@ static orri_tags_node* snapshot_tags_take(orr_world* world)
     return node;
 }
 
-// ---- what the newest has ----------------------------------------------------------------------------------------
+// ---- newest nodes -------------------------------------------------------------------------------
 
+// Grows a list of pointers; new entries are NULL.
 static bool snapshot_grow(orr_world* world, void* list, uint32_t* capacity, uint32_t needed)
 {
     void*** data = list;
@@ -236,6 +246,7 @@ static bool snapshot_grow(orr_world* world, void* list, uint32_t* capacity, uint
     return true;
 }
 
+// Makes the lists of newest nodes large enough for the world. False when refused (not reported).
 static bool snapshot_newest_reserve(orr_world* world)
 {
     if (world->cow.snapshots == NULL) {
@@ -250,6 +261,7 @@ static bool snapshot_newest_reserve(orr_world* world)
            snapshot_grow(world, &newest->pools, &newest->pool_capacity, world->pinned.capacity);
 }
 
+// Frees the lists of newest nodes with the last snapshot.
 static void snapshot_newest_drop(orr_world* world)
 {
     struct orri_snapshots* newest = world->cow.snapshots;
@@ -262,7 +274,7 @@ static void snapshot_newest_drop(orr_world* world)
     }
 }
 
-// ---- taking -------------------------------------------------------------------------------------------------------
+// ---- taking -------------------------------------------------------------------------------------
 
 static uint32_t snapshot_pools_count(const orr_world* world)
 {
@@ -273,7 +285,7 @@ static uint32_t snapshot_pools_count(const orr_world* world)
     return count;
 }
 
-// The lists, with nothing in them yet.
+// Allocates a snapshot with empty lists, some of which may be NULL when memory is refused.
 static orri_snapshot* snapshot_make(orr_world* world)
 {
     orri_snapshot* snapshot = snapshot_newest_reserve(world)
@@ -293,11 +305,12 @@ static orri_snapshot* snapshot_make(orr_world* world)
     snapshot->pages = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_share*, snapshot->page_count);
     snapshot->clusters =
         ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_cluster_node*, snapshot->cluster_count);
-    snapshot->slots = ORRI_ALLOC(env, ORR_MEMORY_SHARE, orri_slot_note, snapshot->slot_count);
+    snapshot->slots = ORRI_ALLOC(env, ORR_MEMORY_SHARE, orri_saved_slot, snapshot->slot_count);
     snapshot->pools = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_pool_node*, snapshot->pool_count);
     return snapshot;
 }
 
+// Copies the counters and small lists that are state.
 static void snapshot_note(orri_snapshot* snapshot, const orr_world* world)
 {
     snapshot->tick = world->tick;
@@ -310,7 +323,7 @@ static void snapshot_note(orri_snapshot* snapshot, const orr_world* world)
     snapshot->slot_free = world->clusters.slot_free;
     for (uint32_t i = 0; i < world->clusters.slot_count; i++) {
         const orri_cluster_slot* slot = &world->clusters.slots[i];
-        snapshot->slots[i] = (orri_slot_note){slot->generation, slot->free_next};
+        snapshot->slots[i] = (orri_saved_slot){slot->generation, slot->free_next};
     }
 }
 
@@ -333,6 +346,8 @@ static bool snapshot_take_pools(orri_snapshot* snapshot, orr_world* world)
     return true;
 }
 
+// Takes shares of all pages and nodes of all clusters, tags and pools. False when refused
+// (reported).
 static bool snapshot_take_all(orri_snapshot* snapshot, orr_world* world)
 {
     for (uint32_t p = 0; p < snapshot->page_count; p++) {
@@ -355,7 +370,7 @@ static bool snapshot_take_all(orri_snapshot* snapshot, orr_world* world)
 
 orri_snapshot* orri_snapshot_take(orr_world* world)
 {
-    if (orri_check_open(world, "remembering the world") != ORR_OK) {
+    if (orri_check_open(world, "taking a snapshot") != ORR_OK) {
         return NULL;
     }
     orri_world_settle(world);
@@ -367,7 +382,7 @@ orri_snapshot* orri_snapshot_take(orr_world* world)
         } else {
             snapshot_newest_drop(world);
         }
-        (void)orri_refuse_memory(&world->env, "remembering the world");
+        (void)orri_refuse_memory(&world->env, "taking a snapshot");
         return NULL;
     }
     snapshot_note(snapshot, world);
@@ -402,14 +417,14 @@ void orri_snapshot_release(orr_world* world, orri_snapshot* snapshot)
     ORRI_FREE(env, ORR_MEMORY_SHARE, orri_share*, snapshot->pages, snapshot->page_count);
     ORRI_FREE(env, ORR_MEMORY_SHARE, orri_cluster_node*, snapshot->clusters,
               snapshot->cluster_count);
-    ORRI_FREE(env, ORR_MEMORY_SHARE, orri_slot_note, snapshot->slots, snapshot->slot_count);
+    ORRI_FREE(env, ORR_MEMORY_SHARE, orri_saved_slot, snapshot->slots, snapshot->slot_count);
     ORRI_FREE(env, ORR_MEMORY_SHARE, orri_pool_node*, snapshot->pools, snapshot->pool_count);
     ORRI_FREE(env, ORR_MEMORY_SHARE, orri_snapshot, snapshot, 1);
     world->cow.snapshots->count--;
     snapshot_newest_drop(world);
 }
 
-// ---- asking -------------------------------------------------------------------------------------------------------
+// ---- queries ------------------------------------------------------------------------------------
 
 static bool snapshot_chunk_lost(const orri_chunk_node* node)
 {
@@ -441,7 +456,7 @@ static bool snapshot_lost_somewhere(const orri_snapshot* snapshot)
 
 bool orri_snapshot_lost(const orri_snapshot* snapshot)
 {
-    orri_snapshot* asked = (orri_snapshot*)(uintptr_t)snapshot; // What is noted is no part of it.
+    orri_snapshot* asked = (orri_snapshot*)(uintptr_t)snapshot; // To cache the answer.
     uint64_t losses = snapshot->world->cow.losses;
     if (!asked->lost && asked->losses != losses) {
         asked->lost = snapshot_lost_somewhere(snapshot);
@@ -450,7 +465,8 @@ bool orri_snapshot_lost(const orri_snapshot* snapshot)
     return asked->lost;
 }
 
-// What others lean on is looked at with all of them.
+// Checks the row logs of a share with a copy of its own, and of all shares that lean on it.
+// Attached shares are checked by orr_world_validate().
 static bool snapshot_share_valid(const orri_share* share)
 {
     bool own = share != NULL && share->attached == NULL && share->base == NULL && !share->lost;
@@ -475,7 +491,7 @@ bool orri_snapshot_valid(const orri_snapshot* snapshot)
     return valid;
 }
 
-// A pool that came later is none while nothing is in it.
+// A pool that was created after the snapshot does not count while it is empty.
 static bool snapshot_pools_same(const orr_world* world, const orri_snapshot* snapshot)
 {
     uint32_t seen = 0;
@@ -493,7 +509,7 @@ static bool snapshot_pools_same(const orr_world* world, const orri_snapshot* sna
     return seen == snapshot->pool_count;
 }
 
-// What is no block.
+// Compares the counters that are state.
 static bool snapshot_numbers_same(const orr_world* world, const orri_snapshot* snapshot)
 {
     return snapshot->tick == world->tick && snapshot->singleton.id == world->singleton.id &&
@@ -504,6 +520,7 @@ static bool snapshot_numbers_same(const orr_world* world, const orri_snapshot* s
            snapshot->tags->state == world->tags.state;
 }
 
+// True when no column or enable bits of the cluster have a version after `mark`.
 static bool snapshot_cluster_unwritten(const orri_cluster* cluster, uint64_t mark)
 {
     bool unwritten = true;
@@ -552,11 +569,12 @@ bool orri_snapshot_same(orr_world* world, const orri_snapshot* snapshot)
     return same && snapshot_pools_same(world, snapshot);
 }
 
-// Bytes in hand, by who else has them.
+// Sums of orri_snapshot_bytes().
 typedef struct snapshot_sum {
     uint64_t round, own, shared;
 } snapshot_sum;
 
+// True when a node was counted in this round already; marks it as counted.
 static bool snapshot_counted(snapshot_sum* sum, uint64_t* round)
 {
     bool counted = *round == sum->round;
@@ -578,7 +596,8 @@ static void snapshot_sum_one(snapshot_sum* sum, orri_share* share)
     }
 }
 
-// With what it leans on and nobody else asks for. Such a one was counted if its own base was.
+// Counts a share and the shares it leans on that no snapshot has (refs 0), which exist only for
+// those that lean on them.
 static void snapshot_sum_share(snapshot_sum* sum, orri_share* share)
 {
     for (orri_share* at = share; at != NULL && (at == share || at->refs == 0); at = at->base) {

@@ -1,41 +1,53 @@
 // SPDX-License-Identifier: MIT
-// The store at one moment, held while the world goes on, and gone back to.
+// Snapshots: the state of the store at one moment, kept while the world continues, and restored
+// later.
 //
-//   snapshot ──> clusters in order ──> chunks ──> share of each column, its tick
-//            ──> shares of index pages     ──> pools ──> shares of blocks     ──> lists that are state, as copies
+//   snapshot ──> clusters in order of creation ──> chunks ──> share and tick of each column
+//            ──> shares of index pages
+//            ──> pools of pinned types ──> shares of their blocks
+//            ──> copies of the small lists that are state: tag names, cluster numbers, counters
 //
-// Nodes are counted: what did not change between two snapshots is one node of both, so taking one costs a look at each column.
+// A snapshot shares memory with the world copy-on-write (cow/share.h). Its nodes are counted: a
+// node whose data did not change between two snapshots belongs to both, so taking a snapshot costs
+// one comparison for each column.
 #ifndef ORRI_STORE_SNAPSHOT_SNAPSHOT_H
 #define ORRI_STORE_SNAPSHOT_SNAPSHOT_H
 
 #include "store/cow/share.h"
 
 typedef struct orri_snapshot orri_snapshot;
-typedef struct orri_restore orri_restore;
+typedef struct orri_restore orri_restore; // A restore that is prepared.
 
-// The world must be open, between ticks. NULL when refused (reported): nothing is held.
+// Takes a snapshot. The world must be open and between ticks. NULL when refused (reported); then
+// nothing is shared.
 orri_snapshot* orri_snapshot_take(orr_world* world);
 void orri_snapshot_release(orr_world* world, orri_snapshot* snapshot);
-// True when a copy was refused since: it cannot be gone back to.
+// True when memory for a copy was refused since: the snapshot cannot be restored any more.
 bool orri_snapshot_lost(const orri_snapshot* snapshot);
-// True when what it keeps of its own holds S18. (What it shares with the world orr_world_validate() looks at.)
+// True when the data that only the snapshot has satisfies S18. (orr_world_validate() checks the
+// data that the world has.)
 bool orri_snapshot_valid(const orri_snapshot* snapshot);
-// True when the world is as it was then: nothing was written since it was taken, or gone back to.
+// True when nothing was written since the snapshot was taken or restored.
 bool orri_snapshot_same(orr_world* world, const orri_snapshot* snapshot);
-// The same if it was so when epoch `mark` ended, whoever holds what by now: nothing was written since.
+// True when nothing was written since epoch `mark` ended. The caller knows that the world equalled
+// the snapshot then; unlike orri_snapshot_same(), the shares may have passed to other snapshots
+// since.
 bool orri_snapshot_same_since(orr_world* world, const orri_snapshot* snapshot, uint64_t mark);
-// Bytes that it keeps and the world does not have; and those it shares with the world. Nodes that several snapshots have are counted once if all of them are asked
-// with the same `round`, a number that was never used before.
+// Bytes that the snapshot keeps and the world does not have (`own`), and bytes that it shares with
+// the world (`shared`). To count nodes of several snapshots once, ask all of them with the same
+// `round`, a number that was never used before.
 void orri_snapshot_bytes(const orri_snapshot* snapshot, uint64_t round, uint64_t* own,
                          uint64_t* shared);
 
-// Going back, in two steps. All that may be refused: reported, no effect that can be seen.
+// Restoring, in two steps. 1. Does everything that can be refused (reported, ORR_ERR_MEMORY;
+// ORR_ERR_PAST for a lost snapshot), without visible effect.
 orr_result orri_snapshot_restore_prepare(orr_world* world, orri_snapshot* snapshot,
                                          orri_restore** out);
-// Nothing may be published. Everything that is state is as it was, and other snapshots are what they were. Versions go on: what is different counts as written now, in this epoch. Cannot
-// fail. The listener hears of clusters and pinned values that come and go. Ends `way`.
-void orri_snapshot_restore(orr_world* world, orri_restore* way);
-// Or not after all.
-void orri_snapshot_restore_cancel(orr_world* world, orri_restore* way);
+// 2. Restores the state. Cannot fail. The world must have no publisher. Other snapshots keep their
+// state. Versions do not go back: what differs counts as written in the current epoch. The listener
+// is notified of clusters and pinned values that are added and removed. Frees `restore`.
+void orri_snapshot_restore(orr_world* world, orri_restore* restore);
+// Instead of 2: discards the prepared restore.
+void orri_snapshot_restore_cancel(orr_world* world, orri_restore* restore);
 
 #endif

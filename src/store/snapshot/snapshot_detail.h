@@ -1,77 +1,84 @@
 // SPDX-License-Identifier: MIT
-// What a snapshot is made of. For snapshot.c, restore.c and tests.
+// The structure of a snapshot, for snapshot.c, restore.c and tests.
 #ifndef ORRI_STORE_SNAPSHOT_SNAPSHOT_DETAIL_H
 #define ORRI_STORE_SNAPSHOT_SNAPSHOT_DETAIL_H
 
 #include "store/pool/pool.h"
 #include "store/snapshot/snapshot.h"
 
-// `share` is NULL where the column had no memory: markers, enable bits that were all on.
+// A column of a chunk.
 typedef struct orri_column_node {
+    // NULL: the column had no memory (a marker, or enable bits that were all on).
     orri_share* share;
-    uint64_t tick;
+    uint64_t tick; // World tick of the last write.
 } orri_column_node;
 
-// A chunk. Good for the next snapshot too while all its shares are attached and all ticks the same.
+// A chunk. The next snapshot takes the same node while all its shares are attached and clean, and
+// all ticks are the same.
 typedef struct orri_chunk_node {
-    uint32_t refs;
-    uint32_t id, number, capacity;
-    uint32_t column_count;
-    uint64_t sequence; // Of its cluster.
-    uint64_t round;
+    uint32_t refs;                 // Cluster nodes that have it.
+    uint32_t id, number, capacity; // As in orri_chunk.
+    uint32_t column_count;         // As in orri_chunk: with enable bits.
+    uint64_t sequence;             // Sequence of its cluster.
+    uint64_t round;                // Last byte count that included the node (orri_snapshot_bytes).
     orri_column_node columns[];
 } orri_chunk_node;
 
-// A cluster: what it was made of, and its rows. Its sequence tells it from any other there ever was.
+// A cluster: its identity and its rows. The sequence distinguishes it from every other cluster that
+// ever existed.
 typedef struct orri_cluster_node {
-    uint32_t refs;
-    uint32_t index, generation;
+    uint32_t refs;              // Snapshots that have it.
+    uint32_t index, generation; // Handle of the cluster.
     uint64_t sequence;
-    uint64_t round;
+    uint64_t round; // As in orri_chunk_node.
     uint32_t row_count, type_count, tag_count, chunk_count;
     orri_chunk_node** chunks;
     orr_tag* tags;
     orr_type* types;
-    uint16_t* capacities;
-    bool* has_bits; // [type_count + 1]
+    uint16_t* capacities; // [type_count] Instances a row has room for.
+    // [type_count + 1] The column has enable bits; the last one: of the entities.
+    bool* has_bits;
 } orri_cluster_node;
 
+// The names of tags.
 typedef struct orri_tags_node {
     uint32_t refs;
-    uint64_t state; // world->tags.state.
-    uint64_t round;
+    uint64_t state; // world->tags.state: equal states have equal lists.
+    uint64_t round; // As in orri_chunk_node.
     orri_tag_list list;
 } orri_tags_node;
 
-typedef struct orri_slot_note {
+// Generation and free list link of a cluster number, used or not.
+typedef struct orri_saved_slot {
     uint32_t generation, free_next;
-} orri_slot_note;
+} orri_saved_slot;
 
 struct orri_snapshot {
     orr_world* world;
-    uint64_t losses; // world->cow.losses when it was last seen to be whole.
-    bool lost;
+    uint64_t losses; // world->cow.losses when the snapshot was last known to be complete.
+    bool lost;       // Some share is lost.
     uint64_t tick;
     orr_entity singleton;
     uint32_t instance_last;
-    uint32_t entity_count, free_first, free_count, live_count; // Of the index.
-    orri_share** pages;
+    uint32_t entity_count, free_first, free_count, live_count; // As in the entity index.
+    orri_share** pages;                                        // Pages of the entity index.
     uint32_t page_count;
     orri_cluster_node** clusters; // In order of creation.
     uint32_t cluster_count;
-    orri_slot_note* slots;
+    orri_saved_slot* slots; // By cluster number.
     uint32_t slot_count, slot_free;
-    orri_pool_node** pools; // In order of types. Transient ones are not state.
+    orri_pool_node** pools; // In order of types, without transient ones, which are not state.
     uint32_t pool_count;
     orri_tags_node* tags;
 };
 
-// The newest node of each thing, held by nobody here: a node that goes takes itself out. Lives as long as there are snapshots.
+// The newest node of everything, for the next snapshot. These pointers hold no reference: a node
+// that ends clears its pointer. Exists while there are snapshots.
 struct orri_snapshots {
-    uint32_t count;
+    uint32_t count;           // Snapshots.
     orri_chunk_node** chunks; // By chunk id.
     uint32_t chunk_capacity;
-    orri_cluster_node** clusters; // By number.
+    orri_cluster_node** clusters; // By cluster number.
     uint32_t cluster_capacity;
     orri_pool_node** pools; // By type index.
     uint32_t pool_capacity;

@@ -70,7 +70,7 @@ ORR_TEST(append_equals_single_creation_in_ids_and_hash)
     }
 }
 
-ORR_TEST(append_rows_not_taken_were_never_alive)
+ORR_TEST(append_rows_not_used_were_never_alive)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -150,7 +150,7 @@ ORR_TEST(append_begin_checks_its_arguments)
     kit_end(&k);
 }
 
-ORR_TEST(append_refused_by_the_limit_keeps_what_was_taken)
+ORR_TEST(append_refused_by_the_limit_keeps_the_rows_used)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.entities_max = 100});
@@ -168,7 +168,7 @@ ORR_TEST(append_refused_by_the_limit_keeps_what_was_taken)
     kit_end(&k);
 }
 
-ORR_TEST(append_refused_by_a_hook_keeps_what_was_taken)
+ORR_TEST(append_refused_by_a_hook_keeps_the_rows_used)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -189,7 +189,7 @@ ORR_TEST(append_refused_by_a_hook_keeps_what_was_taken)
     kit_end(&k);
 }
 
-ORR_TEST(appender_never_begun_or_ended_refuses_and_does_no_harm)
+ORR_TEST(appender_not_begun_or_ended_refuses_and_changes_nothing)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -220,7 +220,7 @@ ORR_TEST(world_with_an_open_appender_can_be_destroyed)
     kit_end(&k); // Everything is given back, and every token destructed once.
 }
 
-ORR_TEST(appender_begun_twice_is_refused_and_goes_on)
+ORR_TEST(appender_begun_twice_is_refused_and_stays_open)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

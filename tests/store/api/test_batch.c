@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Batches: all or nothing, doubles, absent components, many clusters at once.
+// Batches: all or nothing, entities listed twice, absent components, many clusters at once.
 #include "support/store_kit.h"
 #include "test.h"
 
@@ -115,7 +115,7 @@ ORR_TEST(create_many_with_bad_data_is_refused)
     kit_end(&k);
 }
 
-ORR_TEST(destroy_many_kills_all_across_clusters)
+ORR_TEST(destroy_many_destroys_all_across_clusters)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -140,7 +140,7 @@ ORR_TEST(destroy_many_kills_all_across_clusters)
     kit_end(&k);
 }
 
-ORR_TEST(destroy_many_keeps_values_of_those_that_stay)
+ORR_TEST(destroy_many_keeps_values_of_the_remaining_entities)
 {
     // Which rows go: the first, the last, blocks, all but one.
     for (uint32_t pattern = 0; pattern < 6; pattern++) {
@@ -207,7 +207,7 @@ ORR_TEST(destroy_many_with_a_dead_or_doubled_id_destroys_none)
     kit_end(&k);
 }
 
-ORR_TEST(add_many_adds_to_those_that_lack_and_sets_all)
+ORR_TEST(add_many_with_values_adds_where_missing_and_sets_all)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -240,7 +240,7 @@ ORR_TEST(add_many_adds_to_those_that_lack_and_sets_all)
     kit_end(&k);
 }
 
-ORR_TEST(add_many_without_values_leaves_those_that_have_it)
+ORR_TEST(add_many_without_values_keeps_existing_values)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -296,7 +296,7 @@ ORR_TEST(add_many_refused_by_a_hook_leaves_the_world_as_it_was)
     kit_end(&k);
 }
 
-ORR_TEST(remove_many_removes_from_those_that_have_it)
+ORR_TEST(remove_many_removes_where_present)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -320,7 +320,7 @@ ORR_TEST(remove_many_removes_from_those_that_have_it)
     kit_end(&k);
 }
 
-ORR_TEST(set_many_sets_what_all_have_and_refuses_when_one_lacks_it)
+ORR_TEST(set_many_sets_all_or_refuses_when_one_lacks_the_type)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -352,7 +352,7 @@ ORR_TEST(set_many_sets_what_all_have_and_refuses_when_one_lacks_it)
     kit_end(&k);
 }
 
-ORR_TEST(get_many_copies_values_and_refuses_when_one_lacks_it)
+ORR_TEST(get_many_copies_all_or_refuses_when_one_lacks_the_type)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

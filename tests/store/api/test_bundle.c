@@ -47,7 +47,7 @@ static const char* printed(const orr_world* world, orr_bundle bundle)
 }
 
 /* N3-18 */
-ORR_TEST(bundle_of_the_note_makes_fighters_and_monsters)
+ORR_TEST(bundle_example_creates_fighters_and_monsters)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -127,7 +127,7 @@ static void refuse_items(orr_world* world, kit* k, const char* items, orr_result
     CHECK_EQ(orr_bundle_find(world, "wrong").id, 0);
 }
 
-ORR_TEST(bundle_text_that_is_wrong_is_pointed_at)
+ORR_TEST(bundle_text_error_reports_its_position)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -165,7 +165,7 @@ ORR_TEST(bundle_text_that_is_wrong_is_pointed_at)
     kit_end(&k);
 }
 
-ORR_TEST(bundle_names_are_their_own)
+ORR_TEST(bundle_name_in_use_or_invalid_is_refused)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -192,7 +192,7 @@ ORR_TEST(bundle_names_are_their_own)
     kit_end(&k);
 }
 
-ORR_TEST(bundle_added_gives_what_is_lacking_in_one_move)
+ORR_TEST(bundle_add_adds_missing_types_in_one_move)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -226,7 +226,7 @@ ORR_TEST(bundle_added_gives_what_is_lacking_in_one_move)
     kit_end(&k);
 }
 
-ORR_TEST(bundle_remove_keeps_to_needs)
+ORR_TEST(bundle_remove_of_a_needed_type_is_refused)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -262,7 +262,7 @@ ORR_TEST(bundle_with_references_is_indexed_and_checked)
     kit_end(&k);
 }
 
-ORR_TEST(bundle_calls_wait_for_an_appender)
+ORR_TEST(bundle_calls_are_refused_while_an_appender_is_open)
 {
     kit k = {0};
     orr_world* world = begin(&k);

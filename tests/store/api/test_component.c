@@ -70,7 +70,7 @@ ORR_TEST(component_added_has_its_preset_and_adding_again_changes_nothing)
     kit_end(&k);
 }
 
-ORR_TEST(component_remove_of_what_is_not_there_is_ok_and_changes_nothing)
+ORR_TEST(component_remove_of_an_absent_type_is_ok_and_changes_nothing)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -377,7 +377,7 @@ ORR_TEST(copy_hook_gets_values_aligned_as_the_type_asks)
     kit_end(&k);
 }
 
-ORR_TEST(reader_finds_what_get_finds_and_nothing_else)
+ORR_TEST(reader_get_equals_component_get)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Enable bits of components and entities: switched without a move, carried along by every move.
+// Enable bits of components and entities: set without moving rows, kept by every move.
 #include "support/store_kit.h"
 #include "test.h"
 
 #define CAPACITY ORR_CHUNK_CAPACITY
 
 /* N0-34 */
-ORR_TEST(enable_switches_without_moving_anything)
+ORR_TEST(enable_moves_no_row)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -96,7 +96,7 @@ ORR_TEST(enable_bits_survive_a_swap_remove)
 }
 
 /* N0-34 */
-ORR_TEST(enable_bits_go_along_with_every_kind_of_move)
+ORR_TEST(enable_bits_are_kept_by_every_kind_of_move)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -128,7 +128,7 @@ ORR_TEST(enable_bits_go_along_with_every_kind_of_move)
     kit_end(&k);
 }
 
-ORR_TEST(enable_bit_is_forgotten_when_the_component_is_removed)
+ORR_TEST(enable_bit_is_reset_when_the_component_is_removed)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -154,7 +154,7 @@ ORR_TEST(enable_of_a_marker_works)
     kit_end(&k);
 }
 
-ORR_TEST(enable_of_what_is_not_there_is_refused)
+ORR_TEST(enable_of_an_absent_component_is_refused)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

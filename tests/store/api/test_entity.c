@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Entities: ids, their life, and what happens to ids that are no longer good.
+// Entities: ids, creation and destruction, and stale ids.
 #include "support/store_kit.h"
 #include "test.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Several components of a kind on one entity: every call by hand, capacities up and down, hooks, owned strings, bits.
+// Multiple types: every call case by case, growing and shrinking capacities, hooks, owned strings,
+// enable bits.
 #include "store/cow/share.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -78,7 +79,7 @@ ORR_TEST(multiple_instances_are_added_listed_set_and_removed_by_id)
     kit_end(&k);
 }
 
-ORR_TEST(multiple_what_is_not_there_is_absent)
+ORR_TEST(multiple_absent_instances_return_absent)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -222,7 +223,7 @@ ORR_TEST(multiple_structure_stays_while_an_appender_is_open)
     kit_end(&k);
 }
 
-ORR_TEST(multiple_reference_to_a_dead_entity_is_refused_unless_it_stood_there)
+ORR_TEST(multiple_reference_to_a_dead_entity_is_refused_unless_it_was_stored_before)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -280,7 +281,7 @@ ORR_TEST(multiple_capacity_doubles_when_full_and_halves_at_a_quarter)
     kit_end(&k);
 }
 
-ORR_TEST(multiple_capacity_stays_when_other_types_and_tags_come_and_go)
+ORR_TEST(multiple_capacity_is_kept_when_other_types_and_tags_change)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -481,7 +482,7 @@ ORR_TEST(multiple_ids_wrap_past_zero_and_past_those_in_use)
     kit_end(&k);
 }
 
-ORR_TEST(multiple_hash_knows_counts_and_values_but_no_ids)
+ORR_TEST(multiple_hash_covers_counts_and_values_but_not_ids)
 {
     uint64_t hashes[4];
     for (uint32_t round = 0; round < 4; round++) {
@@ -546,7 +547,7 @@ static void check_enabled(const orr_world* world, orr_entity entity, uint32_t co
     CHECK_EQ(orr_instance_enabled(world, entity, type, 0), strchr(wanted, '1') != NULL);
 }
 
-ORR_TEST(multiple_bits_are_of_instances_and_go_with_them)
+ORR_TEST(multiple_enable_bits_belong_to_instances)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -584,7 +585,7 @@ ORR_TEST(multiple_bits_are_of_instances_and_go_with_them)
     kit_end(&k);
 }
 
-ORR_TEST(multiple_bits_follow_rows_that_fill_gaps_and_move_by_thousands)
+ORR_TEST(multiple_enable_bits_are_kept_by_batches_and_gap_filling)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Multiple types with hooks and with owned strings: hooks see the instances there are, each once; held blocks keep theirs;
-// a refusal, by a hook or for want of memory, changes nothing.
+// Multiple types with hooks and owned strings: hooks are called once for each instance; shared
+// blocks keep their values; a refusal by a hook or of memory changes nothing.
 #include "store/cow/share.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -32,7 +32,7 @@ static void check_charms(const orr_world* world, orr_entity entity, uint32_t cou
     }
 }
 
-ORR_TEST(multiple_hooks_make_and_end_each_instance_once)
+ORR_TEST(multiple_hooks_construct_and_destruct_each_instance_once)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -198,9 +198,9 @@ ORR_TEST(multiple_owned_strings_are_counted)
     kit_end(&k);
 }
 
-// ---- held blocks ---------------------------------------------------------------------------------
+// ---- shared blocks -------------------------------------------------------------------------------
 
-ORR_TEST(multiple_held_blocks_keep_what_they_were)
+ORR_TEST(multiple_shared_blocks_keep_their_values)
 {
     for (uint32_t round = 0; round < 12; round++) {
         kit k = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random steps on entities with several of a kind, against a plain list per entity. Two worlds take the same steps with
-// different counters of ids: their hashes stay equal.
+// Random steps on entities with multiple types, compared with a plain list for each entity. Two
+// worlds take the same steps with different instance counters: their hashes stay equal.
 #include "store/cow/share.h"
 #include "support/store_kit.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Out of memory, everywhere: a script of steps goes through the whole API. For every N the Nth allocation is
-// refused, once and for good. A refused step says so, changes nothing, and can be repeated; after the last
-// one everything is given back.
+// Out of memory everywhere: a script of steps goes through the whole API. For every N the Nth
+// allocation is refused, once or from then on. A refused step reports it, changes nothing and can
+// be repeated; at the end everything is freed.
 #include "store/cow/share.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -564,7 +564,7 @@ static bool script_step(script* s, const step* st)
                   s->k.errors.text);
     }
     CHECK(s->k.errors.count > errors); // Nothing is refused in silence.
-    // Holding several blocks is several calls; the ones that went well stay held.
+    // Sharing several blocks takes several calls; the successful ones stay shared.
     script_unchanged(s, st->name, hash, &before);
     return true;
 }

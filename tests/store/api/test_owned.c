@@ -29,7 +29,7 @@ ORR_TEST(string_equal_texts_have_equal_handles)
     kit_end(&k);
 }
 
-ORR_TEST(string_nobody_stored_dies_with_the_tick)
+ORR_TEST(string_not_stored_ends_with_the_tick)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -70,7 +70,7 @@ ORR_TEST(string_counted_by_set_copy_overwrite_and_destroy)
     kit_end(&k);
 }
 
-ORR_TEST(string_let_go_lives_until_the_tick)
+ORR_TEST(string_no_longer_stored_lives_until_the_tick)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

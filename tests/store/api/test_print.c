@@ -37,7 +37,7 @@ ORR_TEST(print_shows_components_and_tags_by_name)
     kit_end(&k);
 }
 
-ORR_TEST(print_shows_what_is_switched_off)
+ORR_TEST(print_marks_disabled_components)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -50,7 +50,7 @@ ORR_TEST(print_shows_what_is_switched_off)
     kit_end(&k);
 }
 
-ORR_TEST(print_of_references_and_of_what_is_not_alive)
+ORR_TEST(print_of_references_and_dead_entities)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.id_salt = 9});

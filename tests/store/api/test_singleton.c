@@ -54,7 +54,7 @@ ORR_TEST(singleton_entity_is_state)
     kit_end(&l);
 }
 
-ORR_TEST(singleton_entity_is_refused_where_nothing_can_be_made)
+ORR_TEST(singleton_entity_is_refused_where_nothing_can_be_created)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.entities_max = 1});

@@ -95,7 +95,7 @@ ORR_TEST(tag_name_or_value_taken_is_a_conflict)
     kit_end(&k);
 }
 
-ORR_TEST(tag_names_that_are_no_names_are_refused)
+ORR_TEST(tag_names_that_are_invalid_are_refused)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The validator finds what is broken: each invariant of src/store/README.md is broken by hand, named by the
-// validator, and mended again.
+// orr_world_validate() finds broken state: each invariant of src/store/README.md is broken by hand,
+// named by the validator, and repaired.
 #include "store/cow/share.h"
 #include "support/store_kit.h"
 #include "test.h"

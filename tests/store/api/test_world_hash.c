@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The world's hash: equal for equal histories, different for every single difference, blind to everything
-// that is not state.
+// The hash of the world: equal for equal histories, different for every single difference,
+// independent of everything that is not state.
 #include "support/store_kit.h"
 #include "test.h"
 
 #include <math.h>
 
-// A small world with everything in it. Some calls can be told to differ.
+// A small world with everything in it. Single calls can be made to differ.
 typedef enum hash_variant {
     SAME,
     OTHER_VALUE,
@@ -224,7 +224,7 @@ ORR_TEST(hash_takes_all_nans_as_one)
     CHECK_EQ(hashes[0], hashes[2]);
 }
 
-ORR_TEST(hash_of_a_bit_switched_off_and_on_again_is_as_before_within_the_value)
+ORR_TEST(hash_of_a_component_disabled_and_enabled_again_is_as_before)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -237,7 +237,7 @@ ORR_TEST(hash_of_a_bit_switched_off_and_on_again_is_as_before_within_the_value)
     kit_end(&k);
 }
 
-ORR_TEST(hash_does_not_see_types_that_nobody_has)
+ORR_TEST(hash_ignores_types_without_entities)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -248,7 +248,7 @@ ORR_TEST(hash_does_not_see_types_that_nobody_has)
     kit_end(&k);
 }
 
-ORR_TEST(hash_asked_for_while_an_appender_is_open_leaves_no_trace)
+ORR_TEST(hash_while_an_appender_is_open_has_no_effect)
 {
     uint64_t hashes[2];
     for (int ask = 0; ask < 2; ask++) {
@@ -269,7 +269,7 @@ ORR_TEST(hash_asked_for_while_an_appender_is_open_leaves_no_trace)
     CHECK_EQ(hashes[0], hashes[1]);
 }
 
-ORR_TEST(hash_sees_rows_that_were_cut_without_a_write)
+ORR_TEST(hash_covers_rows_that_were_removed_without_a_write)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Change sets by hand: what each kind of group does, together and alone; and what is left out, with the words.
+// Change sets, case by case: each kind of group, alone and together, and the changes that are
+// skipped, with their texts.
 #include "store/change/change_set.h"
 #include "support/pinned_kit.h"
 #include "test.h"
@@ -44,7 +45,7 @@ static orr_result apply(orr_world* world, const orri_group* groups, uint32_t cou
     orri_change_set_desc desc = {.call = "test",
                                  .groups = groups,
                                  .count = count,
-                                 .left_out = n != NULL ? note : NULL,
+                                 .on_skipped = n != NULL ? note : NULL,
                                  .user = n};
     return orri_change_set_apply(world, &desc);
 }
@@ -60,9 +61,9 @@ static orr_entity nth(const orr_world* world, uint32_t position)
     return orri_index_nth(world, &cursor, position);
 }
 
-// ---- creating ----------------------------------------------------------------------------------------
+// ---- creating -----------------------------------------------------------------------------------
 
-ORR_TEST(apply_creates_in_order_with_the_ids_given_ahead)
+ORR_TEST(apply_creations_get_their_predicted_ids_in_order)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -81,20 +82,20 @@ ORR_TEST(apply_creates_in_order_with_the_ids_given_ahead)
     orri_given given = {position, (const uint8_t*)positions};
     Token tokens[2] = {kit_token(5), kit_token(6)};
     orri_given both[2] = {{token, (const uint8_t*)tokens}, {KIT_TYPE(world, Health), NULL}};
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CREATE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = e + 2,
                             .count = MANY - 2,
                             .cluster = cluster,
                             .given = &given,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = e,
                             .count = 2,
                             .given = both,
                             .given_count = 2,
                             .tags_on = (orr_tag[]){9, 4},
                             .tag_on_count = 2},
-                           {.deed = ORRI_CHANGE_KIND_CREATE}};
+                           {.kind = ORRI_CHANGE_KIND_CREATE}};
     CHECK_OK(apply(world, groups, 3, NULL));
     CHECK_EQ(orr_entity_count(world), MANY);
     for (uint32_t i = 2; i < MANY; i++) {
@@ -112,7 +113,7 @@ ORR_TEST(apply_creates_in_order_with_the_ids_given_ahead)
     kit_end(&k);
 }
 
-ORR_TEST(apply_creates_one_with_everything)
+ORR_TEST(apply_creation_with_all_kinds_of_parts_has_all)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -133,15 +134,15 @@ ORR_TEST(apply_creates_one_with_everything)
         {{0}, 0, false}, {body, 0, false}, {ghost, 0, false}, {charm, 0, false}, {ghost, 0, true}};
     notes n;
     CHECK_OK(apply_one(world,
-                       (orri_group){.deed = ORRI_CHANGE_KIND_CREATE,
+                       (orri_group){.kind = ORRI_CHANGE_KIND_CREATE,
                                     .entities = &bob,
                                     .count = 1,
                                     .given = given,
                                     .given_count = 3,
                                     .instances = instances,
                                     .instance_count = 4,
-                                    .switches = switches,
-                                    .switch_count = 5,
+                                    .enables = switches,
+                                    .enable_count = 5,
                                     .renamed = true,
                                     .scope = room,
                                     .name = "bob"},
@@ -165,7 +166,7 @@ ORR_TEST(apply_creates_one_with_everything)
     kit_end(&k);
 }
 
-// ---- changing ----------------------------------------------------------------------------------------
+// ---- changing -----------------------------------------------------------------------------------
 
 ORR_TEST(apply_moves_every_row_once)
 {
@@ -186,7 +187,7 @@ ORR_TEST(apply_moves_every_row_once)
     Token fresh = kit_token(77);
     orri_given first = {health, (const uint8_t*)healths};
     orri_given second[2] = {{padded, NULL}, {token, (const uint8_t*)&fresh}};
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e,
                             .count = 3,
                             .given = &first,
@@ -195,20 +196,21 @@ ORR_TEST(apply_moves_every_row_once)
                             .taken_count = 1,
                             .tags_on = (orr_tag[]){5},
                             .tag_on_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e + 4,
                             .count = 1,
                             .given = second,
                             .given_count = 2},
-                           {.deed = ORRI_CHANGE_KIND_DESTROY, .entities = e + 5, .count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_DESTROY, .entities = e + 5, .count = 1},
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e + 3,
                             .count = 1,
                             .given = second,
                             .given_count = 1}};
     kit_tokens.moves = 0;
     CHECK_OK(apply(world, groups, 4, NULL));
-    // Five rows left, one died; the four that stay fill four gaps. (The value that is set comes by a move.)
+    // Five rows left, one died; the four that stay fill four gaps. (The value that is set comes by
+    // a move.)
     CHECK_EQ(kit_tokens.moves, 3 + 1 + 1 + 1 + 4);
     CHECK_EQ(kit_rows(world, from), 4);
     for (uint32_t i = 0; i < 10; i++) {
@@ -242,12 +244,12 @@ ORR_TEST(apply_swaps_rows_between_clusters)
     CHECK_OK(orr_create_many(world, one, MANY, &(orr_column_data){position, values}, 1, a));
     CHECK_OK(orr_create_many(world, two, MANY, &(orr_column_data){position, values}, 1, b));
     orri_given given = {tiny, NULL};
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = a,
                             .count = 2500,
                             .given = &given,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = b + 100,
                             .count = 600,
                             .taken = &tiny,
@@ -264,7 +266,7 @@ ORR_TEST(apply_swaps_rows_between_clusters)
     kit_end(&k);
 }
 
-ORR_TEST(apply_sets_values_where_they_are)
+ORR_TEST(apply_values_of_rows_that_stay_are_set_in_place)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -288,12 +290,12 @@ ORR_TEST(apply_sets_values_where_they_are)
     orri_given more[] = {{body, (const uint8_t*)bodies}, {health, NULL}};
     orr_entity two[2] = {e[4100], e[4101]}, others[2] = {e[0], e[1]};
     CHECK_OK(orr_set(world, e[1], Health, {1, 1}));
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = two,
                             .count = 2,
                             .given = given,
                             .given_count = 2},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = others,
                             .count = 2,
                             .given = more,
@@ -316,7 +318,7 @@ ORR_TEST(apply_sets_values_where_they_are)
     kit_end(&k);
 }
 
-ORR_TEST(apply_instances_come_and_go_with_their_room)
+ORR_TEST(apply_instance_changes_adapt_the_capacity)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -333,7 +335,7 @@ ORR_TEST(apply_instances_come_and_go_with_their_room)
     orri_instance_change first[] = {{spot, ids[0], true, NULL}, {spot, ids[3], false, &changed},
                                     {spot, ids[1], true, NULL}, {spot, ids[4], true, NULL},
                                     {spot, ids[4], true, NULL}, {spot, 12345, false, &changed}};
-    orri_group group = {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = &bob,
                         .count = 1,
                         .instances = first,
@@ -342,9 +344,9 @@ ORR_TEST(apply_instances_come_and_go_with_their_room)
     CHECK_OK(apply_one(world, group, &n));
     CHECK_EQ(n.count, 2);
     char expected[64];
-    snprintf(expected, sizeof expected, "it has no Spot with id %u", ids[4]);
+    snprintf(expected, sizeof expected, "the entity has no Spot with id %u", ids[4]);
     CHECK_STR(n.words[0], expected);
-    CHECK_STR(n.words[1], "it has no Spot with id 12345");
+    CHECK_STR(n.words[1], "the entity has no Spot with id 12345");
     const void* values;
     CHECK_EQ(orr_instances_get(world, bob, spot, &values, NULL), 2);
     CHECK_EQ(((const Spot*)values)[0].x, 2);
@@ -382,7 +384,7 @@ ORR_TEST(apply_instances_come_and_go_with_their_room)
     kit_end(&k);
 }
 
-ORR_TEST(apply_leaves_out_what_makes_no_sense)
+ORR_TEST(apply_skips_and_reports_impossible_changes)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -394,7 +396,7 @@ ORR_TEST(apply_leaves_out_what_makes_no_sense)
     CHECK_OK(orr_component_add(world, e[1], engine));
     // Of the first nothing can go but Turbo itself; of the second all.
     orr_type taken[] = {health, engine, position, body};
-    orri_group group = {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = e,
                         .count = 2,
                         .taken = taken,
@@ -420,37 +422,37 @@ ORR_TEST(apply_leaves_out_what_makes_no_sense)
                                      {health, 0, false},
                                      {position, 3, false},
                                      {spot, id, false}};
-    group = (orri_group){.deed = ORRI_CHANGE_KIND_CHANGE,
+    group = (orri_group){.kind = ORRI_CHANGE_KIND_CHANGE,
                          .entities = e,
                          .count = 1,
                          .instances = deeds,
                          .instance_count = 2,
-                         .switches = switches,
-                         .switch_count = 5};
+                         .enables = switches,
+                         .enable_count = 5};
     CHECK_OK(apply_one(world, group, &n));
     CHECK_EQ(n.count, 4);
     CHECK_STR(n.words[0], "Spot is needed by Turbo");
-    CHECK_STR(n.words[1], "it has no Body");
-    CHECK_STR(n.words[2], "it has no Spot with id 77");
-    CHECK_STR(n.words[3], "it has no Position with id 3");
+    CHECK_STR(n.words[1], "the entity has no Body");
+    CHECK_STR(n.words[2], "the entity has no Spot with id 77");
+    CHECK_STR(n.words[3], "the entity has no Position with id 3");
     CHECK_EQ(((const Spot*)orr_instance_get(world, e[0], spot, id))->x, 9);
     CHECK(!orr_instance_enabled(world, e[0], spot, id));
     CHECK(!orr_component_enabled(world, e[0], health));
-    // A multiple type is given to who has none.
+    // A given multiple type is added only to entities that lack it.
     orri_given spots = {spot, (const uint8_t*)&(Spot[2]){{1}, {2}}};
-    group = (orri_group){.deed = ORRI_CHANGE_KIND_CHANGE,
+    group = (orri_group){.kind = ORRI_CHANGE_KIND_CHANGE,
                          .entities = e,
                          .count = 2,
                          .given = &spots,
                          .given_count = 1};
     CHECK_OK(apply_one(world, group, &n));
     CHECK_EQ(n.count, 1);
-    CHECK_STR(n.words[0], "Spot is multiple, and it has some already");
+    CHECK_STR(n.words[0], "Spot is multiple and the entity has some; give an instance id");
     CHECK_EQ(orr_get(world, e[1], Spot)->x, 2);
     // All at once, with what needs them, everything may go.
     orr_type all[] = {position, turbo, health, engine};
     group = (orri_group){
-        .deed = ORRI_CHANGE_KIND_CHANGE, .entities = e, .count = 1, .taken = all, .taken_count = 4};
+        .kind = ORRI_CHANGE_KIND_CHANGE, .entities = e, .count = 1, .taken = all, .taken_count = 4};
     CHECK_OK(apply_one(world, group, &n));
     CHECK_EQ(n.count, 0);
     CHECK_EQ(kit_info(world, orr_entity_cluster(world, e[0])).type_count, 1);
@@ -460,7 +462,7 @@ ORR_TEST(apply_leaves_out_what_makes_no_sense)
 }
 
 // The last instance of what is needed stays where it is, with the room it has.
-ORR_TEST(apply_that_leaves_out_a_removal_moves_no_row)
+ORR_TEST(apply_with_a_skipped_removal_moves_no_row)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -474,11 +476,11 @@ ORR_TEST(apply_that_leaves_out_a_removal_moves_no_row)
     CHECK_EQ(orr_instances_get(world, bob, spot, NULL, &ids), 1);
     orr_address before, after;
     CHECK_OK(orr_address_get(world, bob, &before));
-    orri_instance_change deed = {spot, ids[0], true, NULL};
-    orri_group group = {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_instance_change kind = {spot, ids[0], true, NULL};
+    orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = &bob,
                         .count = 1,
-                        .instances = &deed,
+                        .instances = &kind,
                         .instance_count = 1};
     notes n;
     CHECK_OK(apply_one(world, group, &n));
@@ -489,7 +491,7 @@ ORR_TEST(apply_that_leaves_out_a_removal_moves_no_row)
     kit_end(&k);
 }
 
-ORR_TEST(apply_names_after_all_else)
+ORR_TEST(apply_assigns_names_last)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -498,12 +500,12 @@ ORR_TEST(apply_names_after_all_else)
     CHECK_OK(orr_destroy(world, dead));
     room = nth(world, 0);
     orri_given name = {orr_type_find(world, "orr_name"), NULL};
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = &eve,
                             .count = 1,
                             .renamed = true,
                             .name = "bob"},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = &bob,
                             .count = 1,
                             .renamed = true,
@@ -511,7 +513,7 @@ ORR_TEST(apply_names_after_all_else)
                             .name = "bob",
                             .given = &name,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = &room,
                             .count = 1,
                             .renamed = true,
@@ -519,12 +521,12 @@ ORR_TEST(apply_names_after_all_else)
     notes n;
     CHECK_OK(apply(world, groups, 3, &n));
     CHECK_EQ(n.count, 2);
-    CHECK_STR(n.words[0], "orr_name is written by naming only");
+    CHECK_STR(n.words[0], "orr_name is set by naming the entity only");
     CHECK_STR(n.words[1], "the name 'bob' is taken in its scope");
     CHECK_EQ(n.groups[1], 0);
     CHECK_EQ(orr_find(world, (orr_entity){0}, "room/bob").id, bob.id);
     groups[1].scope = dead, groups[1].given_count = 0, groups[1].name = "bobby";
-    groups[2] = (orri_group){.deed = ORRI_CHANGE_KIND_CHANGE,
+    groups[2] = (orri_group){.kind = ORRI_CHANGE_KIND_CHANGE,
                              .entities = &room,
                              .count = 1,
                              .renamed = true,
@@ -533,9 +535,9 @@ ORR_TEST(apply_names_after_all_else)
     groups[0].name = "a/b";
     CHECK_OK(apply(world, groups, 3, &n));
     CHECK_EQ(n.count, 3);
-    CHECK_STR(n.words[0], "'a/b' is no name for an entity");
-    CHECK_STR(n.words[1], "the scope of its name 'bobby' is dead");
-    CHECK_STR(n.words[2], "the scope of its name 'below' is the entity itself or below it");
+    CHECK_STR(n.words[0], "'a/b' is not a valid entity name");
+    CHECK_STR(n.words[1], "the scope of the name 'bobby' is dead");
+    CHECK_STR(n.words[2], "the scope of the name 'below' is the entity itself or below it");
     groups[0].name = "eve", groups[1].name = NULL;
     CHECK_OK(apply(world, groups, 2, &n));
     CHECK_EQ(orr_find(world, (orr_entity){0}, "eve").id, eve.id);
@@ -544,9 +546,9 @@ ORR_TEST(apply_names_after_all_else)
     kit_end(&k);
 }
 
-// ---- destroying --------------------------------------------------------------------------------------
+// ---- destroying ---------------------------------------------------------------------------------
 
-ORR_TEST(apply_destroys_with_all_who_must_go)
+ORR_TEST(apply_destroy_cascades)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -569,23 +571,23 @@ ORR_TEST(apply_destroys_with_all_who_must_go)
     orri_given created = {parent, (const uint8_t*)parents}, marker = {tiny, NULL};
     orri_given owned = {owner, (const uint8_t*)&owns};
     (void)to_doom;
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_DESTROY, .entities = e, .count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_DESTROY, .entities = e, .count = 1},
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e + 2,
                             .count = 1,
                             .given = &marker,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e + 3,
                             .count = 1,
                             .given = &to_save,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = made,
                             .count = 2,
                             .given = &created,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e + 5,
                             .count = 1,
                             .given = &owned,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Change sets at the limits of an entity and of a world: what does not fit is left out and told, everything else is done,
-// and which it is does not depend on memory.
+// Change sets at the limits of an entity and of a world: what does not fit is skipped and reported,
+// everything else is applied, and the choice does not depend on memory.
 #include "store/change/change_set.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -38,11 +38,13 @@ static orr_result apply(orr_world* world, const orri_group* groups, uint32_t cou
 {
     *t = (told){0};
     return orri_change_set_apply(
-        world, &(orri_change_set_desc){
-                   .call = "test", .groups = groups, .count = count, .left_out = tell, .user = t});
+        world,
+        &(orri_change_set_desc){
+            .call = "test", .groups = groups, .count = count, .on_skipped = tell, .user = t});
 }
 
-// Applies with every allocation failing in turn, and then for good. Every refusal leaves the world as it was.
+// Applies with every allocation failing in turn, and then for good. Every refusal leaves the world
+// as it was.
 static void apply_at_last(kit* k, const orri_group* groups, uint32_t count, told* t)
 {
     uint64_t hash = orr_world_hash(k->world), n = 1;
@@ -88,7 +90,7 @@ static uint32_t lot_count(const orr_world* world, orr_entity entity, const orr_t
     return count;
 }
 
-ORR_TEST(types_past_the_most_are_left_out_in_order)
+ORR_TEST(types_beyond_the_limit_are_skipped_in_order)
 {
     kit k = {0};
     static orr_type types[LOT];
@@ -100,12 +102,12 @@ ORR_TEST(types_past_the_most_are_left_out_in_order)
         values[i][0] = values[i][1] = i;
         given[i] = (orri_given){types[260 + i], (const uint8_t*)values[i]};
     }
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = &bob,
                             .count = 1,
                             .given = given,
                             .given_count = 10},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = &made,
                             .count = 1,
                             .given = given,
@@ -121,7 +123,7 @@ ORR_TEST(types_past_the_most_are_left_out_in_order)
     kit_end(&k);
 }
 
-ORR_TEST(types_that_go_make_room_for_those_that_come)
+ORR_TEST(types_removed_make_room_for_added_ones)
 {
     kit k = {0};
     static orr_type types[LOT];
@@ -129,7 +131,7 @@ ORR_TEST(types_that_go_make_room_for_those_that_come)
     orr_entity bob = lot_create(world, types + 5, 256);
     orri_given given[] = {{types[270], NULL}, {types[271], NULL}, {types[272], NULL}};
     orr_type taken[] = {types[5], types[6], types[7]};
-    orri_group group = {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = &bob,
                         .count = 1,
                         .given = given,
@@ -154,7 +156,7 @@ ORR_TEST(types_that_go_make_room_for_those_that_come)
 }
 
 // T3 comes with T100 and T101, or not at all; what is smaller and comes later may still fit.
-ORR_TEST(types_that_bring_others_come_whole_or_not_at_all)
+ORR_TEST(types_with_required_types_are_added_completely_or_skipped)
 {
     kit k = {0};
     static orr_type types[LOT];
@@ -170,7 +172,7 @@ ORR_TEST(types_that_bring_others_come_whole_or_not_at_all)
     orri_given given[] = {{types[3], NULL}, {types[270], NULL}};
     orri_instance_change deeds[] = {
         {types[4], 0, false, NULL}, {types[4], 0, false, NULL}, {types[4], 77, true, NULL}};
-    orri_group group = {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = &bob,
                         .count = 1,
                         .given = given,
@@ -190,8 +192,8 @@ ORR_TEST(types_that_bring_others_come_whole_or_not_at_all)
     orri_enable_change flip = {types[4], ORRI_PROVISIONAL | 1, false};
     group.given_count = 0;
     group.instance_count = 2;
-    group.switches = &flip;
-    group.switch_count = 1;
+    group.enables = &flip;
+    group.enable_count = 1;
     apply_at_last(&k, &group, 1, &t);
     CHECK_EQ(t.count, 3);
     CHECK(!orr_component_has(world, bob, types[4]));
@@ -199,10 +201,10 @@ ORR_TEST(types_that_bring_others_come_whole_or_not_at_all)
     kit_end(&k);
 }
 
-// ---- clusters ------------------------------------------------------------------------------------------------
+// ---- clusters -----------------------------------------------------------------------------------
 
-// The first in order gets the last cluster; who comes later and belongs there too goes with it.
-ORR_TEST(clusters_past_the_most_leave_the_later_ones_where_they_are)
+// The first in order gets the last cluster; later entities with the same target move there too.
+ORR_TEST(clusters_beyond_the_limit_leave_later_entities_in_place)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.clusters_max = 3});
@@ -221,27 +223,27 @@ ORR_TEST(clusters_past_the_most_leave_the_later_ones_where_they_are)
                            {ghost, (const uint8_t*)ghosts}};
     orr_tag tag = 4;
     orr_entity made[] = {nth(world, 0), nth(world, 1)};
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e,
                             .count = 2,
                             .given = &first,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e + 2,
                             .count = 2,
                             .given = second,
                             .given_count = 3},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e + 4,
                             .count = 1,
                             .tags_on = &tag,
                             .tag_on_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e + 5,
                             .count = 1,
                             .given = &first,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = made,
                             .count = 2,
                             .given = second,
@@ -262,8 +264,8 @@ ORR_TEST(clusters_past_the_most_leave_the_later_ones_where_they_are)
     kit_end(&k);
 }
 
-// There is no cluster of nothing, and none may be made, but for this: who is created must be somewhere.
-ORR_TEST(clusters_past_the_most_leave_creations_with_nothing)
+// The cluster without components is made even beyond the limit, because a new entity needs one.
+ORR_TEST(clusters_beyond_the_limit_create_entities_without_components)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.clusters_max = 1});
@@ -273,12 +275,12 @@ ORR_TEST(clusters_past_the_most_leave_creations_with_nothing)
     orr_entity made[] = {nth(world, 0), nth(world, 1), nth(world, 2)};
     Parent parents[] = {{bob}, {bob}};
     orri_given given = {parent, (const uint8_t*)parents};
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CREATE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = made,
                             .count = 1,
                             .given = &given,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = made + 1,
                             .count = 1,
                             .cluster = cluster,
@@ -286,7 +288,7 @@ ORR_TEST(clusters_past_the_most_leave_creations_with_nothing)
                             .given_count = 1,
                             .renamed = true,
                             .name = "sue"},
-                           {.deed = ORRI_CHANGE_KIND_CREATE, .entities = made + 2, .count = 1}};
+                           {.kind = ORRI_CHANGE_KIND_CREATE, .entities = made + 2, .count = 1}};
     told t;
     apply_at_last(&k, groups, 3, &t);
     CHECK_EQ(t.count, 2);
@@ -300,7 +302,7 @@ ORR_TEST(clusters_past_the_most_leave_creations_with_nothing)
 }
 
 // Instances come and go with the cluster, but those that are there can be set.
-ORR_TEST(clusters_past_the_most_leave_instances_as_they_are)
+ORR_TEST(clusters_beyond_the_limit_leave_instances_unchanged)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.clusters_max = 2});
@@ -314,7 +316,7 @@ ORR_TEST(clusters_past_the_most_leave_instances_as_they_are)
         {spot, 0, false, &spots[1]}, {spot, id, false, &spots[2]}, {spot, 999, false, &spots[1]}};
     orri_enable_change flips[] = {
         {spot, id, false}, {spot, ORRI_PROVISIONAL | 0, false}, {{0}, 0, false}};
-    orri_group group = {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = &bob,
                         .count = 1,
                         .taken = &position, // It has none.
@@ -323,8 +325,8 @@ ORR_TEST(clusters_past_the_most_leave_instances_as_they_are)
                         .tag_off_count = 1,
                         .instances = deeds,
                         .instance_count = 3,
-                        .switches = flips,
-                        .switch_count = 3};
+                        .enables = flips,
+                        .enable_count = 3};
     told t;
     apply_at_last(&k, &group, 1, &t);
     CHECK_EQ(t.count, 3); // The comer, the one that never was, and the switch of the comer.
@@ -332,10 +334,11 @@ ORR_TEST(clusters_past_the_most_leave_instances_as_they_are)
     CHECK_EQ(orr_instances_get(world, bob, spot, &values, NULL), 1);
     CHECK_EQ(((const Spot*)values)->x, 3);
     CHECK(!orr_instance_enabled(world, bob, spot, id) && !orr_entity_enabled(world, bob));
-    // The last one stays too: without it the entity would need the cluster of nothing, which is there.
+    // The last one stays too: without it the entity would need the cluster of nothing, which is
+    // there.
     deeds[0] = (orri_instance_change){spot, id, true, NULL};
     group.instance_count = 1;
-    group.switch_count = 0;
+    group.enable_count = 0;
     apply_at_last(&k, &group, 1, &t);
     CHECK_EQ(t.count, 0);
     CHECK(!orr_has(world, bob, Spot));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Change sets at random, beside a second world in which the same changes are made one by one with the public calls, in the
-// notes' order. Both give the same ids, so after every set all that can be asked of an entity must be equal as text. Some
-// steps run with blocks and pages held, which must not change for who holds them.
+// Random change sets, compared with a second world in which the same changes are made one by one
+// with the public calls: creations, additions, values, removals, destructions. Both worlds give the
+// same ids, so after every set the text of every entity must be equal. Some steps run while blocks
+// and pages are shared; the shares must not change.
 #include "store/change/change_set.h"
 #include "store/cow/share.h"
 #include "support/pinned_kit.h"
@@ -74,7 +75,7 @@ typedef struct side {
 // A group as it was thrown, for both sides.
 typedef struct throw
 {
-    orri_change_kind deed;
+    orri_change_kind kind;
     uint32_t first, count; // In `model.chosen`.
     orr_cluster cluster;   // Of the changed world.
     uint32_t given[PICKS], given_count, taken[PICKS], taken_count;
@@ -119,7 +120,7 @@ static uint32_t below(model* m, uint32_t count)
     return (uint32_t)orr_random_below(orr_random(m->seed, ++m->thrown, 0, 0), count);
 }
 
-// ---- values ------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 // Which entity a value refers to: any, also one of those to be created or destroyed.
 static orr_entity pick(const model* m, uint32_t seed)
@@ -201,7 +202,7 @@ static value preset(uint32_t type)
     return v;
 }
 
-// ---- comparing ---------------------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------------------
 
 static void compare_value(const model* m, uint32_t type, const void* a, const void* b)
 {
@@ -272,7 +273,7 @@ static void compare(const model* m)
     }
 }
 
-// ---- throwing ----------------------------------------------------------------------------------------
+// ---- throwing -----------------------------------------------------------------------------------
 
 // The ids of creations: positions ascend with holes, in any order.
 static void throw_creations(model* m, uint32_t count)
@@ -389,7 +390,7 @@ static void throw_all(model* m, uint32_t most_live, uint32_t group_most)
         uint32_t count = 1 + below(m, below(m, 2) == 0 ? 1 : group_most);
         count = count < create_count - used ? count : create_count - used;
         throw* t = &m->throws[m->throw_count++];
-        *t = (throw){.deed = ORRI_CHANGE_KIND_CREATE, .first = used, .count = count};
+        *t = (throw){.kind = ORRI_CHANGE_KIND_CREATE, .first = used, .count = count};
         used += count;
     }
     m->chosen_count = used;
@@ -398,7 +399,7 @@ static void throw_all(model* m, uint32_t most_live, uint32_t group_most)
         uint32_t count = 1 + below(m, below(m, 3) == 0 ? 1 : group_most);
         count = count < m->live_count - live ? count : m->live_count - live;
         throw* t = &m->throws[m->throw_count++];
-        *t = (throw){.deed = below(m, 5) == 0 ? ORRI_CHANGE_KIND_DESTROY : ORRI_CHANGE_KIND_CHANGE,
+        *t = (throw){.kind = below(m, 5) == 0 ? ORRI_CHANGE_KIND_DESTROY : ORRI_CHANGE_KIND_CHANGE,
                      .first = m->chosen_count,
                      .count = count};
         memcpy(m->chosen + m->chosen_count, m->live + live, count * sizeof *m->chosen);
@@ -407,19 +408,19 @@ static void throw_all(model* m, uint32_t most_live, uint32_t group_most)
     }
     for (uint32_t g = 0; g < m->throw_count; g++) {
         throw* t = &m->throws[g];
-        if (t->deed != ORRI_CHANGE_KIND_DESTROY) {
+        if (t->kind != ORRI_CHANGE_KIND_DESTROY) {
             throw_types(m, t);
         }
-        if (t->deed == ORRI_CHANGE_KIND_CREATE) {
+        if (t->kind == ORRI_CHANGE_KIND_CREATE) {
             throw_cluster(m, t);
         }
-        if (t->deed != ORRI_CHANGE_KIND_DESTROY && t->count == 1) {
+        if (t->kind != ORRI_CHANGE_KIND_DESTROY && t->count == 1) {
             throw_single(m, t);
         }
     }
 }
 
-// ---- as a set ----------------------------------------------------------------------------------------
+// ---- as a set -----------------------------------------------------------------------------------
 
 typedef struct set {
     orri_group groups[GROUPS];
@@ -463,7 +464,7 @@ static void set_group(model* m, set* s, uint32_t g)
             t->switches[i].type >= 0 ? m->a.types[t->switches[i].type] : (orr_type){0},
             t->switches[i].id, t->switches[i].on};
     }
-    s->groups[g] = (orri_group){.deed = t->deed,
+    s->groups[g] = (orri_group){.kind = t->kind,
                                 .entities = m->chosen + t->first,
                                 .count = t->count,
                                 .cluster = t->cluster,
@@ -477,8 +478,8 @@ static void set_group(model* m, set* s, uint32_t g)
                                 .tag_off_count = t->off_count,
                                 .instances = s->instances[g],
                                 .instance_count = t->instance_count,
-                                .switches = s->switches[g],
-                                .switch_count = t->switch_count,
+                                .enables = s->switches[g],
+                                .enable_count = t->switch_count,
                                 .renamed = t->renamed,
                                 .scope = t->scope,
                                 .name = t->name[0] != '\0' ? t->name : NULL};
@@ -502,7 +503,7 @@ static void set_apply(model* m)
     orri_change_set_desc desc = {.call = "test",
                                  .groups = s.groups,
                                  .count = m->throw_count,
-                                 .left_out = set_left_out,
+                                 .on_skipped = set_left_out,
                                  .user = m};
     if (orri_change_set_apply(m->a.world, &desc) != ORR_OK) {
         test_fail(__FILE__, __LINE__, "%s", orr_error_last(m->a.world));
@@ -514,7 +515,7 @@ static void set_apply(model* m)
     }
 }
 
-// ---- one by one --------------------------------------------------------------------------------------
+// ---- one by one ---------------------------------------------------------------------------------
 
 static void oracle_refused(model* m, bool refused)
 {
@@ -666,7 +667,7 @@ static void oracle_apply(model* m)
     static orr_entity doomed[MOST];
     uint32_t doomed_count = 0;
     for (uint32_t g = 0; g < m->throw_count; g++) {
-        if (m->throws[g].deed == ORRI_CHANGE_KIND_CREATE) {
+        if (m->throws[g].kind == ORRI_CHANGE_KIND_CREATE) {
             oracle_create(m, &m->throws[g]);
         }
     }
@@ -685,7 +686,7 @@ static void oracle_apply(model* m)
             if (t->instance_count > 0) {
                 oracle_change_instances(m, t, true);
             }
-            if (t->deed == ORRI_CHANGE_KIND_DESTROY) {
+            if (t->kind == ORRI_CHANGE_KIND_DESTROY) {
                 doomed[doomed_count++] = m->chosen[t->first + i];
             }
         }
@@ -704,7 +705,7 @@ static void oracle_apply(model* m)
     CHECK_OK(orr_destroy_many(m->b.world, doomed, doomed_count));
 }
 
-// ---- holding -----------------------------------------------------------------------------------------
+// ---- holding ------------------------------------------------------------------------------------
 
 static void hold(model* m, orri_share* share)
 {
@@ -747,7 +748,7 @@ static void release_all(model* m)
     m->share_count = 0;
 }
 
-// ---- running -----------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 static void side_begin(side* s)
 {
@@ -763,7 +764,7 @@ static void keep_live(model* m)
 {
     uint32_t created = 0, count = 0;
     for (uint32_t g = 0; g < m->throw_count; g++) {
-        created += m->throws[g].deed == ORRI_CHANGE_KIND_CREATE ? m->throws[g].count : 0;
+        created += m->throws[g].kind == ORRI_CHANGE_KIND_CREATE ? m->throws[g].count : 0;
     }
     memcpy(m->live + m->live_count, m->chosen, created * sizeof *m->live);
     m->live_count += created;
@@ -820,17 +821,17 @@ static void run(uint32_t steps, uint32_t most_live, uint32_t group_most, bool ho
     kit_end(&m.a.k);
 }
 
-ORR_TEST(apply_random_small_sets_do_what_single_calls_do)
+ORR_TEST(apply_random_small_sets_equal_single_calls)
 {
     run(test_rounds(1500, 300, 20000), 40, 6, false);
 }
 
-ORR_TEST(apply_random_sets_leave_what_is_held)
+ORR_TEST(apply_random_sets_leave_shared_blocks_unchanged)
 {
     run(test_rounds(500, 100, 5000), 40, 6, true);
 }
 
-ORR_TEST(apply_random_large_groups_do_what_single_calls_do)
+ORR_TEST(apply_random_large_groups_equal_single_calls)
 {
     run(test_rounds(12, 4, 200), 5000, 900, false);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Change sets that are refused: by limits, by arguments, by hooks, and for want of memory at every allocation, with blocks held
-// and without. Then nothing has changed, also for who hears of it at once; and the same set can be made afterwards.
+// Change sets that are refused: by limits, arguments, hooks, and by every single allocation, with
+// and without shared blocks. Then nothing has changed, also in the view of the error handler, and
+// the same set can be applied afterwards.
 #include "store/change/change_set.h"
 #include "store/cow/share.h"
 #include "support/pinned_kit.h"
@@ -32,9 +33,9 @@ static orr_result apply(orr_world* world, const orri_group* groups, uint32_t cou
     return orri_change_set_apply(world, &desc);
 }
 
-// ---- refusals ----------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
-ORR_TEST(apply_is_refused_by_limits_as_a_whole)
+ORR_TEST(apply_beyond_a_limit_is_refused_completely)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.entities_max = 3});
@@ -46,12 +47,12 @@ ORR_TEST(apply_is_refused_by_limits_as_a_whole)
     orr_entity many[4] = {
         nth(world, 0), nth(world, 1), {nth(world, 1).id + 1}, {nth(world, 1).id + 2}};
     // Four entities are too many. (Too many clusters or types: test_change_set_limits.c.)
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = &bob,
                             .count = 1,
                             .given = given,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = many,
                             .count = 1,
                             .given = given + 1,
@@ -79,7 +80,7 @@ ORR_TEST(apply_is_refused_by_limits_as_a_whole)
     kit_end(&k);
 }
 
-ORR_TEST(apply_is_refused_while_rows_must_stay)
+ORR_TEST(apply_while_rows_may_not_move_is_refused)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -189,60 +190,60 @@ static void rich_fill(rich* r)
     r->switches[1] = (orri_enable_change){r->charm, ids[0], false};
     r->switches[2] = (orri_enable_change){r->body, 0, false};
     r->switches[3] = (orri_enable_change){r->token, 0, false};
-    orri_group groups[] = {{.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = r->e,
                             .count = 8,
                             .given = r->given,
                             .given_count = 2,
                             .tags_on = rich_tags,
                             .tag_on_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = r->e + 28,
                             .count = 6,
                             .given = r->given,
                             .given_count = 5},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = r->e + 35,
                             .count = 2,
                             .taken = r->taken,
                             .taken_count = 2},
-                           {.deed = ORRI_CHANGE_KIND_DESTROY, .entities = r->e + 20, .count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_DESTROY, .entities = r->e + 20, .count = 1},
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = r->e + 22,
                             .count = 1,
                             .given = r->given + 6,
                             .given_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = r->e + 24,
                             .count = 1,
                             .given = r->given + 4,
                             .given_count = 1,
                             .instances = r->instances,
                             .instance_count = 4,
-                            .switches = r->switches,
-                            .switch_count = 4,
+                            .enables = r->switches,
+                            .enable_count = 4,
                             .renamed = true,
                             .scope = r->made[1],
                             .name = "deep"},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = r->made,
                             .count = 3,
                             .given = r->given + 4,
                             .given_count = 2},
-                           {.deed = ORRI_CHANGE_KIND_CREATE,
+                           {.kind = ORRI_CHANGE_KIND_CREATE,
                             .entities = r->made + 3,
                             .count = 3,
                             .given = r->given,
                             .given_count = 3,
                             .tags_on = rich_tags + 1,
                             .tag_on_count = 1},
-                           {.deed = ORRI_CHANGE_KIND_CHANGE,
+                           {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = r->e + 12,
                             .count = 1,
                             .given = r->given,
                             .given_count = 1,
-                            .switches = r->switches + 3,
-                            .switch_count = 1}};
+                            .enables = r->switches + 3,
+                            .enable_count = 1}};
     memcpy(r->groups, groups, sizeof groups);
 }
 
@@ -271,7 +272,7 @@ static void rich_check(const rich* r)
           !orr_component_enabled(world, r->e[12], r->token));
 }
 
-// Tells what the world looks like to who hears of a refusal.
+// Error handler: records what the world looks like when a refusal is reported.
 typedef struct watcher {
     uint64_t hash;
     uint32_t count, different;
@@ -312,7 +313,7 @@ static void refuse_every(bool held, bool for_good, bool by_hooks)
         refusals++;
         CHECK_EQ(w.count, refusals); // Once, and when all is as before.
         CHECK_EQ(w.different, 0);
-        // A held block is copied by hooks too, and that is a want of memory.
+        // Copying a shared block calls copy hooks too; their refusal counts as refused memory.
         CHECK(result == (by_hooks ? ORR_ERR_HOOK : ORR_ERR_MEMORY) ||
               (held && result == ORR_ERR_MEMORY));
         CHECK_EQ(orr_world_hash(r.world), w.hash);
@@ -331,7 +332,7 @@ ORR_TEST(apply_without_memory_changes_nothing)
     refuse_every(false, true, false);
 }
 
-ORR_TEST(apply_without_memory_and_with_everything_held_changes_nothing)
+ORR_TEST(apply_without_memory_and_with_everything_shared_changes_nothing)
 {
     refuse_every(true, false, false);
     refuse_every(true, true, false);
@@ -343,7 +344,7 @@ ORR_TEST(apply_refused_by_hooks_changes_nothing)
     refuse_every(true, false, true);
 }
 
-// ---- small sets, so that nothing else makes ready what they need ----------------------------------------------------
+// ---- small sets, so that nothing else makes ready what they need --------------------------------
 
 enum {
     SMALL_VALUES, // Rows stay.
@@ -355,7 +356,7 @@ enum {
 
 static orri_group small_group(rich* r, uint32_t what, uint32_t first)
 {
-    orri_group group = {.deed = what == SMALL_KILLS ? ORRI_CHANGE_KIND_DESTROY
+    orri_group group = {.kind = what == SMALL_KILLS ? ORRI_CHANGE_KIND_DESTROY
                                                     : ORRI_CHANGE_KIND_CHANGE,
                         .entities = r->e + first,
                         .count = 3};
@@ -367,14 +368,15 @@ static orri_group small_group(rich* r, uint32_t what, uint32_t first)
         group.tag_on_count = 1;
     } else if (what == SMALL_SWITCHES) {
         group.count = 1;
-        group.switches = r->switches + 3;
-        group.switch_count = 1;
+        group.enables = r->switches + 3;
+        group.enable_count = 1;
     }
     return group;
 }
 
-// With everything held and without a byte to spare nothing is done, and who holds sees nothing else; then it is done.
-ORR_TEST(apply_of_small_sets_without_memory_and_with_everything_held_changes_nothing)
+// With everything shared and no memory left, nothing changes, also not for the shares. With memory
+// the set is applied.
+ORR_TEST(apply_of_small_sets_without_memory_and_with_everything_shared_changes_nothing)
 {
     for (uint32_t i = 0; i < 2 * SMALL_COUNT; i++) {
         rich r;
@@ -407,8 +409,9 @@ ORR_TEST(apply_of_small_sets_without_memory_and_with_everything_held_changes_not
     }
 }
 
-// Of two groups with switches each has its own: one that makes no sense does not stand for the other.
-ORR_TEST(apply_switches_of_several_groups_are_told_apart)
+// Of two groups with switches each has its own: one that makes no sense does not stand for the
+// other.
+ORR_TEST(apply_enable_changes_of_several_groups_do_not_mix)
 {
     for (uint32_t order = 0; order < 2; order++) {
         kit k = {0};
@@ -419,11 +422,11 @@ ORR_TEST(apply_switches_of_several_groups_are_told_apart)
         orri_enable_change off = {KIT_TYPE(world, Position), 0, false};
         orri_group groups[2];
         for (uint32_t i = 0; i < 2; i++) {
-            groups[i] = (orri_group){.deed = ORRI_CHANGE_KIND_CHANGE,
+            groups[i] = (orri_group){.kind = ORRI_CHANGE_KIND_CHANGE,
                                      .entities = &e[i],
                                      .count = 1,
-                                     .switches = &off,
-                                     .switch_count = 1};
+                                     .enables = &off,
+                                     .enable_count = 1};
         }
         CHECK_OK(apply(world, groups, 2));
         CHECK(!orr_enabled(world, e[order], Position));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What change sets leave behind in blocks: the tick of the write wherever rows came, went or changed, clean padding, and enable
-// bits that are on.
+// The marks that change sets leave in blocks: the tick of the write wherever rows were added,
+// removed or changed, cleared padding, and enable bits that are on.
 #include "store/change/change_set.h"
 #include "support/pinned_kit.h"
 #include "test.h"
@@ -34,10 +34,10 @@ static uint64_t tick_of(const orr_world* world, orr_cluster cluster)
                            orr_type_of((orr_world*)(uintptr_t)world, ORR_TYPE(Position)));
 }
 
-// ---- ticks ----------------------------------------------------------------------------------------------------------
+// ---- ticks --------------------------------------------------------------------------------------
 
 // Also the last row, which leaves no gap to be filled.
-ORR_TEST(apply_stamps_where_rows_go_from_and_to)
+ORR_TEST(apply_move_stamps_source_and_target)
 {
     for (uint32_t i = 0; i < 3; i++) {
         kit k = {0};
@@ -47,7 +47,7 @@ ORR_TEST(apply_stamps_where_rows_go_from_and_to)
         orr_cluster to = KIT_CLUSTER(world, Position, Velocity);
         CHECK_EQ(tick_of(world, from), 1);
         orri_given given = {KIT_TYPE(world, Velocity), NULL};
-        orri_group group = {.deed = ORRI_CHANGE_KIND_CHANGE,
+        orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = &e[i],
                             .count = 1,
                             .given = &given,
@@ -59,20 +59,20 @@ ORR_TEST(apply_stamps_where_rows_go_from_and_to)
     }
 }
 
-ORR_TEST(apply_stamps_where_rows_die)
+ORR_TEST(apply_destroy_stamps_the_chunk)
 {
     for (uint32_t i = 0; i < 3; i++) {
         kit k = {0};
         orr_entity e[3];
         orr_world* world = begin_three(&k, e);
-        orri_group group = {.deed = ORRI_CHANGE_KIND_DESTROY, .entities = &e[i], .count = 1};
+        orri_group group = {.kind = ORRI_CHANGE_KIND_DESTROY, .entities = &e[i], .count = 1};
         CHECK_OK(apply(world, &group));
         CHECK_EQ(tick_of(world, KIT_CLUSTER(world, Position)), 2);
         kit_end(&k);
     }
 }
 
-ORR_TEST(apply_stamps_where_rows_are_created_and_values_set)
+ORR_TEST(apply_creation_and_values_stamp_the_chunk)
 {
     kit k = {0};
     orr_entity e[3];
@@ -80,13 +80,13 @@ ORR_TEST(apply_stamps_where_rows_are_created_and_values_set)
     orr_cluster cluster = KIT_CLUSTER(world, Position);
     orr_entity made = next_id(world);
     orri_group create = {
-        .deed = ORRI_CHANGE_KIND_CREATE, .entities = &made, .count = 1, .cluster = cluster};
+        .kind = ORRI_CHANGE_KIND_CREATE, .entities = &made, .count = 1, .cluster = cluster};
     CHECK_OK(apply(world, &create));
     CHECK_EQ(tick_of(world, cluster), 2);
     orr_tick_advance(world);
     Position value = {1, 2, 3};
     orri_given given = {KIT_TYPE(world, Position), (const uint8_t*)&value};
-    orri_group change = {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group change = {.kind = ORRI_CHANGE_KIND_CHANGE,
                          .entities = &made,
                          .count = 1,
                          .given = &given,
@@ -96,7 +96,7 @@ ORR_TEST(apply_stamps_where_rows_are_created_and_values_set)
     kit_end(&k);
 }
 
-// ---- padding --------------------------------------------------------------------------------------------------------
+// ---- padding ------------------------------------------------------------------------------------
 
 static orri_given dirty(orr_type type, Padded* values, uint32_t count, uint8_t byte)
 {
@@ -109,8 +109,9 @@ static orri_given dirty(orr_type type, Padded* values, uint32_t count, uint8_t b
     return (orri_given){type, (const uint8_t*)values};
 }
 
-// Bytes between fields must decide nothing, by whichever way a value comes: to a new column, to one that is there, alone or
-// in a run, in a group in which rows move and in one in which none does, or pinned.
+// Bytes between fields must decide nothing, by whichever way a value comes: to a new column, to one
+// that is there, alone or in a run, in a group in which rows move and in one in which none does, or
+// pinned.
 static uint64_t padded_hash(uint8_t byte)
 {
     kit k = {0};
@@ -122,7 +123,7 @@ static uint64_t padded_hash(uint8_t byte)
     CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Position), 6, NULL, 0, e));
     orri_given given[2] = {dirty(padded, values, 6, byte)};
     static const orr_tag tag = 5;
-    orri_group group = {.deed = ORRI_CHANGE_KIND_CHANGE, .given = given, .given_count = 1};
+    orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE, .given = given, .given_count = 1};
     group.entities = e, group.count = 1;
     CHECK_OK(apply(world, &group)); // New, alone.
     group.entities = e + 1, group.count = 3;
@@ -134,14 +135,14 @@ static uint64_t padded_hash(uint8_t byte)
     memset(&loose, byte, sizeof loose);
     loose.a = 1, loose.b = 2, loose.c = 3;
     given[1] = (orri_given){KIT_TYPE(world, Loose), (const uint8_t*)&loose};
-    orri_group pinned = {.deed = ORRI_CHANGE_KIND_CHANGE,
+    orri_group pinned = {.kind = ORRI_CHANGE_KIND_CHANGE,
                          .entities = e + 5,
                          .count = 1,
                          .given = given + 1,
                          .given_count = 1};
     CHECK_OK(apply(world, &pinned)); // New, pinned.
     CHECK_OK(apply(world, &pinned)); // There, pinned.
-    // And the bytes themselves: who compares blocks by memcmp sees none either.
+    // The bytes themselves, too: comparing blocks with memcmp() finds no difference.
     const uint8_t* bytes = (const uint8_t*)orr_get(world, e[1], Padded);
     CHECK_EQ(bytes[1], 0);
     CHECK_EQ(((const uint8_t*)orr_get(world, e[3], Padded))[1], 0);
@@ -152,15 +153,15 @@ static uint64_t padded_hash(uint8_t byte)
     return hash;
 }
 
-ORR_TEST(apply_cleans_padding_of_what_it_is_given)
+ORR_TEST(apply_clears_padding_of_given_values)
 {
     CHECK(padded_hash(0x11) == padded_hash(0xEE));
 }
 
-// ---- bits -----------------------------------------------------------------------------------------------------------
+// ---- bits ---------------------------------------------------------------------------------------
 
 // A row where one was that was switched off.
-ORR_TEST(apply_creates_what_is_on)
+ORR_TEST(apply_creations_are_enabled)
 {
     kit k = {0};
     orr_entity e[3];
@@ -173,7 +174,7 @@ ORR_TEST(apply_creates_what_is_on)
     CHECK_OK(orr_destroy(world, e[2]));
     orr_entity made = next_id(world);
     orri_group create = {
-        .deed = ORRI_CHANGE_KIND_CREATE, .entities = &made, .count = 1, .cluster = cluster};
+        .kind = ORRI_CHANGE_KIND_CREATE, .entities = &made, .count = 1, .cluster = cluster};
     CHECK_OK(apply(world, &create));
     CHECK(orr_entity_enabled(world, made) && orr_enabled(world, made, Position));
     CHECK(!orr_entity_enabled(world, e[1]) && !orr_enabled(world, e[0], Position));

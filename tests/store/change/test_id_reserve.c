@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ids given ahead: what is promised is given, in any order that is asked for; what was skipped comes next.
+// Predicted ids: creations get the predicted ids in any order; ids that were skipped come next.
 #include "store/change/change_set.h"
 #include "store/cow/share.h"
 #include "support/store_kit.h"
@@ -18,9 +18,9 @@ static void check_valid(kit* k)
     }
 }
 
-// ---- ids given ahead ---------------------------------------------------------------------------------
+// ---- ids given ahead ----------------------------------------------------------------------------
 
-ORR_TEST(index_nth_tells_what_will_be_given)
+ORR_TEST(index_nth_predicts_the_next_ids)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.entities_max = 6});
@@ -81,7 +81,7 @@ static void check_promoted(uint32_t free_count, const uint32_t* positions, uint3
     kit_end(&k);
 }
 
-ORR_TEST(index_promote_puts_ids_in_line)
+ORR_TEST(index_promote_moves_ids_to_the_head)
 {
 #define PROMOTED(free, positions, expected) \
     check_promoted(free, positions, ORRI_COUNT(positions), expected, ORRI_COUNT(expected))
@@ -102,7 +102,7 @@ ORR_TEST(index_promote_puts_ids_in_line)
 #undef PROMOTED
 }
 
-ORR_TEST(index_promote_refuses_what_was_not_given_ahead)
+ORR_TEST(index_promote_refuses_ids_not_in_the_queue)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.entities_max = 20});

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Calls of the publisher, for random tests that keep a model of it: each with every allocation refused once, if the model is hungry. To be included where `model`, its
-// watchers, TYPES, below(), model_check() and HOOKS_MOST are there.
+// Calls of the publisher for random tests that keep a model of it; with a hungry model every
+// allocation of a call is refused once. Include it after `model`, its watchers, TYPES, below(),
+// model_check() and HOOKS_MOST.
 #ifndef TEST_PUBLISH_CALLS_KIT_H
 #define TEST_PUBLISH_CALLS_KIT_H
 
-// ---- calls of the publisher, hungry or not ------------------------------------------------------------------
+// ---- calls of the publisher, hungry or not ------------------------------------------------------
 
 typedef orr_result (*call_run)(model* m, uint32_t argument);
 
-// Every allocation of the call is refused once, and some hooks: then it has had no effect. In the end it succeeds.
+// Every allocation of the call is refused once, and some hooks: then it has had no effect. In the
+// end it succeeds.
 static void call_through(model* m, call_run run, uint32_t argument)
 {
     if (!m->hungry) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of published values share: a world with a publisher, and views of one type.
+// Shared by tests of published values: a world with a publisher, and views of one type.
 #ifndef TEST_PUBLISH_KIT_H
 #define TEST_PUBLISH_KIT_H
 
@@ -14,7 +14,7 @@ typedef struct stage {
     orri_publisher* publisher;
     orr_type health, velocity, frozen, label, token;
     uint64_t tick;
-    // Of lent blocks: who overwrites these rows, how, and who looks.
+    // For zero-copy tests: the rows that are overwritten, how, and the view that reads them.
     orri_cluster* cluster;
     orr_entity* rows;
     orri_view *first, *second;

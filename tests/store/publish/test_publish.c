@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Published values, rule by rule: what is copied and shown, what views see, how rows are followed, and that loops and reads by id in a
-// world in real time see what their view has.
+// Published values, rule by rule: what is copied and shown, what views show, how moved rows are
+// remapped, and that loops and reads by id in real time read the view.
 #include "store/api/reading_kit.h"
 #include "store/publish/publish_kit.h"
 #include <orrery/query.h>
@@ -12,7 +12,7 @@ static void stage_publish(stage* s, orr_type type)
     stage_check(s);
 }
 
-static void stage_follow(stage* s)
+static void stage_remap(stage* s)
 {
     CHECK_OK(orri_publish_remap(s->publisher));
     stage_check(s);
@@ -69,9 +69,9 @@ static void seen_numbers(const stage* s, const orri_view* view, const orr_entity
     }
 }
 
-// ---- adding ---------------------------------------------------------------------------------------------
+// ---- adding -------------------------------------------------------------------------------------
 
-ORR_TEST(types_that_are_not_there_are_not_published)
+ORR_TEST(type_unknown_is_refused_and_added_twice_is_published)
 {
     stage s;
     stage_begin(&s);
@@ -83,7 +83,7 @@ ORR_TEST(types_that_are_not_there_are_not_published)
     stage_end(&s);
 }
 
-ORR_TEST(a_type_is_first_published_as_it_is)
+ORR_TEST(type_added_is_published_with_its_current_values)
 {
     stage s;
     stage_begin(&s);
@@ -102,9 +102,9 @@ ORR_TEST(a_type_is_first_published_as_it_is)
     stage_end(&s);
 }
 
-// ---- copying, showing, pinning --------------------------------------------------------------------------------
+// ---- copying, showing, pinning ------------------------------------------------------------------
 
-ORR_TEST(a_view_shows_what_was_newest_when_it_was_pinned)
+ORR_TEST(view_shows_the_edition_that_was_newest_at_its_pin)
 {
     stage s;
     stage_begin(&s);
@@ -133,7 +133,7 @@ ORR_TEST(a_view_shows_what_was_newest_when_it_was_pinned)
     stage_end(&s);
 }
 
-ORR_TEST(copying_again_before_showing_takes_the_later_values)
+ORR_TEST(copy_repeated_before_show_publishes_the_later_values)
 {
     stage s;
     stage_begin(&s);
@@ -148,7 +148,7 @@ ORR_TEST(copying_again_before_showing_takes_the_later_values)
     stage_end(&s);
 }
 
-ORR_TEST(only_blocks_that_were_written_are_copied_and_carry_the_version)
+ORR_TEST(copy_takes_only_written_blocks_and_stamps_them)
 {
     stage s;
     stage_begin(&s);
@@ -185,7 +185,7 @@ ORR_TEST(only_blocks_that_were_written_are_copied_and_carry_the_version)
     stage_end(&s);
 }
 
-ORR_TEST(a_steady_state_allocates_nothing)
+ORR_TEST(steady_state_allocates_nothing)
 {
     stage s;
     stage_begin(&s);
@@ -210,9 +210,9 @@ ORR_TEST(a_steady_state_allocates_nothing)
     stage_end(&s);
 }
 
-// ---- values of every kind -----------------------------------------------------------------------------------
+// ---- values of every kind -----------------------------------------------------------------------
 
-ORR_TEST(values_with_hooks_and_owned_strings_are_copied_and_given_back)
+ORR_TEST(values_with_hooks_and_owned_strings_are_copied_and_destructed)
 {
     stage s;
     stage_begin(&s);
@@ -275,15 +275,15 @@ ORR_TEST(markers_are_published_without_values)
     CHECK(view_value(view, s.world, entity, s.frozen) != NULL);
     stage_publish(&s, s.frozen);
     CHECK_OK(orr_component_remove(s.world, entity, s.frozen));
-    stage_follow(&s);
+    stage_remap(&s);
     CHECK(orri_view_columns(view, chunk_of(&s, entity)) == NULL);
     CHECK(view_value(view, s.world, entity, s.frozen) == NULL);
     stage_end(&s);
 }
 
-// ---- following ------------------------------------------------------------------------------------------------
+// ---- following ----------------------------------------------------------------------------------
 
-ORR_TEST(rows_that_move_take_what_was_published_along)
+ORR_TEST(rows_that_move_keep_their_published_values)
 {
     stage s;
     stage_begin(&s);
@@ -293,7 +293,7 @@ ORR_TEST(rows_that_move_take_what_was_published_along)
     stage_publish(&s, s.health); // The view stays behind.
     stage_set(&s, b, 200);
     CHECK_OK(orr_component_add(s.world, a, s.velocity)); // c fills the gap.
-    stage_follow(&s);
+    stage_remap(&s);
     CHECK_EQ(seen(&s, view, a), 1);
     CHECK_EQ(seen(&s, view, b), 2);
     CHECK_EQ(seen(&s, view, c), 3);
@@ -309,7 +309,7 @@ ORR_TEST(rows_that_move_take_what_was_published_along)
     stage_end(&s);
 }
 
-ORR_TEST(who_had_nothing_published_shows_the_live_value)
+ORR_TEST(entity_without_a_published_value_shows_the_live_value)
 {
     stage s;
     stage_begin(&s);
@@ -318,23 +318,23 @@ ORR_TEST(who_had_nothing_published_shows_the_live_value)
     stage_set(&s, a, 9);
     orr_entity fresh = stage_create(&s, 5);
     CHECK_OK(orr_component_set(s.world, bare, s.health, &(Health){6, 0}));
-    stage_follow(&s);
+    stage_remap(&s);
     CHECK_EQ(seen(&s, view, a), 1);
     CHECK_EQ(seen(&s, view, fresh), 5);
     CHECK_EQ(seen(&s, view, bare), 6);
     CHECK_OK(orr_component_remove(s.world, a, s.health));
-    stage_follow(&s);
+    stage_remap(&s);
     CHECK_EQ(seen(&s, view, a), -1);
     stage_set(&s, fresh, 50);
     CHECK_OK(orr_component_set(s.world, a, s.health, &(Health){8, 0}));
-    stage_follow(&s);
+    stage_remap(&s);
     CHECK_EQ(seen(&s, view, a), 8);
     CHECK_EQ(seen(&s, view, fresh), 5);
     stage_end(&s);
 }
 
 // The same index, at the same row, with another generation.
-ORR_TEST(an_entity_in_the_place_of_a_dead_one_does_not_get_its_value)
+ORR_TEST(entity_with_the_index_of_a_dead_one_does_not_get_its_value)
 {
     stage s;
     stage_begin(&s);
@@ -343,12 +343,12 @@ ORR_TEST(an_entity_in_the_place_of_a_dead_one_does_not_get_its_value)
     CHECK_OK(orr_destroy(s.world, a));
     orr_entity b = stage_create(&s, 2);
     CHECK_EQ(orri_id_index(a), orri_id_index(b));
-    stage_follow(&s);
+    stage_remap(&s);
     CHECK_EQ(seen(&s, view, b), 2);
     stage_end(&s);
 }
 
-ORR_TEST(chunks_that_change_cluster_as_a_whole_are_followed)
+ORR_TEST(chunks_handed_over_to_another_cluster_are_remapped)
 {
     stage s;
     stage_begin(&s);
@@ -363,22 +363,23 @@ ORR_TEST(chunks_that_change_cluster_as_a_whole_are_followed)
         stage_set(&s, many[i], -5);
     }
     CHECK_OK(orr_rows_move_all(s.world, from, to));
-    stage_follow(&s);
+    stage_remap(&s);
     seen_numbers(&s, view, many, 3000);
     CHECK_OK(orr_cluster_delete(s.world, to));
-    stage_follow(&s);
+    stage_remap(&s);
     // Ids of chunks are used again.
     orr_entity bare = orr_create_in(s.world, KIT_CLUSTER(s.world, Velocity));
     orr_entity next = stage_create(&s, 4);
-    stage_follow(&s);
+    stage_remap(&s);
     CHECK_EQ(seen(&s, view, next), 4);
     CHECK(orri_view_columns(view, chunk_of(&s, bare)) == NULL);
     stage_free_many(&s, many, 3000);
     stage_end(&s);
 }
 
-// The end of one chunk and the beginning of the next lie apart, though their places follow each other.
-ORR_TEST(rows_of_two_chunks_come_together)
+// The end of one chunk and the beginning of the next lie apart, though their places follow each
+// other.
+ORR_TEST(rows_moved_from_two_chunks_keep_their_published_values)
 {
     stage s;
     stage_begin(&s);
@@ -386,13 +387,13 @@ ORR_TEST(rows_of_two_chunks_come_together)
     orr_entity* many = stage_create_many(&s, from, 4096);
     orri_view* view = stage_view(&s);
     CHECK_OK(orr_rows_move(s.world, from, 2040, 20, to));
-    stage_follow(&s);
+    stage_remap(&s);
     seen_numbers(&s, view, many, 4096);
     stage_free_many(&s, many, 4096);
     stage_end(&s);
 }
 
-ORR_TEST(rows_that_came_count_as_changed_and_what_waits_follows_too)
+ORR_TEST(rows_added_count_as_changed_and_the_pending_edition_is_remapped)
 {
     stage s;
     stage_begin(&s);
@@ -402,7 +403,7 @@ ORR_TEST(rows_that_came_count_as_changed_and_what_waits_follows_too)
     CHECK_OK(orri_publish_copy(s.publisher, &s.health, 1));
     uint64_t before = s.world->epoch;
     orr_entity b = stage_create(&s, 3);
-    stage_follow(&s);
+    stage_remap(&s);
     const orri_column* column = &orri_view_columns(view, chunk_of(&s, a))[0];
     CHECK(column->version > before && column->version < s.world->epoch);
     uint64_t version = s.world->epoch;
@@ -415,8 +416,9 @@ ORR_TEST(rows_that_came_count_as_changed_and_what_waits_follows_too)
     stage_end(&s);
 }
 
-// A chunk that grows and a block that is held move; a view looks where live values are.
-ORR_TEST(live_columns_of_a_view_are_where_the_chunks_are)
+// A chunk that grows and a shared block that is written get other addresses; a view takes them
+// over.
+ORR_TEST(view_shows_live_columns_at_their_current_address)
 {
     stage s;
     stage_begin(&s);
@@ -439,14 +441,14 @@ ORR_TEST(live_columns_of_a_view_are_where_the_chunks_are)
     stage_end(&s);
 }
 
-// ---- reading in real time ---------------------------------------------------------------------------------------
+// ---- reading in real time -----------------------------------------------------------------------
 
 static void reading_tables(reading* r, const stage* s, const orri_view* view, orr_type type)
 {
     r->tables[orri_type_index(s->world, type)] = orri_view_table(view, type);
 }
 
-ORR_TEST(a_query_sees_what_the_view_has_and_writes_what_is_live)
+ORR_TEST(query_reads_the_view_and_writes_live_values)
 {
     stage s;
     stage_begin(&s);
@@ -487,7 +489,7 @@ ORR_TEST(a_query_sees_what_the_view_has_and_writes_what_is_live)
     stage_end(&s);
 }
 
-ORR_TEST(changed_since_asks_the_view_where_it_has_the_type)
+ORR_TEST(changed_since_uses_versions_of_the_view)
 {
     stage s;
     stage_begin(&s);
@@ -523,7 +525,7 @@ ORR_TEST(changed_since_asks_the_view_where_it_has_the_type)
     stage_end(&s);
 }
 
-ORR_TEST(reads_by_id_never_fall_through_the_view)
+ORR_TEST(reads_by_id_never_bypass_the_view)
 {
     stage s;
     stage_begin(&s);
@@ -533,7 +535,7 @@ ORR_TEST(reads_by_id_never_fall_through_the_view)
     stage_set(&s, a, 2);
     orr_entity dead = stage_create(&s, 3);
     CHECK_OK(orr_destroy(s.world, dead));
-    stage_follow(&s);
+    stage_remap(&s);
     orr_address address;
     CHECK_OK(orr_address_get(s.world, a, &address));
     orr_cluster cluster = orr_entity_cluster(s.world, a);
@@ -579,7 +581,7 @@ ORR_TEST(reads_by_id_never_fall_through_the_view)
     stage_end(&s);
 }
 
-// ---- two threads --------------------------------------------------------------------------------------------------
+// ---- two threads --------------------------------------------------------------------------------
 
 enum {
     ROWS = 5000
@@ -620,8 +622,9 @@ static void duet_read(void* arg)
     }
 }
 
-// The owner writes in place and publishes, the other reads what it pinned: every view shows one tick.
-ORR_TEST(a_reader_sees_whole_ticks_while_the_owner_writes)
+// The owner writes in place and publishes, the other reads what it pinned: every view shows one
+// tick.
+ORR_TEST(reader_sees_whole_ticks_while_the_owner_writes)
 {
     static duet d;
     d = (duet){.rounds = test_rounds(300, 60, 3000)};

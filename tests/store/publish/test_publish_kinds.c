@@ -95,9 +95,9 @@ static int32_t seen_shots(cast* c, orr_entity entity)
     return all;
 }
 
-// ---- pinned -------------------------------------------------------------------------------------------------
+// ---- pinned -------------------------------------------------------------------------------------
 
-ORR_TEST(pinned_values_are_seen_as_they_were_published)
+ORR_TEST(pinned_values_are_read_as_published)
 {
     cast c;
     cast_begin(&c);
@@ -115,7 +115,7 @@ ORR_TEST(pinned_values_are_seen_as_they_were_published)
     stage_end(&c.s);
 }
 
-ORR_TEST(pinned_values_that_come_are_live_and_those_that_stay_are_as_published)
+ORR_TEST(pinned_values_added_are_live_and_kept_ones_as_published)
 {
     cast c;
     cast_begin(&c);
@@ -142,7 +142,7 @@ ORR_TEST(pinned_values_that_come_are_live_and_those_that_stay_are_as_published)
     stage_end(&c.s);
 }
 
-ORR_TEST(pinned_values_of_a_pool_that_comes_later_are_followed)
+ORR_TEST(pinned_values_of_a_pool_created_later_are_remapped)
 {
     cast c;
     cast_begin(&c);
@@ -197,7 +197,7 @@ static int32_t masses(orr_query* query)
     return sum;
 }
 
-ORR_TEST(queries_of_pinned_types_see_what_the_view_has)
+ORR_TEST(queries_of_pinned_types_read_the_view)
 {
     cast c;
     cast_begin(&c);
@@ -216,7 +216,7 @@ ORR_TEST(queries_of_pinned_types_see_what_the_view_has)
     set_body(&c, a[0], 4);
     for (uint32_t round = 0; round < 2; round++) {
         CHECK_EQ(masses(all),
-                 43); // Whoever has no view sees what is there; by turns with who has one.
+                 43); // Without a view the live value is read; alternating with a view.
         reading_begin(&c.r, c.world, c.view, 0);
         CHECK_EQ(masses(all), 13);
         CHECK_EQ(masses(some), 103);
@@ -236,9 +236,9 @@ ORR_TEST(queries_of_pinned_types_see_what_the_view_has)
     stage_end(&c.s);
 }
 
-// ---- multiple -------------------------------------------------------------------------------------------------
+// ---- multiple -----------------------------------------------------------------------------------
 
-ORR_TEST(instances_are_seen_as_they_were_published)
+ORR_TEST(instances_are_read_as_published)
 {
     cast c;
     cast_begin(&c);
@@ -255,7 +255,7 @@ ORR_TEST(instances_are_seen_as_they_were_published)
     stage_end(&c.s);
 }
 
-ORR_TEST(instances_that_come_are_live_and_those_that_stay_are_as_published)
+ORR_TEST(instances_added_are_live_and_kept_ones_as_published)
 {
     cast c;
     cast_begin(&c);
@@ -292,7 +292,7 @@ ORR_TEST(instances_that_come_are_live_and_those_that_stay_are_as_published)
     stage_end(&c.s);
 }
 
-ORR_TEST(instances_with_hooks_that_come_and_go_are_given_back)
+ORR_TEST(instances_with_hooks_are_destructed_once)
 {
     cast c;
     cast_begin(&c);
@@ -335,7 +335,7 @@ static int32_t numbers(orr_query* query)
     return all;
 }
 
-ORR_TEST(queries_of_multiple_types_see_what_the_view_has)
+ORR_TEST(queries_of_multiple_types_read_the_view)
 {
     cast c;
     cast_begin(&c);
@@ -366,9 +366,9 @@ ORR_TEST(queries_of_multiple_types_see_what_the_view_has)
     stage_end(&c.s);
 }
 
-// ---- both -----------------------------------------------------------------------------------------------------
+// ---- both ---------------------------------------------------------------------------------------
 
-ORR_TEST(everything_that_reads_sees_what_the_view_has)
+ORR_TEST(all_reading_calls_read_the_view)
 {
     cast c;
     cast_begin(&c);
@@ -411,7 +411,7 @@ ORR_TEST(everything_that_reads_sees_what_the_view_has)
     stage_end(&c.s);
 }
 
-ORR_TEST(switches_are_seen_at_once)
+ORR_TEST(enable_bits_are_visible_at_once)
 {
     cast c;
     cast_begin(&c);
@@ -431,7 +431,7 @@ ORR_TEST(switches_are_seen_at_once)
     stage_end(&c.s);
 }
 
-ORR_TEST(a_steady_state_of_all_kinds_allocates_nothing)
+ORR_TEST(steady_state_of_all_kinds_allocates_nothing)
 {
     cast c;
     cast_begin(&c);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Published values of multiple and pinned types at random, compared with whole pictures of the world that the test keeps: values, instances and pinned
-// ones that come and go, rows that move, clusters that change as a whole, several views that pin when they like. Once with memory, and once with every
-// allocation of every call of the publisher refused in turn.
+// Published values of multiple and pinned types in random order, compared with full copies of the
+// world that the test keeps: values, instances and pinned values are added and removed, rows move,
+// chunks change cluster, several views pin at any time. Once with memory, and once with every
+// allocation of every publisher call refused in turn.
 #include "store/api/reading_kit.h"
 #include "store/publish/publish.h"
 #include "support/pinned_kit.h"
@@ -62,7 +63,7 @@ static uint32_t below(model* m, uint32_t count)
     return (uint32_t)orr_random_below(orr_random(m->seed, ++m->thrown, 0, 0), count);
 }
 
-// ---- values -----------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 typedef union any_value {
     Body body;
@@ -145,7 +146,7 @@ static int32_t number_of(const model* m, uint32_t t, const void* value)
     }
 }
 
-// ---- pictures -----------------------------------------------------------------------------------------------
+// ---- pictures -----------------------------------------------------------------------------------
 
 // As the caller sees it now.
 static cell cell_now(const model* m, uint32_t t, uint32_t i)
@@ -217,7 +218,7 @@ static void model_forget(model* m, uint32_t i)
     }
 }
 
-// ---- what is seen -------------------------------------------------------------------------------------------
+// ---- what is seen -------------------------------------------------------------------------------
 
 static void check_cell(const cell* is, const cell* should)
 {
@@ -288,7 +289,7 @@ static void model_check(model* m)
 #define HOOKS_MOST 12 // The hook that is refused is one of the first of a call.
 #include "store/publish/publish_calls_kit.h"
 
-// ---- steps ------------------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 static void step_follow(model* m)
 {
@@ -541,7 +542,7 @@ static void model_run(uint64_t seed, uint32_t round, uint32_t steps, bool hungry
     kit_end(&m.k);
 }
 
-ORR_TEST(random_instances_and_pinned_values_are_seen_as_they_were_published)
+ORR_TEST(random_instances_and_pinned_values_are_read_as_published)
 {
     uint64_t seed = test_seed();
     for (uint32_t round = 0; round < test_rounds(12, 2, 200); round++) {
@@ -549,7 +550,7 @@ ORR_TEST(random_instances_and_pinned_values_are_seen_as_they_were_published)
     }
 }
 
-ORR_TEST(refused_calls_leave_instances_and_pinned_values_as_they_were)
+ORR_TEST(refused_calls_leave_instances_and_pinned_values_unchanged)
 {
     uint64_t seed = test_seed();
     for (uint32_t round = 0; round < test_rounds(6, 1, 100); round++) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Published values at random, compared with copies of every publication that the test keeps by entity: writes, births, deaths, types that
-// come and go, clusters that move as a whole, several views that pin when they like. Once with memory, and once with every allocation of
-// every call refused in turn.
+// Published values in random order, compared with copies of every edition that the test keeps by
+// entity: writes, creations, destructions, types added and removed, chunks that change cluster,
+// several views that pin at any time. Once with memory, and once with every allocation of every
+// call refused in turn.
 #include "store/publish/publish.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -43,7 +44,7 @@ static uint32_t below(model* m, uint32_t count)
     return (uint32_t)orr_random_below(orr_random(m->seed, ++m->thrown, 0, 0), count);
 }
 
-// ---- values -----------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 static orr_result model_set(model* m, orr_entity entity, uint32_t t, int32_t number)
 {
@@ -79,7 +80,7 @@ static int32_t model_read(const model* m, uint32_t t, const void* value)
     return t == 0 ? ((const Health*)value)->value : 1;
 }
 
-// ---- what should be -----------------------------------------------------------------------------------------
+// ---- what should be -----------------------------------------------------------------------------
 
 static void model_follow_map(const model* m, map* seen, uint32_t t)
 {
@@ -141,7 +142,7 @@ static void model_check(model* m)
 #define HOOKS_MOST 4 // The hook that is refused is one of the first of a call.
 #include "store/publish/publish_calls_kit.h"
 
-// ---- steps ------------------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 static void step_follow(model* m)
 {
@@ -366,7 +367,7 @@ static void model_run(uint64_t seed, uint32_t round, uint32_t steps, bool hungry
     kit_end(&m.k);
 }
 
-ORR_TEST(random_changes_are_seen_as_they_were_published)
+ORR_TEST(random_changes_are_read_as_published)
 {
     uint64_t seed = test_seed();
     for (uint32_t round = 0; round < test_rounds(12, 2, 200); round++) {
@@ -374,7 +375,7 @@ ORR_TEST(random_changes_are_seen_as_they_were_published)
     }
 }
 
-ORR_TEST(refused_calls_leave_everything_as_it_was)
+ORR_TEST(refused_calls_leave_editions_unchanged)
 {
     uint64_t seed = test_seed();
     for (uint32_t round = 0; round < test_rounds(6, 1, 100); round++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lent blocks, rule by rule: live blocks are shown without a copy, replaced before they are overwritten, and copied before anything else writes them.
+// Zero-copy publishing, rule by rule: live blocks are shown without a copy, replaced before they
+// are overwritten, and copied before any other write.
 #include "store/publish/publish_kit.h"
 #include <orrery/query.h>
 
@@ -18,7 +19,7 @@ static void lent_begin(stage* s, uint32_t rows)
     }
     s->cluster = orri_cluster_at(s->world, KIT_CLUSTER(s->world, Health));
     s->first = stage_view(s);
-    CHECK_OK(orri_publish_lends(s->publisher, s->health, true));
+    CHECK_OK(orri_zero_copy_enable(s->publisher, s->health, true));
     s->second = stage_view(s);
 }
 
@@ -66,17 +67,17 @@ static void stage_write(stage* s, int32_t value)
 static orr_result stage_show(stage* s)
 {
     orr_result result = orri_publish_copy(s->publisher, &s->health, 1);
-    result = result == ORR_OK ? orri_publish_lend(s->publisher, &s->health, 1) : result;
+    result = result == ORR_OK ? orri_publish_zero_copy(s->publisher, &s->health, 1) : result;
     if (result == ORR_OK) {
         orri_publish_show(s->publisher, &s->health, 1, s->world->epoch++, ++s->tick);
     }
     return result;
 }
 
-// A tick of somebody who overwrites.
+// A tick of a system that overwrites.
 static void stage_tick(stage* s, int32_t value)
 {
-    CHECK_OK(stage_reclaim(s, ORRI_RECLAIM_ANEW));
+    CHECK_OK(stage_reclaim(s, ORRI_RECLAIM_OVERWRITE));
     stage_write(s, value);
     CHECK_OK(stage_show(s));
     stage_check(s);
@@ -95,10 +96,11 @@ static int32_t live(const stage* s, uint32_t row)
     return orr_get(s->world, s->rows[row], Health)->value;
 }
 
-// ---- beside what is remembered --------------------------------------------------------------------------------
+// ---- beside what is remembered ------------------------------------------------------------------
 
-// Who is shown a block keeps it; who only remembers it loses it when there is no memory, and stands in nobody's way.
-ORR_TEST(lent_block_that_is_remembered_is_lost_rather_than_a_write_refused)
+// A reader of a live block keeps it; a snapshot that has the block loses it when memory is refused,
+// and never causes a write to be refused.
+ORR_TEST(zero_copy_block_in_a_snapshot_is_lost_rather_than_a_write_refused)
 {
     stage s;
     lent_begin(&s, 100);
@@ -123,9 +125,9 @@ ORR_TEST(lent_block_that_is_remembered_is_lost_rather_than_a_write_refused)
     kit_end(&s.k);
 }
 
-// ---- without a copy ---------------------------------------------------------------------------------------
+// ---- without a copy -----------------------------------------------------------------------------
 
-ORR_TEST(what_is_overwritten_is_shown_where_it_lies)
+ORR_TEST(zero_copy_shows_the_live_block_of_an_overwritten_type)
 {
     stage s;
     lent_begin(&s, ROWS);
@@ -145,7 +147,7 @@ ORR_TEST(what_is_overwritten_is_shown_where_it_lies)
     stage_end(&s);
 }
 
-ORR_TEST(blocks_that_nobody_sees_are_used_again)
+ORR_TEST(zero_copy_blocks_without_readers_are_reused)
 {
     stage s;
     lent_begin(&s, ROWS);
@@ -171,9 +173,9 @@ ORR_TEST(blocks_that_nobody_sees_are_used_again)
     stage_end(&s);
 }
 
-// ---- with one ---------------------------------------------------------------------------------------------
+// ---- with one -----------------------------------------------------------------------------------
 
-ORR_TEST(who_needs_what_is_there_gets_a_copy_and_later_ticks_are_copied)
+ORR_TEST(zero_copy_writer_that_reads_gets_a_copy_and_later_ticks_are_copied)
 {
     stage s;
     uint64_t all = ROWS * sizeof(Health);
@@ -185,8 +187,8 @@ ORR_TEST(who_needs_what_is_there_gets_a_copy_and_later_ticks_are_copied)
     CHECK_EQ(live(&s, 5), 1);
     stage_write(&s, 2);
     CHECK_EQ(seen(&s, s.first, 5), 1);
-    CHECK_OK(
-        stage_reclaim(&s, ORRI_RECLAIM_ANEW)); // Not the first: nothing is lent, and that stays so.
+    CHECK_OK(stage_reclaim(
+        &s, ORRI_RECLAIM_OVERWRITE)); // Not the first group: the decision against zero-copy stays.
     CHECK_OK(stage_show(&s));
     CHECK_EQ(orri_publish_copied(s.publisher), 2 * all);
     CHECK(orri_published_block(s.publisher, s.health, chunk_of(&s, 0)) != live_of(&s, 0));
@@ -197,7 +199,7 @@ ORR_TEST(who_needs_what_is_there_gets_a_copy_and_later_ticks_are_copied)
     stage_end(&s);
 }
 
-ORR_TEST(a_write_by_id_to_a_lent_block_copies_it_first)
+ORR_TEST(zero_copy_block_written_by_id_is_copied_first)
 {
     stage s;
     lent_begin(&s, 100);
@@ -215,13 +217,13 @@ ORR_TEST(a_write_by_id_to_a_lent_block_copies_it_first)
     stage_end(&s);
 }
 
-ORR_TEST(a_type_that_may_not_be_lent_any_more_is_not)
+ORR_TEST(zero_copy_disabled_shows_no_live_blocks)
 {
     stage s;
     lent_begin(&s, ROWS);
     stage_tick(&s, 1);
     CHECK(chunk_of(&s, 0)->share_count == 1);
-    CHECK_OK(orri_publish_lends(s.publisher, s.health, false));
+    CHECK_OK(orri_zero_copy_enable(s.publisher, s.health, false));
     CHECK(chunk_of(&s, 0)->share_count == 0);
     stage_check(&s);
     stage_write(&s, 2);
@@ -231,9 +233,9 @@ ORR_TEST(a_type_that_may_not_be_lent_any_more_is_not)
     stage_end(&s);
 }
 
-// ---- rows that move ---------------------------------------------------------------------------------------
+// ---- rows that move -----------------------------------------------------------------------------
 
-ORR_TEST(rows_of_lent_blocks_go_and_come)
+ORR_TEST(zero_copy_rows_are_removed_and_added)
 {
     stage s;
     lent_begin(&s, ROWS);
@@ -245,7 +247,7 @@ ORR_TEST(rows_of_lent_blocks_go_and_come)
     stage_check(&s);
     CHECK_EQ(seen(&s, s.first, ROWS - 1), 1);
     CHECK_EQ(seen(&s, s.first, 9), 1);
-    CHECK_OK(stage_reclaim(&s, ORRI_RECLAIM_ANEW));
+    CHECK_OK(stage_reclaim(&s, ORRI_RECLAIM_OVERWRITE));
     stage_write(&s, 2); // Those of one cluster; the other is lost, as was said.
     CHECK_OK(stage_show(&s));
     CHECK_EQ(seen(&s, s.first, ROWS - 1), 1);
@@ -258,8 +260,9 @@ ORR_TEST(rows_of_lent_blocks_go_and_come)
     stage_end(&s);
 }
 
-// A block that goes to another cluster as a whole counts as written, and is lent again: two editions have one share.
-ORR_TEST(a_block_lent_twice_is_kept_when_both_are_gone)
+// A chunk handed over to another cluster counts as written and is shown live again: two editions
+// have one share.
+ORR_TEST(zero_copy_block_shown_twice_is_kept_when_both_editions_end)
 {
     stage s;
     lent_begin(&s, ORR_CHUNK_CAPACITY);
@@ -285,16 +288,16 @@ ORR_TEST(a_block_lent_twice_is_kept_when_both_are_gone)
     stage_end(&s);
 }
 
-// ---- refusals ---------------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
-ORR_TEST(lending_and_reclaiming_refused_do_nothing)
+ORR_TEST(zero_copy_and_reclaim_refused_change_nothing)
 {
     for (uint64_t n = 1, done = 0; done < 3; n++) {
         stage s;
         lent_begin(&s, ROWS);
         stage_tick(&s, 1);
         CHECK_OK(orri_view_pin(s.first));
-        orri_reclaim_how how = n % 2 == 0 ? ORRI_RECLAIM_ANEW : ORRI_RECLAIM_COPY;
+        orri_reclaim_how how = n % 2 == 0 ? ORRI_RECLAIM_OVERWRITE : ORRI_RECLAIM_COPY;
         const uint8_t* before = live_of(&s, 0);
         failing_alloc_arm(&s.k.memory, (n + 1) / 2, false);
         orr_result result = stage_reclaim(&s, how);

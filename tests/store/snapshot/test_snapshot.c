@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The store remembered and gone back to, one kind of change at a time; what it costs; memory refused at every step. At random, against full copies, in
-// tests/model.
+// Snapshots taken and restored, one kind of change at a time; their cost; memory refused at every
+// step. Random tests against full copies are in tests/model.
 #include "store/publish/publish.h"
 #include "store/relation/relation.h"
 #include "store/snapshot/snapshot_detail.h"
@@ -18,7 +18,7 @@ ORR_STRUCT(Parent,
            (orr_entity, entity, (.flags = ORR_FIELD_INDEXED, .on_destroy = ORR_ON_DESTROY_DESTROY)))
 ORR_STRUCT_EX(Sprite, (.transient = true), (uint32_t, image, (.preset = "3")))
 
-// ---- a world with something of everything ------------------------------------------------------------------------
+// ---- a world with something of everything -------------------------------------------------------
 
 typedef struct all {
     kit kit;
@@ -98,7 +98,7 @@ static void go_back(orri_snapshot* snapshot)
     CHECK_EQ(kit_tokens.broken, 0);
 }
 
-// ---- one kind of change at a time ----------------------------------------------------------------------------------
+// ---- one kind of change at a time ---------------------------------------------------------------
 
 static void change_nothing_but_tick(void)
 {
@@ -178,7 +178,7 @@ static void change_names(void)
 static void change_relations(void)
 {
     CHECK_OK(orr_set(a.world, a.people[6], Parent, {a.people[10]}));
-    CHECK_OK(orr_destroy(a.world, a.people[0])); // And all who have it for a parent.
+    CHECK_OK(orr_destroy(a.world, a.people[0])); // And all entities that have it as parent.
 }
 
 static void change_ids(void)
@@ -278,7 +278,7 @@ static void check_as_it_was(void)
     }
 }
 
-ORR_TEST(snapshot_gone_back_to_after_each_change_is_what_it_was)
+ORR_TEST(snapshot_restored_after_each_change_gives_the_same_state)
 {
     for (uint32_t i = 0; i < CHANGES; i++) {
         all_begin();
@@ -309,7 +309,7 @@ ORR_TEST(snapshot_gone_back_to_after_each_change_is_what_it_was)
 }
 
 // One after the other, all remembered, visited in any order and released in any order.
-ORR_TEST(snapshots_of_many_moments_are_visited_and_released_in_any_order)
+ORR_TEST(snapshots_of_many_moments_are_restored_and_released_in_any_order)
 {
     orri_snapshot* snapshots[CHANGES];
     uint64_t hashes[CHANGES];
@@ -341,9 +341,9 @@ ORR_TEST(snapshots_of_many_moments_are_visited_and_released_in_any_order)
     kit_end(&a.kit);
 }
 
-// ---- versions and ticks -----------------------------------------------------------------------------------------------
+// ---- versions and ticks -------------------------------------------------------------------------
 
-ORR_TEST(snapshot_gone_back_to_brings_ticks_back_and_versions_forward)
+ORR_TEST(snapshot_restored_sets_ticks_back_and_versions_forward)
 {
     all_begin();
     orr_type position = KIT_TYPE(a.world, Position);
@@ -363,7 +363,7 @@ ORR_TEST(snapshot_gone_back_to_brings_ticks_back_and_versions_forward)
 }
 
 // Rows that go are a change of their cluster, also where no block of it is another.
-ORR_TEST(snapshot_gone_back_to_with_fewer_chunks_counts_as_a_change_of_the_cluster)
+ORR_TEST(snapshot_restored_with_fewer_chunks_stamps_the_cluster)
 {
     all_begin();
     CHECK_OK(orr_destroy_many(a.world, a.crowd + CAPACITY, 300));
@@ -381,7 +381,7 @@ ORR_TEST(snapshot_gone_back_to_with_fewer_chunks_counts_as_a_change_of_the_clust
 }
 
 // Ids of instances are no part of the hash, and come again all the same.
-ORR_TEST(snapshot_gone_back_to_gives_the_same_instance_ids_again)
+ORR_TEST(snapshot_restored_gives_the_same_instance_ids_again)
 {
     all_begin();
     orr_type shard = KIT_TYPE(a.world, Shard);
@@ -396,8 +396,9 @@ ORR_TEST(snapshot_gone_back_to_gives_the_same_instance_ids_again)
     kit_end(&a.kit);
 }
 
-// Values that nobody wrote to stay in their blocks, and the others go back to theirs: columns stay where they are.
-ORR_TEST(snapshot_gone_back_to_leaves_blocks_where_they_are)
+// Values that nobody wrote to stay in their blocks, and the others go back to theirs: columns stay
+// where they are.
+ORR_TEST(snapshot_restored_keeps_the_addresses_of_blocks)
 {
     all_begin();
     orr_type position = KIT_TYPE(a.world, Position);
@@ -413,9 +414,9 @@ ORR_TEST(snapshot_gone_back_to_leaves_blocks_where_they_are)
     kit_end(&a.kit);
 }
 
-// ---- what is not state ----------------------------------------------------------------------------------------------
+// ---- what is not state --------------------------------------------------------------------------
 
-ORR_TEST(snapshot_gone_back_to_leaves_transient_values_but_those_of_who_dies)
+ORR_TEST(snapshot_restored_keeps_transient_values_of_live_entities)
 {
     all_begin();
     orri_snapshot* snapshot = take();
@@ -436,7 +437,7 @@ ORR_TEST(snapshot_gone_back_to_leaves_transient_values_but_those_of_who_dies)
 }
 
 // A chunk of transient entities has got the id that was another's: it steps aside.
-ORR_TEST(snapshot_gone_back_to_finds_its_chunk_ids_taken_by_transient_entities)
+ORR_TEST(snapshot_restored_while_transient_entities_use_its_chunk_ids)
 {
     all_begin();
     orri_snapshot* snapshot = take();
@@ -461,7 +462,7 @@ ORR_TEST(snapshot_gone_back_to_finds_its_chunk_ids_taken_by_transient_entities)
     kit_end(&a.kit);
 }
 
-// ---- what it costs ------------------------------------------------------------------------------------------------------
+// ---- what it costs ------------------------------------------------------------------------------
 
 static uint64_t bytes_of(const orri_snapshot* snapshot, uint64_t round, uint64_t* shared)
 {
@@ -470,7 +471,7 @@ static uint64_t bytes_of(const orri_snapshot* snapshot, uint64_t round, uint64_t
     return own;
 }
 
-ORR_TEST(snapshots_of_a_world_that_stands_still_have_one_set_of_nodes)
+ORR_TEST(snapshots_of_an_unchanged_world_share_all_nodes)
 {
     all_begin();
     uint64_t shared, second_shared;
@@ -523,9 +524,9 @@ ORR_TEST(snapshot_costs_the_blocks_that_are_written)
     kit_end(&a.kit);
 }
 
-// ---- refusals -----------------------------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
-ORR_TEST(snapshot_refused_memory_holds_nothing)
+ORR_TEST(snapshot_refused_memory_shares_nothing)
 {
     all_begin();
     uint64_t hash = orr_world_hash(a.world), bytes = a.kit.memory.live_bytes;
@@ -549,8 +550,9 @@ ORR_TEST(snapshot_refused_memory_holds_nothing)
     kit_end(&a.kit);
 }
 
-// Refused at each step of getting ready: nothing is different, neither here nor in what others hold.
-ORR_TEST(snapshot_return_refused_memory_changes_nothing)
+// Refused at each step of getting ready: nothing is different, neither here nor in what others
+// hold.
+ORR_TEST(snapshot_restore_refused_memory_changes_nothing)
 {
     for (uint32_t i = 0; i < CHANGES; i++) {
         all_begin();
@@ -615,8 +617,9 @@ static void write_row(void)
     CHECK(orr_create_in(a.world, a.plain).id != 0);
 }
 
-// A write is never refused for the sake of a snapshot: that is lost instead, and so is nothing else.
-ORR_TEST(snapshot_whose_copy_is_refused_is_lost_and_the_write_done)
+// A write is never refused for the sake of a snapshot: that is lost instead, and so is nothing
+// else.
+ORR_TEST(snapshot_with_a_refused_copy_is_lost_and_the_write_succeeds)
 {
     void (*const writes[])(void) = {write_position, write_token,  write_body,
                                     write_ghost,    write_record, write_row};
@@ -649,7 +652,7 @@ ORR_TEST(snapshot_whose_copy_is_refused_is_lost_and_the_write_done)
 }
 
 // A hook that refuses to copy is as good as no memory.
-ORR_TEST(snapshot_whose_hook_refuses_is_lost)
+ORR_TEST(snapshot_with_a_refusing_hook_is_lost)
 {
     all_begin();
     orri_snapshot* snapshot = take();
@@ -677,8 +680,9 @@ ORR_TEST(snapshot_in_a_loop_or_beside_an_appender_is_refused)
     kit_end(&a.kit);
 }
 
-// What is published does not stand in the way of what is remembered. (Going back is for when it is gone.)
-ORR_TEST(snapshot_beside_what_is_published_is_whole)
+// What is published does not stand in the way of what is remembered. (Going back is for when it is
+// gone.)
+ORR_TEST(snapshot_beside_published_values_is_complete)
 {
     all_begin();
     orri_publisher* publisher = orri_publisher_create(a.world);
