@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file history.h
 /// History: remembers a world at a tick, and restores it later. A remembered tick shares its memory
-/// with the world, so it costs as much as the world changes afterwards, not as much as the world
-/// holds. Travelling back restores everything that can be observed. Travelling forward runs ticks.
+/// with the world: its cost grows with what changes afterwards, not with the size of the world.
+/// Travelling back restores the whole state of the world. Travelling forward runs ticks.
 ///
 ///     orr_remember(world);         // tick 100
 ///     orr_step(world, 50);
@@ -10,8 +10,8 @@
 ///     orr_time_travel(world, 150); // runs 50 ticks, with the same results as before
 ///
 /// Call all functions of this header, also those that only read, between ticks, on the thread that
-/// drives the world. In real time call them in a function posted with orr_post_exclusive(). Nothing
-/// that is outside of the world's hash is remembered: no transient types, no spectators. See
+/// drives the world. In real time call them in a function posted with orr_post_exclusive(). Data
+/// that is not in the world's hash is not remembered: transient types and spectators. See
 /// docs/HISTORY.md.
 #ifndef ORRERY_HISTORY_H
 #define ORRERY_HISTORY_H
@@ -56,14 +56,15 @@ ORR_API uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t las
 /// world is unchanged since it travelled back, and ticks ahead are still remembered, the latest of
 /// them up to `tick` is restored first.
 ///
-/// Spectators receive the differences as messages, with the cause ORR_CAUSE_TRAVEL.
+/// Spectators, and indirect systems with a `user` pointer, receive the differences as messages,
+/// with the cause ORR_CAUSE_TRAVEL.
 ///
-/// In real time, at a sync point, ticks ahead are run there, by all pipelines except spectators. If
-/// such a tick is left half done, or if the published values cannot be rebuilt at the end of the
-/// sync point, orr_realtime() ends with ORR_ERR_MEMORY.
-/// @return ORR_ERR_PAST if the tick is past and not remembered, or its memory was lost; the log
-/// names the nearest remembered ticks. ORR_ERR_CONFLICT if a system or pipeline was added or
-/// removed since; the log names it. ORR_ERR_ARGUMENT if the tick is more than UINT32_MAX ticks
+/// In real time, ticks ahead are run at the sync point, by all pipelines except spectators. If such
+/// a tick is left half done, or if the published values cannot be rebuilt at the end of the sync
+/// point, orr_realtime() ends with ORR_ERR_MEMORY.
+/// @return ORR_ERR_PAST if the tick is past and not remembered, or was lost because memory ran out;
+/// the log names the nearest remembered ticks. ORR_ERR_CONFLICT if a system or pipeline was added
+/// or removed since; the log names it. ORR_ERR_ARGUMENT if the tick is more than UINT32_MAX ticks
 /// ahead. ORR_ERR_MEMORY, ORR_ERR_STATE. On all of these errors nothing changed. Errors of ticks
 /// that run are as orr_step(). Allocates.
 ORR_API orr_result orr_time_travel(orr_world* world, uint64_t tick);

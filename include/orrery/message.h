@@ -70,9 +70,9 @@ typedef enum orr_cause {
     ORR_CAUSE_COMPONENT,   ///< The entity got or lost a component or a tag.
     ORR_CAUSE_ENABLED,     ///< The entity or a component was enabled or disabled.
     ORR_CAUSE_READER,      ///< The reader is new or was enabled, and receives the current state.
-    /// The world went to another tick (orr_time_travel()) and differs there. Only readers that are
-    /// not part of the world's state receive this cause: spectators and readers with a `user`
-    /// pointer.
+    /// The world went to another tick (orr_time_travel()) and differs there. Only readers whose
+    /// queue is not part of the world's state receive this cause: spectators, and systems with a
+    /// `user` pointer.
     ORR_CAUSE_TRAVEL,
 } orr_cause;
 
@@ -189,9 +189,10 @@ ORR_API orr_result orr_send_create_many(orr_run* run, orr_cluster cluster, uint3
 /// Destroys an entity (EntityRemoved). Declared by `destroys`.
 ORR_API orr_result orr_send_destroy(orr_run* run, orr_entity entity);
 /// Adds a component (ComponentAdded). `value` NULL: the type's preset. If the entity already has a
-/// unique component of this type, its value is set, and a warning is logged. Declared by `adds` or
-/// by `creates`. `out_id` (may be NULL) gets the id of the new instance of a multiple type, which
-/// is valid in further calls of this run.
+/// unique component of this type, its value is set, and a warning is logged; if another pipeline
+/// owns the type, the addition is dropped instead. Declared by `adds` or by `creates`. `out_id`
+/// (may be NULL) gets the id of the new instance of a multiple type, which is valid in further
+/// calls of this run.
 ORR_API orr_result orr_send_add_type(orr_run* run, orr_entity entity, orr_type type,
                                      const void* value, orr_component_id* out_id);
 /// Sets the value of an existing component (ComponentChanged). `id` is 0 for a unique type. Dropped
@@ -257,15 +258,16 @@ ORR_API orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity sco
 // transactions on the same component: hits, scores, loads. No write is lost, and the number of
 // workers does not change the result.
 //
-// Transactions are collected and applied one after another at the next point of the plan, after all
-// other changes that this point makes to the component. Transactions on one target are applied in
-// the order of systems, then of their chunks of rows, then of calls. If the target is created in
-// this tick, or its structure changes, its transactions are applied after that commit.
+// Transactions are collected and applied at the next point of the plan (a commit or deliver point,
+// orr_plan_print()), after all other changes that this point makes to the component. Transactions
+// on one target are applied one after another, in the order of systems, then of their chunks of
+// rows, then of calls. If the target is created in this tick, or its structure changes, its
+// transactions are applied after that commit.
 //
 // Any kind of system may transact; it declares the types in `transacts`. Systems that only transact
 // on a type do not wait for each other. A system that reads, writes or changes the type later in
 // the tick sees the results. A transaction for a dead target, or for a target without the
-// component, is dropped and counted, as a change that was sent.
+// component, is dropped and counted, like other sent changes.
 
 /// Operation of a transaction on one field. Floats are added one after another, in the order above.
 typedef enum orr_op {
@@ -311,8 +313,8 @@ ORR_API orr_result orr_transact_call(orr_run* run, orr_entity target, orr_type t
 
 // An atomic section changes a component of any entity at once, on the worker that calls. No other
 // section on the same component of the same entity runs meanwhile; the next section on it sees the
-// result. Declared by `atomics`. Systems with sections on a type may run at the same time, and a
-// parallel system is shared among workers; no system that reads or writes the type in another way
+// result. Declared by `atomics`. Systems with sections on a type may run at the same time, also on
+// several workers each if they are parallel. No system that reads or writes the type in another way
 // runs at the same time.
 //
 // No write is lost, but the order of sections depends on timing. Results that depend on the order
@@ -321,10 +323,10 @@ ORR_API orr_result orr_transact_call(orr_run* run, orr_entity target, orr_type t
 // allow sections (orr_world_desc.atomic_sections). Prefer transactions (above) where they are
 // sufficient.
 
-/// Function of an atomic section: reads and changes `value`. It must not touch anything else of the
-/// world, except what schedule.h lists as free for all systems. It must return: no longjmp, no
-/// exception. Keep it short, others may wait for it. After an attempt that was undone completely it
-/// may be called again, with the same `user`.
+/// Function of an atomic section: reads and changes `value`. It must not access anything else of
+/// the world, except by the calls that schedule.h lists as always allowed. It must return: no
+/// longjmp, no exception. Keep it short, other sections may wait for it. It may be called again,
+/// with the same `user`, after an attempt whose writes were all undone.
 typedef void (*orr_section)(void* value, void* user);
 /// Calls `section` on a component of `target` before it returns. `id` is 0 for a unique type. If
 /// the target is dead or lacks the component, the section is not called, the result is ORR_OK, and

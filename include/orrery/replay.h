@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file replay.h
-/// Recordings: records the inputs of a run, saves them to a file, and replays them.
+/// Recordings: the inputs of a run, recorded, saved to a file, and replayed.
 ///
 ///     static void fire(orr_world* world, void* data) { … } // an input from outside the world
 ///
@@ -50,7 +50,7 @@ typedef struct orr_record_desc {
 /// (orr_recording_stats.full). `desc` may be NULL. Allocates.
 /// @return ORR_ERR_STATE if the world or the recording is in use, or a tick is half done;
 /// ORR_ERR_CONFLICT if the recording to append to does not end at the world's tick and hash;
-/// ORR_ERR_MEMORY.
+/// ORR_ERR_TYPE if an impure system changes a type with strings, arrays or hooks; ORR_ERR_MEMORY.
 ORR_API orr_result orr_record(orr_world* world, orr_recording* recording,
                               const orr_record_desc* desc);
 /// Ends the recording, with the hash of the world as it is now.
@@ -112,12 +112,13 @@ ORR_API orr_result orr_recording_save(orr_world* world, const orr_recording* rec
                                       const char* path);
 /// Reads a recording from a file; the recording is emptied first. Calls are found by the names
 /// registered in the world; a recording with other calls can be inspected, but not replayed. The
-/// file may come from an untrusted source: all sizes and numbers in it are checked. A file of
-/// lockstep that was cut off gives all ticks of its complete blocks, possibly none; this sets
+/// file may come from an untrusted source: all sizes and numbers in it are checked. A truncated
+/// file of lockstep gives all ticks of its complete blocks, possibly none; this sets
 /// orr_recording_stats.cut, and a warning in the log names the last tick. On error the recording is
 /// empty. Allocates.
 /// @return ORR_ERR_FORMAT if the file is not a recording, or of another version; ORR_ERR_CORRUPT if
-/// a block is damaged (the log has the byte offset); ORR_ERR_IO; ORR_ERR_MEMORY.
+/// a block is damaged (the log has the byte offset), or a file of real time is truncated;
+/// ORR_ERR_IO; ORR_ERR_MEMORY.
 ORR_API orr_result orr_recording_load(orr_world* world, orr_recording* recording, const char* path);
 
 // ---- inspecting recordings ----------------------------------------------------------------------
@@ -204,9 +205,9 @@ typedef struct orr_desync {
     uint64_t ticks_a, ticks_b; ///< Ticks that were run again to find the difference.
 } orr_desync;
 
-/// Finds where two recorded runs diverge. Recorded hashes tell between which ticks; from there both
-/// worlds run tick by tick, and are compared after each system. The worlds are left where they
-/// differ.
+/// Finds where two recorded runs diverge. The recorded hashes show the last tick that agrees; from
+/// there both worlds run tick by tick, and are compared after each system. The worlds are left
+/// where they differ.
 ///
 /// Each world must be at a tick of its recording. A world that is past the difference needs
 /// remembered ticks to travel back (orr_history_set(); with .every = 256 at most 256 ticks of each

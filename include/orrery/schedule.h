@@ -16,21 +16,22 @@
 ///         .name = "move", .query = "write Position, Velocity", .run = move});
 ///     orr_step(world, 60);
 ///
-/// Systems run in the order of registration, unless `before` and `after` change it. Every system
-/// sees the results of all systems before it in this order, also when systems run in parallel.
-/// Names in a desc (types, tags, systems, groups) are looked up when the next tick begins. An
-/// unknown name is an error then, and the tick does not begin.
+/// Systems run in the order in which they were added, unless `before` and `after` change it. Every
+/// system sees the results of all systems before it in this order, also when systems run in
+/// parallel. Names in a desc (types, tags, systems, groups) are looked up when the next tick
+/// begins. An unknown name is an error then, and the tick does not begin.
 ///
-/// Inside a system the world is closed. A system reads and writes the columns of its query, reads
-/// and writes by id the types it declared in `by_id`, and changes everything else by messages
-/// (message.h). An undeclared access is refused, and the log names it. Always allowed: orr_alive(),
-/// reading strings, type infos, random numbers, the log, and orr_print() (for debugging; on workers
-/// it may read values that another worker is writing). Only systems that write or send a type with
-/// owned fields may create strings or arrays.
+/// A system reads and writes the columns of its query, reads and writes by id the types it declared
+/// in `by_id`, and changes everything else by messages (message.h). An undeclared access is
+/// refused, and the log names it. Always allowed: orr_alive(), reading strings, type infos, random
+/// numbers, the log, and orr_print() (for debugging; on workers it may read values that another
+/// worker is writing). Only systems that write or send a type with owned fields (strings, arrays)
+/// may create strings or arrays.
 ///
 /// Threads: unless a comment says otherwise, call everything here on the thread that drives the
-/// world. This may be any thread, one at a time. Functions of systems are called by the world's
-/// workers, if it has any (orr_world_desc.workers, docs/PARALLEL.md).
+/// world, that is, the thread that calls orr_step() or orr_update(). This may be any thread, one at
+/// a time. Functions of systems are called by the world's workers, if it has any
+/// (orr_world_desc.workers, docs/PARALLEL.md).
 #ifndef ORRERY_SCHEDULE_H
 #define ORRERY_SCHEDULE_H
 
@@ -48,8 +49,8 @@ extern "C" {
 
 /// Handle of a pipeline: a set of systems with its own clock, for example physics at 120 Hz and
 /// logic at 30 Hz. Every world has the pipeline "main" from the beginning, with the rate of the
-/// world (orr_world_desc.rate_hz). Pipelines live as long as their world. They are numbered by
-/// registration: (orr_pipeline){1} is "main".
+/// world (orr_world_desc.rate_hz). Pipelines live as long as their world. They are numbered in the
+/// order in which they were added: (orr_pipeline){1} is "main".
 typedef struct orr_pipeline {
     uint32_t id; ///< 0 is null.
 } orr_pipeline;
@@ -63,18 +64,18 @@ typedef struct orr_pipeline_desc {
     /// Duration of a tick of a continuous pipeline in lockstep, in nanoseconds. Limit 1,000
     /// seconds. Default 1/60 s.
     uint64_t step_ns;
-    /// Spectator, for drawing, sound or tools. Its systems read everything, but write, add, remove,
-    /// send changes of, create and destroy only transient types and entities
-    /// (orr_type_settings.transient, orr_create_transient()). Its ticks are not ticks of the world,
-    /// and nothing of it is in the hash. Other pipelines cannot name transient types, nor receive
-    /// or import from a spectator, so spectators never change simulation results. See
+    /// Spectator, for drawing, sound or tools. Its systems read everything. They write, add and
+    /// remove only components of transient types (orr_type_settings.transient), and create and
+    /// destroy only transient entities (orr_create_transient()). Its ticks are not ticks of the
+    /// world, and nothing of it is in the hash. Other pipelines cannot name transient types, nor
+    /// receive or import from a spectator, so spectators never change simulation results. See
     /// docs/SPECTATORS.md.
     bool spectator;
     /// Called in real time before each tick of a continuous pipeline, on its thread, without any
-    /// lock: a place to wait for the screen (vsync) or anything else outside of the world. Only
-    /// this pipeline waits for it, and orr_realtime(), which does not return before it does. To
-    /// change the world it posts a call. Not called in lockstep; in a replay called for spectators
-    /// only. Default NULL.
+    /// lock: a place to wait for the screen (vsync) or anything else outside of the world. Other
+    /// pipelines continue meanwhile; orr_realtime() does not return before `wait` returns. To
+    /// change the world `wait` posts a call. Not called in lockstep; in a replay called for
+    /// spectators only. Default NULL.
     void (*wait)(void* user);
     void* wait_user; ///< Passed to `wait`.
     /// Calls `wait` on the thread that called orr_realtime(). Systems with `main_thread` wait
@@ -88,7 +89,7 @@ typedef struct orr_pipeline_desc {
 ORR_API orr_pipeline orr_pipeline_add(orr_world* world, const orr_pipeline_desc* desc);
 /// Finds a pipeline by name. @return null if there is none.
 ORR_API orr_pipeline orr_pipeline_find(orr_world* world, const char* name);
-/// Number of pipelines. Their ids are 1 to this number, in order of registration.
+/// Number of pipelines. Their ids are 1 to this number, in the order in which they were added.
 ORR_API uint32_t orr_pipeline_count(const orr_world* world);
 
 /// Settings and progress of a pipeline.
@@ -96,7 +97,7 @@ typedef struct orr_pipeline_stats {
     const char* name;     ///< Valid as long as the world.
     double rate_hz;       ///< Ticks per second. 0: continuous.
     uint64_t interval_ns; ///< Between ticks, rounded. Continuous: `step_ns`, used in lockstep.
-    uint64_t tick;        ///< Ticks it began: `run->tick` of its systems.
+    uint64_t tick;        ///< Number of ticks it began: `run->tick` of its systems.
     uint64_t due_ns;      ///< When its next tick is due, on the clock shared by all pipelines.
     uint32_t systems;     ///< Number of its systems.
     bool spectator;       ///< As in its desc.
@@ -133,8 +134,8 @@ typedef struct orr_system_desc {
     /// Direct systems: `run` is called once per tick and loops by itself, over orr_run_query() or
     /// over any query of declared types. The system may have no query.
     bool once;
-    /// Runs of rows may be shared among several workers at once. Such a system must not access by
-    /// `by_id` the types it writes. Not with `once`, nor for indirect systems.
+    /// Several workers may call `run` at the same time, for different rows. Such a system must not
+    /// name in `by_id` a type that it writes. Not with `once`, nor for indirect systems.
     bool parallel;
     /// Types that a direct system reads or writes by entity id, and types and tags of other queries
     /// it loops over: "Position, write Health, #17".
@@ -144,8 +145,8 @@ typedef struct orr_system_desc {
     const char* creates; ///< Types that created entities may have: "Position, Velocity".
     /// Limit of entities created per chunk of rows. For a system that is called once, or whose rows
     /// come in a sorted order or from pinned types: per tick. Default: the number of rows; 1024 for
-    /// a system that is called once. Ids are reserved for the limit, which costs time and, with a
-    /// history, memory: set it if a system creates few entities from many rows.
+    /// a system that is called once. That many ids are reserved in each tick, which costs time and,
+    /// with a history, memory: set the limit if a system creates few entities from many rows.
     uint32_t creates_max;
     const char* destroys; ///< Terms of entities it destroys: "Bullet, !Player". "*": any entity.
     const char* adds;     ///< Types of components it adds.
@@ -158,9 +159,9 @@ typedef struct orr_system_desc {
     /// worlds with orr_world_desc.atomic_sections. A parallel system must not access them in
     /// another way.
     const char* atomics;
-    /// Types among its write terms of which it writes every row it is given, whatever the old
-    /// value. In real time this saves a copy for other pipelines. A row that it does not write has
-    /// an undefined value. Plain types only. Not with `once`.
+    /// Types among its write terms of which it writes every row it is given, without depending on
+    /// the old value. In real time this saves a copy for other pipelines. A row that it does not
+    /// write has an undefined value. Plain types only. Not with `once`.
     const char* overwrites;
     /// The system accesses nothing but the rows it is given: no `by_id`, no sends, no orr_alive(),
     /// orr_print() or orr_entity_count(). In real time, commits of other pipelines then wait for it
@@ -178,21 +179,22 @@ typedef struct orr_system_desc {
 
     // When it runs.
     const char* pipeline; ///< Name of its pipeline. Default: the world's first.
-    /// Systems or groups that run after it: "draw, physics". "?draw": no error if there is none.
+    /// Systems or groups of its pipeline that run after it: "draw, physics". "?draw": no error if
+    /// there is none.
     const char* before;
     const char* after; ///< Systems or groups that run before it; as `before`.
     const char* group; ///< Name shared by systems that are ordered and enabled together.
     uint32_t every;    ///< Runs in every Nth tick, counted from its first. Default 1.
-    bool main_thread;  ///< Runs only on the thread that drives the world.
+    /// Runs only on the thread that drives the world; in real time on the thread that called
+    /// orr_realtime().
+    bool main_thread;
     /// Runs exclusively: no other system runs at the same time. Required when the system loops over
-    /// its own queries that have an order or pinned types, because such a loop updates the query.
+    /// a query other than its own that has an order or pinned types: such a loop updates the query.
     bool alone;
     bool disabled; ///< Starts disabled.
 
     // What it keeps.
-    /// Type of its state (orr_state()), which is part of the world: hashed and remembered. An
-    /// indirect system with a `user` pointer and no `state` is outside of the world's state: when
-    /// the world travels in time, it receives the differences as messages.
+    /// Type of its state (orr_state()), which is part of the world: hashed and remembered.
     const orr_type_desc* state;
     /// Type of a value that other systems may import (orr_export(), orr_import()).
     const orr_type_desc* exports;
@@ -209,7 +211,9 @@ typedef struct orr_system_desc {
     /// callbacks below. Not for types with strings, arrays or hooks.
     bool impure;
     /// State outside of the world, for orr_run_user(). Not copied. A system of the simulation that
-    /// has it and writes or sends must be `impure`.
+    /// has it and writes or sends must be `impure`. When the world travels in time, an indirect
+    /// system with `user` receives the differences as messages (ORR_CAUSE_TRAVEL). If it has no
+    /// `state` and no `exports` and sends nothing, it is not part of the world's state and hash.
     void* user;
     /// Constant data for orr_run_settings(). Not copied; it must not change while the system
     /// exists.
@@ -231,8 +235,8 @@ typedef struct orr_system_desc {
 /// @return null when refused, for example if the name is taken, a direct system has no required or
 /// optional terms, `before` and `after` form a cycle (the log prints it), or inside a system.
 ORR_API orr_system orr_system_add(orr_world* world, const orr_system_desc* desc);
-/// Removes a system before the next tick: its `stop` and `destroy` are called then, and its state
-/// is freed.
+/// Removes a system when the next tick begins: its `stop` and `destroy` are called then, and its
+/// state is freed.
 ORR_API orr_result orr_system_remove(orr_world* world, orr_system system);
 /// Enables or disables a system from the next tick on. A system runs if both it and its group are
 /// enabled. Also allowed inside a system that is not parallel.
@@ -243,7 +247,7 @@ ORR_API orr_result orr_group_enable(orr_world* world, const char* group, bool on
 ORR_API bool orr_system_enabled(const orr_world* world, orr_system system);
 /// Finds a system by name. @return null if there is none.
 ORR_API orr_system orr_system_find(const orr_world* world, const char* name);
-/// The system registered after this one. With null: the first system. @return null at the end.
+/// The system added after this one. With null: the first system. @return null at the end.
 ORR_API orr_system orr_system_next(const orr_world* world, orr_system system);
 /// Name of a system; "" for null or a removed system. Valid as long as the system.
 ORR_API const char* orr_system_name(const orr_world* world, orr_system system);
@@ -289,9 +293,9 @@ ORR_API const void* orr_system_exports(const orr_world* world, orr_system system
 // The caller steps the world. The first pipeline is fixed (orr_world_desc.rate_hz), with the same
 // dt in every tick, or continuous, with a dt that the caller passes. All pipelines share one clock,
 // which moves by ticks: the pipeline that is due first ticks first; of several due at the same
-// time, the one registered first. Tick N of a pipeline is due N intervals after the pipeline was
-// added. A tick is finished before another one begins, so every pipeline sees the last finished
-// ticks of the others.
+// time, the one added first. Tick N of a pipeline is due N intervals after the pipeline was added.
+// A tick is finished before another one begins, so every pipeline sees the last finished ticks of
+// the others.
 //
 // If a tick cannot continue (memory for a commit is refused), the call returns the error and the
 // tick stays half done: everything before that point is done, nothing after it. Calling again
@@ -304,9 +308,9 @@ ORR_API const void* orr_system_exports(const orr_world* world, orr_system system
 ORR_API orr_result orr_step(orr_world* world, uint32_t count);
 /// Advances the world by `elapsed_ns` nanoseconds. A continuous first pipeline runs one tick with
 /// this dt; a fixed one runs the ticks that are due, at most 2, and drops the remaining time. Other
-/// pipelines run the ticks that are due in that time; with a continuous first pipeline, ticks of at
-/// most 0.25 s of it (or two intervals of the slowest pipeline, if that is longer). Does nothing
-/// while paused.
+/// pipelines run the ticks that are due in that time. With a continuous first pipeline they advance
+/// by at most 0.25 s per call, or two intervals of the slowest pipeline if that is longer. Does
+/// nothing while paused.
 ORR_API orr_result orr_update(orr_world* world, uint64_t elapsed_ns);
 /// Runs ticks until the world's tick is `tick`, or the world is paused, or `done` (may be NULL)
 /// returns true. `done` is called after each tick, except ticks of spectators. It must not destroy
@@ -314,8 +318,9 @@ ORR_API orr_result orr_update(orr_world* world, uint64_t elapsed_ns);
 ORR_API orr_result orr_run_until(orr_world* world, uint64_t tick,
                                  bool (*done)(void* user, orr_world* world), void* user);
 /// Pauses orr_update() and orr_run_until(), or continues them. orr_step() steps a paused world,
-/// too. Also allowed inside a system that is not parallel: it takes effect at the end of the tick,
-/// and the last call in system order counts.
+/// too. Also allowed inside a system that is not parallel and not of a spectator: it takes effect
+/// at the end of the tick, and the last call in system order counts. In real time allowed from any
+/// thread: stops or resumes the world's time.
 ORR_API void orr_pause(orr_world* world, bool on);
 /// True if the world is paused.
 ORR_API bool orr_paused(const orr_world* world);
@@ -344,15 +349,16 @@ typedef struct orr_recording orr_recording;
 typedef struct orr_realtime_desc {
     uint64_t for_ns; ///< Ends after this much real time, in nanoseconds. Default 0: no limit.
     uint64_t ticks;  ///< Ends when the first pipeline has run this many ticks. Default 0: no limit.
-    /// Records everything the run depends on: which ticks each tick saw, in which order, posted
-    /// calls, every dt, and what impure systems did. Nothing of spectators. The recording is
-    /// emptied first. A half-done tick is finished first. Default NULL: does not record.
+    /// Records everything the run depends on: the order in which pipelines got their turns and
+    /// locks, posted calls, every dt, and what impure systems did. Nothing of spectators. The
+    /// recording is emptied first. A half-done tick is finished first. Default NULL: does not
+    /// record.
     orr_recording* record;
     /// Number of most recent lock operations kept per pipeline, for orr_lock_trace_print(). Default
     /// 0.
     uint32_t lock_trace;
-    /// Records the hash of the world before the run and, after every tick, the hash of all that the
-    /// tick's pipeline writes.
+    /// With `record`: records the hash of the world before the run and, after every tick, the hash
+    /// of all that the tick's pipeline writes. Default false.
     bool hashes;
     /// Replays a recording instead, on a world in the same state as the recorded one: without a
     /// clock and without calls from outside. This world may have other spectators; they run along.
@@ -368,18 +374,19 @@ typedef struct orr_realtime_desc {
 } orr_realtime_desc;
 
 /// Runs all pipelines until orr_stop(), a limit of the desc, or an error, which is returned;
-/// calling again continues. Meanwhile the calling thread runs the systems with `main_thread`. While
-/// it runs, code inside systems may do what it always may; other threads may call only orr_post()
-/// and functions marked "from any thread". `desc` may be NULL. Allocates.
+/// calling again continues. Meanwhile the calling thread runs the systems with `main_thread`.
+/// Systems may do the same as in lockstep; other threads may call only orr_post() and functions
+/// marked "from any thread". `desc` may be NULL. Allocates.
 /// @return ORR_ERR_STATE if a thread cannot be created; ORR_ERR_ARGUMENT if `record` or `replay`
-/// does not fit; ORR_ERR_CONFLICT by a replay; ORR_ERR_MEMORY.
+/// does not fit; ORR_ERR_TYPE if an impure system changes a type that cannot be recorded;
+/// ORR_ERR_CONFLICT by a replay; ORR_ERR_MEMORY.
 ORR_API orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc);
 /// Ends orr_realtime() after every pipeline has finished its tick. From any thread, also inside a
 /// system. No effect if the world does not run in real time.
 ORR_API void orr_stop(orr_world* world);
 
-/// True while orr_realtime() runs; calls from outside must be posted then. From any thread. It may
-/// have ended when this returns, so use the result of orr_post().
+/// True while orr_realtime() runs; calls from outside must be posted then. From any thread. The run
+/// may have ended when this function returns, so check the result of orr_post().
 ORR_API bool orr_running(const orr_world* world);
 
 /// Posts a call, which is done between two ticks of the first pipeline, while no system runs: all
@@ -394,11 +401,12 @@ ORR_API bool orr_running(const orr_world* world);
 ///
 /// From any thread; before the world has a system only from the thread that drives it. During a
 /// replay posted calls are ignored, because the recording has its own.
-/// @return ORR_ERR_STATE inside a system of the simulation that is not impure (it sends changes
-/// instead), and in `on_tick` of a replay.
+/// @return ORR_ERR_STATE in lockstep inside a system of the simulation that is not impure (it sends
+/// changes instead), in `on_tick` of a replay, and at the end of a run in real time, when the call
+/// can no longer be done.
 ORR_API orr_result orr_post(orr_world* world, orr_call call, const void* data, size_t size);
-/// As orr_post(), but the call is done at a sync point: all pipelines stand between ticks, and
-/// wait. For calls that need the whole world (orr_world_hash(), orr_world_validate()), travel in
+/// As orr_post(), but the call is done at a sync point, where all pipelines are between ticks. For
+/// calls that need the whole world (orr_world_hash(), orr_world_validate()), travel in
 /// time (history.h), or add and remove systems and types. New pipelines and ticks (orr_step()) are
 /// refused in it.
 ORR_API orr_result orr_post_exclusive(orr_world* world, orr_call call, const void* data,
@@ -411,18 +419,18 @@ ORR_API orr_result orr_call_register(orr_world* world, const char* name, orr_cal
 ORR_API orr_result orr_transaction_register(orr_world* world, const char* name,
                                             orr_transaction function);
 
-/// Sets the time scale: 1 (the default) is real time, 0.5 half as fast. From any thread.
+/// Sets the requested time scale: 1 (the default) is real time, 0.5 half as fast. From any thread.
 /// @return ORR_ERR_ARGUMENT below 0, above 1000 and for NaN.
 ORR_API orr_result orr_time_scale_set(orr_world* world, double scale);
-/// The current speed of time: the time scale, reduced if a pipeline with a rate cannot keep up;
+/// The current time scale: the requested one, reduced if a pipeline with a rate cannot keep up;
 /// time then passes slower for all pipelines. From any thread.
 ORR_API double orr_time_scale(orr_world* world);
 /// Position of the world's time between the due times of the pipeline's last tick (0) and its next
 /// tick (1), for drawing interpolated motion. 1 if the next tick is late. 0 for a continuous
-/// pipeline in real time, which has no next due time. 1 in a replay without a clock. In lockstep it
-/// follows the clock shared by the pipelines, which stands still during a tick, and where
-/// orr_update() left it. In real time from any thread and any system; the value depends on timing
-/// there. 0 if there is no such pipeline.
+/// pipeline in real time, which has no next due time. 1 in a replay without a clock. 0 if there is
+/// no such pipeline. In lockstep the time is that of the clock shared by the pipelines: during a
+/// tick it stands still, between ticks it is where orr_update() left it. In real time from any
+/// thread and any system; the value depends on timing there.
 ORR_API double orr_phase(orr_world* world, orr_pipeline pipeline);
 /// While the world is paused in real time (orr_pause(), which is then allowed from any thread):
 /// runs `ticks` ticks of the first pipeline, and ticks of other pipelines that are due until then,
@@ -439,8 +447,8 @@ ORR_API void orr_recording_destroy(orr_recording* recording);
 typedef struct orr_recording_stats {
     uint64_t ticks, calls, bytes; ///< Recorded ticks; posted calls; bytes of memory.
     bool full; ///< Memory ran out: the recording has only the first part of the run.
-    /// Something in the run was refused (memory, or the error that ended it), and the recording
-    /// ends there; in real time possibly in the middle of ticks.
+    /// The run was refused memory, or ended with an error, and the recording ends there; in real
+    /// time possibly in the middle of ticks.
     bool refused;
     bool realtime; ///< True: of a run in real time. False: of lockstep.
     bool cut;      ///< The file it was loaded from was incomplete.
@@ -455,9 +463,9 @@ typedef struct orr_recording_stats {
 /// Gets the statistics of a recording.
 ORR_API void orr_recording_stats_get(const orr_recording* recording, orr_recording_stats* out);
 
-/// Writes the lock trace of the last run in real time, one line per record: locks taken between
-/// pipelines, and accesses granted within them by the plan. Call between runs. Buffer and result as
-/// orr_value_print().
+/// Writes the lock trace of the last run in real time, one line per record: locks that pipelines
+/// took, and accesses that the plan of a pipeline granted without a lock. Call between runs. Buffer
+/// and result as orr_value_print(). See docs/LOCKS.md.
 ORR_API size_t orr_lock_trace_print(const orr_world* world, char* out, size_t out_size);
 
 /// How long a pipeline waited in the current or last run in real time.

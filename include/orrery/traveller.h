@@ -83,8 +83,9 @@ ORR_API uint32_t orr_entity_slots(const orr_world* world, orr_entity entity, uin
 ///
 /// If the slot is empty, the number is compared with the entity's time:
 /// - ahead: the entity alone is updated, tick by tick, as running ticks would update it. All
-///   systems that select it must touch nothing but their own rows; any other system that selects
-///   the entity, or may change it by id, is refused by name (ORR_ERR_STATE).
+///   systems that select it must belong to the first pipeline and access nothing but their own
+///   rows. If any other system selects the entity, or may change it by id, the result is
+///   ORR_ERR_STATE, and the log names the system.
 /// - equal: nothing happens.
 /// - past: ORR_ERR_PAST; the log names the nearest used slots.
 /// @return ORR_ERR_ABSENT without orr_time_traveller; ORR_ERR_FORMAT if a saved type is not
@@ -130,11 +131,11 @@ ORR_PP_DESC_OF(orr_time_stretcher)
 /// logged once. Allocates.
 /// @return ORR_ERR_RANGE if the rate is not finite; ORR_ERR_ENTITY, ORR_ERR_MEMORY, ORR_ERR_STATE.
 ORR_API orr_result orr_time_stretch(orr_world* world, orr_entity entity, double rate);
-/// Makes `stretcher` the derivative of `of`: from now on its rate is added, in each tick, to the
-/// rate of `of`. It is then an acceleration, and a stretcher that drives it is a jerk. An entity
-/// whose stretcher drives another one is not played back. With `of` null, or the same entity, it
-/// plays back its own entity again. Several stretchers may drive one. All stretchers move by the
-/// values at the beginning of the tick: with rate v and acceleration a, after n ticks the position
+/// Makes entity `stretcher` drive entity `of`: from now on the rate of `stretcher` is added, in
+/// each tick, to the rate of `of`, as an acceleration. The rate of an entity that drives
+/// `stretcher` is a jerk. An entity that drives another one is not played back. With `of` null, or
+/// the same entity, it is played back again. Several entities may drive one. All steps use the
+/// rates at the beginning of the tick: with rate v and acceleration a, after n ticks the position
 /// has moved by n v + a n (n - 1) / 2.
 /// @return ORR_ERR_ABSENT if one of the entities has no orr_time_stretcher; ORR_ERR_ARGUMENT for a
 /// cycle; ORR_ERR_ENTITY, ORR_ERR_STATE.
