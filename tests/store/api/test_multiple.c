@@ -326,7 +326,7 @@ ORR_TEST(multiple_cluster_is_one_per_capacity)
     CHECK_EQ(info.capacities[1], 4);
     desc.capacities = (uint16_t[]){2, 1};
     CHECK_RESULT(orr_cluster_get(world, &desc, &again), ORR_ERR_ARGUMENT);
-    CHECK_CONTAINS(k.errors.text, "Health; it is unique");
+    CHECK_CONTAINS(k.errors.text, "the type is unique");
     desc.capacities = (uint16_t[]){1, 3};
     CHECK_RESULT(orr_cluster_get(world, &desc, &again), ORR_ERR_ARGUMENT);
     desc.capacities = (uint16_t[]){1, 2048};

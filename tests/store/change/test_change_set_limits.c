@@ -115,7 +115,7 @@ ORR_TEST(types_beyond_the_limit_are_skipped_in_order)
     told t;
     apply_at_last(&k, groups, 2, &t);
     CHECK_EQ(t.count, 4);
-    CHECK_CONTAINS(t.text, "with T266 it would have more than 256 types");
+    CHECK_CONTAINS(t.text, "with T266 the entity would have more than 256 types");
     CHECK_CONTAINS(t.text, "with T269 it would");
     CHECK_EQ(lot_count(world, bob, types), ORR_CLUSTER_TYPES_MAX);
     CHECK_EQ(*(const uint32_t*)orr_component_get(world, bob, types[265]), 5);
@@ -182,7 +182,7 @@ ORR_TEST(types_with_required_types_are_added_completely_or_skipped)
     told t;
     apply_at_last(&k, &group, 1, &t);
     CHECK_EQ(t.count, 2); // T3, and an instance that never was.
-    CHECK_CONTAINS(t.text, "with T3 it would");
+    CHECK_CONTAINS(t.text, "with T3 the entity would");
     CHECK(!orr_component_has(world, bob, types[3]) && !orr_component_has(world, bob, types[100]));
     CHECK(orr_component_has(world, bob, types[270]));
     CHECK_EQ(orr_instances_get(world, bob, types[4], NULL, NULL), 2);

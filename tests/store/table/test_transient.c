@@ -27,7 +27,7 @@ ORR_TEST(transient_type_is_pinned_and_says_so)
     CHECK_CONTAINS(k.errors.text, "transient and multiple");
     desc.settings = (orr_type_settings){.transient = true, .needs = "Sprite"};
     CHECK_RESULT(orr_type_register(world, &desc, &type), ORR_ERR_ARGUMENT);
-    CHECK_CONTAINS(k.errors.text, "transient and needs others");
+    CHECK_CONTAINS(k.errors.text, "transient and needs other types");
     orr_field_desc field = {
         .name = "to", .type = ORR_TYPE(orr_entity), .attributes = {.flags = ORR_FIELD_INDEXED}};
     desc = (orr_type_desc){
