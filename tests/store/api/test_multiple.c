@@ -335,7 +335,7 @@ ORR_TEST(multiple_cluster_is_one_per_capacity)
     CHECK_RESULT(
         orr_cluster_get(world, &(orr_cluster_desc){&page, 1, NULL, 0, (uint16_t[]){4}}, &again),
         ORR_ERR_CAPACITY);
-    CHECK_CONTAINS(k.errors.text, "Page of 20000 bytes");
+    CHECK_CONTAINS(k.errors.text, "Page with 20000 bytes");
     kit_end(&k);
 }
 

@@ -116,7 +116,7 @@ ORR_TEST(types_beyond_the_limit_are_skipped_in_order)
     apply_at_last(&k, groups, 2, &t);
     CHECK_EQ(t.count, 4);
     CHECK_CONTAINS(t.text, "with T266 the entity would have more than 256 types");
-    CHECK_CONTAINS(t.text, "with T269 it would");
+    CHECK_CONTAINS(t.text, "with T269 the entity would");
     CHECK_EQ(lot_count(world, bob, types), ORR_CLUSTER_TYPES_MAX);
     CHECK_EQ(*(const uint32_t*)orr_component_get(world, bob, types[265]), 5);
     CHECK(orr_alive(world, made) && orr_component_has(world, made, types[260]));

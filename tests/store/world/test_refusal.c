@@ -220,7 +220,7 @@ ORR_TEST(refusal_of_null_where_data_is_needed)
     REFUSED_NULL(orr_type_of(r.world, NULL).id, ORR_ERR_ARGUMENT, "NULL");
     REFUSED_NULL(orr_string_make(r.world, NULL).id, ORR_ERR_ARGUMENT, "NULL");
     REFUSED_NULL(orr_array_make(r.world, NULL, 2, 4).id, ORR_ERR_ARGUMENT, "NULL");
-    REFUSED_NULL(orr_array_make(r.world, &r, 2, 0).id, ORR_ERR_ARGUMENT, "size 0");
+    REFUSED_NULL(orr_array_make(r.world, &r, 2, 0).id, ORR_ERR_ARGUMENT, "element_size is 0");
     REFUSED_NULL(orr_clusters_find(r.world, &(orr_cluster_match){.type_count = 1}, &out, 1),
                  ORR_ERR_ARGUMENT, "NULL");
     REFUSED_NULL(orr_clusters_find(r.world, NULL, NULL, 1), ORR_ERR_ARGUMENT, "NULL");
