@@ -181,7 +181,7 @@ static bool realtime_moment(orri_realtime* rt, orri_pipeline* pipe)
     if (moment->command_buffers == NULL) {
         moment->command_buffers = orri_command_buffers_make(rt->world);
         if (moment->command_buffers != NULL && pipe->spectator) {
-            orri_command_buffers_aside(moment->command_buffers);
+            orri_command_buffers_transient(moment->command_buffers);
         }
     }
     return moment->command_buffers != NULL && realtime_holder(rt, pipe);

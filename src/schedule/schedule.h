@@ -83,7 +83,7 @@ typedef struct orri_system {
         command_buffers; // Opened since the last point, in order of calls and units.
     uint64_t tick_first; // In which it ran first; UINT64_MAX: it never did.
     uint32_t every, creates_max;
-    uint32_t lane_count, lane_capacity;
+    uint32_t command_buffer_count, command_buffer_capacity;
     uint32_t wish_count;
     bool started; // Its `start` was called, and no `stop` since;
     bool met_create,
@@ -101,13 +101,13 @@ typedef struct orri_system {
     // Of the tick under way (group.c).
     bool due;      // It runs in this tick.
     bool in_units; // Its runs are shared out by chunk.
-    bool ahead;    // Lanes were opened ahead, from lane_ahead on.
+    bool ahead;    // Lanes were opened ahead, from command_buffer_ahead on.
     bool
         whole; // They are not shared out, whatever it says: what it changes is counted by the world.
     uint64_t since; // Epoch when it last ran, for `changed` terms.
     orri_event_cursors* inbox;
     uint32_t cost_ns; // What it takes, lately; 0: it was never timed.
-    uint32_t lane_ahead;
+    uint32_t command_buffer_ahead;
     orr_system_stats stats; // What is not in rights.counts.
     orri_access guard;
     orr_hot_table** tables; // What reading by id may see.
@@ -198,19 +198,19 @@ typedef enum orri_stage {
 
 // What the ticks of a pipeline read and write of its state under a driver (orri_driver). The driver owns it.
 typedef struct orri_driven {
-    orri_view* view;     // Types of other pipelines, as last published; NULL: it reads none.
-    uint64_t clock[2];   // Tick and epoch of the group of systems that runs.
-    uint32_t era;        // Of loops: a loop of an earlier era has ended.
-    bool loop_left;      // A system of the group returned from a loop without ending it.
-    bool holding;        // It holds the locks of a group.
-    bool exclusive;      // It holds all structure exclusively: no system of any pipeline runs.
-    bool copied;         // The tick is done; what it wrote was copied, but is not published yet.
-    bool records;        // What its impure systems do is recorded now.
-    bool replays;        // Its impure systems are not called: a recording has what they did.
-    orri_kept* recorded; // Where that goes.
-    const orri_kept* replayed;    // Where that comes from,
-    size_t replay_at;             // and the next byte of it.
-    const _Atomic bool* diverged; // The replay did something else than was recorded.
+    orri_view* view;   // Types of other pipelines, as last published; NULL: it reads none.
+    uint64_t clock[2]; // Tick and epoch of the group of systems that runs.
+    uint32_t era;      // Of loops: a loop of an earlier era has ended.
+    bool loop_left;    // A system of the group returned from a loop without ending it.
+    bool holding;      // It holds the locks of a group.
+    bool exclusive;    // It holds all structure exclusively: no system of any pipeline runs.
+    bool copied;       // The tick is done; what it wrote was copied, but is not published yet.
+    bool records;      // What its impure systems do is recorded now.
+    bool replays;      // Its impure systems are not called: a recording has what they did.
+    orri_command_bytes* recorded;       // Where that goes.
+    const orri_command_bytes* replayed; // Where that comes from,
+    size_t replay_at;                   // and the next byte of it.
+    const _Atomic bool* diverged;       // The replay did something else than was recorded.
 } orri_driven;
 
 struct orri_commit_scope;
@@ -531,7 +531,7 @@ uint32_t orri_parallel_workers(const orr_world* world);
 // Adds what a worker did side by side with others.
 void orri_parallel_stats(const orr_world* world, uint32_t worker, orr_worker_stats* out);
 // The workers, to share out something else between groups. False: there are none to be had now.
-bool orri_parallel_hands(orri_pipeline* pipe, orri_hands* out);
+bool orri_parallel_workers_of(orri_pipeline* pipe, orri_workers* out);
 // The plan was made anew: which systems conflict is found anew.
 void orri_parallel_forget(orri_pipeline* pipe);
 // The workers; NULL: none yet.

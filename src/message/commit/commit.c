@@ -7,29 +7,29 @@
 
 // ---- what is said -------------------------------------------------------------------------------------------
 
-void orri_note_drop(orr_command_buffer* commands, const orri_strip* strip, uint32_t row,
+void orri_note_drop(orr_command_buffer* commands, const orri_command_array* array, uint32_t row,
                     const char* why)
 {
     if (commands->note.dropped++ == 0) {
         commands->note.why = why;
-        commands->note.kind = strip->kind;
-        commands->note.type = strip->type;
-        commands->note.entity = strip->entities != NULL ? strip->entities[row] : (orr_entity){0};
+        commands->note.kind = array->kind;
+        commands->note.type = array->type;
+        commands->note.entity = array->entities != NULL ? array->entities[row] : (orr_entity){0};
     }
 }
 
-void orri_note_twice(orr_command_buffer* commands, const orri_strip* strip, uint32_t row)
+void orri_note_twice(orr_command_buffer* commands, const orri_command_array* array, uint32_t row)
 {
     if (commands->note.twice++ == 0) {
-        commands->note.twice_type = strip->type;
-        commands->note.twice_entity = strip->entities[row];
+        commands->note.twice_type = array->type;
+        commands->note.twice_entity = array->entities[row];
     }
 }
 
-void orri_say_drop(const orr_world* world, orri_rights* rights, const char* kind, orr_type type,
+void orri_log_drop(const orr_world* world, orri_rights* rights, const char* kind, orr_type type,
                    orr_entity entity, const char* why)
 {
-    if (__atomic_exchange_n(&rights->drop_said, true, __ATOMIC_RELAXED)) {
+    if (__atomic_exchange_n(&rights->drop_logged, true, __ATOMIC_RELAXED)) {
         return;
     }
     orri_id_text id = orri_entity_format(world, entity);
@@ -41,7 +41,7 @@ void orri_say_drop(const orr_world* world, orri_rights* rights, const char* kind
              entity.id != 0 ? " for " : "", entity.id != 0 ? id.text : "", why);
 }
 
-ORRI_COLD static void commit_say_twice(const orr_world* world, const orr_command_buffer* commands)
+ORRI_COLD static void commit_log_twice(const orr_world* world, const orr_command_buffer* commands)
 {
     orri_id_text id = orri_entity_format(world, commands->note.twice_entity);
     char more[48] = "";
@@ -56,17 +56,17 @@ ORRI_COLD static void commit_say_twice(const orr_world* world, const orr_command
              more);
 }
 
-void orri_command_buffer_say(const orr_command_buffer* commands)
+void orri_command_buffer_report(const orr_command_buffer* commands)
 {
     const orr_world* world = commands->world;
     const orri_command_buffer_note* note = &commands->note;
     if (ORR_UNLIKELY(note->dropped > 0)) {
         commands->rights->counts.dropped += note->dropped;
-        orri_say_drop(world, commands->rights, orri_sent_name_of(note->kind), note->type,
+        orri_log_drop(world, commands->rights, orri_command_kind_name(note->kind), note->type,
                       note->entity, note->why);
     }
     if (ORR_UNLIKELY(note->twice > 0)) {
-        commit_say_twice(world, commands);
+        commit_log_twice(world, commands);
     }
 }
 
@@ -76,7 +76,7 @@ static void commit_left_out(void* user, uint32_t group, orr_entity entity, orr_t
     const orri_merge* merge = user;
     orri_rights* rights = merge->senders[group];
     rights->counts.dropped++;
-    orri_say_drop(merge->world, rights, "a change", type, entity, what);
+    orri_log_drop(merge->world, rights, "a change", type, entity, what);
 }
 
 orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool others)
@@ -172,10 +172,10 @@ static void commit_sources_of(struct orri_command_buffers* command_buffers,
                               const orr_command_buffer* commands, uint32_t sender)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        const orri_strip* strip = &commands->strips[commands->order[i]];
-        for (uint32_t row = 0; strip->kind != ORRI_SENT_EVENT && row < strip->count; row++) {
-            uint32_t index = orri_id_index(strip->entities[row]);
-            if (strip->entities[row].id != 0 && index < command_buffers->source_capacity) {
+        const orri_command_array* array = &commands->arrays[commands->order[i]];
+        for (uint32_t row = 0; array->kind != ORRI_COMMAND_EVENT && row < array->count; row++) {
+            uint32_t index = orri_id_index(array->entities[row]);
+            if (array->entities[row].id != 0 && index < command_buffers->source_capacity) {
                 command_buffers->sources[index] = (uint16_t)sender;
             }
         }
@@ -242,13 +242,13 @@ static void commit_mark_changes(struct orri_command_buffers* command_buffers,
                                 orr_command_buffer* commands)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        const orri_strip* strip = &commands->strips[commands->order[i]];
-        bool alone = strip->kind == ORRI_SENT_CHANGE && !strip->bundled && strip->next1 == 0;
-        for (uint32_t row = 0; alone && row < strip->count; row++) {
-            orri_pending_mark(command_buffers, orri_id_index(strip->entities[row]));
+        const orri_command_array* array = &commands->arrays[commands->order[i]];
+        bool alone = array->kind == ORRI_COMMAND_CHANGE && !array->bundled && array->next1 == 0;
+        for (uint32_t row = 0; alone && row < array->count; row++) {
+            orri_pending_mark(command_buffers, orri_id_index(array->entities[row]));
         }
     }
-    commands->valued = true;
+    commands->values_done = true;
 }
 
 static bool commit_mark(orr_world* world, struct orri_command_buffers* command_buffers)
@@ -264,7 +264,7 @@ static bool commit_mark(orr_world* world, struct orri_command_buffers* command_b
     }
     for (orr_command_buffer* commands = command_buffers->first; commands != NULL;
          commands = commands->next) {
-        if (!commands->valued) {
+        if (!commands->values_done) {
             commit_mark_changes(command_buffers, commands);
         }
     }
@@ -276,7 +276,7 @@ static bool commit_merge(orri_merge* merge)
     for (orr_command_buffer* commands = merge->command_buffers->first; commands != NULL;
          commands = commands->next) {
         commands->note = (orri_command_buffer_note){0};
-        if (!orri_merge_lane_add(merge, commands) || !orri_merge_records(merge)) {
+        if (!orri_merge_buffer_add(merge, commands) || !orri_merge_records(merge)) {
             return false;
         }
     }
@@ -299,10 +299,10 @@ static void commit_reset(orr_world* world, struct orri_command_buffers* command_
     command_buffers->reserved = 0;
     command_buffers->cursor = (orri_index_cursor){0};
     if (ORR_UNLIKELY(command_buffers->holds)) {
-        orri_posts_ripen(command_buffers);
+        orri_posts_set_ready(command_buffers);
     }
-    if (ORR_UNLIKELY(command_buffers->aside)) {
-        orri_command_ids_forget_aside(command_buffers);
+    if (ORR_UNLIKELY(command_buffers->transient_ids)) {
+        orri_command_ids_forget_transient(command_buffers);
     }
     orri_command_buffers_trim(world);
 }
@@ -313,7 +313,7 @@ orr_result orri_commit(orr_world* world)
     if (command_buffers == NULL) {
         return ORR_OK;
     }
-    if (ORR_UNLIKELY(command_buffers->aside_first != NULL)) {
+    if (ORR_UNLIKELY(command_buffers->transient_first != NULL)) {
         orr_result result = orri_transient_sends_commit(world);
         if (result != ORR_OK) {
             return result;
@@ -341,7 +341,7 @@ orr_result orri_commit(orr_world* world)
     commit_destroy_stillborn(&merge);
     for (const orr_command_buffer* commands = command_buffers->first; commands != NULL;
          commands = commands->next) {
-        orri_command_buffer_say(commands);
+        orri_command_buffer_report(commands);
     }
     commit_sources(world, command_buffers);
     orri_merge_end(&merge);

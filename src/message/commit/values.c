@@ -23,35 +23,36 @@ typedef struct values_work {
 static orr_command_buffer* values_next(const values_work* w, orr_command_buffer* commands)
 {
     commands = commands == NULL ? w->command_buffers->unseen : commands->next;
-    while (commands != NULL && (commands->rights != w->rights || commands->valued)) {
+    while (commands != NULL && (commands->rights != w->rights || commands->values_done)) {
         commands = commands->next;
     }
     return commands;
 }
 
-static bool values_is_free(const orri_strip* strip)
+static bool values_is_free(const orri_command_array* array)
 {
-    return strip->kind == ORRI_SENT_CHANGE && !strip->bundled && strip->next1 == 0 &&
-           strip->count > 0;
+    return array->kind == ORRI_COMMAND_CHANGE && !array->bundled && array->next1 == 0 &&
+           array->count > 0;
 }
 
-static bool values_is_direct(const orri_strip* strip)
+static bool values_is_direct(const orri_command_array* array)
 {
-    return strip->info->plain && strip->ids == NULL && !orri_type_pinned(strip->info);
+    return array->info->plain && array->ids == NULL && !orri_type_pinned(array->info);
 }
 
 // True when a row must wait for the commit point: its entity has structure that waits, or its value refers to somebody who is
 // not there yet. Then whatever else is sent for the entity waits too.
-static bool values_waits(const values_work* w, const orri_strip* strip, uint32_t row)
+static bool values_waits(const values_work* w, const orri_command_array* array, uint32_t row)
 {
-    orr_entity entity = strip->entities[row];
+    orr_entity entity = array->entities[row];
     uint32_t index = orri_id_index(entity);
     bool waits = w->command_buffers->marks_any &&
                  orri_pending_get(w->command_buffers->seen, w->command_buffers->mark_words, index);
-    if (!waits && strip->info->info.has_entities && w->command_buffers->marks_any) {
-        const void* old = orri_value_there(w->world, entity, strip->info);
-        waits = orri_value_refers(w->world, strip->info, old,
-                                  strip->values + (size_t)row * strip->stride) == ORRI_REFERS_BORN;
+    if (!waits && array->info->info.has_entities && w->command_buffers->marks_any) {
+        const void* old = orri_value_there(w->world, entity, array->info);
+        waits = orri_value_refers(w->world, array->info, old,
+                                  array->values + (size_t)row * array->stride) ==
+                ORRI_REFERS_CREATED;
     }
     if (waits) {
         orri_pending_mark(w->command_buffers, index);
@@ -62,11 +63,11 @@ static bool values_waits(const values_work* w, const orri_strip* strip, uint32_t
 // ---- what may be refused ----------------------------------------------------------------------------------------
 
 // Somebody holds blocks: rows that will be written are kept for them first, or the blocks.
-static bool values_prepare(const values_work* w, const orri_strip* strip)
+static bool values_prepare(const values_work* w, const orri_command_array* array)
 {
-    uint32_t type_index = orri_type_index(w->world, strip->type), last = UINT32_MAX;
-    for (uint32_t row = 0; w->world->cow.live > 0 && row < strip->count; row++) {
-        const orri_record* record = orri_record_find(w->world, strip->entities[row]);
+    uint32_t type_index = orri_type_index(w->world, array->type), last = UINT32_MAX;
+    for (uint32_t row = 0; w->world->cow.live > 0 && row < array->count; row++) {
+        const orri_record* record = orri_record_find(w->world, array->entities[row]);
         uint32_t chunk = record != NULL ? record->place >> ORRI_SLOT_BITS : last;
         int32_t column = chunk != last ? orri_table_column(w->world, type_index, chunk) : -1;
         if (column < 0) {
@@ -82,11 +83,11 @@ static bool values_prepare(const values_work* w, const orri_strip* strip)
     return true;
 }
 
-static bool values_collect(values_work* w, orri_strip* strip)
+static bool values_collect(values_work* w, orri_command_array* array)
 {
-    for (uint32_t row = 0; row < strip->count; row++) {
-        if (strip->entities[row].id != 0 && !values_waits(w, strip, row) &&
-            !orri_merge_item(&w->merge, strip->place, row)) {
+    for (uint32_t row = 0; row < array->count; row++) {
+        if (array->entities[row].id != 0 && !values_waits(w, array, row) &&
+            !orri_merge_item(&w->merge, array->order_index, row)) {
             (void)orri_refuse_memory(&w->world->env, "merging what a system sent");
             return false;
         }
@@ -94,17 +95,17 @@ static bool values_collect(values_work* w, orri_strip* strip)
     return true;
 }
 
-static bool values_prepare_lane(values_work* w, orr_command_buffer* commands)
+static bool values_prepare_buffer(values_work* w, orr_command_buffer* commands)
 {
     commands->note = (orri_command_buffer_note){0};
-    if (!orri_merge_lane_add(&w->merge, commands)) {
+    if (!orri_merge_buffer_add(&w->merge, commands)) {
         (void)orri_refuse_memory(&w->world->env, "merging what a system sent");
         return false;
     }
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        orri_strip* strip = &commands->strips[commands->order[i]];
-        if (values_is_free(strip) &&
-            !(values_is_direct(strip) ? values_prepare(w, strip) : values_collect(w, strip))) {
+        orri_command_array* array = &commands->arrays[commands->order[i]];
+        if (values_is_free(array) &&
+            !(values_is_direct(array) ? values_prepare(w, array) : values_collect(w, array))) {
             return false;
         }
     }
@@ -118,9 +119,9 @@ static orr_result values_reserve_events(values_work* w, orr_type type)
     for (orr_command_buffer* commands = values_next(w, NULL); commands != NULL;
          commands = values_next(w, commands)) {
         for (uint32_t i = 0; i < commands->order_count; i++) {
-            const orri_strip* strip = &commands->strips[commands->order[i]];
-            bool of = strip->kind == ORRI_SENT_EVENT && strip->type.id == type.id;
-            count += of ? strip->count : 0;
+            const orri_command_array* array = &commands->arrays[commands->order[i]];
+            bool of = array->kind == ORRI_COMMAND_EVENT && array->type.id == type.id;
+            count += of ? array->count : 0;
         }
     }
     if (count == 0 ||
@@ -135,10 +136,10 @@ static void values_drop_events(values_work* w, orr_type type)
     for (orr_command_buffer* commands = values_next(w, NULL); commands != NULL;
          commands = values_next(w, commands)) {
         for (uint32_t i = 0; i < commands->order_count; i++) {
-            orri_strip* strip = &commands->strips[commands->order[i]];
-            if (strip->kind == ORRI_SENT_EVENT && strip->type.id == type.id) {
-                commands->rights->counts.dropped += strip->count;
-                orri_strip_clear(strip);
+            orri_command_array* array = &commands->arrays[commands->order[i]];
+            if (array->kind == ORRI_COMMAND_EVENT && array->type.id == type.id) {
+                commands->rights->counts.dropped += array->count;
+                orri_command_array_clear(array);
             }
         }
     }
@@ -168,18 +169,18 @@ static orr_result values_prepare_events(values_work* w)
 
 // The column of a type in a chunk, stamped; NULL if it has none. Rows were prepared before, so nothing is refused.
 static uint8_t* values_column(orr_world* world, uint32_t type_index, uint32_t chunk,
-                              orri_baseline_type* noted, orri_dirty_rows_note** touch)
+                              orri_baseline_type* noted, orri_dirty_rows_note** dirty)
 {
     int32_t column = orri_table_column(world, type_index, chunk);
     if (column < 0) {
         return NULL;
     }
     if (noted != NULL) {
-        *touch = orri_dirty_rows_begin(world, noted, world->chunks.list[chunk], (uint32_t)column);
+        *dirty = orri_dirty_rows_begin(world, noted, world->chunks.list[chunk], (uint32_t)column);
     }
     uint8_t* data = orri_column_mark(world, world->chunks.list[chunk], (uint32_t)column);
-    if (*touch != NULL) {
-        (*touch)->data = data;
+    if (*dirty != NULL) {
+        (*dirty)->data = data;
     }
     return data;
 }
@@ -199,16 +200,16 @@ static inline bool values_place(orri_record* const* pages, uint32_t ids, const u
 
 // Rows to write from `row` on, until one is not clear: its entity dead, without the type, null or (with `marks`) marked. What the
 // loop needs is in locals: values are written through bytes, which might be anything.
-static inline uint32_t values_run(orr_world* world, const orri_strip* strip, uint32_t row,
+static inline uint32_t values_run(orr_world* world, const orri_command_array* array, uint32_t row,
                                   uint32_t size, const uint64_t* marks)
 {
-    const orr_entity* entities = strip->entities;
-    const uint8_t* values = strip->values;
+    const orr_entity* entities = array->entities;
+    const uint8_t* values = array->values;
     orri_record* const* pages = world->hot.pages;
-    uint32_t count = strip->count, type_index = orri_type_index(world, strip->type);
+    uint32_t count = array->count, type_index = orri_type_index(world, array->type);
     uint32_t ids = world->hot.count, last = UINT32_MAX;
     uint8_t* data = NULL;
-    orri_dirty_rows_note* touch = NULL;
+    orri_dirty_rows_note* dirty = NULL;
     for (; row < count; row++) {
         uint32_t place;
         if (!values_place(pages, ids, marks, entities[row].id, &place)) {
@@ -216,7 +217,7 @@ static inline uint32_t values_run(orr_world* world, const orri_strip* strip, uin
         }
         uint32_t chunk = place >> ORRI_SLOT_BITS, slot = orri_place_slot(place);
         if (ORR_UNLIKELY(chunk != last)) {
-            data = values_column(world, type_index, chunk, NULL, &touch);
+            data = values_column(world, type_index, chunk, NULL, &dirty);
             last = chunk;
             if (data == NULL) {
                 break;
@@ -228,14 +229,14 @@ static inline uint32_t values_run(orr_world* world, const orri_strip* strip, uin
 }
 
 // The same where rows are noted: most are in another chunk than the one before, and in one whose touch was begun already.
-static uint32_t values_run_noted(orr_world* world, const orri_strip* strip, uint32_t row,
+static uint32_t values_run_noted(orr_world* world, const orri_command_array* array, uint32_t row,
                                  const uint64_t* marks, orri_baseline_type* noted)
 {
-    const orr_entity* entities = strip->entities;
-    const uint8_t* values = strip->values;
+    const orr_entity* entities = array->entities;
+    const uint8_t* values = array->values;
     orri_record* const* pages = world->hot.pages;
-    uint32_t count = strip->count, size = strip->stride, ids = world->hot.count;
-    orri_dirty_rows_list touches = orri_dirty_rows_list_of(world, noted);
+    uint32_t count = array->count, size = array->stride, ids = world->hot.count;
+    orri_dirty_rows_list dirty_notes = orri_dirty_rows_list_of(world, noted);
     for (; row < count; row++) {
         uint32_t place;
         if (!values_place(pages, ids, marks, entities[row].id, &place)) {
@@ -248,119 +249,120 @@ static uint32_t values_run_noted(orr_world* world, const orri_strip* strip, uint
         __builtin_prefetch(&pages[ahead >> ORRI_PAGE_BITS][ahead & ORRI_PAGE_MASK]);
         __builtin_prefetch(orri_baseline_at(noted, (uint32_t)entities[row].id), 1);
         uint32_t chunk = place >> ORRI_SLOT_BITS, slot = orri_place_slot(place);
-        orri_dirty_rows_note* touch = orri_dirty_rows_open(&touches, chunk);
-        uint8_t* data = ORR_LIKELY(touch != NULL) ? touch->data : NULL;
-        if (ORR_UNLIKELY(touch == NULL)) {
-            data = values_column(world, orri_type_index(world, strip->type), chunk, noted, &touch);
-            touches = orri_dirty_rows_list_of(world, noted);
+        orri_dirty_rows_note* dirty = orri_dirty_rows_open(&dirty_notes, chunk);
+        uint8_t* data = ORR_LIKELY(dirty != NULL) ? dirty->data : NULL;
+        if (ORR_UNLIKELY(dirty == NULL)) {
+            data = values_column(world, orri_type_index(world, array->type), chunk, noted, &dirty);
+            dirty_notes = orri_dirty_rows_list_of(world, noted);
             if (data == NULL) {
                 break;
             }
         }
-        if (ORR_LIKELY(touch != NULL)) {
-            orri_dirty_rows_row(touch, slot);
+        if (ORR_LIKELY(dirty != NULL)) {
+            orri_dirty_rows_row(dirty, slot);
         }
         orri_value_move(data + (size_t)slot * size, values + (size_t)row * size, size);
     }
     return row;
 }
 
-static uint32_t values_run_sized(const values_work* w, const orri_strip* strip, uint32_t row,
-                                 const uint64_t* marks)
+static uint32_t values_run_sized(const values_work* w, const orri_command_array* array,
+                                 uint32_t row, const uint64_t* marks)
 {
     if (w->noted != NULL) {
-        return values_run_noted(w->world, strip, row, marks, w->noted);
+        return values_run_noted(w->world, array, row, marks, w->noted);
     }
-    switch (strip->stride) {
+    switch (array->stride) {
     case 8:
-        return values_run(w->world, strip, row, 8, marks);
+        return values_run(w->world, array, row, 8, marks);
     case 16:
-        return values_run(w->world, strip, row, 16, marks);
+        return values_run(w->world, array, row, 16, marks);
     default:
-        return values_run(w->world, strip, row, strip->stride, marks);
+        return values_run(w->world, array, row, array->stride, marks);
     }
 }
 
 // A row by which a run ended, or any row of a type that refers: true if it must wait.
-static bool values_write_one(values_work* w, orr_command_buffer* commands, orri_strip* strip,
-                             uint32_t row)
+static bool values_write_one(values_work* w, orr_command_buffer* commands,
+                             orri_command_array* array, uint32_t row)
 {
-    orr_entity entity = strip->entities[row];
+    orr_entity entity = array->entities[row];
     const orri_record* record = orri_record_find(w->world, entity);
-    const void* value = strip->values + (size_t)row * strip->stride;
+    const void* value = array->values + (size_t)row * array->stride;
     if (entity.id == 0) {
         return false;
     }
-    if (values_waits(w, strip, row)) {
+    if (values_waits(w, array, row)) {
         return true;
     }
-    const void* old = orri_value_there(w->world, entity, strip->info);
+    const void* old = orri_value_there(w->world, entity, array->info);
     if (old == NULL) {
-        orri_note_drop(commands, strip, row,
+        orri_note_drop(commands, array, row,
                        record == NULL ? "the entity is dead" : "it does not have this component");
-    } else if (orri_value_refers(w->world, strip->info, old, value) == ORRI_REFERS_DEAD) {
-        orri_note_drop(commands, strip, row, "its value refers to an entity that is dead");
+    } else if (orri_value_refers(w->world, array->info, old, value) == ORRI_REFERS_DEAD) {
+        orri_note_drop(commands, array, row, "its value refers to an entity that is dead");
     } else {
-        orri_dirty_rows_note* touch = NULL;
+        orri_dirty_rows_note* dirty = NULL;
         uint32_t slot = orri_place_slot(record->place);
-        uint8_t* data = values_column(w->world, orri_type_index(w->world, strip->type),
-                                      record->place >> ORRI_SLOT_BITS, w->noted, &touch);
-        if (touch != NULL) {
-            orri_dirty_rows_row(touch, slot);
+        uint8_t* data = values_column(w->world, orri_type_index(w->world, array->type),
+                                      record->place >> ORRI_SLOT_BITS, w->noted, &dirty);
+        if (dirty != NULL) {
+            orri_dirty_rows_row(dirty, slot);
         }
-        orri_value_move(data + (size_t)slot * strip->stride, value, strip->stride);
+        orri_value_move(data + (size_t)slot * array->stride, value, array->stride);
         w->changed = true;
     }
     return false;
 }
 
 // Rows that wait stay; if there are any, the others are null afterwards.
-static void values_write(values_work* w, orr_command_buffer* commands, orri_strip* strip)
+static void values_write(values_work* w, orr_command_buffer* commands, orri_command_array* array)
 {
     const uint64_t* marks = w->command_buffers->marks_any ? w->command_buffers->seen : NULL;
-    bool refers = strip->info->info.has_entities;
+    bool refers = array->info->info.has_entities;
     uint32_t waiting = 0;
-    for (uint32_t row = 0, end; row < strip->count; row = end + 1) {
-        end = refers ? row : values_run_sized(w, strip, row, marks);
+    for (uint32_t row = 0, end; row < array->count; row = end + 1) {
+        end = refers ? row : values_run_sized(w, array, row, marks);
         w->changed |= end > row;
-        bool waits = end < strip->count && values_write_one(w, commands, strip, end);
+        bool waits = end < array->count && values_write_one(w, commands, array, end);
         waiting += waits;
-        for (uint32_t done = row; marks != NULL && done < end + !waits && done < strip->count;
+        for (uint32_t done = row; marks != NULL && done < end + !waits && done < array->count;
              done++) {
-            strip->entities[done].id = 0;
+            array->entities[done].id = 0;
         }
     }
     if (waiting == 0) {
-        orri_strip_clear(strip);
+        orri_command_array_clear(array);
     }
 }
 
 // Rows are noted where somebody is to be told of a few of them. Then nobody else writes in the same epoch.
-static void values_write_strip(values_work* w, orr_command_buffer* commands, orri_strip* strip)
+static void values_write_array(values_work* w, orr_command_buffer* commands,
+                               orri_command_array* array)
 {
-    bool few = orri_has_readers(w->world) && strip->count <= w->world->hot.count / VALUES_FEW;
-    w->noted = few ? orri_baseline_tracked(w->world->messages->told,
-                                           orri_type_index(w->world, strip->type))
+    bool few = orri_has_readers(w->world) && array->count <= w->world->hot.count / VALUES_FEW;
+    w->noted = few ? orri_baseline_tracked(w->world->messages->baseline,
+                                           orri_type_index(w->world, array->type))
                    : NULL;
     if (w->noted == NULL) {
-        values_write(w, commands, strip);
+        values_write(w, commands, array);
         return;
     }
     orri_world_settle(w->world); // What systems wrote has its version now, not later an old one.
     orri_epoch_end(w->world);
-    values_write(w, commands, strip);
+    values_write(w, commands, array);
     orri_epoch_end(w->world);
 }
 
-static void values_write_lane(values_work* w, orr_command_buffer* commands)
+static void values_write_buffer(values_work* w, orr_command_buffer* commands)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        orri_strip* strip = &commands->strips[commands->order[i]];
-        if (values_is_free(strip) && values_is_direct(strip)) {
-            values_write_strip(w, commands, strip);
-        } else if (strip->kind == ORRI_SENT_EVENT && strip->count > 0) {
-            orri_events_append(w->world, strip->type, strip->values, strip->count);
-            orri_strip_clear(strip);
+        orri_command_array* array = &commands->arrays[commands->order[i]];
+        if (values_is_free(array) && values_is_direct(array)) {
+            values_write_array(w, commands, array);
+        } else if (array->kind == ORRI_COMMAND_EVENT && array->count > 0) {
+            orri_events_append(w->world, array->type, array->values, array->count);
+            orri_command_array_clear(array);
         }
     }
 }
@@ -370,16 +372,16 @@ static void values_end_items(values_work* w)
 {
     for (uint32_t i = 0; i < w->merge.item_count; i++) {
         const orri_ranked* item = &w->merge.items[i];
-        w->merge.refs[item->index].strip->entities[item->chunk].id = 0;
+        w->merge.refs[item->index].array->entities[item->chunk].id = 0;
     }
     for (uint32_t r = 0; r < w->merge.ref_count && w->merge.item_count > 0; r++) {
-        orri_strip* strip = w->merge.refs[r].strip;
+        orri_command_array* array = w->merge.refs[r].array;
         uint32_t row = 0;
-        while (values_is_free(strip) && row < strip->count && strip->entities[row].id == 0) {
+        while (values_is_free(array) && row < array->count && array->entities[row].id == 0) {
             row++;
         }
-        if (row == strip->count) {
-            orri_strip_clear(strip);
+        if (row == array->count) {
+            orri_command_array_clear(array);
         }
     }
 }
@@ -404,7 +406,7 @@ static bool values_prepare_all(values_work* w)
 {
     for (orr_command_buffer* commands = values_next(w, NULL); commands != NULL;
          commands = values_next(w, commands)) {
-        if (!values_prepare_lane(w, commands)) {
+        if (!values_prepare_buffer(w, commands)) {
             return false;
         }
     }
@@ -421,13 +423,13 @@ static void values_finish(values_work* w)
     values_end_items(w);
     for (orr_command_buffer *commands = values_next(w, NULL), *next; commands != NULL;
          commands = next) {
-        values_write_lane(w, commands);
-        orri_command_buffer_say(commands);
+        values_write_buffer(w, commands);
+        orri_command_buffer_report(commands);
         next = values_next(w, commands);
     }
     for (orr_command_buffer* commands = w->command_buffers->unseen; commands != NULL;
          commands = commands->next) {
-        commands->valued |= commands->rights == w->rights;
+        commands->values_done |= commands->rights == w->rights;
     }
     orri_command_buffers_release(w->command_buffers, false);
 }
@@ -453,7 +455,7 @@ orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* chang
 {
     *changed = false;
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
-    if (ORR_UNLIKELY(command_buffers != NULL && command_buffers->aside_first != NULL)) {
+    if (ORR_UNLIKELY(command_buffers != NULL && command_buffers->transient_first != NULL)) {
         orr_result result = orri_transient_sends_commit(world);
         if (result != ORR_OK) {
             return result;

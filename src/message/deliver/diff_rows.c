@@ -8,7 +8,7 @@
 #include "message/deliver/baseline.h"
 
 typedef struct diff_rows_scan {
-    orri_diff* tell;
+    orri_diff* diff;
     orri_cluster* cluster;
     orri_shape* shape;
     bool flat;                     // Every reader selects all rows or none.
@@ -24,26 +24,26 @@ typedef struct diff_rows_scan {
 
 static void diff_rows_match(diff_rows_scan* s, const orri_baseline_cluster* record)
 {
-    const struct orri_baseline* told = s->tell->told;
+    const struct orri_baseline* baseline = s->diff->baseline;
     uint64_t fresh = 0;
     s->always = orri_match_all(record);
     s->some = orri_match_some(record);
-    s->flat = !orri_set_any(s->some, told->words);
-    for (uint32_t w = 0; w < told->words; w++) {
-        fresh |= s->always[w] & told->fresh[w];
+    s->flat = !orri_set_any(s->some, baseline->words);
+    for (uint32_t w = 0; w < baseline->words; w++) {
+        fresh |= s->always[w] & baseline->fresh[w];
     }
     // Who went back may have been told otherwise: of bits that are not there any more.
-    s->steady = s->flat && fresh == 0 && !s->tell->travels;
+    s->steady = s->flat && fresh == 0 && !s->diff->travels;
 }
 
 // Of 64 rows, which each reader selects.
 static void diff_rows_masks(const diff_rows_scan* s, const orri_chunk* chunk, uint32_t word,
                             uint64_t all)
 {
-    const struct orri_baseline* told = s->tell->told;
-    for (uint32_t w = 0; w < told->words && !s->flat; w++) {
+    const struct orri_baseline* baseline = s->diff->baseline;
+    for (uint32_t w = 0; w < baseline->words && !s->flat; w++) {
         for (uint64_t left = s->some[w]; left != 0; left &= left - 1) {
-            orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            orri_reader* reader = baseline->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
             reader->mask = orri_query_mask(
                 reader->query, orri_entry_leaves(reader->query, reader->map), chunk, word, all);
         }
@@ -52,17 +52,17 @@ static void diff_rows_masks(const diff_rows_scan* s, const orri_chunk* chunk, ui
 
 static void diff_rows_sets(const diff_rows_scan* s, uint32_t bit, uint32_t index, bool known)
 {
-    const struct orri_baseline* told = s->tell->told;
-    for (uint32_t w = 0; w < told->words; w++) {
+    const struct orri_baseline* baseline = s->diff->baseline;
+    for (uint32_t w = 0; w < baseline->words; w++) {
         s->before[w] = 0;
         s->after[w] = s->always[w];
         for (uint64_t left = s->flat ? 0 : s->some[w]; left != 0; left &= left - 1) {
-            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            const orri_reader* reader = baseline->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
             s->after[w] |= (reader->mask >> bit & 1) != 0 ? left & -left : 0;
         }
     }
-    for (uint32_t r = 0; known && r < told->on_count; r++) {
-        if (orri_bit_get(told->on[r]->members.words, index)) {
+    for (uint32_t r = 0; known && r < baseline->on_count; r++) {
+        if (orri_bit_get(baseline->on[r]->members.words, index)) {
             orri_bit_set(s->before, r, true);
         }
     }
@@ -72,11 +72,11 @@ static void diff_rows_sets(const diff_rows_scan* s, uint32_t bit, uint32_t index
 static bool diff_rows_gained(const diff_rows_scan* s, const orri_chunk* chunk, uint32_t slot,
                              const orri_reader* reader)
 {
-    const orri_diff* tell = s->tell;
+    const orri_diff* diff = s->diff;
     bool gained = false;
-    for (uint32_t p = 0; tell->gained != NULL && p < tell->pool_count && !gained; p++) {
-        const uint64_t* rows = tell->gained[(size_t)p * tell->suspect_count + chunk->id];
-        orr_type type = {tell->world->pinned.list[p]->type->id};
+    for (uint32_t p = 0; diff->gained != NULL && p < diff->pool_count && !gained; p++) {
+        const uint64_t* rows = diff->gained[(size_t)p * diff->suspect_count + chunk->id];
+        orr_type type = {diff->world->pinned.list[p]->type->id};
         gained = rows != NULL && orri_bit_get(rows, slot) &&
                  (reader == NULL || orri_reader_asks(reader, type));
     }
@@ -88,15 +88,15 @@ static bool diff_rows_gained(const diff_rows_scan* s, const orri_chunk* chunk, u
 static uint32_t diff_rows_split(const diff_rows_scan* s, const orri_chunk* chunk, uint32_t slot,
                                 uint64_t* gained, uint32_t* others)
 {
-    const struct orri_baseline* told = s->tell->told;
+    const struct orri_baseline* baseline = s->diff->baseline;
     uint32_t count = 0;
     *others = 0;
-    memset(gained, 0, told->words * sizeof *gained);
-    for (uint32_t r = 0; r < told->on_count; r++) {
+    memset(gained, 0, baseline->words * sizeof *gained);
+    for (uint32_t r = 0; r < baseline->on_count; r++) {
         if (orri_bit_get(s->before, r) == orri_bit_get(s->after, r)) {
             continue;
         }
-        if (diff_rows_gained(s, chunk, slot, told->on[r])) {
+        if (diff_rows_gained(s, chunk, slot, baseline->on[r])) {
             orri_bit_set(gained, r, true);
             count++;
         } else {
@@ -110,77 +110,79 @@ static uint32_t diff_rows_split(const diff_rows_scan* s, const orri_chunk* chunk
 
 static uint64_t* diff_rows_to(const diff_rows_scan* s, uint32_t run)
 {
-    return s->tell->told->piece.to + (size_t)run * s->tell->told->words;
+    return s->diff->baseline->run_list.to + (size_t)run * s->diff->baseline->words;
 }
 
-static bool diff_rows_deal_added(const diff_rows_scan* s, bool fresh)
+static bool diff_rows_dispatch_added(const diff_rows_scan* s, bool fresh)
 {
-    const struct orri_baseline* told = s->tell->told;
-    const orri_runs* piece = &told->piece;
-    for (uint32_t i = 0; i < piece->run_count * told->words; i++) {
-        uint64_t wanted = fresh ? told->fresh[i % told->words] : ~told->fresh[i % told->words];
-        piece->to[i] = piece->after[i] & ~piece->before[i] & wanted;
+    const struct orri_baseline* baseline = s->diff->baseline;
+    const orri_runs* run_list = &baseline->run_list;
+    for (uint32_t i = 0; i < run_list->run_count * baseline->words; i++) {
+        uint64_t wanted = fresh ? baseline->fresh[i % baseline->words]
+                                : ~baseline->fresh[i % baseline->words];
+        run_list->to[i] = run_list->after[i] & ~run_list->before[i] & wanted;
     }
-    return orri_runs_deal(s->tell, &(orri_deal){.kind = ORR_ENTITY_ADDED,
-                                                .shape = s->shape,
-                                                .forced = fresh ? ORR_CAUSE_READER : -1});
+    return orri_runs_dispatch(s->diff, &(orri_dispatch){.kind = ORR_ENTITY_ADDED,
+                                                        .shape = s->shape,
+                                                        .forced = fresh ? ORR_CAUSE_READER : -1});
 }
 
-static bool diff_rows_deal_left(const diff_rows_scan* s)
+static bool diff_rows_dispatch_left(const diff_rows_scan* s)
 {
-    const struct orri_baseline* told = s->tell->told;
-    const orri_runs* piece = &told->piece;
-    for (uint32_t i = 0; i < piece->run_count * told->words; i++) {
-        piece->to[i] = piece->before[i] & ~piece->after[i];
+    const struct orri_baseline* baseline = s->diff->baseline;
+    const orri_runs* run_list = &baseline->run_list;
+    for (uint32_t i = 0; i < run_list->run_count * baseline->words; i++) {
+        run_list->to[i] = run_list->before[i] & ~run_list->after[i];
     }
-    return orri_runs_deal(s->tell, &(orri_deal){.kind = ORR_ENTITY_REMOVED, .forced = -1});
+    return orri_runs_dispatch(s->diff, &(orri_dispatch){.kind = ORR_ENTITY_REMOVED, .forced = -1});
 }
 
 // Readers of a set that stay with a run get its message.
 static void diff_rows_to_stay(const diff_rows_scan* s, uint32_t run, const uint64_t* set)
 {
-    const struct orri_baseline* told = s->tell->told;
-    const orri_runs* piece = &told->piece;
+    const struct orri_baseline* baseline = s->diff->baseline;
+    const orri_runs* run_list = &baseline->run_list;
     uint64_t* to = diff_rows_to(s, run);
-    for (uint32_t w = 0; w < told->words; w++) {
-        size_t i = (size_t)run * told->words + w;
-        to[w] = set != NULL ? piece->before[i] & piece->after[i] & set[w] : 0;
+    for (uint32_t w = 0; w < baseline->words; w++) {
+        size_t i = (size_t)run * baseline->words + w;
+        to[w] = set != NULL ? run_list->before[i] & run_list->after[i] & set[w] : 0;
     }
 }
 
 static const orri_shape* diff_rows_old(const diff_rows_scan* s, const orri_run* run)
 {
-    return run->shape1 != 0 ? orri_shape_at(s->tell->told, run->shape1) : NULL;
+    return run->shape1 != 0 ? orri_shape_at(s->diff->baseline, run->shape1) : NULL;
 }
 
-static bool diff_rows_deal_tags(const diff_rows_scan* s)
+static bool diff_rows_dispatch_tags(const diff_rows_scan* s)
 {
-    const struct orri_baseline* told = s->tell->told;
+    const struct orri_baseline* baseline = s->diff->baseline;
     bool any = false;
-    for (uint32_t i = 0; i < told->piece.run_count; i++) {
-        const orri_shape* old = diff_rows_old(s, &told->piece.runs[i]);
+    for (uint32_t i = 0; i < baseline->run_list.run_count; i++) {
+        const orri_shape* old = diff_rows_old(s, &baseline->run_list.runs[i]);
         bool differs = old != NULL && !orri_shape_same_tags(old, s->shape);
-        diff_rows_to_stay(s, i, differs ? told->taggers : NULL);
+        diff_rows_to_stay(s, i, differs ? baseline->tag_readers : NULL);
         any = any || differs;
     }
-    orr_type tags = orr_type_find(s->tell->world, orr_desc_orr_tags.name);
+    orr_type tags = orr_type_find(s->diff->world, orr_desc_orr_tags.name);
     return !any ||
-           orri_runs_deal(s->tell, &(orri_deal){.kind = ORR_COMPONENT_CHANGED,
-                                                .type = orri_type_at(&s->tell->world->schema, tags),
-                                                .shape = s->shape,
-                                                .forced = ORR_CAUSE_COMPONENT});
+           orri_runs_dispatch(s->diff,
+                              &(orri_dispatch){.kind = ORR_COMPONENT_CHANGED,
+                                               .type = orri_type_at(&s->diff->world->schema, tags),
+                                               .shape = s->shape,
+                                               .forced = ORR_CAUSE_COMPONENT});
 }
 
 // The rows of runs that somebody gets become items: of a multiple type all instances, from the world or as told.
 static bool diff_rows_list_instances(const diff_rows_scan* s, const orri_baseline_type* type,
                                      int32_t column)
 {
-    orri_runs* piece = &s->tell->told->piece;
-    piece->item_count = 0;
-    for (uint32_t i = 0; i < piece->run_count; i++) {
-        orri_run* run = &piece->runs[i];
-        run->item = piece->item_count;
-        if (!orri_set_any(diff_rows_to(s, i), s->tell->told->words)) {
+    orri_runs* run_list = &s->diff->baseline->run_list;
+    run_list->item_count = 0;
+    for (uint32_t i = 0; i < run_list->run_count; i++) {
+        orri_run* run = &run_list->runs[i];
+        run->item = run_list->item_count;
+        if (!orri_set_any(diff_rows_to(s, i), s->diff->baseline->words)) {
             continue;
         }
         const orri_baseline_cell* cell = column < 0 ? orri_baseline_cell_at(type, run->index)
@@ -193,29 +195,29 @@ static bool diff_rows_list_instances(const diff_rows_scan* s, const orri_baselin
         }
         for (uint32_t k = 0; k < now.count; k++) {
             const void* value = column >= 0 ? now.values + (size_t)k * type->type->info.size : NULL;
-            if (!orri_runs_item(s->tell->world, piece, now.ids[k], value)) {
+            if (!orri_runs_item(s->diff->world, run_list, now.ids[k], value)) {
                 return false;
             }
         }
-        run->item_count = piece->item_count - run->item;
+        run->item_count = run_list->item_count - run->item;
     }
     return true;
 }
 
 // One type, of the cluster (column) or no longer (-1), in the runs whose shape before lacks or has it.
-static bool diff_rows_deal_type(const diff_rows_scan* s, const orri_baseline_type* type,
-                                int32_t column)
+static bool diff_rows_dispatch_type(const diff_rows_scan* s, const orri_baseline_type* type,
+                                    int32_t column)
 {
-    const struct orri_baseline* told = s->tell->told;
+    const struct orri_baseline* baseline = s->diff->baseline;
     orr_type id = {type->type->id};
     bool any = false;
-    for (uint32_t i = 0; i < told->piece.run_count; i++) {
-        orri_run* run = &told->piece.runs[i];
+    for (uint32_t i = 0; i < baseline->run_list.run_count; i++) {
+        orri_run* run = &baseline->run_list.runs[i];
         const orri_shape* old = diff_rows_old(s, run);
         bool differs = old != NULL && orri_shape_has(old, id) != (column >= 0);
         run->column = (uint32_t)column;
-        diff_rows_to_stay(s, i, differs ? orri_baseline_trackers(told, type) : NULL);
-        any = any || (differs && orri_set_any(diff_rows_to(s, i), told->words));
+        diff_rows_to_stay(s, i, differs ? orri_baseline_trackers(baseline, type) : NULL);
+        any = any || (differs && orri_set_any(diff_rows_to(s, i), baseline->words));
     }
     if (!any) {
         return true;
@@ -223,24 +225,24 @@ static bool diff_rows_deal_type(const diff_rows_scan* s, const orri_baseline_typ
     if (type->multiple && !diff_rows_list_instances(s, type, column)) {
         return false;
     }
-    return orri_runs_deal(
-        s->tell, &(orri_deal){.kind = column >= 0 ? ORR_COMPONENT_ADDED : ORR_COMPONENT_REMOVED,
-                              .type = type->type,
-                              .items = type->multiple,
-                              .forced = ORR_CAUSE_COMPONENT});
+    return orri_runs_dispatch(
+        s->diff, &(orri_dispatch){.kind = column >= 0 ? ORR_COMPONENT_ADDED : ORR_COMPONENT_REMOVED,
+                                  .type = type->type,
+                                  .items = type->multiple,
+                                  .forced = ORR_CAUSE_COMPONENT});
 }
 
 static orri_baseline_type* diff_rows_tracked(const diff_rows_scan* s, orr_type type)
 {
-    return orri_baseline_tracked(s->tell->told, orri_type_index(s->tell->world, type));
+    return orri_baseline_tracked(s->diff->baseline, orri_type_index(s->diff->world, type));
 }
 
 // Types that the entities got. Most pieces have none: their shape was told, or nothing was.
-static bool diff_rows_deal_got(const diff_rows_scan* s)
+static bool diff_rows_dispatch_got(const diff_rows_scan* s)
 {
     for (uint32_t c = 0; c < s->shape->type_count; c++) {
         const orri_baseline_type* type = diff_rows_tracked(s, s->shape->types[c]);
-        if (type != NULL && !diff_rows_deal_type(s, type, (int32_t)c)) {
+        if (type != NULL && !diff_rows_dispatch_type(s, type, (int32_t)c)) {
             return false;
         }
     }
@@ -250,15 +252,15 @@ static bool diff_rows_deal_got(const diff_rows_scan* s)
 // The first type past `after` that some of them lost; null: there is none.
 static orr_type diff_rows_next_lost(const diff_rows_scan* s, orr_type after)
 {
-    const orri_runs* piece = &s->tell->told->piece;
+    const orri_runs* run_list = &s->diff->baseline->run_list;
     uint32_t last = 0;
     orr_type next = {0};
-    for (uint32_t i = 0; i < piece->run_count; i++) {
-        const orri_shape* old = diff_rows_old(s, &piece->runs[i]);
-        if (old == NULL || old == s->shape || piece->runs[i].shape1 == last) {
+    for (uint32_t i = 0; i < run_list->run_count; i++) {
+        const orri_shape* old = diff_rows_old(s, &run_list->runs[i]);
+        if (old == NULL || old == s->shape || run_list->runs[i].shape1 == last) {
             continue;
         }
-        last = piece->runs[i].shape1;
+        last = run_list->runs[i].shape1;
         for (uint32_t t = 0; t < old->type_count; t++) {
             orr_type type = old->types[t];
             if (type.id > after.id && (next.id == 0 || type.id < next.id) &&
@@ -272,11 +274,11 @@ static orr_type diff_rows_next_lost(const diff_rows_scan* s, orr_type after)
 
 // Types that they lost, in the order of types as those they got: not in the order in which rows show them, since not every
 // reader has every row.
-static bool diff_rows_deal_lost(const diff_rows_scan* s)
+static bool diff_rows_dispatch_lost(const diff_rows_scan* s)
 {
     orr_type type = diff_rows_next_lost(s, (orr_type){0});
     while (type.id != 0) {
-        if (!diff_rows_deal_type(s, diff_rows_tracked(s, type), -1)) {
+        if (!diff_rows_dispatch_type(s, diff_rows_tracked(s, type), -1)) {
             return false;
         }
         type = diff_rows_next_lost(s, type);
@@ -287,9 +289,9 @@ static bool diff_rows_deal_lost(const diff_rows_scan* s)
 // True when some row was told as something else and is still with somebody.
 static bool diff_rows_reshaped(const diff_rows_scan* s)
 {
-    const struct orri_baseline* told = s->tell->told;
-    for (uint32_t i = 0; i < told->piece.run_count; i++) {
-        const orri_run* run = &told->piece.runs[i];
+    const struct orri_baseline* baseline = s->diff->baseline;
+    for (uint32_t i = 0; i < baseline->run_list.run_count; i++) {
+        const orri_run* run = &baseline->run_list.runs[i];
         if (run->shape1 != 0 && run->shape1 != s->shape->number1) {
             return true;
         }
@@ -297,28 +299,30 @@ static bool diff_rows_reshaped(const diff_rows_scan* s)
     return false;
 }
 
-static bool diff_rows_deal(const diff_rows_scan* s)
+static bool diff_rows_dispatch(const diff_rows_scan* s)
 {
-    return diff_rows_deal_added(s, false) &&
-           (!s->tell->told->fresh_any || diff_rows_deal_added(s, true)) &&
-           (!diff_rows_reshaped(s) || (diff_rows_deal_got(s) && diff_rows_deal_lost(s) &&
-                                       (!s->tell->told->tag_any || diff_rows_deal_tags(s)))) &&
-           (!s->switches || orri_diff_switches(s->tell, s->shape)) && diff_rows_deal_left(s);
+    return diff_rows_dispatch_added(s, false) &&
+           (!s->diff->baseline->fresh_any || diff_rows_dispatch_added(s, true)) &&
+           (!diff_rows_reshaped(s) ||
+            (diff_rows_dispatch_got(s) && diff_rows_dispatch_lost(s) &&
+             (!s->diff->baseline->tag_any || diff_rows_dispatch_tags(s)))) &&
+           (!s->switches || orri_diff_enabled(s->diff, s->shape)) && diff_rows_dispatch_left(s);
 }
 
 // ---- noting ----------------------------------------------------------------------------------------------------------
 
-bool orri_run_stale(const orri_diff* tell, const orri_run* run, const orri_baseline_type* type)
+bool orri_run_from_baseline(const orri_diff* diff, const orri_run* run,
+                            const orri_baseline_type* type)
 {
-    const struct orri_baseline* told = tell->told;
-    if (!orri_diff_skips(tell, type) || run->shape1 == 0 ||
-        !orri_shape_has(orri_shape_at(told, run->shape1), (orr_type){type->type->id})) {
+    const struct orri_baseline* baseline = diff->baseline;
+    if (!orri_diff_skips(diff, type) || run->shape1 == 0 ||
+        !orri_shape_has(orri_shape_at(baseline, run->shape1), (orr_type){type->type->id})) {
         return false;
     }
-    const uint64_t* trackers = orri_baseline_trackers(told, type);
+    const uint64_t* trackers = orri_baseline_trackers(baseline, type);
     bool known = false;
-    for (uint32_t r = 0; r < told->on_count && !known; r++) {
-        known = orri_bit_get(trackers, r) && orri_bitset_has(&told->on[r]->members, run->index);
+    for (uint32_t r = 0; r < baseline->on_count && !known; r++) {
+        known = orri_bit_get(trackers, r) && orri_bitset_has(&baseline->on[r]->members, run->index);
     }
     return known;
 }
@@ -326,36 +330,36 @@ bool orri_run_stale(const orri_diff* tell, const orri_run* run, const orri_basel
 // True when the value of a type is to be noted: somebody hears of it now, and nobody was told of it before.
 static bool diff_rows_notes(const diff_rows_scan* s, uint32_t i, const orri_baseline_type* type)
 {
-    const struct orri_baseline* told = s->tell->told;
-    if (ORR_UNLIKELY(orri_run_stale(s->tell, &told->piece.runs[i], type))) {
+    const struct orri_baseline* baseline = s->diff->baseline;
+    if (ORR_UNLIKELY(orri_run_from_baseline(s->diff, &baseline->run_list.runs[i], type))) {
         return false;
     }
-    const uint64_t* before = told->piece.before + (size_t)i * told->words;
-    const uint64_t* after = told->piece.after + (size_t)i * told->words;
-    const uint64_t* trackers = orri_baseline_trackers(told, type);
-    const orri_shape* old = diff_rows_old(s, &told->piece.runs[i]);
+    const uint64_t* before = baseline->run_list.before + (size_t)i * baseline->words;
+    const uint64_t* after = baseline->run_list.after + (size_t)i * baseline->words;
+    const uint64_t* trackers = orri_baseline_trackers(baseline, type);
+    const orri_shape* old = diff_rows_old(s, &baseline->run_list.runs[i]);
     bool had = old != NULL && (type->pinned || orri_shape_has(old, (orr_type){type->type->id}));
-    bool stays = orri_set_stays(before, after, trackers, told->words);
-    return stays ? !had : orri_set_enters(before, after, trackers, told->words);
+    bool stays = orri_set_stays(before, after, trackers, baseline->words);
+    return stays ? !had : orri_set_enters(before, after, trackers, baseline->words);
 }
 
 static bool diff_rows_reserve_type(const diff_rows_scan* s, orri_baseline_type* type,
                                    uint32_t column)
 {
-    const orri_runs* piece = &s->tell->told->piece;
-    for (uint32_t i = 0; i < piece->run_count; i++) {
-        const orri_run* run = &piece->runs[i];
+    const orri_runs* run_list = &s->diff->baseline->run_list;
+    for (uint32_t i = 0; i < run_list->run_count; i++) {
+        const orri_run* run = &run_list->runs[i];
         if (!diff_rows_notes(s, i, type)) {
             continue;
         }
         const uint16_t* counts =
             type->multiple ? orri_cells_at(run->chunk, column, run->slot).counts : NULL;
         for (uint32_t k = 0; counts != NULL && k < run->count; k++) {
-            if (!orri_baseline_room_cell(s->tell->world, type, run->index + k, counts[k])) {
+            if (!orri_baseline_room_cell(s->diff->world, type, run->index + k, counts[k])) {
                 return false;
             }
         }
-        if (counts == NULL && !orri_baseline_room(s->tell->world, type, run->index)) {
+        if (counts == NULL && !orri_baseline_room(s->diff->world, type, run->index)) {
             return false;
         }
     }
@@ -365,14 +369,14 @@ static bool diff_rows_reserve_type(const diff_rows_scan* s, orri_baseline_type* 
 static bool diff_rows_reserve_pinned(const diff_rows_scan* s, orri_baseline_type* type,
                                      const orri_pool* pool)
 {
-    const orri_runs* piece = &s->tell->told->piece;
-    for (uint32_t i = 0; i < piece->run_count; i++) {
-        const orri_run* run = &piece->runs[i];
+    const orri_runs* run_list = &s->diff->baseline->run_list;
+    for (uint32_t i = 0; i < run_list->run_count; i++) {
+        const orri_run* run = &run_list->runs[i];
         bool any = false;
         for (uint32_t k = 0; k < run->count && !any && diff_rows_notes(s, i, type); k++) {
             any = orri_pool_slot1(pool, run->index + k) != 0;
         }
-        if (any && !orri_baseline_room(s->tell->world, type, run->index)) {
+        if (any && !orri_baseline_room(s->diff->world, type, run->index)) {
             return false;
         }
     }
@@ -381,7 +385,7 @@ static bool diff_rows_reserve_pinned(const diff_rows_scan* s, orri_baseline_type
 
 static bool diff_rows_reserve(const diff_rows_scan* s)
 {
-    orr_world* world = s->tell->world;
+    orr_world* world = s->diff->world;
     for (uint32_t c = 0; c < s->shape->type_count; c++) {
         orri_baseline_type* type = diff_rows_tracked(s, s->shape->types[c]);
         if (type != NULL && !diff_rows_reserve_type(s, type, c)) {
@@ -419,7 +423,7 @@ static void diff_rows_keep_pinned(const diff_rows_scan* s, const orri_run* run,
         if (value != NULL) {
             orri_baseline_put(type, run->index + k, value, 1);
         } else {
-            orri_baseline_drop(s->tell->world, type, run->index + k);
+            orri_baseline_drop(s->diff->world, type, run->index + k);
         }
     }
 }
@@ -432,7 +436,7 @@ static void diff_rows_keep_lost(const diff_rows_scan* s, const orri_run* run)
         orri_baseline_type* type = diff_rows_tracked(s, old->types[t]);
         if (type != NULL && !orri_shape_has(s->shape, old->types[t])) {
             for (uint32_t k = 0; k < run->count; k++) {
-                orri_baseline_drop(s->tell->world, type, run->index + k);
+                orri_baseline_drop(s->diff->world, type, run->index + k);
             }
         }
     }
@@ -440,8 +444,8 @@ static void diff_rows_keep_lost(const diff_rows_scan* s, const orri_run* run)
 
 static void diff_rows_keep_values(const diff_rows_scan* s, uint32_t i)
 {
-    const orri_run* run = &s->tell->told->piece.runs[i];
-    const orr_world* world = s->tell->world;
+    const orri_run* run = &s->diff->baseline->run_list.runs[i];
+    const orr_world* world = s->diff->world;
     for (uint32_t c = 0; c < s->shape->type_count; c++) {
         orri_baseline_type* type = diff_rows_tracked(s, s->shape->types[c]);
         if (type != NULL && diff_rows_notes(s, i, type)) {
@@ -459,32 +463,33 @@ static void diff_rows_keep_values(const diff_rows_scan* s, uint32_t i)
 
 static void diff_rows_keep_heads(const diff_rows_scan* s, const orri_run* run)
 {
-    struct orri_baseline* told = s->tell->told;
+    struct orri_baseline* baseline = s->diff->baseline;
     if (run->shape1 == s->shape->number1) {
         return;
     }
-    orri_head* heads = orri_head_at(told, run->index);
-    const orri_record* records = orri_record_at(s->tell->world, run->index);
+    orri_head* heads = orri_head_at(baseline, run->index);
+    const orri_record* records = orri_record_at(s->diff->world, run->index);
     for (uint32_t k = 0; k < run->count; k++) {
         heads[k] = (orri_head){records[k].generation, s->shape->number1};
     }
     s->shape->refs += run->count;
-    *orri_heads_known(told, run->index) += run->shape1 == 0 ? run->count : 0;
+    *orri_heads_known(baseline, run->index) += run->shape1 == 0 ? run->count : 0;
     if (run->shape1 != 0) {
-        orri_shape_release(s->tell->world, told, orri_shape_at(told, run->shape1), run->count);
+        orri_shape_release(s->diff->world, baseline, orri_shape_at(baseline, run->shape1),
+                           run->count);
     }
 }
 
 static void diff_rows_keep_members(const diff_rows_scan* s, uint32_t i)
 {
-    struct orri_baseline* told = s->tell->told;
-    const orri_run* run = &told->piece.runs[i];
-    for (uint32_t w = 0; w < told->words; w++) {
-        uint64_t before = told->piece.before[(size_t)i * told->words + w];
-        uint64_t after = told->piece.after[(size_t)i * told->words + w];
+    struct orri_baseline* baseline = s->diff->baseline;
+    const orri_run* run = &baseline->run_list.runs[i];
+    for (uint32_t w = 0; w < baseline->words; w++) {
+        uint64_t before = baseline->run_list.before[(size_t)i * baseline->words + w];
+        uint64_t after = baseline->run_list.after[(size_t)i * baseline->words + w];
         for (uint64_t left = before ^ after; left != 0; left &= left - 1) {
             uint32_t bit = (uint32_t)__builtin_ctzll(left);
-            orri_reader* reader = told->on[w * 64 + bit];
+            orri_reader* reader = baseline->on[w * 64 + bit];
             bool enters = (after >> bit & 1) != 0;
             orri_bits_fill(reader->members.words, run->index, run->count, enters);
         }
@@ -493,24 +498,24 @@ static void diff_rows_keep_members(const diff_rows_scan* s, uint32_t i)
 
 static bool diff_rows_flush(const diff_rows_scan* s)
 {
-    orri_runs* piece = &s->tell->told->piece;
-    if (piece->run_count == 0) {
+    orri_runs* run_list = &s->diff->baseline->run_list;
+    if (run_list->run_count == 0) {
         return true;
     }
-    if (!diff_rows_reserve(s) || !diff_rows_deal(s)) {
+    if (!diff_rows_reserve(s) || !diff_rows_dispatch(s)) {
         return false;
     }
-    for (uint32_t i = 0; i < piece->run_count; i++) {
-        const orri_run* run = &piece->runs[i];
+    for (uint32_t i = 0; i < run_list->run_count; i++) {
+        const orri_run* run = &run_list->runs[i];
         diff_rows_keep_lost(s, run);
         diff_rows_keep_values(s, i);
         if (s->switches) {
-            orri_diff_switches_keep(s->tell, s->shape, run);
+            orri_diff_enabled_keep(s->diff, s->shape, run);
         }
         diff_rows_keep_members(s, i);
         diff_rows_keep_heads(s, run); // Last: it may end the shape before.
     }
-    orri_runs_keep(s->tell);
+    orri_runs_keep(s->diff);
     return true;
 }
 
@@ -532,7 +537,7 @@ static bool diff_rows_alone(diff_rows_scan* s, uint32_t old)
     if (s->multiple_old != old) { // Mostly rows come from one shape after another.
         s->multiple_old = old;
         s->multiple = diff_rows_multiple(s, s->shape) ||
-                      diff_rows_multiple(s, orri_shape_at(s->tell->told, old));
+                      diff_rows_multiple(s, orri_shape_at(s->diff->baseline, old));
     }
     return s->multiple;
 }
@@ -540,13 +545,14 @@ static bool diff_rows_alone(diff_rows_scan* s, uint32_t old)
 // A row that differs. If it is switched for some and gains a pinned type for others it is two runs, since causes differ.
 static bool diff_rows_push(const diff_rows_scan* s, orri_run* run, bool moved)
 {
-    struct orri_baseline* told = s->tell->told;
-    uint32_t words = told->words, others = 0;
-    if (!orri_runs_room(s->tell)) {
+    struct orri_baseline* baseline = s->diff->baseline;
+    uint32_t words = baseline->words, others = 0;
+    if (!orri_runs_room(s->diff)) {
         return false;
     }
     if (run->shape1 != 0 && !moved && diff_rows_gained(s, run->chunk, run->slot, NULL)) {
-        uint64_t *gained = told->set, *part = told->set + words; // Both free until it is dealt.
+        uint64_t *gained = baseline->set,
+                 *part = baseline->set + words; // Both free until it is dealt.
         run->cause = diff_rows_split(s, run->chunk, run->slot, gained, &others) > 0
                          ? ORR_CAUSE_COMPONENT
                          : ORR_CAUSE_ENABLED;
@@ -557,12 +563,12 @@ static bool diff_rows_push(const diff_rows_scan* s, orri_run* run, bool moved)
                 gained[w] &= s->before[w];
                 s->before[w] &= ~gained[w];
             }
-            orri_runs_push(told, run, gained, part);
+            orri_runs_push(baseline, run, gained, part);
             run->cause = ORR_CAUSE_ENABLED;
             run->shape1 = s->shape->number1; // The first has noted that by then.
         }
     }
-    orri_runs_push(told, run, s->before, s->after);
+    orri_runs_push(baseline, run, s->before, s->after);
     return true;
 }
 
@@ -576,23 +582,24 @@ static orr_cause diff_rows_cause(bool known, bool moved)
 
 static bool diff_rows_row(diff_rows_scan* s, orri_chunk* chunk, uint32_t slot)
 {
-    const struct orri_baseline* told = s->tell->told;
+    const struct orri_baseline* baseline = s->diff->baseline;
     uint32_t index = orri_chunk_ids(chunk)[slot];
-    const orri_record* record = orri_record_at(s->tell->world, index);
-    const orri_head* head = orri_head_at(told, index);
+    const orri_record* record = orri_record_at(s->diff->world, index);
+    const orri_head* head = orri_head_at(baseline, index);
     bool known = head->generation == record->generation;
     bool same = known && head->shape1 == s->shape->number1;
-    orri_switching switched = s->switches ? orri_diff_switched(s->tell, chunk, slot, index)
-                                          : ORRI_SWITCH_ON;
-    if (same && s->steady && switched != ORRI_SWITCH_DIFFERS) {
+    orri_enabled_state any_disabled =
+        s->switches ? orri_diff_enabled_row(s->diff, chunk, slot, index) : ORRI_ENABLED_ALL;
+    if (same && s->steady && any_disabled != ORRI_ENABLED_DIFFERS) {
         return true;
     }
     diff_rows_sets(s, slot & 63, index, known);
-    if (same && switched != ORRI_SWITCH_DIFFERS &&
-        orri_set_equal(s->before, s->after, told->words)) {
+    if (same && any_disabled != ORRI_ENABLED_DIFFERS &&
+        orri_set_equal(s->before, s->after, baseline->words)) {
         return true;
     }
-    bool moved = known && !same && !orri_shape_same(orri_shape_at(told, head->shape1), s->shape);
+    bool moved = known && !same &&
+                 !orri_shape_same(orri_shape_at(baseline, head->shape1), s->shape);
     return diff_rows_push(s,
                           &(orri_run){.chunk = chunk,
                                       .slot = slot,
@@ -600,10 +607,10 @@ static bool diff_rows_row(diff_rows_scan* s, orri_chunk* chunk, uint32_t slot)
                                       .count = 1,
                                       .shape1 = known ? head->shape1 : 0,
                                       .cause = (uint8_t)diff_rows_cause(known, moved),
-                                      .source = orri_diff_source(s->tell, index),
-                                      .alone = switched != ORRI_SWITCH_ON ||
+                                      .source = orri_diff_source(s->diff, index),
+                                      .alone = any_disabled != ORRI_ENABLED_ALL ||
                                                (known && !same && diff_rows_alone(s, head->shape1)),
-                                      .switched = switched != ORRI_SWITCH_ON},
+                                      .any_disabled = any_disabled != ORRI_ENABLED_ALL},
                           moved);
 }
 
@@ -613,10 +620,10 @@ static uint32_t diff_rows_count_new(const diff_rows_scan* s, const orri_chunk* c
                                     uint32_t most)
 {
     const uint32_t* ids = orri_chunk_ids(chunk) + slot;
-    const orri_head* heads = orri_head_at(s->tell->told, ids[0]);
+    const orri_head* heads = orri_head_at(s->diff->baseline, ids[0]);
     uint32_t room = ORRI_BASELINE_SIZE - (ids[0] & ORRI_BASELINE_MASK), n = 0;
-    most = s->tell->by_commit ? 1 : most < room ? most : room;
-    bool none = *orri_heads_known(s->tell->told, ids[0]) == 0;
+    most = s->diff->by_commit ? 1 : most < room ? most : room;
+    bool none = *orri_heads_known(s->diff->baseline, ids[0]) == 0;
     while (n < most && ids[n] == ids[0] + n && (none || heads[n].generation == 0)) {
         n++;
     }
@@ -625,19 +632,19 @@ static uint32_t diff_rows_count_new(const diff_rows_scan* s, const orri_chunk* c
 
 static bool diff_rows_push_new(diff_rows_scan* s, orri_chunk* chunk, uint32_t slot, uint32_t count)
 {
-    struct orri_baseline* told = s->tell->told;
+    struct orri_baseline* baseline = s->diff->baseline;
     uint32_t index = orri_chunk_ids(chunk)[slot];
-    memset(s->before, 0, told->words * sizeof *s->before);
-    if (!orri_runs_room(s->tell)) {
+    memset(s->before, 0, baseline->words * sizeof *s->before);
+    if (!orri_runs_room(s->diff)) {
         return false;
     }
-    orri_runs_push(told,
+    orri_runs_push(baseline,
                    &(orri_run){.chunk = chunk,
                                .slot = slot,
                                .index = index,
                                .count = count,
                                .cause = ORR_CAUSE_CREATED,
-                               .source = orri_diff_source(s->tell, index)},
+                               .source = orri_diff_source(s->diff, index)},
                    s->before, s->always);
     return true;
 }
@@ -666,7 +673,7 @@ static bool diff_rows_word(diff_rows_scan* s, orri_chunk* chunk, uint32_t word, 
 static bool diff_rows_bits_written(const diff_rows_scan* s, const orri_chunk* chunk)
 {
     const orri_cluster* cluster = s->cluster;
-    uint64_t mark = s->tell->told->row_mark;
+    uint64_t mark = s->diff->baseline->row_mark;
     bool written = false;
     for (uint32_t c = 0; cluster->has_bits && c <= cluster->type_count; c++) {
         uint32_t counts = c < cluster->type_count ? cluster->columns[c].counts : 0;
@@ -678,10 +685,10 @@ static bool diff_rows_bits_written(const diff_rows_scan* s, const orri_chunk* ch
 
 static bool diff_rows_chunk(diff_rows_scan* s, orri_chunk* chunk, bool all)
 {
-    const orri_diff* tell = s->tell;
+    const orri_diff* diff = s->diff;
     uint32_t rows = orri_chunk_rows(chunk);
-    const uint64_t* suspects = tell->suspects != NULL ? tell->suspects[chunk->id] : NULL;
-    all = all || chunk->columns[s->cluster->type_count].version > tell->told->row_mark ||
+    const uint64_t* suspects = diff->suspects != NULL ? diff->suspects[chunk->id] : NULL;
+    all = all || chunk->columns[s->cluster->type_count].version > diff->baseline->row_mark ||
           diff_rows_bits_written(s, chunk);
     for (uint32_t word = 0; word * 64 < rows && (all || suspects != NULL); word++) {
         uint32_t left = rows - word * 64;
@@ -697,23 +704,24 @@ static bool diff_rows_chunk(diff_rows_scan* s, orri_chunk* chunk, bool all)
 // True when a reader that must be told of everything selects rows of the cluster.
 static bool diff_rows_for_fresh(const diff_rows_scan* s)
 {
-    const struct orri_baseline* told = s->tell->told;
+    const struct orri_baseline* baseline = s->diff->baseline;
     uint64_t any = 0;
-    for (uint32_t w = 0; told->fresh_any && w < told->words; w++) {
-        any |= told->fresh[w] & (s->always[w] | s->some[w]);
+    for (uint32_t w = 0; baseline->fresh_any && w < baseline->words; w++) {
+        any |= baseline->fresh[w] & (s->always[w] | s->some[w]);
     }
     return any != 0;
 }
 
 static bool diff_rows_cluster(diff_rows_scan* s, orri_cluster* cluster)
 {
-    const struct orri_baseline* told = s->tell->told;
+    const struct orri_baseline* baseline = s->diff->baseline;
     if (cluster->row_count == 0 ||
-        (cluster->columns[cluster->type_count].version <= told->row_mark && !cluster->has_bits &&
-         !told->fresh_any && s->tell->suspects == NULL && !s->tell->travels)) {
+        (cluster->columns[cluster->type_count].version <= baseline->row_mark &&
+         !cluster->has_bits && !baseline->fresh_any && s->diff->suspects == NULL &&
+         !s->diff->travels)) {
         return true;
     }
-    const orri_baseline_cluster* record = orri_baseline_match(s->tell, cluster);
+    const orri_baseline_cluster* record = orri_baseline_match(s->diff, cluster);
     if (record == NULL) {
         return false;
     }
@@ -721,9 +729,9 @@ static bool diff_rows_cluster(diff_rows_scan* s, orri_cluster* cluster)
     s->shape = record->shape;
     s->multiple_old = 0;
     diff_rows_match(s, record);
-    bool all = diff_rows_for_fresh(s) || record->rebit;
+    bool all = diff_rows_for_fresh(s) || record->bits_changed;
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
-        if ((orri_section_ends(s->tell, orri_section(0, i)) && !diff_rows_flush(s)) ||
+        if ((orri_diff_range_ends(s->diff, orri_diff_range(0, i)) && !diff_rows_flush(s)) ||
             !diff_rows_chunk(s, cluster->chunks[i], all)) {
             return false;
         }
@@ -731,15 +739,15 @@ static bool diff_rows_cluster(diff_rows_scan* s, orri_cluster* cluster)
     return diff_rows_flush(s);
 }
 
-bool orri_diff_rows(orri_diff* tell)
+bool orri_diff_rows(orri_diff* diff)
 {
-    struct orri_baseline* told = tell->told;
-    diff_rows_scan s = {.tell = tell,
-                        .switches = told->switch_any,
-                        .before = told->set + 2 * told->words,
-                        .after = told->set + 3 * told->words};
+    struct orri_baseline* baseline = diff->baseline;
+    diff_rows_scan s = {.diff = diff,
+                        .switches = baseline->enabled_any,
+                        .before = baseline->set + 2 * baseline->words,
+                        .after = baseline->set + 3 * baseline->words};
     bool done = true;
-    for (orri_cluster* c = tell->world->clusters.first; done && c != NULL; c = c->next) {
+    for (orri_cluster* c = diff->world->clusters.first; done && c != NULL; c = c->next) {
         done = diff_rows_cluster(&s, c);
     }
     return done;

@@ -80,7 +80,7 @@ ORRI_COLD static void reader_overflow(orri_reader* reader, uint64_t wanted)
 {
     orri_reader_empty(reader);
     orri_reader_forget(reader);
-    reader->lost = reader->shut = true;
+    reader->lost = reader->overflowed = true;
     (void)orri_refuse(&reader->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
                       "the queue of system '%s' would hold %llu entities, its limit is %llu; it "
                       "was emptied, and the system will be told of everything anew. Let it run "
@@ -93,10 +93,10 @@ void orri_reader_deliver(orri_message_view* view)
 {
     orri_reader* reader = view->reader;
     uint32_t count = view->batch->message.count;
-    if (!reader->shut && count > reader->queue_max - reader->queued) {
+    if (!reader->overflowed && count > reader->queue_max - reader->queued) {
         reader_overflow(reader, reader->queued + count);
     }
-    if (reader->shut) {
+    if (reader->overflowed) {
         orri_batch_release(reader->world, view->batch);
         return;
     }
@@ -132,7 +132,7 @@ static void reader_take_back(orri_reader* reader)
     } else if (count > reader->queue_max - reader->queued) {
         uint64_t wanted = reader->queued + count;
         reader_overflow(reader, wanted);
-        reader->shut = false; // There is no tell under way.
+        reader->overflowed = false; // There is no tell under way.
     } else {
         reader->queued += count;
     }
@@ -140,7 +140,7 @@ static void reader_take_back(orri_reader* reader)
 
 void orri_reader_take(orri_reader* reader)
 {
-    ORR_ASSERT(!reader->handed && reader->taken == NULL && reader->held == NULL);
+    ORR_ASSERT(!reader->handed && reader->taken == NULL && reader->reading == NULL);
     reader->taken = reader->first;
     reader->handed = true;
     reader->taken_void = false;
@@ -150,9 +150,9 @@ void orri_reader_take(orri_reader* reader)
 
 void orri_reader_done(orri_reader* reader)
 {
-    while (reader->held != NULL) {
-        orri_message_view* view = reader->held;
-        reader->held = view->next;
+    while (reader->reading != NULL) {
+        orri_message_view* view = reader->reading;
+        reader->reading = view->next;
         if (reader->handed && reader->counts != NULL) {
             reader->counts->received += view->batch->message.count;
         }
@@ -165,8 +165,8 @@ void orri_reader_done(orri_reader* reader)
 
 static const orr_message* reader_show(orri_reader* reader, orri_message_view* view)
 {
-    view->next = reader->held;
-    reader->held = view;
+    view->next = reader->reading;
+    reader->reading = view;
     reader->message = view->batch->message;
     reader->message.columns = view->column_count > 0 ? view->columns : NULL;
     reader->message.column_count = view->column_count;
@@ -250,84 +250,85 @@ static orri_reader* reader_make(orr_world* world, const orri_reader_desc* desc)
     reader->counts = desc->counts;
     reader->fresh = true;
     reader->outside = desc->outside;
-    reader->switches = reader_names_desc(reader, &orr_desc_orr_enabled);
-    reader->tags = reader_names_desc(reader, &orr_desc_orr_tags);
+    reader->tracks_enabled = reader_names_desc(reader, &orr_desc_orr_enabled);
+    reader->tracks_tags = reader_names_desc(reader, &orr_desc_orr_tags);
     return reader;
 }
 
 orri_reader* orri_reader_create(orr_world* world, const orri_reader_desc* desc)
 {
     ORR_ASSERT(desc->name != NULL && desc->query != NULL && desc->query->world == world);
-    struct orri_baseline* told = orri_baseline_of(world);
+    struct orri_baseline* baseline = orri_baseline_of(world);
     orri_reader* reader = NULL;
     // Room in the list of those switched on, so that switching on cannot fail.
-    if (told != NULL) {
+    if (baseline != NULL) {
         uint32_t count = 1;
-        for (const orri_reader* other = told->first; other != NULL; other = other->next) {
+        for (const orri_reader* other = baseline->first; other != NULL; other = other->next) {
             count++;
         }
-        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &told->on, &told->on_capacity, count)) {
+        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &baseline->on, &baseline->on_capacity,
+                          count)) {
             (void)orri_refuse_memory(&world->env, "making a reader of messages");
             return NULL;
         }
         reader = reader_make(world, desc);
     }
     if (reader != NULL) {
-        reader->birth = ++told->births;
-        reader->prev = told->last;
-        if (told->last != NULL) {
-            told->last->next = reader;
+        reader->serial = ++baseline->serials;
+        reader->prev = baseline->last;
+        if (baseline->last != NULL) {
+            baseline->last->next = reader;
         } else {
-            told->first = reader;
+            baseline->first = reader;
         }
-        told->last = reader;
+        baseline->last = reader;
     }
     return reader;
 }
 
 // Those switched on, in order of creation, whichever was switched on first.
-static void reader_list(struct orri_baseline* told)
+static void reader_list(struct orri_baseline* baseline)
 {
-    told->on_count = 0;
-    for (orri_reader* reader = told->first; reader != NULL; reader = reader->next) {
+    baseline->on_count = 0;
+    for (orri_reader* reader = baseline->first; reader != NULL; reader = reader->next) {
         if (reader->on) {
-            told->on[told->on_count++] = reader;
+            baseline->on[baseline->on_count++] = reader;
         }
     }
-    told->stale = true;
+    baseline->stale = true;
 }
 
 void orri_reader_enable(orr_world* world, orri_reader* reader, bool on)
 {
-    struct orri_baseline* told = world->messages->told;
+    struct orri_baseline* baseline = world->messages->baseline;
     if (reader->on == on) {
         return;
     }
-    orri_diff_hand_out(told); // Of a tell that was refused.
+    orri_diff_deliver(baseline); // Of a tell that was refused.
     reader->on = on;
     reader->lost = false;
     orri_reader_empty(reader);
     orri_reader_forget(reader);
-    reader_list(told);
-    if (told->on_count == 0) {
-        orri_baseline_forget(world, told);
+    reader_list(baseline);
+    if (baseline->on_count == 0) {
+        orri_baseline_forget(world, baseline);
     }
 }
 
 void orri_reader_free(orr_world* world, orri_reader* reader)
 {
-    struct orri_baseline* told = world->messages->told;
+    struct orri_baseline* baseline = world->messages->baseline;
     orri_reader_empty(reader);
     orri_reader_done(reader);
     if (reader->prev != NULL) {
         reader->prev->next = reader->next;
     } else {
-        told->first = reader->next;
+        baseline->first = reader->next;
     }
     if (reader->next != NULL) {
         reader->next->prev = reader->prev;
     } else {
-        told->last = reader->prev;
+        baseline->last = reader->prev;
     }
     orri_bitset_free(world, &reader->members);
     orri_free(&world->env, ORR_MEMORY_MESSAGE, reader->name, strlen(reader->name) + 1, 1);
@@ -337,7 +338,7 @@ void orri_reader_free(orr_world* world, orri_reader* reader)
 void orri_reader_destroy(orr_world* world, orri_reader* reader)
 {
     // When the world ends, messages end first, readers with them.
-    if (reader != NULL && world->messages != NULL && world->messages->told != NULL) {
+    if (reader != NULL && world->messages != NULL && world->messages->baseline != NULL) {
         orri_reader_enable(world, reader, false);
         orri_reader_free(world, reader);
     }
@@ -345,16 +346,17 @@ void orri_reader_destroy(orr_world* world, orri_reader* reader)
 
 bool orri_has_readers(const orr_world* world)
 {
-    return world->messages != NULL && world->messages->told != NULL &&
-           world->messages->told->on_count > 0;
+    return world->messages != NULL && world->messages->baseline != NULL &&
+           world->messages->baseline->on_count > 0;
 }
 
 bool orri_readers_fresh(const orr_world* world)
 {
-    const struct orri_baseline* told = orri_has_readers(world) ? world->messages->told : NULL;
-    bool fresh = told != NULL && told->stale; // Who is on is not known yet.
-    for (uint32_t r = 0; told != NULL && !fresh && r < told->on_count; r++) {
-        fresh = told->on[r]->fresh;
+    const struct orri_baseline* baseline = orri_has_readers(world) ? world->messages->baseline
+                                                                   : NULL;
+    bool fresh = baseline != NULL && baseline->stale; // Who is on is not known yet.
+    for (uint32_t r = 0; baseline != NULL && !fresh && r < baseline->on_count; r++) {
+        fresh = baseline->on[r]->fresh;
     }
     return fresh;
 }
@@ -364,14 +366,14 @@ bool orri_tracked(const orr_world* world, orr_type type)
     if (!orri_has_readers(world)) {
         return false;
     }
-    const struct orri_baseline* told = world->messages->told;
+    const struct orri_baseline* baseline = world->messages->baseline;
     uint32_t index = orri_type_index(world, type);
-    if (!told->stale && index < told->type_count) {
-        return told->types[index].tracked;
+    if (!baseline->stale && index < baseline->type_count) {
+        return baseline->types[index].tracked;
     }
     bool tracked = false;
-    for (uint32_t r = 0; r < told->on_count && !tracked; r++) {
-        tracked = orri_reader_tracks(told->on[r], type);
+    for (uint32_t r = 0; r < baseline->on_count && !tracked; r++) {
+        tracked = orri_reader_tracks(baseline->on[r], type);
     }
     return tracked;
 }

@@ -176,22 +176,22 @@ static const orri_cursor* event_slowest(const orri_event_queue* queue)
 }
 
 // Spectators lose what they have not read: the others go on as if there were none. True when somebody else waits.
-ORRI_COLD static bool event_drop_aside(orr_world* world, orri_event_queue* queue)
+ORRI_COLD static bool event_drop_spectators(orr_world* world, orri_event_queue* queue)
 {
     bool others = false;
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
         orri_cursor* cursor = queue->cursors[i];
         orri_event_cursors* inbox = cursor->inbox;
-        others |= inbox->on && !inbox->aside;
-        if (!inbox->on || !inbox->aside) {
+        others |= inbox->on && !inbox->spectator;
+        if (!inbox->on || !inbox->spectator) {
             continue;
         }
         cursor->at = orri_event_end(queue);
         if (!world->realtime) { // Otherwise the system may run, and it is its own.
             cursor->asked = false;
         }
-        if (!inbox->drop_said) {
-            inbox->drop_said = true;
+        if (!inbox->drop_logged) {
+            inbox->drop_logged = true;
             orri_log(&world->env, ORR_LOG_ID_SPECTATOR_LATE,
                      "spectator '%s' lost events %s that it had not read: more than %u would wait; "
                      "let it run more often, or raise the limit with orr_events_limit()",
@@ -294,7 +294,7 @@ bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count)
         return true; // Nobody waits for them: they will not be kept.
     }
     if ((uint64_t)queue->count + count > queue->limit) {
-        bool others = event_drop_aside(world, queue);
+        bool others = event_drop_spectators(world, queue);
         if ((uint64_t)queue->count + count > queue->limit) {
             queue->skips = !others;
             return !others || event_refuse_full(world, queue, count);
@@ -333,7 +333,7 @@ static uint64_t event_hash(const orri_event_queue* queue, uint64_t hash)
     uint64_t first = orri_event_end(queue);
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
         const orri_cursor* cursor = queue->cursors[i];
-        bool counts = cursor->inbox->on && !cursor->inbox->aside;
+        bool counts = cursor->inbox->on && !cursor->inbox->spectator;
         first = counts && cursor->at < first ? cursor->at : first;
     }
     uint32_t count = (uint32_t)(orri_event_end(queue) - first);
@@ -347,7 +347,7 @@ static uint64_t event_hash(const orri_event_queue* queue, uint64_t hash)
     hash = orri_rows_hash(queue->info, orri_event_at(queue, first), count, hash);
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
         const orri_cursor* cursor = queue->cursors[i];
-        if (!cursor->inbox->aside) {
+        if (!cursor->inbox->spectator) {
             uint64_t left = orri_event_end(queue) - cursor->at;
             hash = orri_hash_word(hash, cursor->inbox->on ? left : UINT64_MAX);
         }

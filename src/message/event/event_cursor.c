@@ -55,7 +55,7 @@ static void event_cursor_link(struct orri_events* events, orri_event_cursors* in
         orri_event_queue* queue = inbox->cursors[i].queue;
         queue->cursors[queue->cursor_count++] = &inbox->cursors[i];
     }
-    inbox->birth = ++events->births;
+    inbox->serial = ++events->serials;
     inbox->prev = events->last;
     *(events->last != NULL ? &events->last->next : &events->first) = inbox;
     events->last = inbox;
@@ -84,9 +84,9 @@ void orri_event_cursors_name(orri_event_cursors* inbox, const char* name)
     inbox->name = name;
 }
 
-void orri_event_cursors_aside(orri_event_cursors* inbox)
+void orri_event_cursors_spectator(orri_event_cursors* inbox)
 {
-    inbox->aside = true;
+    inbox->spectator = true;
 }
 
 static void event_cursor_leave(orri_cursor* cursor)

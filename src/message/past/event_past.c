@@ -3,7 +3,7 @@
 #include "message/past/past_parts.h"
 
 typedef struct event_past_inbox {
-    uint64_t birth;
+    uint64_t serial;
     bool on;
     uint32_t first; // Of `left`.
 } event_past_inbox;
@@ -38,7 +38,7 @@ static uint32_t event_past_waiting(const orri_event_queue* queue)
     uint32_t most = 0;
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
         const orri_cursor* cursor = queue->cursors[i];
-        uint32_t left = cursor->inbox->aside ? 0 : event_past_left(cursor);
+        uint32_t left = cursor->inbox->spectator ? 0 : event_past_left(cursor);
         most = left > most ? left : most;
     }
     return most;
@@ -54,8 +54,8 @@ static orri_events_past event_past_measure(const struct orri_events* events)
 {
     orri_events_past sizes = {.bytes = event_past_round(sizeof(orri_events_past))};
     for (const orri_event_cursors* inbox = events->first; inbox != NULL; inbox = inbox->next) {
-        sizes.inbox_count += !inbox->aside;
-        sizes.left_count += inbox->aside ? 0 : inbox->count;
+        sizes.inbox_count += !inbox->spectator;
+        sizes.left_count += inbox->spectator ? 0 : inbox->count;
     }
     for (uint32_t i = 0; i < events->capacity; i++) {
         uint32_t count = events->queues[i] != NULL ? event_past_waiting(events->queues[i]) : 0;
@@ -73,10 +73,10 @@ static void event_past_fill_inboxes(const struct orri_events* events, orri_event
 {
     uint32_t n = 0, left = 0;
     for (const orri_event_cursors* inbox = events->first; inbox != NULL; inbox = inbox->next) {
-        if (inbox->aside) {
+        if (inbox->spectator) {
             continue;
         }
-        past->inboxes[n++] = (event_past_inbox){inbox->birth, inbox->on, left};
+        past->inboxes[n++] = (event_past_inbox){inbox->serial, inbox->on, left};
         for (uint32_t i = 0; i < inbox->count; i++) {
             past->left[left++] = event_past_left(&inbox->cursors[i]);
         }
@@ -154,10 +154,10 @@ bool orri_events_restore_prepare(orr_world* world, const orri_events_past* past)
 }
 
 // NULL: it came later.
-static const event_past_inbox* event_past_find(const orri_events_past* past, uint64_t birth)
+static const event_past_inbox* event_past_find(const orri_events_past* past, uint64_t serial)
 {
     for (uint32_t i = 0; past != NULL && i < past->inbox_count; i++) {
-        if (past->inboxes[i].birth == birth) {
+        if (past->inboxes[i].serial == serial) {
             return &past->inboxes[i];
         }
     }
@@ -167,8 +167,8 @@ static const event_past_inbox* event_past_find(const orri_events_past* past, uin
 // Who came later was off. Queues hold what waited.
 static void event_past_put_inbox(orri_event_cursors* inbox, const orri_events_past* past)
 {
-    const event_past_inbox* was = inbox->aside ? NULL : event_past_find(past, inbox->birth);
-    inbox->on = inbox->aside ? inbox->on : was != NULL && was->on;
+    const event_past_inbox* was = inbox->spectator ? NULL : event_past_find(past, inbox->serial);
+    inbox->on = inbox->spectator ? inbox->on : was != NULL && was->on;
     for (uint32_t i = 0; i < inbox->count; i++) {
         orri_cursor* cursor = &inbox->cursors[i];
         cursor->asked = false;

@@ -5,7 +5,7 @@
 #include "message/past/past_parts.h"
 
 typedef struct past_reader {
-    uint64_t birth;
+    uint64_t serial;
     uint32_t first, count; // Of `views`.
     bool on, fresh, lost;
 } past_reader;
@@ -18,20 +18,20 @@ struct orri_messages_past {
     uint32_t view_count;
     orri_events_past* events;
     struct orri_posts* posts;
-    orri_baseline_past* told;
+    orri_baseline_past* baseline;
 };
 
-static struct orri_baseline* past_told(const orr_world* world)
+static struct orri_baseline* past_baseline(const orr_world* world)
 {
-    return world->messages != NULL ? world->messages->told : NULL;
+    return world->messages != NULL ? world->messages->baseline : NULL;
 }
 
 // ---- queues ---------------------------------------------------------------------------------------------------------
 
-static void past_count(const struct orri_baseline* told, uint32_t* readers, uint32_t* views)
+static void past_count(const struct orri_baseline* baseline, uint32_t* readers, uint32_t* views)
 {
     *readers = *views = 0;
-    for (const orri_reader* reader = told != NULL ? told->first : NULL; reader != NULL;
+    for (const orri_reader* reader = baseline != NULL ? baseline->first : NULL; reader != NULL;
          reader = reader->next) {
         *readers += !reader->outside;
         for (const orri_message_view* view = reader->outside ? NULL : reader->first; view != NULL;
@@ -43,13 +43,13 @@ static void past_count(const struct orri_baseline* told, uint32_t* readers, uint
 
 static void past_queue(orri_messages_past* past, const orri_reader* reader)
 {
-    ORR_ASSERT(reader->held == NULL && !reader->handed);
+    ORR_ASSERT(reader->reading == NULL && !reader->handed);
     uint32_t first = past->view_count;
     for (orri_message_view* view = reader->first; view != NULL; view = view->next) {
         view->batch->refs++;
         past->views[past->view_count++] = view;
     }
-    past->readers[past->reader_count++] = (past_reader){.birth = reader->birth,
+    past->readers[past->reader_count++] = (past_reader){.serial = reader->serial,
                                                         .first = first,
                                                         .count = past->view_count - first,
                                                         .on = reader->on,
@@ -59,10 +59,10 @@ static void past_queue(orri_messages_past* past, const orri_reader* reader)
 
 static bool past_queues(orr_world* world, orri_messages_past* past)
 {
-    const struct orri_baseline* told = past_told(world);
+    const struct orri_baseline* baseline = past_baseline(world);
     orri_env* env = &world->env;
     uint32_t readers, views;
-    past_count(told, &readers, &views);
+    past_count(baseline, &readers, &views);
     if (readers == 0) {
         return true;
     }
@@ -76,7 +76,7 @@ static bool past_queues(orr_world* world, orri_messages_past* past)
         (void)orri_refuse_memory(env, "remembering queues of messages");
         return false;
     }
-    for (const orri_reader* reader = told->first; reader != NULL; reader = reader->next) {
+    for (const orri_reader* reader = baseline->first; reader != NULL; reader = reader->next) {
         if (!reader->outside) {
             past_queue(past, reader);
         }
@@ -99,7 +99,7 @@ static void past_release(orr_world* world, orri_messages_past* past)
     }
     orri_events_forget(world, past->events);
     orri_posts_free(world, past->posts);
-    orri_baseline_past_free(world, past->told);
+    orri_baseline_past_free(world, past->baseline);
     ORRI_FREE(env, ORR_MEMORY_MESSAGE, orri_messages_past, past, 1);
 }
 
@@ -121,7 +121,7 @@ orri_messages_past* orri_messages_remember(orr_world* world)
     if (!past_queues(world, past) || !orri_events_remember(world, &past->events) ||
         (command_buffers != NULL &&
          !orri_posts_copy(world, command_buffers->shared->posted, false, &past->posts)) ||
-        !orri_baseline_remember(world, &past->told)) {
+        !orri_baseline_remember(world, &past->baseline)) {
         past_release(world, past);
         return NULL;
     }
@@ -139,7 +139,7 @@ uint64_t orri_messages_past_bytes(const orri_messages_past* past)
 {
     uint64_t bytes = sizeof *past + past->reader_count * sizeof *past->readers +
                      past->view_count * sizeof *past->views + orri_events_past_bytes(past->events) +
-                     orri_posts_bytes(past->posts) + orri_baseline_past_bytes(past->told);
+                     orri_posts_bytes(past->posts) + orri_baseline_past_bytes(past->baseline);
     for (uint32_t i = 0; i < past->view_count; i++) {
         bytes += past->views[i]->batch->bytes / past->views[i]->batch->refs; // Others hold it, too.
     }
@@ -148,7 +148,7 @@ uint64_t orri_messages_past_bytes(const orri_messages_past* past)
 
 bool orri_messages_past_whole(const orri_messages_past* past)
 {
-    return past->told == NULL;
+    return past->baseline == NULL;
 }
 
 // ---- going back ---------------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ void orri_messages_restore_cancel(orr_world* world)
 static const past_reader* past_find(const orri_messages_past* past, const orri_reader* reader)
 {
     for (uint32_t i = 0; i < past->reader_count; i++) {
-        if (past->readers[i].birth == reader->birth) {
+        if (past->readers[i].serial == reader->serial) {
             return &past->readers[i];
         }
     }
@@ -205,8 +205,8 @@ static void past_fill(const orri_messages_past* past, const past_reader* was, or
 // Who came later was off, and had nothing.
 static void past_refill(orr_world* world, const orri_messages_past* past)
 {
-    struct orri_baseline* told = past_told(world);
-    for (orri_reader* reader = told != NULL ? told->first : NULL; reader != NULL;
+    struct orri_baseline* baseline = past_baseline(world);
+    for (orri_reader* reader = baseline != NULL ? baseline->first : NULL; reader != NULL;
          reader = reader->next) {
         const past_reader* was = reader->outside ? NULL : past_find(past, reader);
         if (!reader->outside) {
@@ -225,16 +225,16 @@ orr_result orri_messages_settle(orr_world* world)
         return ORR_OK;
     }
     orr_result result = orri_diff_travel(world);
-    struct orri_baseline* told = past_told(world);
+    struct orri_baseline* baseline = past_baseline(world);
     // Who was to be told of everything still is.
-    for (orri_reader* reader = told != NULL ? told->first : NULL;
+    for (orri_reader* reader = baseline != NULL ? baseline->first : NULL;
          result == ORR_OK && reader != NULL; reader = reader->next) {
         const past_reader* was = reader->outside ? NULL : past_find(past, reader);
         if (was == NULL ? !reader->outside : was->fresh) {
             orri_reader_forget(reader);
         }
     }
-    if (result == ORR_OK && !orri_baseline_restore(world, past->told)) {
+    if (result == ORR_OK && !orri_baseline_restore(world, past->baseline)) {
         result = orri_env_result(&world->env);
     }
     if (result == ORR_OK) {
@@ -258,8 +258,8 @@ void orri_messages_restore(orr_world* world, orri_messages_past* past)
     orri_posts_restore(world, messages->posts_ready);
     messages->posts_ready = NULL;
     orri_events_restore(world, past->events);
-    if (messages->told != NULL) {
-        orri_spares_trim(world, messages->told, true); // Their ticks may lie ahead now.
+    if (messages->baseline != NULL) {
+        orri_spares_trim(world, messages->baseline, true); // Their ticks may lie ahead now.
     }
     past_refill(world, past);
     if (orri_messages_settle(world) != ORR_OK) {

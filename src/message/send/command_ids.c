@@ -8,10 +8,10 @@
 #include "message/send/command_buffer.h"
 #include "store/table/transient.h"
 
-void orri_command_buffers_aside(struct orri_command_buffers* command_buffers)
+void orri_command_buffers_transient(struct orri_command_buffers* command_buffers)
 {
     ORR_ASSERT(command_buffers->holds && command_buffers->held_count == 0);
-    command_buffers->aside = true;
+    command_buffers->transient_ids = true;
 }
 
 bool orri_command_buffers_hold(orr_world* world, uint32_t count)
@@ -30,8 +30,8 @@ bool orri_command_buffers_hold(orr_world* world, uint32_t count)
     }
     uint32_t more = (uint32_t)wanted - command_buffers->held_count;
     orr_entity* ids = command_buffers->held + command_buffers->held_count;
-    if (!(command_buffers->aside ? orri_transient_hold(world, ids, more)
-                                 : orri_index_hold(world, ids, more))) {
+    if (!(command_buffers->transient_ids ? orri_transient_hold(world, ids, more)
+                                         : orri_index_hold(world, ids, more))) {
         return false;
     }
     command_buffers->held_count += more;
@@ -48,8 +48,8 @@ uint32_t orri_command_buffers_held_left(const orr_world* world)
 
 bool orri_command_ids_free(orr_world* world, struct orri_command_buffers* command_buffers)
 {
-    if (command_buffers->aside) {
-        orri_command_ids_forget_aside(command_buffers);
+    if (command_buffers->transient_ids) {
+        orri_command_ids_forget_transient(command_buffers);
         orri_transient_unhold(world, command_buffers->held, command_buffers->held_count);
     } else if (!orri_index_unhold(world, command_buffers->held, command_buffers->held_count)) {
         return false;
@@ -62,7 +62,7 @@ bool orri_command_buffers_unhold(orr_world* world)
 {
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
     ORR_ASSERT(command_buffers->reserved == 0 && command_buffers->first == NULL &&
-               command_buffers->aside_first == NULL);
+               command_buffers->transient_first == NULL);
     return orri_command_ids_free(world, command_buffers);
 }
 
@@ -71,7 +71,7 @@ bool orri_command_buffers_unhold(orr_world* world)
 // Of a lane of the simulation: spectators create with ids of another kind, one by one.
 static uint32_t command_ids_used(const orr_command_buffer* commands)
 {
-    return commands->rights->aside ? 0 : commands->create_count;
+    return commands->rights->spectator ? 0 : commands->create_count;
 }
 
 bool orri_command_ids_return(orri_merge* merge)
@@ -140,13 +140,13 @@ void orri_command_ids_forget(struct orri_command_buffers* command_buffers)
 
 // ---- of spectators: one by one -----------------------------------------------------------------------------------
 
-void orri_command_ids_return_aside(orr_world* world, orr_entity entity)
+void orri_command_ids_return_transient(orr_world* world, orr_entity entity)
 {
     orri_transient_unhold(world, &entity, 1);
 }
 
-void orri_command_ids_end_aside(orr_world* world, struct orri_command_buffers* command_buffers,
-                                orr_entity entity, bool created)
+void orri_command_ids_end_transient(orr_world* world, struct orri_command_buffers* command_buffers,
+                                    orr_entity entity, bool created)
 {
     orr_entity again;
     if (!created) {
@@ -166,7 +166,7 @@ void orri_command_ids_end_aside(orr_world* world, struct orri_command_buffers* c
     }
 }
 
-void orri_command_ids_forget_aside(struct orri_command_buffers* command_buffers)
+void orri_command_ids_forget_transient(struct orri_command_buffers* command_buffers)
 {
     command_ids_close_up(command_buffers);
     command_buffers->held_next = 0;

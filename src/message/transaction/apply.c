@@ -33,8 +33,8 @@ enum {
 typedef struct apply_type {
     orr_world* world;
     struct orri_command_buffers* command_buffers;
-    const orri_hands* hands; // NULL: alone.
-    const uint64_t* marks;   // Whose structure waits; NULL: nobody's.
+    const orri_workers* workers; // NULL: alone.
+    const uint64_t* marks;       // Whose structure waits; NULL: nobody's.
     uint32_t type_index;
     orri_op_site site;
     orri_post_part* parts;
@@ -42,10 +42,10 @@ typedef struct apply_type {
     uint32_t count; // Posts.
     orri_verb* verbs;
     uint32_t* places;     // By post.
-    uint32_t* odd;        // By slice: posts that are not done.
+    uint32_t* skipped;    // By slice: posts that are not done.
     uint32_t* starts;     // By slice and range: how many, then where the next one goes.
     uint32_t* range_ends; // By range.
-    orri_op* amends;
+    orri_op* ops;
     uint8_t* states;  // By block.
     uint8_t** blocks; // By block, if it is meant.
     uint32_t block_count;
@@ -57,8 +57,8 @@ typedef struct apply_type {
 static void apply_share(const apply_type* t, uint32_t count,
                         void (*work)(void* context, uint32_t item))
 {
-    if (t->hands != NULL && count > 1) {
-        t->hands->run(t->hands->user, count, work, (void*)(uintptr_t)t);
+    if (t->workers != NULL && count > 1) {
+        t->workers->run(t->workers->user, count, work, (void*)(uintptr_t)t);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -133,30 +133,30 @@ static void apply_find(void* context, uint32_t slice)
 {
     const apply_type* t = context;
     uint32_t* counts = t->starts + (size_t)slice * t->range_count;
-    uint32_t shift = t->site.slot_bits + t->range_shift, odd = 0;
+    uint32_t shift = t->site.slot_bits + t->range_shift, skipped = 0;
     bool multiple = t->site.type->info.multiplicity == ORR_MULTIPLE;
     orri_post_walk walk = apply_begin(t, slice);
-    orri_post_piece piece;
+    orri_post_span span;
     memset(counts, 0, t->range_count * sizeof *counts);
-    while (orri_post_walk_next(t->parts, &walk, &piece)) {
-        for (uint32_t i = 0; i < piece.count; i++) {
-            if (i + APPLY_AHEAD < piece.ahead) {
-                apply_fetch(t, piece.posts[i + APPLY_AHEAD].entity);
+    while (orri_post_walk_next(t->parts, &walk, &span)) {
+        for (uint32_t i = 0; i < span.count; i++) {
+            if (i + APPLY_AHEAD < span.ahead) {
+                apply_fetch(t, span.posts[i + APPLY_AHEAD].entity);
             }
-            uint32_t place = apply_place(t, piece.posts[i].entity);
+            uint32_t place = apply_place(t, span.posts[i].entity);
             if (ORR_UNLIKELY(multiple) && place < APPLY_ABSENT &&
-                apply_lacks_instance(t, place, &piece.part->stream->verbs[piece.verb])) {
+                apply_lacks_instance(t, place, &span.part->stream->verbs[span.verb])) {
                 place = APPLY_ABSENT;
             }
-            t->places[piece.first + i] = place;
+            t->places[span.first + i] = place;
             if (ORR_LIKELY(place < APPLY_ABSENT)) {
                 counts[(uint64_t)place >> shift]++;
             } else {
-                odd++;
+                skipped++;
             }
         }
     }
-    t->odd[slice] = odd;
+    t->skipped[slice] = skipped;
 }
 
 // Counts become where each slice puts its posts: range by range, in it slice by slice.
@@ -178,7 +178,7 @@ static void apply_lay_out(const apply_type* t)
 
 static void* apply_take(const apply_type* t, size_t size, size_t count)
 {
-    return orri_commit_arena_take(t->world, &t->command_buffers->shared->tally,
+    return orri_commit_arena_take(t->world, &t->command_buffers->shared->apply_arena,
                                   orri_size_mul(size, count));
 }
 
@@ -204,11 +204,11 @@ static orri_stream* apply_stream(const struct orri_posts* posts, orr_type type)
 }
 
 // What another pipeline posted waits until the structure it sent beside is there.
-static bool apply_ripe(const struct orri_command_buffers* command_buffers,
-                       const struct orri_posts* posts)
+static bool apply_ready(const struct orri_command_buffers* command_buffers,
+                        const struct orri_posts* posts)
 {
     return posts->command_buffers == NULL || posts->command_buffers == command_buffers ||
-           posts->ripe;
+           posts->ready;
 }
 
 // The streams of the type, and their verbs. False when refused.
@@ -219,8 +219,8 @@ static bool apply_gather(apply_type* t)
     t->parts = apply_take(t, sizeof *t->parts, t->command_buffers->shared->posts_used);
     for (struct orri_posts* posts = t->command_buffers->shared->posted;
          t->parts != NULL && posts != NULL; posts = posts->next) {
-        orri_stream* stream = apply_ripe(t->command_buffers, posts) ? apply_stream(posts, type)
-                                                                    : NULL;
+        orri_stream* stream = apply_ready(t->command_buffers, posts) ? apply_stream(posts, type)
+                                                                     : NULL;
         if (stream == NULL) {
             continue;
         }
@@ -251,7 +251,7 @@ static bool apply_gather(apply_type* t)
 // Into how many slices and ranges. Functions are called in the order of systems, whatever the target: one range.
 static void apply_divide(apply_type* t)
 {
-    uint32_t slices = t->hands != NULL ? t->count / APPLY_SLICE_POSTS : 1;
+    uint32_t slices = t->workers != NULL ? t->count / APPLY_SLICE_POSTS : 1;
     uint32_t ranges = t->calls ? 1 : t->count / APPLY_RANGE_POSTS;
     slices = slices < 1 ? 1 : slices > APPLY_SLICES ? APPLY_SLICES : slices;
     ranges = ranges < 1 ? 1 : ranges > APPLY_RANGES ? APPLY_RANGES : ranges;
@@ -268,14 +268,14 @@ static bool apply_reserve(apply_type* t)
 {
     apply_divide(t);
     t->places = apply_take(t, sizeof *t->places, t->count);
-    t->amends = apply_take(t, sizeof *t->amends, t->count);
-    t->odd = apply_take(t, sizeof *t->odd, t->slice_count);
+    t->ops = apply_take(t, sizeof *t->ops, t->count);
+    t->skipped = apply_take(t, sizeof *t->skipped, t->slice_count);
     t->starts = apply_take(t, sizeof *t->starts, (size_t)t->slice_count * t->range_count);
     t->range_ends = apply_take(t, sizeof *t->range_ends, t->range_count);
     t->states = apply_take(t, 1, (size_t)t->block_count + 1);
     t->blocks = apply_take(t, sizeof *t->blocks, (size_t)t->block_count + 1);
     t->site.blocks = t->blocks;
-    if (t->places == NULL || t->amends == NULL || t->odd == NULL || t->starts == NULL ||
+    if (t->places == NULL || t->ops == NULL || t->skipped == NULL || t->starts == NULL ||
         t->range_ends == NULL || t->states == NULL || t->blocks == NULL) {
         return false;
     }
@@ -334,7 +334,7 @@ static orr_result apply_prepare(apply_type* t)
     if (!apply_gather(t)) {
         return orri_refuse_memory(&t->world->env, "doing transactions");
     }
-    t->hands = t->count >= APPLY_SHARED_MIN ? t->hands : NULL;
+    t->workers = t->count >= APPLY_SHARED_MIN ? t->workers : NULL;
     if (!apply_reserve(t)) {
         return orri_refuse_memory(&t->world->env, "doing transactions");
     }
@@ -367,22 +367,22 @@ static void apply_stamp(const apply_type* t)
 }
 
 // Posts of a slice go to their ranges.
-static void apply_deal(void* context, uint32_t slice)
+static void apply_distribute(void* context, uint32_t slice)
 {
     const apply_type* t = context;
     uint32_t* starts = t->starts + (size_t)slice * t->range_count;
     uint32_t shift = t->site.slot_bits + t->range_shift;
     orri_post_walk walk = apply_begin(t, slice);
-    orri_post_piece piece;
-    while (orri_post_walk_next(t->parts, &walk, &piece)) {
-        uint32_t verb = piece.part->verbs + piece.verb;
-        const uint32_t* places = t->places + piece.first;
+    orri_post_span span;
+    while (orri_post_walk_next(t->parts, &walk, &span)) {
+        uint32_t verb = span.part->verbs + span.verb;
+        const uint32_t* places = t->places + span.first;
         // What is far moves no more: from here on it is known by its address.
-        uint64_t base = t->verbs[verb].far ? (uint64_t)(uintptr_t)piece.part->posts->bytes : 0;
-        for (uint32_t i = 0; i < piece.count; i++) {
+        uint64_t base = t->verbs[verb].in_bytes ? (uint64_t)(uintptr_t)span.part->posts->bytes : 0;
+        for (uint32_t i = 0; i < span.count; i++) {
             if (ORR_LIKELY(places[i] < APPLY_ABSENT)) {
-                t->amends[starts[(uint64_t)places[i] >> shift]++] =
-                    (orri_op){places[i], verb, base + piece.posts[i].number};
+                t->ops[starts[(uint64_t)places[i] >> shift]++] =
+                    (orri_op){places[i], verb, base + span.posts[i].number};
             }
         }
     }
@@ -393,11 +393,11 @@ static void apply_do(void* context, uint32_t range)
     const apply_type* t = context;
     uint32_t at = range > 0 ? t->range_ends[range - 1] : 0, end = t->range_ends[range];
     while (at < end) {
-        uint32_t verb = t->amends[at].verb, next = at + 1;
-        while (next < end && t->amends[next].verb == verb) {
+        uint32_t verb = t->ops[at].verb, next = at + 1;
+        while (next < end && t->ops[next].verb == verb) {
             next++;
         }
-        orri_op_run(&t->site, &t->verbs[verb], t->amends + at, next - at);
+        orri_op_run(&t->site, &t->verbs[verb], t->ops + at, next - at);
         at = next;
     }
 }
@@ -412,13 +412,13 @@ static void apply_drop(const apply_type* t, orri_post_part* part, orr_entity ent
                                   orri_id_index(entity));
     if (!known) { // Its system may run at this moment, and have an atomic section without effect.
         __atomic_fetch_add(&part->posts->rights->counts.dropped, 1, __ATOMIC_RELAXED);
-        orri_say_drop(t->world, part->posts->rights, "a transaction", (orr_type){t->site.type->id},
+        orri_log_drop(t->world, part->posts->rights, "a transaction", (orr_type){t->site.type->id},
                       entity, dead ? "the entity is dead" : "it does not have this component");
     }
 }
 
 // Some posts had no effect, or wait.
-static void apply_odd(const apply_type* t)
+static void apply_skipped(const apply_type* t)
 {
     for (uint32_t p = 0; p < t->part_count; p++) {
         orri_post_part* part = &t->parts[p];
@@ -470,16 +470,16 @@ static void apply_name(const apply_type* t, bool* changed)
 static void apply_finish(apply_type* t, bool* changed)
 {
     apply_stamp(t);
-    apply_share(t, t->slice_count, apply_deal);
+    apply_share(t, t->slice_count, apply_distribute);
     // Functions are called by this thread, one after the other.
-    t->hands = t->calls ? NULL : t->hands;
+    t->workers = t->calls ? NULL : t->workers;
     apply_share(t, t->range_count, apply_do);
-    uint32_t odd = 0;
+    uint32_t skipped = 0;
     for (uint32_t s = 0; s < t->slice_count; s++) {
-        odd |= t->odd[s];
+        skipped |= t->skipped[s];
     }
-    if (ORR_UNLIKELY(odd != 0)) {
-        apply_odd(t);
+    if (ORR_UNLIKELY(skipped != 0)) {
+        apply_skipped(t);
     }
     apply_name(t, changed);
 }
@@ -499,8 +499,8 @@ static bool apply_waits(const orr_world* world, const uint64_t* bits, uint32_t w
     for (const struct orri_posts* posts = command_buffers != NULL ? command_buffers->shared->posted
                                                                   : NULL;
          posts != NULL; posts = posts->next) {
-        for (uint32_t i = 0; (all || apply_ripe(command_buffers, posts)) && i < posts->stream_count;
-             i++) {
+        for (uint32_t i = 0;
+             (all || apply_ready(command_buffers, posts)) && i < posts->stream_count; i++) {
             uint32_t index = orri_type_index(world, posts->streams[i].type);
             bool has = bits != NULL && index / 64 < words && orri_bit_get(bits, index);
             if (posts->streams[i].count > 0 && !has) {
@@ -533,7 +533,7 @@ static bool apply_types(orr_world* world, struct orri_command_buffers* command_b
 {
     uint32_t words = world->schema.type_count / 64 + 1;
     uint64_t* bits =
-        orri_commit_arena_take(world, &command_buffers->shared->tally, words * sizeof *bits);
+        orri_commit_arena_take(world, &command_buffers->shared->apply_arena, words * sizeof *bits);
     if (bits == NULL) {
         return false;
     }
@@ -544,16 +544,17 @@ static bool apply_types(orr_world* world, struct orri_command_buffers* command_b
         for (uint32_t i = 0; i < posts->stream_count; i++) {
             uint32_t index = orri_type_index(world, posts->streams[i].type);
             bool some = posts->streams[i].count > 0;
-            bool far = orri_is_foreign(foreign, index) || !apply_ripe(command_buffers, posts);
-            posts->waits |= some && far;
-            *count += some && !far && !orri_bit_get(bits, index);
-            orri_bit_set(bits, index, orri_bit_get(bits, index) || (some && !far));
+            bool later = orri_is_foreign(foreign, index) || !apply_ready(command_buffers, posts);
+            posts->waits |= some && later;
+            *count += some && !later && !orri_bit_get(bits, index);
+            orri_bit_set(bits, index, orri_bit_get(bits, index) || (some && !later));
         }
     }
     if (*count == 0) {
         return true;
     }
-    *out = orri_commit_arena_take(world, &command_buffers->shared->tally, *count * sizeof **out);
+    *out =
+        orri_commit_arena_take(world, &command_buffers->shared->apply_arena, *count * sizeof **out);
     for (uint32_t i = 0, n = 0; *out != NULL && i < world->schema.type_count; i++) {
         if (orri_bit_get(bits, i)) {
             (*out)[n++] = (apply_type){.world = world, .command_buffers = command_buffers};
@@ -595,7 +596,7 @@ static orr_result apply_all(orr_world* world, apply_type* types, uint32_t count,
 }
 
 orr_result orri_transaction_commit(orr_world* world, bool early, const orri_foreign* foreign,
-                                   const orri_hands* hands, bool* changed)
+                                   const orri_workers* workers, bool* changed)
 {
     *changed = false;
     if (!orri_transaction_pending(world)) {
@@ -612,12 +613,12 @@ orr_result orri_transaction_commit(orr_world* world, bool early, const orri_fore
     bool marked = early && command_buffers->first != NULL && command_buffers->marks_any &&
                   !command_buffers->marks_old;
     for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
-        types[i].hands = hands;
+        types[i].workers = workers;
         types[i].marks = marked ? command_buffers->seen : NULL;
         types[i].merged = !early && command_buffers->merged && command_buffers->marks_old;
     }
     result = result == ORR_OK ? apply_all(world, types, count, changed) : result;
-    orri_commit_arena_reset(&command_buffers->shared->tally);
+    orri_commit_arena_reset(&command_buffers->shared->apply_arena);
     return result == ORR_OK ? ORR_OK : orri_refuse_commit(world, rights, others);
 }
 

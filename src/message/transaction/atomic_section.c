@@ -21,8 +21,8 @@ typedef struct atomic_section_stripe {
 struct orri_atomic_sections {
     atomic_section_stripe stripes[ATOMIC_SECTION_STRIPES];
     atomic_section_stripe blocks; // Around making a block one's own, and stamping it.
-    bool passing, counting;
-    _Atomic uint64_t passed;
+    bool use_htm, counting;
+    _Atomic uint64_t htm_count;
 };
 
 // The section this thread is in.
@@ -36,13 +36,13 @@ typedef struct atomic_section_here {
 static _Thread_local atomic_section_here section_now;
 
 // A section that can be done.
-typedef struct atomic_section_deed {
+typedef struct atomic_section_call {
     orr_world* world;
     const orri_type* type;
     uint8_t* value;
     orr_section function;
     void* user;
-} atomic_section_deed;
+} atomic_section_call;
 
 // ---- the world's part --------------------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ bool orri_atomic_sections_begin(orr_world* world)
         (void)orri_refuse_memory(&world->env, "making room for atomic sections");
         return false;
     }
-    messages->sections->passing = orri_htm_works() && world->env.platform->sched_point == NULL;
+    messages->sections->use_htm = orri_htm_works() && world->env.platform->sched_point == NULL;
     return true;
 }
 
@@ -71,22 +71,22 @@ void orri_atomic_sections_term(orr_world* world)
     }
 }
 
-bool orri_atomic_section_way_set(orr_world* world, orri_atomic_section_way way)
+bool orri_atomic_section_mode_set(orr_world* world, orri_atomic_section_mode mode)
 {
     if (!orri_atomic_sections_begin(world)) {
         return false;
     }
     struct orri_atomic_sections* sections = world->messages->sections;
-    sections->passing =
-        way != ORRI_ATOMIC_SECTION_MUTEX && orri_htm_works() &&
-        (way == ORRI_ATOMIC_SECTION_PASSING || world->env.platform->sched_point == NULL);
+    sections->use_htm =
+        mode != ORRI_ATOMIC_SECTION_MUTEX && orri_htm_works() &&
+        (mode == ORRI_ATOMIC_SECTION_HTM || world->env.platform->sched_point == NULL);
     sections->counting = true;
     return true;
 }
 
-uint64_t orri_atomic_section_passed(const orr_world* world)
+uint64_t orri_atomic_section_htm_count(const orr_world* world)
 {
-    return atomic_load_explicit(&world->messages->sections->passed, memory_order_relaxed);
+    return atomic_load_explicit(&world->messages->sections->htm_count, memory_order_relaxed);
 }
 
 bool orri_atomic_section_here(void)
@@ -167,7 +167,7 @@ ORRI_COLD static orr_result atomic_section_drop(const orr_command_buffer* comman
 {
     orri_rights* rights = commands->rights;
     __atomic_fetch_add(&rights->counts.dropped, 1, __ATOMIC_RELAXED);
-    if (!__atomic_exchange_n(&rights->drop_said, true, __ATOMIC_RELAXED)) {
+    if (!__atomic_exchange_n(&rights->drop_logged, true, __ATOMIC_RELAXED)) {
         orri_id_text who = orri_entity_format(commands->world, target);
         orri_log(&commands->world->env, ORR_LOG_ID_MESSAGE_DROPPED,
                  "system '%s': an atomic section on %s of %s has no effect: %s. More of it is "
@@ -251,27 +251,27 @@ static uint8_t* atomic_section_value(orr_world* world, const orri_record* record
 
 static void atomic_section_do(void* context)
 {
-    const atomic_section_deed* deed = context;
-    deed->function(deed->value, deed->user);
-    if (deed->type->info.has_padding) {
-        orri_rows_clean(deed->type, deed->value, 1);
+    const atomic_section_call* call = context;
+    call->function(call->value, call->user);
+    if (call->type->info.has_padding) {
+        orri_rows_clean(call->type, call->value, 1);
     }
 }
 
 // By a transaction of the processor. False: it was not done.
-static bool atomic_section_pass(struct orri_atomic_sections* sections, orri_mutex* mutex,
-                                atomic_section_deed* deed)
+static bool atomic_section_htm(struct orri_atomic_sections* sections, orri_mutex* mutex,
+                               atomic_section_call* call)
 {
-    for (uint32_t i = 0; sections->passing && i < ATOMIC_SECTION_TRIES; i++) {
+    for (uint32_t i = 0; sections->use_htm && i < ATOMIC_SECTION_TRIES; i++) {
         for (uint32_t wait = 0; wait < ATOMIC_SECTION_WAITS &&
                                 atomic_load_explicit(&mutex->word, memory_order_relaxed) != 0;
              wait++) {
         }
-        orri_htm_end end = orri_htm_try(&mutex->word, atomic_section_do, deed);
+        orri_htm_end end = orri_htm_try(&mutex->word, atomic_section_do, call);
         if (end == ORRI_HTM_DONE || end == ORRI_HTM_NEVER) {
             bool done = end == ORRI_HTM_DONE;
             if (ORR_UNLIKELY(sections->counting) && done) {
-                atomic_fetch_add_explicit(&sections->passed, 1, memory_order_relaxed);
+                atomic_fetch_add_explicit(&sections->htm_count, 1, memory_order_relaxed);
             }
             return done;
         }
@@ -279,43 +279,43 @@ static bool atomic_section_pass(struct orri_atomic_sections* sections, orri_mute
     return false;
 }
 
-static void atomic_section_guarded(atomic_section_deed* deed, orr_entity target,
+static void atomic_section_guarded(atomic_section_call* call, orr_entity target,
                                    orr_component_id id)
 {
-    orr_world* world = deed->world;
+    orr_world* world = call->world;
     if (!world->running.parallel) {
-        atomic_section_do(deed);
+        atomic_section_do(call);
         return;
     }
     struct orri_atomic_sections* sections = world->messages->sections;
-    uint64_t hash = orri_hash_word((uint64_t)deed->type->id << 32 | id, orri_id_index(target));
+    uint64_t hash = orri_hash_word((uint64_t)call->type->id << 32 | id, orri_id_index(target));
     orri_mutex* mutex = &sections->stripes[hash & (ATOMIC_SECTION_STRIPES - 1)].mutex;
-    if (!atomic_section_pass(sections, mutex, deed)) {
+    if (!atomic_section_htm(sections, mutex, call)) {
         orri_mutex_lock(world->env.platform, mutex);
-        atomic_section_do(deed);
+        atomic_section_do(call);
         orri_mutex_unlock(world->env.platform, mutex);
     }
 }
 
 // With the world closed to it, if systems are watched.
-static void atomic_section_watched(atomic_section_deed* deed, orri_rights* rights,
+static void atomic_section_checked(atomic_section_call* call, orri_rights* rights,
                                    orr_entity target, orr_component_id id)
 {
-    orr_world* world = deed->world;
+    orr_world* world = call->world;
     const orri_access* before = world->running.access;
     const orri_access guard = {
         .system = rights->name, .section = true, .violations = &rights->counts.violations};
     if (before == NULL) {
-        atomic_section_guarded(deed, target, id);
+        atomic_section_guarded(call, target, id);
     } else if (world->running.parallel) {
         orri_here here = orri_here_enter(world, &guard, orri_here_now.system, NULL);
-        atomic_section_guarded(deed, target, id);
+        atomic_section_guarded(call, target, id);
         orri_here_leave(here);
     } else {
         orr_hot_table** tables = world->hot.tables;
         orri_access_leave(world);
         orri_access_enter(world, &guard, NULL);
-        atomic_section_guarded(deed, target, id);
+        atomic_section_guarded(call, target, id);
         orri_access_leave(world);
         orri_access_enter(world, before, tables);
     }
@@ -339,18 +339,18 @@ orr_result orr_atomic(orr_run* run, orr_entity target, orr_type type, orr_compon
     if (ORR_UNLIKELY(record == NULL)) {
         return atomic_section_drop(commands, target, type, true);
     }
-    atomic_section_deed deed = {.world = world,
+    atomic_section_call call = {.world = world,
                                 .type = orri_type_at(&world->schema, type),
                                 .function = section,
                                 .user = user};
-    deed.value = atomic_section_value(world, record, target, deed.type, id, &result);
-    if (ORR_UNLIKELY(deed.value == NULL)) {
+    call.value = atomic_section_value(world, record, target, call.type, id, &result);
+    if (ORR_UNLIKELY(call.value == NULL)) {
         return result == ORR_OK ? atomic_section_drop(commands, target, type, false) : result;
     }
     // Within, the run is nobody's: what is sent by it is refused.
     section_now = (atomic_section_here){world, commands->rights, type, target};
     run->commands = NULL;
-    atomic_section_watched(&deed, commands->rights, target, id);
+    atomic_section_checked(&call, commands->rights, target, id);
     run->commands = commands;
     section_now = (atomic_section_here){0};
     return ORR_OK;

@@ -107,26 +107,26 @@ static uint8_t* op_value(const orri_op_site* site, const orri_verb* verb, uint32
                : op_at(site, place, site->type->info.size);
 }
 
-static inline void op_loop(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+static inline void op_loop(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
                            uint32_t count, orr_op op, orr_kind kind, uint32_t size)
 {
     size_t stride = site->type->info.size, offset = verb->offset;
     for (uint32_t i = 0; i < count; i++) {
-        op_one(op_at(site, amends[i].place, stride) + offset, amends[i].number, op, kind, size);
+        op_one(op_at(site, ops[i].place, stride) + offset, ops[i].number, op, kind, size);
     }
 }
 
 // Bytes that are no number, and instances.
-static void op_seldom(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+static void op_seldom(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
                       uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        uint8_t* value = op_value(site, verb, amends[i].place);
-        if (!verb->far) {
-            op_one(value + verb->offset, amends[i].number, verb->op, verb->kind, verb->size);
+        uint8_t* value = op_value(site, verb, ops[i].place);
+        if (!verb->in_bytes) {
+            op_one(value + verb->offset, ops[i].number, verb->op, verb->kind, verb->size);
             continue;
         }
-        memcpy(value + verb->offset, (const void*)(uintptr_t)amends[i].number, verb->size);
+        memcpy(value + verb->offset, (const void*)(uintptr_t)ops[i].number, verb->size);
         if (site->type->info.has_padding) {
             orri_rows_clean(site->type, value, 1);
         }
@@ -144,13 +144,13 @@ static orr_entity op_target(const orri_op_site* site, uint32_t place)
     return orri_id_make(index, orri_record_at(site->world, index)->generation);
 }
 
-static void op_call_all(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+static void op_call_all(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
                         uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        uint8_t* value = op_value(site, verb, amends[i].place);
-        orr_entity target = op_target(site, amends[i].place);
-        verb->function(site->world, target, value, (const void*)(uintptr_t)amends[i].number);
+        uint8_t* value = op_value(site, verb, ops[i].place);
+        orr_entity target = op_target(site, ops[i].place);
+        verb->function(site->world, target, value, (const void*)(uintptr_t)ops[i].number);
         if (site->type->info.has_padding) {
             orri_rows_clean(site->type, value, 1);
         }
@@ -161,7 +161,7 @@ static void op_call_all(const orri_op_site* site, const orri_verb* verb, const o
 }
 
 // The world is closed to them: they have a value, and an argument.
-static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
                     uint32_t count)
 {
     orr_world* world = site->world;
@@ -170,7 +170,7 @@ static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_
                                .violations = &verb->rights->counts.violations};
     if (world->realtime) { // Systems of other pipelines run: who this is, the thread knows.
         orri_here here = orri_here_enter(world, &guard, orri_here_now.system, NULL);
-        op_call_all(site, verb, amends, count);
+        op_call_all(site, verb, ops, count);
         orri_here_leave(here);
         return;
     }
@@ -179,7 +179,7 @@ static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_
     world->running.in_system = true;
     atomic_store_explicit(&world->loops.iterating, iterating + 1, memory_order_relaxed);
     orri_access_enter(world, &guard, NULL);
-    op_call_all(site, verb, amends, count);
+    op_call_all(site, verb, ops, count);
     orri_access_leave(world);
     atomic_store_explicit(&world->loops.iterating, iterating, memory_order_relaxed);
     world->running.in_system = in_system;
@@ -187,18 +187,18 @@ static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_
 
 // ---- all of it --------------------------------------------------------------------------------------------------
 
-void orri_op_run(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+void orri_op_run(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
                  uint32_t count)
 {
     if (verb->function != NULL) {
-        op_call(site, verb, amends, count);
-    } else if (verb->far || site->type->info.multiplicity == ORR_MULTIPLE) {
-        op_seldom(site, verb, amends, count);
+        op_call(site, verb, ops, count);
+    } else if (verb->in_bytes || site->type->info.multiplicity == ORR_MULTIPLE) {
+        op_seldom(site, verb, ops, count);
     } else if (verb->op == ORR_OP_ADD && verb->kind == ORR_KIND_F32) {
-        op_loop(site, verb, amends, count, ORR_OP_ADD, ORR_KIND_F32, 4);
+        op_loop(site, verb, ops, count, ORR_OP_ADD, ORR_KIND_F32, 4);
     } else if (verb->op == ORR_OP_ADD && verb->kind != ORR_KIND_F64 && verb->size == 4) {
-        op_loop(site, verb, amends, count, ORR_OP_ADD, ORR_KIND_U32, 4);
+        op_loop(site, verb, ops, count, ORR_OP_ADD, ORR_KIND_U32, 4);
     } else {
-        op_loop(site, verb, amends, count, verb->op, verb->kind, verb->size);
+        op_loop(site, verb, ops, count, verb->op, verb->kind, verb->size);
     }
 }

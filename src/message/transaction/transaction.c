@@ -23,7 +23,7 @@ bool orri_posts_any(const struct orri_posts* posts)
 void orri_posts_open(struct orri_command_buffers* command_buffers, orr_command_buffer* commands)
 {
     struct orri_command_buffers_shared* shared = command_buffers->shared;
-    if (commands->posts == NULL && shared->posts_free != NULL && !commands->mute) {
+    if (commands->posts == NULL && shared->posts_free != NULL && !commands->refuses_all) {
         commands->posts = shared->posts_free;
         shared->posts_free = commands->posts->next;
     }
@@ -39,7 +39,7 @@ static void transaction_clear(struct orri_posts* posts)
     }
     posts->stream_count = posts->current = posts->byte_count = 0;
     posts->command_buffers = NULL;
-    posts->ripe = false;
+    posts->ready = false;
 }
 
 static void transaction_free_up(struct orri_command_buffers_shared* shared,
@@ -76,11 +76,11 @@ void orri_posts_close(struct orri_command_buffers* command_buffers, orr_command_
                                                                  : shared->posts_used;
 }
 
-void orri_posts_ripen(struct orri_command_buffers* command_buffers)
+void orri_posts_set_ready(struct orri_command_buffers* command_buffers)
 {
     for (struct orri_posts* posts = command_buffers->shared->posted; posts != NULL;
          posts = posts->next) {
-        posts->ripe |= posts->command_buffers == command_buffers;
+        posts->ready |= posts->command_buffers == command_buffers;
     }
 }
 
@@ -163,8 +163,8 @@ static uint64_t transaction_hash_stream(const struct orri_posts* posts, const or
         }
         hash = orri_hash_word(hash, post->entity.id);
         hash = orri_hash_word(hash, (uint64_t)verb->op << 32 | verb->offset);
-        hash = verb->far ? orr_hash(posts->bytes + post->number, verb->size, hash)
-                         : orri_hash_word(hash, post->number);
+        hash = verb->in_bytes ? orr_hash(posts->bytes + post->number, verb->size, hash)
+                              : orri_hash_word(hash, post->number);
     }
     return hash;
 }
@@ -183,7 +183,7 @@ uint64_t orri_transaction_hash(const orr_world* world, uint64_t hash)
     for (const struct orri_posts* posts = command_buffers != NULL ? command_buffers->shared->posted
                                                                   : NULL;
          posts != NULL; posts = posts->next) {
-        if (posts->rights->aside) {
+        if (posts->rights->spectator) {
             continue; // Of a spectator.
         }
         hash = orr_hash(posts->rights->name, strlen(posts->rights->name), hash);
@@ -241,14 +241,14 @@ void orri_posts_trim(orr_world* world)
     orri_posts_free(world, *link);
     *link = NULL;
     shared->posts_peak = shared->posts_used;
-    orri_commit_arena_trim(world, &shared->tally);
+    orri_commit_arena_trim(world, &shared->apply_arena);
 }
 
 void orri_posts_term(orr_world* world, struct orri_command_buffers_shared* shared)
 {
     orri_posts_free(world, shared->posted);
     orri_posts_free(world, shared->posts_free);
-    orri_commit_arena_term(world, &shared->tally);
+    orri_commit_arena_term(world, &shared->apply_arena);
     shared->posted = shared->posted_last = shared->posts_free = NULL;
 }
 
@@ -397,7 +397,7 @@ static orr_result transaction_check_field(const orr_command_buffer* commands, co
                                         what);
     }
     verb->kind = field.type->kind;
-    verb->far = verb->size > 8 || (verb->size & (verb->size - 1)) != 0;
+    verb->in_bytes = verb->size > 8 || (verb->size & (verb->size - 1)) != 0;
     return ORR_OK;
 }
 
@@ -445,7 +445,7 @@ static orri_stream* transaction_stream(struct orri_posts* posts, orr_type type)
 
 static struct orri_posts* transaction_block(orr_command_buffer* commands)
 {
-    if (commands->posts == NULL && !commands->mute) {
+    if (commands->posts == NULL && !commands->refuses_all) {
         commands->posts =
             ORRI_ALLOC_ZERO(&commands->world->env, ORR_MEMORY_MESSAGE, struct orri_posts, 1);
     }
@@ -508,7 +508,7 @@ static orr_result transaction_append(orr_command_buffer* commands, orr_entity ta
 {
     orri_stream* stream = transaction_obtain(commands, type, info);
     uint32_t number = stream != NULL ? transaction_verb(stream, verb) : 0;
-    uint32_t bytes = !verb->far                                    ? 0
+    uint32_t bytes = !verb->in_bytes                               ? 0
                      : verb->size > UINT32_MAX - TRANSACTION_ALIGN ? UINT32_MAX
                                                                    : verb->size + TRANSACTION_ALIGN;
     if (stream == NULL || !transaction_reserve(commands, stream, number, bytes)) {
@@ -524,15 +524,15 @@ static orr_result transaction_append(orr_command_buffer* commands, orr_entity ta
         stream->verb = number;
     }
     stream->posts[stream->count++] =
-        (orri_post){target, verb->far ? transaction_keep(commands->posts, data, verb->size)
-                                      : orri_load_unsigned(data, verb->size)};
+        (orri_post){target, verb->in_bytes ? transaction_keep(commands->posts, data, verb->size)
+                                           : orri_load_unsigned(data, verb->size)};
     return ORR_OK;
 }
 
 // ---- the calls --------------------------------------------------------------------------------------------------
 
-static orr_command_buffer* transaction_lane(const orr_run* run, const char* call,
-                                            orr_result* result)
+static orr_command_buffer* transaction_buffer(const orr_run* run, const char* call,
+                                              orr_result* result)
 {
     if (ORR_LIKELY(run != NULL && run->commands != NULL && run->commands->open)) {
         return run->commands;
@@ -560,7 +560,7 @@ ORRI_ASIDE static orr_result transaction_long(orr_command_buffer* commands, cons
     uint32_t known = stream != NULL ? transaction_verb(stream, verb) : 0;
     if (stream != NULL && known < stream->verb_count) {
         verb->kind = stream->verbs[known].kind;
-        verb->far = stream->verbs[known].far;
+        verb->in_bytes = stream->verbs[known].in_bytes;
         return transaction_append(commands, target, type, info, verb, data);
     }
     orr_result result = transaction_check_type(commands, call, type, verb->id, target);
@@ -577,7 +577,7 @@ orr_result orr_transact_field(orr_run* run, orr_op op, orr_entity target, orr_ty
 {
     const char* call = "orr_transact_field";
     orr_result result = ORR_OK;
-    orr_command_buffer* commands = transaction_lane(run, call, &result);
+    orr_command_buffer* commands = transaction_buffer(run, call, &result);
     if (ORR_UNLIKELY(commands == NULL)) {
         return result;
     }
@@ -588,7 +588,7 @@ orr_result orr_transact_field(orr_run* run, orr_op op, orr_entity target, orr_ty
                    stream->count < stream->capacity && target.id != 0 && number != NULL)) {
         const orri_verb* verb = &stream->verbs[stream->verb];
         if (ORR_LIKELY(verb->op == op && verb->offset == offset && verb->size == size &&
-                       verb->id == id && !verb->far)) {
+                       verb->id == id && !verb->in_bytes)) {
             stream->posts[stream->count++] = (orri_post){target, orri_load_unsigned(number, size)};
             return ORR_OK;
         }
@@ -602,14 +602,14 @@ orr_result orr_transact_call(orr_run* run, orr_entity target, orr_type type, orr
 {
     const char* call = "orr_transact_call";
     orr_result result = ORR_OK;
-    orr_command_buffer* commands = transaction_lane(run, call, &result);
+    orr_command_buffer* commands = transaction_buffer(run, call, &result);
     if (commands == NULL) {
         return result;
     }
     if (function == NULL) {
         return transaction_refuse(commands, ORR_ERR_ARGUMENT, call, "the function is NULL");
     }
-    orri_verb verb = {.function = function, .id = id, .size = size, .far = true};
+    orri_verb verb = {.function = function, .id = id, .size = size, .in_bytes = true};
     return transaction_long(commands, call, target, type, &verb, argument, true);
 }
 

@@ -105,7 +105,7 @@ struct orr_recording {
 
     orri_call** calls;
     uint32_t call_count, call_capacity;
-    orri_kept inputs
+    orri_command_bytes inputs
         [ORR_PIPELINES_MAX]; // What impure systems did, by pipeline; in lockstep all of it in the first.
     uint64_t ticks;
     uint64_t time_ns; // The world's, at the end.

@@ -66,7 +66,7 @@ static orr_result call_reserve(orr_world* world, orri_system* system)
     }
     uint32_t most = 3 + (system->in_units ? system->query->unit_count : 0);
     return ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &system->command_buffers,
-                        &system->lane_capacity, most)
+                        &system->command_buffer_capacity, most)
                ? ORR_OK
                : orri_refuse_memory(&world->env, "beginning a system");
 }
@@ -80,7 +80,7 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units
     }
     bool in_units = (units || system->may_send || system->reduces) && system->by_rows &&
                     !system->kept;
-    bool reserve = in_units || system->reduces || system->lane_capacity == 0;
+    bool reserve = in_units || system->reduces || system->command_buffer_capacity == 0;
     system->in_units = in_units;
     if (ORR_UNLIKELY(system->holds)) {
         orri_system_state_hold(system);
@@ -115,15 +115,15 @@ uint64_t orri_system_creates(const orri_system* system)
 }
 
 // The lane of unit `unit`: one that was opened ahead, or a new one.
-static orr_command_buffer* call_lane(orr_world* world, orri_system* system, uint32_t unit)
+static orr_command_buffer* call_buffer(orr_world* world, orri_system* system, uint32_t unit)
 {
     return system->ahead
-               ? system->command_buffers[system->lane_ahead + unit]
+               ? system->command_buffers[system->command_buffer_ahead + unit]
                : orri_command_buffer_open(world, &system->rights, call_most(system, unit));
 }
 
 // A lane that is of no use goes back at once; the others wait for the point, where they are handed in by order.
-static void call_lane_done(orr_world* world, orri_system* system, orr_command_buffer* commands)
+static void call_buffer_done(orr_world* world, orri_system* system, orr_command_buffer* commands)
 {
     bool used = orri_command_buffer_end(commands);
     if (system->ahead) {
@@ -135,8 +135,8 @@ static void call_lane_done(orr_world* world, orri_system* system, orr_command_bu
         orri_command_buffer_close(world, commands);
         return;
     }
-    ORR_ASSERT(system->lane_count < system->lane_capacity);
-    system->command_buffers[system->lane_count++] = commands;
+    ORR_ASSERT(system->command_buffer_count < system->command_buffer_capacity);
+    system->command_buffers[system->command_buffer_count++] = commands;
 }
 
 bool orri_system_open_ahead(orr_world* world, orri_system* system)
@@ -144,14 +144,14 @@ bool orri_system_open_ahead(orr_world* world, orri_system* system)
     uint32_t count = system->in_units && system->may_send ? system->query->unit_count : 1;
     bool real = true;
     system->ahead = true;
-    system->lane_ahead = system->lane_count;
+    system->command_buffer_ahead = system->command_buffer_count;
     for (uint32_t i = 0; real && i < count; i++) {
         bool none = system->in_units && !system->may_send;
         orr_command_buffer* commands =
             orri_command_buffer_open(world, &system->rights, none ? 0 : call_most(system, i));
         real = orri_command_buffer_real(commands);
         if (real) {
-            system->command_buffers[system->lane_count++] = commands;
+            system->command_buffers[system->command_buffer_count++] = commands;
         } else {
             orri_command_buffer_close(world, commands);
         }
@@ -161,8 +161,8 @@ bool orri_system_open_ahead(orr_world* world, orri_system* system)
 
 void orri_system_take_back(orr_world* world, orri_system* system)
 {
-    while (system->ahead && system->lane_count > system->lane_ahead) {
-        orr_command_buffer* commands = system->command_buffers[--system->lane_count];
+    while (system->ahead && system->command_buffer_count > system->command_buffer_ahead) {
+        orr_command_buffer* commands = system->command_buffers[--system->command_buffer_count];
         (void)orri_command_buffer_end(commands);
         orri_command_buffer_close(world, commands);
     }
@@ -171,10 +171,10 @@ void orri_system_take_back(orr_world* world, orri_system* system)
 
 void orri_system_hand_in(orr_world* world, orri_system* system)
 {
-    for (uint32_t i = 0; i < system->lane_count; i++) {
+    for (uint32_t i = 0; i < system->command_buffer_count; i++) {
         orri_command_buffer_close(world, system->command_buffers[i]);
     }
-    system->lane_count = 0;
+    system->command_buffer_count = 0;
     system->ahead = false;
 }
 
@@ -255,9 +255,9 @@ static void call_alone(orr_world* world, orri_system* system, void (*function)(o
     static const uint32_t never = 0;
     orr_run run = {.world = world, .query = system->query, .era_now = &never};
     call_dress(system, &run);
-    run.commands = call_lane(world, system, 0);
+    run.commands = call_buffer(world, system, 0);
     function(&run);
-    call_lane_done(world, system, run.commands);
+    call_buffer_done(world, system, run.commands);
 }
 
 // All runs with one lane: for who sends nothing, and where rows come in an order of their own.
@@ -267,7 +267,7 @@ static call_sum call_rows(orr_world* world, orri_system* system)
     call_sum sum = {0};
     orri_iter_open(&run, system->query, system->since);
     call_dress(system, &run);
-    run.commands = call_lane(world, system, 0);
+    run.commands = call_buffer(world, system, 0);
     call_unit(system, &run, 0);
     // A list has its runs at hand: asking for more when they are through would cost as much as a small run.
     while ((run.span_left != 0 || !run.listed) && orr_iter_next(&run)) {
@@ -276,7 +276,7 @@ static call_sum call_rows(orr_world* world, orri_system* system)
         system->run(&run);
     }
     orri_iter_close(&run);
-    call_lane_done(world, system, run.commands);
+    call_buffer_done(world, system, run.commands);
     return sum;
 }
 
@@ -288,7 +288,7 @@ static call_sum call_silent_units(orr_world* world, orri_system* system, uint32_
     call_sum sum = {0};
     orri_iter_open_units(&run, system->query, system->since, first, last);
     call_dress(system, &run);
-    run.commands = call_lane(world, system, 0);
+    run.commands = call_buffer(world, system, 0);
     for (uint32_t unit = first; unit < last; unit++) {
         call_unit(system, &run, unit);
         for (bool more = orri_iter_next_unit(&run, unit); more;
@@ -299,7 +299,7 @@ static call_sum call_silent_units(orr_world* world, orri_system* system, uint32_
         }
     }
     if (!system->ahead) { // Ahead there is one for all workers.
-        call_lane_done(world, system, run.commands);
+        call_buffer_done(world, system, run.commands);
     }
     return sum;
 }
@@ -312,7 +312,7 @@ static call_sum call_units(orr_world* world, orri_system* system, uint32_t first
     orri_iter_open_units(&run, system->query, system->since, first, last);
     call_dress(system, &run);
     for (uint32_t unit = first; unit < last; unit++) {
-        run.commands = call_lane(world, system, unit);
+        run.commands = call_buffer(world, system, unit);
         call_unit(system, &run, unit);
         for (bool more = orri_iter_next_unit(&run, unit); more;
              more = !run.listed && orr_iter_next(&run)) {
@@ -320,7 +320,7 @@ static call_sum call_units(orr_world* world, orri_system* system, uint32_t first
             sum.runs++;
             system->run(&run);
         }
-        call_lane_done(world, system, run.commands);
+        call_buffer_done(world, system, run.commands);
     }
     return sum;
 }
@@ -473,9 +473,9 @@ static uint32_t call_row(orr_world* world, orri_system* system, uint32_t index, 
     }
     run.dt = system->pipe->interval;
     run.tick = tick;
-    run.commands = call_lane(world, system, 0);
+    run.commands = call_buffer(world, system, 0);
     system->run(&run);
-    call_lane_done(world, system, run.commands);
+    call_buffer_done(world, system, run.commands);
     orri_iter_close(&run);
     return 1;
 }
@@ -503,7 +503,7 @@ ORRI_COLD static void call_back(orr_world* world, orri_system* system,
     static const uint32_t never = 0;
     orr_run run = {.world = world, .query = system->query, .era_now = &never};
     call_dress(system, &run);
-    run.commands = call_lane(world, system, 0);
+    run.commands = call_buffer(world, system, 0);
     if (callback == NULL) {
         orri_impure_replay_callback(system, run.commands);
     } else {
@@ -512,7 +512,7 @@ ORRI_COLD static void call_back(orr_world* world, orri_system* system,
     if (ORR_UNLIKELY(orri_impure_records(system))) {
         orri_impure_record(system, run.commands);
     }
-    call_lane_done(world, system, run.commands);
+    call_buffer_done(world, system, run.commands);
 }
 
 // On the floor, with nobody beside it.

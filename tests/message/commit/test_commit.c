@@ -210,7 +210,7 @@ static uint32_t groups_of(orr_world* world)
     orri_merge merge = orri_merge_begin(world);
     for (orr_command_buffer* commands = command_buffers->first; commands != NULL;
          commands = commands->next) {
-        CHECK(orri_merge_lane_add(&merge, commands) && orri_merge_records(&merge));
+        CHECK(orri_merge_buffer_add(&merge, commands) && orri_merge_records(&merge));
     }
     CHECK(orri_merge_items(&merge));
     uint32_t count = merge.group_count;

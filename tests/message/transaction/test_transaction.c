@@ -686,8 +686,8 @@ static void post(model* m, orr_run* run, bool calls)
 }
 
 // Hands that do the items in a strange order: nothing may depend on it.
-static void hands_backwards(void* user, uint32_t count, void (*work)(void* context, uint32_t item),
-                            void* context)
+static void workers_backwards(void* user, uint32_t count,
+                              void (*work)(void* context, uint32_t item), void* context)
 {
     (*(uint32_t*)user)++;
     for (uint32_t i = count; i-- > 0;) {
@@ -739,8 +739,8 @@ static void model_round(model* m, bool calls, bool several)
         apply(m, &m->records[i]);
     }
     bool changed;
-    const orri_hands hands = {hands_backwards, &m->shared};
-    CHECK_OK(orri_transaction_commit(m->t.world, roll(m, 2) != 0, NULL, several ? &hands : NULL,
+    const orri_workers workers = {workers_backwards, &m->shared};
+    CHECK_OK(orri_transaction_commit(m->t.world, roll(m, 2) != 0, NULL, several ? &workers : NULL,
                                      &changed));
     CHECK_EQ(changed, m->record_count > 0);
     model_check(m);
