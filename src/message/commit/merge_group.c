@@ -3,15 +3,13 @@
 // share a group.
 #include "message/commit/merge_entity.h"
 
-#define MERGE_GROUP_MOST \
 // Limit of entities in a shared group, so that the values gathered for them stay in the cache.
-4096
+#define MERGE_GROUP_MOST 4096
 
-    // ---- the group of one entity --------------------------------------------------------------------
+// ---- the group of one entity --------------------------------------------------------------------
 
-    // Adds a type to the given or the taken types of the group.
-    static bool
-    merge_group_type(orri_merge* merge, const orri_net_change_part* part, orri_group* group)
+// Adds a type to the given or the taken types of the group.
+static bool merge_group_type(orri_merge* merge, const orri_net_change_part* part, orri_group* group)
 {
     struct orri_net_change* change = merge->change;
     if (part->present && part->given) {
