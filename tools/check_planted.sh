@@ -234,13 +234,13 @@ plant "change set gives pinned values when its dead have lost theirs" \
 plant "refused bundle leaves its pinned values behind" \
     src/store/api/bundle_rest.c '/^static void bundle_rest_unmake\(/,/^}/s/bundle_rest_unmake_pinned\(rest, i, rest->rows\);/(void)0;/'
 plant "message to a reader that selects only some of the rows" \
-    src/message/deliver/runs.c 's/\*same = \*same && orri_set_equal\(/*same = *same || orri_set_equal(/'
+    src/message/deliver/runs.c 's/\*same = \*same &&$/*same = *same ||/'
 plant "what was told of the dead stays" \
-    src/message/deliver/diff_destroyed.c 's/orri_bits_fill\(told->on\[r\]->members\.words, run->index, run->count, false\);/(void)0;/'
+    src/message/deliver/diff_destroyed.c 's/orri_bits_fill\(baseline->on\[r\]->members\.words, run->index, run->count, false\);/(void)0;/'
 plant "text in a message not counted" \
     src/message/deliver/message_batch.c 's/orri_rows_retain\(made->type, m->values, m->count\);/(void)0;/'
 plant "pinned value that went not told" \
-    src/message/deliver/diff_instances.c 's/\(old == ORRI_INDEX_NONE \|\| old == now \|\| diff_instances_suspect_one\(tell, old, gained\)\)/true/'
+    src/message/deliver/diff_instances.c 's/\(old == ORRI_INDEX_NONE \|\| old == now \|\| diff_instances_suspect_one\(diff, old, gained\)\)/true/'
 
 # Messages and systems.
 plant "events sent during a run are skipped" \
@@ -256,7 +256,7 @@ plant "half an event at the end of a trace" \
 plant "journal forgets the newest when it is resized" \
     src/schedule/report/journal.c '/^static bool journal_resize/,/^}/s/journal_at\(journal, count - 1 - i\)/journal_at(journal, journal->count - 1 - i)/'
 plant "order of sending lost between strips" \
-    src/message/commit/merge.c 's/: orri_strip_sequence\(strip, row\)\)/: row)/'
+    src/message/commit/merge.c 's/: orri_command_array_sequence\(array, row\)\)/: row)/'
 plant "second mention of an entity not seen" \
     src/message/commit/pending.c 's/again = \(old & w->bits\) \| w->again/again = w->again/'
 plant "changes do not wait for structure" \
@@ -274,7 +274,7 @@ plant "types that go make no room" \
 plant "instances that go make no room" \
     src/store/change/target.c 's/tally->count - target_tally_removing\(t, tally\) >= tally->capacity/true/'
 plant "stale id taken for its successor in a commit" \
-    src/message/commit/merge_entity.c 's/!there \|\| r\.strip->entities\[r\.row\]\.id != net->entity\.id/!there/'
+    src/message/commit/merge_entity.c 's/!there \|\| r\.array->entities\[r\.row\]\.id != change->entity\.id/!there/'
 plant "what a refused commit dropped is counted again" \
     src/message/commit/commit.c 's/commands->note = \(orri_command_buffer_note\)\{0\};//'
 plant "commit point placed for required terms alone" \
@@ -294,7 +294,7 @@ plant "messages of several senders in the order of other readers" \
 plant "cause of entering taken from what others ask for" \
     src/message/deliver/diff_rows.c 's/run->cause == ORR_CAUSE_COMPONENT && others > 0/false/'
 plant "half a tell handed out when the rest is refused" \
-    src/message/deliver/diff.c '/^static void diff_end/,/^}/s/done \|\| tell->world->context->busy == NULL/true/'
+    src/message/deliver/diff.c '/^static void diff_end/,/^}/s/done \|\| diff->world->context->busy == NULL/true/'
 plant "remainder of time forgotten" \
     src/schedule/tick/step.c 's/schedule->time_ns = now_ns > schedule->time_ns \? now_ns : schedule->time_ns;/(void)now_ns;/'
 plant "system waits for one whose name begins alike" \
@@ -373,19 +373,19 @@ plant "one who asks twice is shown more" \
 plant "string that is gone found in the first row alone" \
     src/message/send/send.c '/^static orr_result send_check_value/,/^}/s/type->info\.has_owned \&\& i < count;/type->info.has_owned \&\& i < 1;/'
 plant "single creation joins those by the array" \
-    src/message/send/send.c '/^static inline bool send_current/,/^}/s/ \&\& !strip->own;/;/'
+    src/message/send/send.c '/^static inline bool send_current/,/^}/s/ \&\& !array->bulk;/;/'
 plant "creations by the array go on in another cluster" \
     src/message/send/send_many.c '/^static bool send_many_continues/,/^}/s/bool same = cluster\.id == m->cluster->index \+ 1;/bool same = true;/'
 plant "strings of refused creations not given back" \
     src/message/send/send_many.c '/^static orr_result send_many_values/,/^}/s/while \(--i > 0\)/while (--i > 1)/'
 plant "creations by the array remembered by the next run" \
-    src/message/send/command_buffer.c '/^static void buffer_empty/,/^}/s/commands->text_count = commands->many = commands->many_count = 0;/commands->text_count = 0;/'
+    src/message/send/command_buffer.c '/^static void buffer_empty/,/^}/s/commands->text_count = commands->bulk_first1 = commands->bulk_count = 0;/commands->text_count = 0;/'
 plant "ids of instances left behind when a strip grows" \
-    src/message/send/command_buffer.c '/^static void buffer_move_rows/,/^}/s/memcpy\(strip->ids, old->ids, .*\);/(void)0;/'
+    src/message/send/command_buffer.c '/^static void buffer_move_rows/,/^}/s/memcpy\(array->ids, old->ids, .*\);/(void)0;/'
 plant "events of the callbacks of a second system lost" \
     src/message/send/command_buffer.c '/^void orri_command_buffers_release/,/^}/s/command_buffers->unseen == NULL/false/'
 plant "copies of held blocks made when nothing may be refused" \
-    src/message/commit/values.c '/^static bool values_prepare\(/,/^}/s/w->world->cow.live > 0 \&\& row < strip->count/false \&\& row < strip->count/'
+    src/message/commit/values.c '/^static bool values_prepare\(/,/^}/s/w->world->cow.live > 0 \&\& row < array->count/false \&\& row < array->count/'
 plant "changed value of a type that refers not told" \
     src/message/commit/values.c '/^static bool values_write_one/,/^}/s/w->changed = true;/(void)0;/'
 plant "sender forgotten for want of memory" \
@@ -395,7 +395,7 @@ plant "queue of a reader run over when it is full" \
 plant "reader that ran over begins twice" \
     src/message/deliver/reader.c '/^void orri_reader_enable/,/^}/s/reader->lost = false;/(void)0;/'
 plant "cluster taken for one whose number it has" \
-    src/message/deliver/baseline.c '/^orri_baseline_cluster\* orri_baseline_cluster_of/,/^}/s/told->clusters\[cluster->index\]\.sequence != cluster->sequence/told->clusters[cluster->index].shape == NULL/'
+    src/message/deliver/baseline.c '/^orri_baseline_cluster\* orri_baseline_cluster_of/,/^}/s/baseline->clusters\[cluster->index\]\.sequence != cluster->sequence/baseline->clusters[cluster->index].shape == NULL/'
 plant "switches of several groups mixed up" \
     src/store/change/change_set.c '/^static bool change_set_alloc/,/^}/s/c->work\[g\]\.enable_first = c->enable_count;/(void)0;/'
 plant "clusters of a refused set stay" \
@@ -421,7 +421,7 @@ plant "cascaded entities stay marked" \
 plant "room of an instance that stays lost" \
     src/store/change/target.c '/^static void target_unremove/,/^}/s/tally->capacity = tally->capacity_last;/(void)0;/'
 plant "null entity taken on the short way" \
-    src/message/send/send.c '/^static inline orri_strip\* send_ready/,/^}/s/ \&\& entity\.id != 0\)\) \{/)) {/'
+    src/message/send/send.c '/^static inline orri_command_array\* send_ready/,/^}/s/ \&\& entity\.id != 0\)\) \{/)) {/'
 plant "refused look-up gives back its inbox twice" \
     src/schedule/system/resolve.c '/^void orri_system_unresolve/,/^}/s/system->inbox = NULL;/(void)0;/'
 plant "instances told to be off by their place" \
@@ -435,19 +435,19 @@ plant "switches of the last pinned type not told" \
 plant "value told but not noted" \
     src/message/deliver/diff_values.c '/^static bool diff_values_flush/,/^}/s/        orri_baseline_put\(/        if (i > 0) orri_baseline_put(/'
 plant "value of an entity taken for that of its successor" \
-    src/message/deliver/diff_values.c '/^static bool diff_values_row/,/^}/s/head->generation != orri_record_at\(s->tell->world, index\)->generation/false/'
+    src/message/deliver/diff_values.c '/^static bool diff_values_row/,/^}/s/head->generation != orri_record_at\(s->diff->world, index\)->generation/false/'
 plant "touch of a block whose other rows were written before and not told" \
-    src/message/deliver/dirty_rows.c 's/touch->before <= seen/true/'
+    src/message/deliver/dirty_rows.c 's/dirty->before <= seen/true/'
 plant "touch of a block that others wrote since" \
-    src/message/deliver/dirty_rows.c 's/touch->version == chunk->columns\[column\]\.version/true/'
+    src/message/deliver/dirty_rows.c 's/dirty->version == chunk->columns\[column\]\.version/true/'
 plant "lone rows joined with those of other readers" \
     src/message/deliver/diff_sparse.c '/^static orri_run\* diff_sparse_joined/,/^}/s/orri_set_equal\(.*\);/true;/'
 plant "lone row told but not noted" \
     src/message/deliver/diff_sparse.c '/^void orri_sparse_rows_put/,/^}/s/uint32_t i = 0, count/uint32_t i = 1, count/'
 plant "word of a touch without its bit" \
-    src/message/deliver/baseline.h 's/touch->words \|= 1u << slot \/ 64;/touch->words |= 1u;/'
+    src/message/deliver/baseline.h 's/dirty->words \|= 1u << slot \/ 64;/dirty->words |= 1u;/'
 plant "touch before what systems wrote has its version" \
-    src/message/commit/values.c '/^static void values_write_strip/,/^}/s/orri_world_settle\(w->world\);/(void)0;/'
+    src/message/commit/values.c '/^static void values_write_array/,/^}/s/orri_world_settle\(w->world\);/(void)0;/'
 plant "one who left is still a member" \
     src/message/deliver/diff_rows.c '/^static void diff_rows_keep_members/,/^}/s/for \(uint64_t left = before \^ after;/for (uint64_t left = ~before \& after;/'
 plant "lost component stays told" \
@@ -455,7 +455,7 @@ plant "lost component stays told" \
 plant "death told to who did not know the dead" \
     src/message/deliver/diff_destroyed.c '/^static bool diff_destroyed_members/,/^}/s/count > 1 \&\& !orri_bits_all\(members->words, index, count\)/false/'
 plant "what is written after a tell taken for told" \
-    src/message/deliver/diff.c 's/^    orri_epoch_end\(tell->world\); /    \/\/ /'
+    src/message/deliver/diff.c 's/^    orri_epoch_end\(diff->world\); /    \/\/ /'
 
 # Workers: found by the crew's model.
 plant "worker: wake-up lost, the look after saying that it sleeps left out" \
@@ -615,9 +615,9 @@ plant "the tick of a spectator tells" \
 plant "the tick of a spectator counts" \
     src/schedule/tick/tick.c 's/if \(pipe->spectator\) \{/if (false) {/'
 plant "events that wait for a spectator hashed" \
-    src/message/event/event.c 's/cursor->inbox->on && !cursor->inbox->aside;/cursor->inbox->on;/'
+    src/message/event/event.c 's/cursor->inbox->on && !cursor->inbox->spectator;/cursor->inbox->on;/'
 plant "a spectator that reads no events fills the queue of all" \
-    src/message/event/event.c 's/bool others = event_drop_aside\(world, queue\);/bool others = true;/'
+    src/message/event/event.c 's/bool others = event_drop_spectators\(world, queue\);/bool others = true;/'
 plant "a slow spectator lets more time count" \
     src/schedule/tick/step.c 's/ && !schedule->pipelines\[i\]->spectator//'
 plant "a system of the simulation sees transient entities" \
@@ -625,13 +625,13 @@ plant "a system of the simulation sees transient entities" \
 plant "transient entities in every query" \
     src/query/match.c 's/if \(ORR_UNLIKELY\(cluster->transient\) && /if (false \&\& /'
 plant "a spectator waits for no transient entity it created" \
-    src/message/send/transient_send.c 's/asides->records\[asides->count\+\+\] = record;/asides->records[0] = record;/'
+    src/message/send/transient_send.c 's/transients->records\[transients->count\+\+\] = record;/transients->records[0] = record;/'
 plant "ids of a commit that is refused stay in line" \
     src/message/commit/commit.c 's/^        orri_command_ids_retake\(merge\);/        (void)0;/'
 plant "transactions are done before the structure they were posted with" \
-    src/message/transaction/apply.c '/^static bool apply_ripe/,/^}/s/posts->ripe/true/'
+    src/message/transaction/apply.c '/^static bool apply_ready/,/^}/s/posts->ready/true/'
 plant "who comes later is told more than all know" \
-    src/message/deliver/message_batch.c 's/orri_run_stale\(tell, run, column->type\)/false/'
+    src/message/deliver/message_batch.c 's/orri_run_from_baseline\(diff, run, column->type\)/false/'
 plant "messages that were not taken come last" \
     src/message/deliver/reader.c 's/    last->next = reader->first;/    last->next = NULL;/'
 plant "published: a dead entity's value for who has its index" \

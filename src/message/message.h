@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Messages as the module and the scheduler see them. README.md states the invariants.
+// Interface of the message module for the scheduler and the modules above it. README.md states the
+// invariants (M1 to M15).
 //
-//   run ──send──> lane ──┐ system's end: values of entities without pending structure ──> store
-//   run ──send──> lane ──┴─ commit point: merge ──> groups ──> orri_change_set_apply() ──> store
-//                                                                                 │ what differs from what was told
-//                                       readers' queues <── shared batches <── tell
+//   system ──send──> command buffer ─┐ end of system: values of entities without pending structure
+//   system ──send──> command buffer ─┴ commit point: merge ──> groups ──> orri_change_set_apply()
+//                                                                             │
+//                     queues of readers <── shared batches <── diff <─────────┘ world and baseline
 //
-// Vocabulary: a *lane* holds what one call of a system's function sent, in order; a *record* is one such thing; *structure* is
-// every record but ComponentChanged. What readers were *told* is kept by entity, so that any difference can be found, whoever
-// made it: a system, a commit, a call between ticks.
+// Vocabulary:
+//   command buffer  all commands that one call of a system's function sent, in the order of sending
+//   command         one sent request: create, destroy, add, change, remove, tag, enable, name, event
+//   structure       every command except ComponentChanged and events
+//   baseline        what readers were last notified of, kept by entity
+//   diff            compares the world with the baseline and produces messages. It therefore finds
+//                   every difference: by a system, by a commit, or by a call between ticks.
+//   spectator       a pipeline that only looks on; it may create transient entities
 #ifndef ORRI_MESSAGE_H
 #define ORRI_MESSAGE_H
 
@@ -16,18 +22,20 @@
 #include "query/query.h"
 #include <orrery/message.h>
 
-// ---- rights: what a system may send ------------------------------------------------------------------------------
+// ---- rights: what a system may send ----------------------------------------------------------------
 
-// Counted as it happens. orr_system_stats is made of it.
+// Counters of a system. orr_system_stats is filled from them.
 typedef struct orri_counts {
-    uint64_t received, sent, dropped;
-    _Atomic uint64_t violations; // By any worker.
+    uint64_t received;           // Entities in messages that the system took.
+    uint64_t sent;               // Commands, transactions and events that it sent.
+    uint64_t dropped;            // Commands, transactions and events without effect.
+    _Atomic uint64_t violations; // Undeclared accesses and sends. Any worker may count.
 } orri_counts;
 
-// Types that another pipeline writes; by type index.
+// The types that another pipeline writes: one bit per type index.
 typedef struct orri_foreign {
     uint64_t* bits;
-    uint32_t words;
+    uint32_t words; // Length of `bits`.
 } orri_foreign;
 
 static inline bool orri_is_foreign(const orri_foreign* foreign, uint32_t type_index)
@@ -36,24 +44,29 @@ static inline bool orri_is_foreign(const orri_foreign* foreign, uint32_t type_in
            orri_bit_get(foreign->bits, type_index);
 }
 
-// Filled by the scheduler, which keeps it while the system lives. Bits by type index, `type_words` words; NULL: none.
+// The declarations of a system, as sending checks them. The scheduler fills the struct and keeps it
+// as long as the system exists. Each bit set has one bit per type index; NULL means no type.
 typedef struct orri_rights {
-    const char* name; // Of the system.
+    const char* name; // Name of the system.
     orr_system system;
-    uint32_t type_words;
+    uint32_t type_words; // Length of each bit set.
     const uint64_t *creates, *adds, *removes, *changes, *switches, *sends, *receives, *transacts,
         *atomics;
-    bool may_create, may_destroy_any, may_switch_entities, may_tag_any, may_rename;
-    const orr_tag* tags; // Ascending.
+    bool may_create;          // .creates is set.
+    bool may_destroy_any;     // .destroys selects every entity.
+    bool may_switch_entities; // .switches contains "*".
+    bool may_tag_any;         // .tags contains "*".
+    bool may_rename;
+    const orr_tag* tags; // Declared tags, ascending.
     uint32_t tag_count;
-    const orr_query* destroys;        // Targets; NULL: none, unless may_destroy_any.
-    struct orri_reader* reader;       // Its queue; NULL: a direct system.
-    struct orri_event_cursors* inbox; // Of events; NULL: none.
-    const orri_foreign* foreign;      // To its pipeline; NULL: none.
+    const orr_query* destroys;  // Entities it may destroy; NULL: none, unless may_destroy_any.
+    struct orri_reader* reader; // Its message queue; NULL: a direct system.
+    struct orri_event_cursors* inbox; // Its read positions in event queues; NULL: receives none.
+    const orri_foreign* foreign;      // Types that its pipeline does not own; NULL: none.
     orri_counts counts;
-    bool drop_said; // One line per system.
-    bool
-        aside; // Of a spectator: it creates and destroys transient entities only (transient_send.c).
+    bool drop_logged; // A drop was logged already: one line per system.
+    bool spectator;   // Its pipeline only looks on: it creates and destroys transient entities only
+                      // (transient_send.c).
 } orri_rights;
 
 static inline bool orri_right(const uint64_t* bits, const orri_rights* rights, uint32_t type_index)
@@ -61,243 +74,289 @@ static inline bool orri_right(const uint64_t* bits, const orri_rights* rights, u
     return bits != NULL && type_index / 64 < rights->type_words && orri_bit_get(bits, type_index);
 }
 
-// True when it may put the tag on or take it off.
+// True when the system may add and remove the tag.
 bool orri_may_tag(const orri_rights* rights, orr_tag tag);
 
-// Refuses a send that was not declared: counts, names system, type and entity, says what to declare. `field` is the name of the desc's
-// field: "adds".
+// Refuses an undeclared send with ORR_ERR_STATE: counts a violation, names the system, the type and
+// the entity, and says what to declare. `field` is the field of the system's desc, such as "adds".
 ORRI_COLD orr_result orri_refuse_right(const orr_world* world, orri_rights* rights,
                                        const char* call, const char* field, orr_type type,
                                        orr_entity entity);
 
-// ---- lanes (command_buffer.c: sending) -----------------------------------------------------------------------------------------
+// ---- command buffers (send/command_buffer.c) --------------------------------------------------------
 
-// What orr_run.lane points at. Every run of a system has one, also of systems that send nothing.
+// What orr_run.commands points at. Every call of a system's function has one, even if the system
+// sends nothing.
 typedef struct orr_command_buffer orr_command_buffer;
 
-// Makes what lanes need, before the first is opened. False when refused (reported).
+// Creates the world's set of command buffers. To be called before the first one is opened.
+// False when refused (reported).
 bool orri_command_buffers_begin(orr_world* world);
-// Opens the lane of the next run of a system; runs follow in order of rows. Never fails, once orri_messages_of() was called: what
-// cannot be kept is refused when it is sent. `creates_max` ids are reserved, if the system may create. Lanes close in order.
+// Opens the command buffer of the next run of a system. Buffers must be opened and closed in the
+// order of runs. Never fails after orri_messages_of(): when memory is short, the send is refused
+// instead. Reserves `creates_max` entity ids if the system may create.
 orr_command_buffer* orri_command_buffer_open(orr_world* world, orri_rights* rights,
                                              uint32_t creates_max);
+// Hands the buffer in: its commands wait for the end of the system and for the commit point.
 void orri_command_buffer_close(orr_world* world, orr_command_buffer* commands);
-// The run is over, nothing can be sent any more; by the thread that sent. False: nothing was, and it may be closed out of order.
+// The run is over: further sends are refused. Called on the thread that sent. Returns false when
+// nothing was sent; such a buffer may be closed out of order.
 bool orri_command_buffer_end(orr_command_buffer* commands);
-// False: there was no memory for it.
+// False for the shared stand-in that refuses everything because memory was short.
 bool orri_command_buffer_real(const orr_command_buffer* commands);
-// Positions of ids given to lanes so far; and back to there, when no lane opened since has been used.
+// Number of entity ids reserved by opened buffers since the last commit point. Rewind returns to an
+// earlier number; allowed when no buffer that was opened since then has been used.
 uint64_t orri_command_buffers_reserved(const orr_world* world);
 void orri_command_buffers_rewind(orr_world* world, uint64_t reserved);
-// Several pipelines at once have lanes of their own, beside the world's. Transactions that wait are in common. NULL when refused
-// (reported). Quiet: no system runs.
+// In real time each pipeline has its own set of command buffers beside the world's set. All sets
+// share the waiting transactions. NULL when refused (reported). No system may be running.
 struct orri_command_buffers* orri_command_buffers_make(orr_world* world);
-// They are a spectator's, all of them: ids that are held are of transient entities. To be said before any are. (Without it ids of transient entities
-// are those of the line itself: good as long as only one spectator at a time creates.)
-void orri_command_buffers_aside(struct orri_command_buffers* command_buffers);
-// From now on these are the world's; NULL: its own again. Lanes that are open, or wait, stay where they are. By who has the floor.
+// Marks the set as that of a spectator: the ids it holds are ids of transient entities. To be called
+// before any id is held. Without it, ids of transient entities are taken directly from the free list,
+// which is correct only while one spectator at a time creates.
+void orri_command_buffers_transient(struct orri_command_buffers* command_buffers);
+// Makes the set current for this context; NULL: the world's own set. Open and waiting buffers stay
+// in the set they belong to. Called by the pipeline that has its turn.
 void orri_command_buffers_use(orr_world* world, struct orri_command_buffers* command_buffers);
-// Nothing waits in them, and they are not in use. Ids that are held still are given back. Quiet. NULL: nothing.
+// Destroys a set in which nothing waits and which is not current. Held ids go back to the free list.
+// No system may be running. NULL is allowed.
 void orri_command_buffers_destroy(orr_world* world, struct orri_command_buffers* command_buffers);
-// Lanes that were made hold their ids: they are out of line before they are promised, so that positions mean the same whatever others commit.
-// Tops up those in use, so that there are `count` beyond what is promised. False when refused (reported). Quiet.
+// Takes entity ids out of the free list in advance, so that `count` more than already reserved are
+// held by the current set. Because they are out of the free list, commits of other pipelines do not
+// change which ids this set gives. False when refused (reported). No system may be running.
 bool orri_command_buffers_hold(orr_world* world, uint32_t count);
-// Ids held and not promised.
+// Number of ids that are held and not reserved by a buffer.
 uint32_t orri_command_buffers_held_left(const orr_world* world);
-// Gives all back, first the first. Nothing may be promised. False when refused (reported; only where somebody holds pages of the index):
-// nothing was done. Quiet.
+// Returns all held ids to the free list, in order. No id may be reserved. Refused (false, reported,
+// nothing done) only when a page of the entity index is shared with a snapshot and cannot be copied.
+// No system may be running.
 bool orri_command_buffers_unhold(orr_world* world);
-// Who sends; for calls that take an orr_run.
+// The rights of the system that sends into the buffer.
 orri_rights* orri_command_buffer_rights(const orr_command_buffer* commands);
-// ORR_OK if `run` is that of a system, with the system running; reports otherwise.
+// ORR_OK if `run` belongs to a system whose function is running. Otherwise reports and returns
+// ORR_ERR_STATE or ORR_ERR_ARGUMENT.
 orr_result orri_check_run(const orr_run* run, const char* call);
 
-// ---- command_codec.c: what was sent, as bytes ------------------------------------------------------------------------------
+// ---- send/command_codec.c: command buffers as bytes --------------------------------------------------
 
-// Bytes, and beside them the functions that transactions call.
-typedef struct orri_kept {
+// Encoded command buffers. Functions of transactions cannot be bytes: the bytes hold indexes into
+// `functions`.
+typedef struct orri_command_bytes {
     orri_bytes bytes;
     orr_transaction* functions;
     uint32_t function_count, function_capacity;
-} orri_kept;
+} orri_command_bytes;
 
-// Appends what an open lane holds. Of types without owned values and hooks only.
-void orri_command_buffer_put(const orr_command_buffer* commands, orri_kept* out);
-// The same is sent by an open lane that is empty. False: memory was refused (reported), or these are no such bytes.
+// Appends the commands of an open buffer. Types with owned values or hooks are not supported.
+void orri_command_buffer_put(const orr_command_buffer* commands, orri_command_bytes* out);
+// Decodes into an open, empty buffer: as if the system had sent the same. False when memory is
+// refused (reported) or when the bytes are invalid.
 bool orri_command_buffer_get(orr_command_buffer* commands, orri_bytes_from* in,
-                             const orri_kept* kept);
-// Before orri_system_done(): which messages and events of those it had before it a system took.
-void orri_heard_put(const orr_world* world, const orri_rights* rights, orri_bytes* out);
-void orri_heard_get(const orr_world* world, const orri_rights* rights, orri_bytes_from* in);
+                             const orri_command_bytes* encoded);
+// Encodes and decodes how many of the available messages and events a system took. To be called
+// after the system's function, before orri_reader_done() and orri_event_cursors_done().
+void orri_received_put(const orr_world* world, const orri_rights* rights, orri_bytes* out);
+void orri_received_get(const orr_world* world, const orri_rights* rights, orri_bytes_from* in);
 
-// ---- what waits -----------------------------------------------------------------------------------------------------------
+// ---- state of what waits ------------------------------------------------------------------------------
 
-// True when some record waits for a commit.
+// True when commands wait for a commit.
 bool orri_commit_pending(const orr_world* world);
-// True when something of the lanes was refused for want of memory since the last call: the tick's result says so.
+// True when a send was refused for lack of memory since the last call. The tick then returns
+// ORR_ERR_MEMORY.
 bool orri_command_buffers_refused(orr_world* world);
-// The same when events were dropped because their queue was full.
+// True when events were dropped since the last call because their queue was full.
 bool orri_events_lost(orr_world* world);
 
-// ---- commit.c, merge.c -------------------------------------------------------------------------------------------------
+// ---- commit/commit.c, commit/values.c -------------------------------------------------------------------
 
-// After the last run of a system: changes of values whose entity has no pending structure are made; events go to their
-// queues. On refusal (reported) nothing was done; calling again tries again. `*changed` tells whether anything was.
+// End of a system, after its last run: writes the changed values of entities without pending
+// structure and appends events to their queues. On refusal (reported) nothing was done, and the call
+// can be repeated. `*changed`: whether the world was changed.
 orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* changed);
-// Commit point: merges and makes everything that waits, after orri_commit_values() of all who sent. To be called at every commit
-// point, whether something waits or not: ids that were reserved and not used go back. On refusal (reported, with the system and what to do) nothing was done,
-// and all is kept; calling again tries again.
+// Commit point: merges and applies every waiting command, after orri_commit_values() of all senders.
+// Must be called at every commit point, even if nothing waits, because it releases the ids that were
+// reserved and not used. On refusal (reported with the system and the remedy) nothing was done and
+// everything still waits; the call can be repeated.
 orr_result orri_commit(orr_world* world);
-// Drops, and counts, everything that waits.
+// Drops and counts everything that waits.
 void orri_commit_abandon(orr_world* world);
-// Who sent what the last commit did to an entity: the last sender. Null: nobody. Good until something is sent.
+// The system whose command the last commit applied to an entity; with several, the last one. Null:
+// no system. Valid until the next send.
 orr_system orri_commit_source(const orr_world* world, uint32_t entity_index);
-// True when all of the last commit was sent by one system: then it need not be asked entity by entity.
+// True when one system sent everything of the last commit. Then no lookup by entity is needed.
 bool orri_commit_sender(const orr_world* world, orr_system* out);
 
-// ---- transactions (transaction.c, apply.c) -------------------------------------------------------------------------------------
+// ---- transactions (transaction/transaction.c, transaction/apply.c) ----------------------------------------
 
-// Workers, for a while: `run` calls `work` for every item below `count`, on several threads, and returns when all is done.
-typedef struct orri_hands {
+// Worker threads for one parallel loop: `run` calls `work` for every item below `count`, on several
+// threads, and returns when all calls have returned.
+typedef struct orri_workers {
     void (*run)(void* user, uint32_t count, void (*work)(void* context, uint32_t item),
                 void* context);
     void* user;
-} orri_hands;
+} orri_workers;
 
-// True when some transaction waits.
+// True when a transaction waits.
 bool orri_transaction_pending(const orr_world* world);
-// Some that orri_transaction_commit() with this `foreign` would do, now: with lanes of several pipelines, what another one posted waits until that
-// one has committed (its targets may be created by it).
+// True when orri_transaction_commit() with this `foreign` would apply a transaction now. In real
+// time, transactions of another pipeline are not applied before that pipeline has committed, since
+// the commit may create their targets.
 bool orri_transaction_pending_for(const orr_world* world, const orri_foreign* foreign);
-// Some on a type whose bit is not set in `owned`, by type index: no pipeline will do it.
+// True when a transaction waits on a type whose bit in `owned` (by type index) is not set: no
+// pipeline would ever apply it.
 bool orri_transaction_pending_unowned(const orr_world* world, const uint64_t* owned,
                                       uint32_t words);
-// Does all transactions of lanes that were closed, in order. `early`: structure waits still, and those on entities that it is about wait
-// with it. Those on `foreign` types (NULL: none) wait for the pipeline that writes them. `hands` NULL: on this thread. `*changed` tells whether anything was done. On refusal (reported) nothing was done; calling again
-// tries again.
+// Applies the transactions of all closed buffers, in order.
+// `early`: structure still waits; transactions on entities with pending structure keep waiting too.
+// `foreign` (may be NULL): transactions on these types wait for the pipeline that owns the type.
+// `workers` (may be NULL): threads to use; NULL uses the calling thread.
+// `*changed`: whether the world was changed. On refusal (reported) nothing was done, and the call can
+// be repeated.
 orr_result orri_transaction_commit(orr_world* world, bool early, const orri_foreign* foreign,
-                                   const orri_hands* hands, bool* changed);
-// A system goes: what it posted and waits for another pipeline is dropped.
+                                   const orri_workers* workers, bool* changed);
+// Drops the waiting transactions of a system that is being removed.
 void orri_transaction_forget(orr_world* world, const orri_rights* rights);
-// What waits for another pipeline is state.
+// Hash of the waiting transactions: they are part of the world's state.
 uint64_t orri_transaction_hash(const orr_world* world, uint64_t hash);
-// Who did what the last one did; null: several.
+// The system that sent everything the last orri_transaction_commit() applied; null: several systems.
 orr_system orri_transaction_source(const orr_world* world);
 
-// ---- atomic sections (atomic_section.c) ---------------------------------------------------------------------------------------------
+// ---- atomic sections (transaction/atomic_section.c) ----------------------------------------------------------
 
-// What they need, made before the first system that has some is added. False when refused (reported).
+// Allocates the locks of atomic sections. To be called before the first system that declares
+// .atomics is added. False when refused (reported).
 bool orri_atomic_sections_begin(orr_world* world);
 void orri_atomic_sections_term(orr_world* world);
-// True while this thread is in one, of any world.
+// True while this thread is inside an atomic section, of any world.
 bool orri_atomic_section_here(void);
 
-// ---- diff.c: readers ------------------------------------------------------------------------------------------------
+// ---- readers (deliver/reader.c, deliver/diff.c) ----------------------------------------------------------------
 
+// An indirect system, or another recipient of messages, with its queue.
 typedef struct orri_reader orri_reader;
 
 typedef struct orri_reader_desc {
-    const char* name; // For words. Kept.
-    orr_query*
-        query; // Whom it selects, and the types it tracks: its fields. Not owned; lives as long.
-    // No required term: it tracks every type there is; but of switches and tags it is told only if it names them.
-    bool all_types;
-    uint64_t queue_max;  // Entities in messages that wait.
-    orri_counts* counts; // `received` grows.
-    bool outside;        // No part of the world's state (past.h).
+    const char* name;   // For error messages. Copied.
+    orr_query* query;   // Selects the entities; its fields are the tracked types. Not owned; must
+                        // outlive the reader.
+    bool all_types;     // The query requires no type: every type is tracked. Changes of enable bits
+                        // and of tags are still sent only if the query names orr_enabled, orr_tags.
+    uint64_t queue_max; // Limit of entities in waiting messages.
+    orri_counts* counts; // `received` is incremented. NULL: nothing is counted.
+    bool outside;        // Not part of the world's state (past/past.h).
 } orri_reader_desc;
 
-// A reader that begins switched off and knows nothing. NULL when refused (reported).
+// Creates a reader. It starts disabled. NULL when refused (reported).
 orri_reader* orri_reader_create(orr_world* world, const orri_reader_desc* desc);
 void orri_reader_destroy(orr_world* world, orri_reader* reader);
-// On: the next tell gives it everything it selects, as ORR_CAUSE_READER. Off: it forgets, its queue is emptied.
+// Enabled: the next diff sends it everything it selects, with ORR_CAUSE_READER. Disabled: its queue
+// is emptied and its set of known entities is cleared.
 void orri_reader_enable(orr_world* world, orri_reader* reader, bool on);
-// In real time, before the system runs, by who has the floor: what waits is handed to it, and is all that orri_reader_next() gives until
-// orri_reader_done(). It does not count as waiting meanwhile.
+// Real time only: hands the waiting messages to the system before it runs. orri_reader_next() returns
+// only these until orri_reader_done(). They do not count as queued meanwhile. Called by the pipeline
+// that has its turn.
 void orri_reader_take(orri_reader* reader);
-// The next message; the one before is given back (in real time with all others, when it is done). NULL: none.
+// The next message, or NULL. Releases the previous one (in real time all are released by
+// orri_reader_done()).
 const orr_message* orri_reader_next(orri_reader* reader);
-// The system's function returned: the last message is given back. What was handed to it and not taken waits again, before what came since.
+// The system's function returned: releases its messages. Messages that were handed over and not taken
+// go back to the front of the queue.
 void orri_reader_done(orri_reader* reader);
-uint64_t orri_reader_queued(const orri_reader* reader); // Entities.
-// The queue overflowed since the last call: it was emptied, and the reader will be told anew.
+// Number of entities in waiting messages.
+uint64_t orri_reader_queued(const orri_reader* reader);
+// True when the queue overflowed since the last call. It was emptied, and the next diff sends
+// everything again.
 bool orri_reader_lost(orri_reader* reader);
+// Hash of the waiting messages.
 uint64_t orri_reader_hash(const orri_reader* reader, uint64_t hash);
 
-// True when some reader that is on tracks the type.
+// True when an enabled reader tracks the type.
 bool orri_tracked(const orr_world* world, orr_type type);
-// Tells all readers of everything that differs from what they were told. `source` did it; `by_commit`: ask
-// orri_commit_source(). On refusal (reported) those told already are told, the rest is found by the next call; in a tick
-// nothing is handed out before that is done, so that readers see one tell.
+// Sends every difference between the world and the baseline to the readers. `source` is the system
+// that made the changes; with `by_commit` orri_commit_source() is asked for each entity instead.
+// On refusal (reported) the finished part is in the baseline, and the next call finds the rest.
+// Within a tick nothing is delivered before the diff is complete, so that readers see one diff.
 orr_result orri_diff_run(orr_world* world, orr_system source, bool by_commit);
-// The same when only columns of the query's write terms can differ: after a direct system.
+// The same after a direct system: only the columns of the query's write terms can differ.
 orr_result orri_diff_written(orr_world* world, const orr_query* query, orr_system source);
-// For a pipeline beside others: values of types in `foreign` (NULL: none) are for their owner to tell of, whose marks stay where they are. Without
-// `structure` nothing is looked at but values of the other types; systems of other pipelines may run. With it, none runs: the dead and
-// rows are told as well, and all of pinned, multiple and hooked types. Who gets to know an entity is told what all
-// who know it know of a foreign type; of what nobody knows, how it is.
+// The same for one pipeline in real time. Values of types in `foreign` (NULL: none) are left to the
+// pipeline that owns the type. Without `structure` only values of the other types are compared, and
+// systems of other pipelines may run meanwhile. With `structure` no system may run: destroyed
+// entities, rows, and all pinned, multiple and hooked types are compared as well. A reader to which
+// an entity is new receives foreign values from the baseline if another reader knows them, so that
+// all readers know the same; otherwise it receives the current value.
 orr_result orri_diff_own(orr_world* world, orr_system source, bool by_commit,
                          const orri_foreign* foreign, bool structure);
-// True when there is anybody to tell.
+// True when a reader is enabled.
 bool orri_has_readers(const orr_world* world);
-// True when one of them must be told of everything: who tells looks at all rows then, and all their values.
+// True when an enabled reader must receive everything: the next diff visits all rows and values.
 bool orri_readers_fresh(const orr_world* world);
 
-// ---- events (event.c) ------------------------------------------------------------------------------------------------
+// ---- events (event/event.c, event/event_cursor.c) -------------------------------------------------------------
 
-typedef struct orri_event_cursors
-    orri_event_cursors; // Where a system has read to, for each type it receives.
+// The inbox of a system: its read position in the queue of each event type it receives.
+typedef struct orri_event_cursors orri_event_cursors;
 
-// The inbox of a system that receives `types`; it begins switched off. NULL when refused (reported).
+// Creates the inbox of a system that receives `types`. It starts disabled. NULL when refused
+// (reported).
 orri_event_cursors* orri_event_cursors_create(orr_world* world, const orr_type* types,
                                               uint32_t count);
 void orri_event_cursors_destroy(orr_world* world, orri_event_cursors* inbox);
-// Whose it is, for words. Not copied.
+// Sets the system's name, for error messages. Not copied.
 void orri_event_cursors_name(orri_event_cursors* inbox, const char* name);
-// It is a spectator's: what waits for it is not hashed, and it loses events where a queue would be full because of it.
-void orri_event_cursors_aside(orri_event_cursors* inbox);
-// From now on (on) it gets what is sent; off: what waits does not wait for it.
+// Marks the inbox as a spectator's: events that wait only for it are not hashed, and it loses unread
+// events when a queue would otherwise be full because of it.
+void orri_event_cursors_spectator(orri_event_cursors* inbox);
+// Enabled: receives events from now on. Disabled: no event is kept for it.
 void orri_event_cursors_enable(orr_world* world, orri_event_cursors* inbox, bool on);
-// In real time, before the system runs, by who has the floor: what waits is copied, and is all that it is shown until orri_event_cursors_done(). False when
-// refused (reported): nothing was done, it is shown nothing. NULL: nothing to do.
+// Real time only: copies the waiting events before the system runs. The system sees only the copy
+// until orri_event_cursors_done(). False when refused (reported): nothing was copied, the system sees
+// no events. NULL is allowed. Called by the pipeline that has its turn.
 bool orri_event_cursors_take(orr_world* world, orri_event_cursors* inbox);
-// The system's function returned: what it was shown counts as read. What came since is for its next run.
+// The system's function returned: the events it was shown count as read. Later ones are for its next
+// run.
 void orri_event_cursors_done(orr_world* world, orri_event_cursors* inbox);
-// Events of a lane go to their queue, in order. False when refused (reported). `count` is all of the type that will be appended
-// until the next reserve.
+// Reserve makes room for `count` events of a type: all that will be appended until the next reserve.
+// False when refused (reported). Append then cannot fail.
 bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count);
 void orri_events_append(orr_world* world, orr_type type, const void* values, uint32_t count);
-// Refuses types that cannot be events (reported).
+// Returns ORR_ERR_TYPE (reported) for types that cannot be events.
 orr_result orri_event_check(const orr_world* world, const char* call, orr_type type);
+// Hash of the events that wait for systems of the simulation.
 uint64_t orri_events_hash(const orr_world* world, uint64_t hash);
+// Checks the invariants of all event queues. ORR_ERR_CORRUPT (reported) when one is violated.
 orr_result orri_events_validate(orr_world* world);
 void orri_events_term(orr_world* world);
 
-// ---- what a world keeps for this module: world->messages ---------------------------------------------------------------
+// ---- what a world keeps for this module: world->messages ---------------------------------------------------------
 
-struct orri_command_buffers; // command_buffer.c
-struct orri_baseline;        // diff.c
-struct orri_events;          // event.c
-struct orri_atomic_sections; // atomic_section.c
-struct orri_posts;           // transaction.h
-struct orri_messages_past;   // past.h
+struct orri_command_buffers; // send/command_buffer.h
+struct orri_baseline;        // deliver/baseline.h
+struct orri_events;          // event/event.h
+struct orri_atomic_sections; // transaction/atomic_section.c
+struct orri_posts;           // transaction/transaction.h
+struct orri_messages_past;   // past/past.h
 
 struct orri_messages {
-    struct orri_command_buffers* command_buffers; // In use: of the pipeline that has the floor.
-    struct orri_baseline* told;
-    struct orri_events* events;
-    struct orri_atomic_sections* sections; // NULL: no system has any.
-    // Of going back (past.c): what will wait, made ready; and where the world went, if readers could not be told for want of memory.
+    struct orri_command_buffers* command_buffers; // The world's own set; a context may use another.
+    struct orri_baseline* baseline;               // NULL: there never was a reader.
+    struct orri_events* events;                   // NULL: no event type is in use.
+    struct orri_atomic_sections* sections;        // NULL: no system declares .atomics.
+    // Travel back in time (past/past.c): the prepared copy of the transactions that will wait, and
+    // the past that readers could not be notified of yet because memory was short.
     struct orri_posts* posts_ready;
     struct orri_messages_past* unsettled;
-    // The name of a system, "" of one that is gone: for words. Filled by the scheduler; NULL: there are none.
+    // Name of a system for messages, "" when the system was removed. Set by the scheduler; NULL:
+    // there are no systems.
     const char* (*system_name)(const orr_world* world, orr_system system);
-    // After each call of a function of transactions; NULL: nobody wants to know. Set by who looks where two runs part.
+    // Called after each function of a transaction; NULL: nobody asks. Set by the desync search.
     void (*called)(orr_world* world, const orri_rights* rights, const orri_type* type,
                    orr_entity target, const void* value);
 };
 
-// Made at first use, with the tenant's functions; NULL when refused (reported).
+// The module's part of the world. Allocated at first use together with its hooks in the world
+// (validate, gone). NULL when refused (reported).
 struct orri_messages* orri_messages_of(orr_world* world);
 void orri_command_buffers_term(orr_world* world);
 void orri_baseline_term(orr_world* world);

@@ -188,7 +188,7 @@ static bool realtime_pipeline_begin(orri_realtime* rt, orri_pipeline* pipe)
     if (run->command_buffers == NULL) {
         run->command_buffers = orri_command_buffers_make(rt->world);
         if (run->command_buffers != NULL && pipe->spectator) {
-            orri_command_buffers_aside(run->command_buffers);
+            orri_command_buffers_transient(run->command_buffers);
         }
     }
     return run->command_buffers != NULL && realtime_holder(rt, pipe);

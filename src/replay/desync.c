@@ -44,16 +44,16 @@ typedef struct desync_side {
 static uint64_t desync_commands_hash(const orr_command_buffer* commands, uint64_t hash)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        const orri_strip* strip = &commands->strips[commands->order[i]];
-        hash = orri_hash_word(hash, (uint64_t)strip->kind << 32 | strip->count);
-        hash = orri_hash_word(hash, strip->info != NULL ? strip->info->info.layout_hash : 0);
-        if (strip->entities != NULL) {
-            hash = orr_hash(strip->entities, strip->count * sizeof *strip->entities, hash);
+        const orri_command_array* array = &commands->arrays[commands->order[i]];
+        hash = orri_hash_word(hash, (uint64_t)array->kind << 32 | array->count);
+        hash = orri_hash_word(hash, array->info != NULL ? array->info->info.layout_hash : 0);
+        if (array->entities != NULL) {
+            hash = orr_hash(array->entities, array->count * sizeof *array->entities, hash);
         }
-        if (strip->values != NULL && strip->stride > 0) {
-            hash = strip->info != NULL && strip->stride == strip->info->info.size
-                       ? orri_rows_hash(strip->info, strip->values, strip->count, hash)
-                       : orr_hash(strip->values, (size_t)strip->count * strip->stride, hash);
+        if (array->values != NULL && array->stride > 0) {
+            hash = array->info != NULL && array->stride == array->info->info.size
+                       ? orri_rows_hash(array->info, array->values, array->count, hash)
+                       : orr_hash(array->values, (size_t)array->count * array->stride, hash);
         }
     }
     if (commands->text_count > 0) {
@@ -102,7 +102,7 @@ static void desync_note_take(orri_probe* probe, orr_world* world, orri_probe_at 
 {
     desync_side* side = (desync_side*)(void*)probe;
     uint64_t hash = orr_world_hash(world);
-    for (uint32_t i = 0; at == ORRI_PROBE_RAN && i < system->lane_count; i++) {
+    for (uint32_t i = 0; at == ORRI_PROBE_RAN && i < system->command_buffer_count; i++) {
         hash = desync_commands_hash(system->command_buffers[i], hash);
     }
     desync_note_add(side, system, at, hash);

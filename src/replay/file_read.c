@@ -84,7 +84,7 @@ static bool file_name_good(const uint8_t* name, size_t size)
 // Adds a function of transactions to the list of a pipeline.
 static bool file_in_function(const file_in* in, const char* name, uint64_t number)
 {
-    orri_kept* kept = &in->recording->inputs[number];
+    orri_command_bytes* kept = &in->recording->inputs[number];
     if (!ORRI_RESERVE(&in->recording->env, ORR_MEMORY_SYSTEM, &kept->functions,
                       &kept->function_capacity, kept->function_count + 1)) {
         return false;

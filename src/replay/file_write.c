@@ -160,7 +160,7 @@ static void file_put_functions(file_out* out)
     }
     file_put_v(out, count);
     for (uint32_t p = 0; p < ORR_PIPELINES_MAX; p++) {
-        const orri_kept* kept = &out->recording->inputs[p];
+        const orri_command_bytes* kept = &out->recording->inputs[p];
         for (uint32_t i = 0; i < kept->function_count; i++) {
             const char* name = orri_recording_function(out->recording, p, i);
             file_put_name(
@@ -234,7 +234,7 @@ static orr_result file_find_names(file_out* out)
         }
     }
     for (uint32_t p = 0; p < ORR_PIPELINES_MAX; p++) {
-        const orri_kept* kept = &recording->inputs[p];
+        const orri_command_bytes* kept = &recording->inputs[p];
         for (uint32_t i = 0; i < kept->function_count; i++) {
             if (orri_recording_function(recording, p, i) == NULL &&
                 orri_transaction_name(out->world, kept->functions[i]) == NULL) {

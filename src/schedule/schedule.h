@@ -91,7 +91,7 @@ typedef struct orri_system {
     orr_command_buffer** command_buffers;
     uint64_t tick_first; // Tick in which it first ran; UINT64_MAX: it never ran.
     uint32_t every, creates_max;
-    uint32_t lane_count, lane_capacity;
+    uint32_t command_buffer_count, command_buffer_capacity;
     uint32_t request_count; // Requests of this tick: see `requests`.
     bool started;           // `start` was called, and no `stop` since (in a replay: as recorded).
     // The callbacks really ran. False for an impure system that a replay began without calling it.
@@ -111,14 +111,14 @@ typedef struct orri_system {
     // Of the current tick (group.c).
     bool due;      // It runs in this tick.
     bool in_units; // Its rows are processed by unit (chunk).
-    bool ahead;    // Buffers were opened before the calls, from lane_ahead on.
+    bool ahead;    // Buffers were opened before the calls, from command_buffer_ahead on.
     // Never split over workers: it changes owned strings, arrays or values with hooks, whose counts
     // are the world's.
     bool unsplit;
     uint64_t since;            // Epoch when it last ran, for `changed` terms.
     orri_event_cursors* inbox; // Events it has not read yet; NULL: it receives none.
     uint32_t cost_ns;          // Average time of a tick; 0: it was never timed.
-    uint32_t lane_ahead;
+    uint32_t command_buffer_ahead;
     orr_system_stats stats; // Statistics that are not in rights.counts.
     orri_access guard;      // What it may touch while it runs.
     // What reads by id may see, by type; made again when `table_changes` differs from the world's.
@@ -220,19 +220,19 @@ typedef enum orri_stage {
 // The part of a pipeline's state under a driver (orri_driver) that ticks read and write. The driver
 // owns it.
 typedef struct orri_driven {
-    orri_view* view;           // Types of other pipelines, as last published; NULL: it reads none.
-    uint64_t clock[2];         // Tick and epoch of the running group.
-    uint32_t era;              // Loops of an earlier era have ended.
-    bool loop_left;            // A system of the group returned without ending a loop.
-    bool holding;              // It holds the locks of a group.
-    bool exclusive;            // It holds structure exclusively: no other system runs.
-    bool copied;               // The tick is done; its values are not all published yet.
-    bool records;              // Its impure systems are recorded now.
-    bool replays;              // Its impure systems are not called but replayed.
-    orri_kept* recorded;       // Where recorded inputs go.
-    const orri_kept* replayed; // Where replayed inputs come from,
-    size_t replay_at;          // and the next byte of them.
-    const _Atomic bool* diverged; // True: the replay did something that was not recorded.
+    orri_view* view;   // Types of other pipelines, as last published; NULL: it reads none.
+    uint64_t clock[2]; // Tick and epoch of the running group.
+    uint32_t era;      // Loops of an earlier era have ended.
+    bool loop_left;    // A system of the group returned without ending a loop.
+    bool holding;      // It holds the locks of a group.
+    bool exclusive;    // It holds structure exclusively: no other system runs.
+    bool copied;       // The tick is done; its values are not all published yet.
+    bool records;      // Its impure systems are recorded now.
+    bool replays;      // Its impure systems are not called but replayed.
+    orri_command_bytes* recorded;       // Where recorded inputs go.
+    const orri_command_bytes* replayed; // Where replayed inputs come from,
+    size_t replay_at;                   // and the next byte of them.
+    const _Atomic bool* diverged;       // True: the replay did something that was not recorded.
 } orri_driven;
 
 struct orri_commit_scope;
@@ -598,7 +598,7 @@ uint32_t orri_parallel_workers(const orr_world* world);
 // Adds what a worker did in parallel groups.
 void orri_parallel_stats(const orr_world* world, uint32_t worker, orr_worker_stats* out);
 // The workers, to share out other work between groups. False: there are none now.
-bool orri_parallel_hands(orri_pipeline* pipe, orri_hands* out);
+bool orri_parallel_workers_of(orri_pipeline* pipe, orri_workers* out);
 // The plan was made again: conflicts must be found again.
 void orri_parallel_invalidate(orri_pipeline* pipe);
 // NULL: no workers yet.

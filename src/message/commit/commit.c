@@ -1,47 +1,49 @@
 // SPDX-License-Identifier: MIT
-// Commits: what lanes hold is done to the world. Values at the end of the system that sent them, unless their entity has
-// structure that waits; all the rest at the commit point, merged (merge.c) and made at once (store/apply.h). Everything
-// that may be refused comes first; what is said and counted comes last.
+// The commit point: all waiting commands are merged (merge.c) and applied at once
+// (store/change/change_set.h). Values of entities without pending structure were already written at
+// the end of the system that sent them (values.c). Everything that may be refused comes first;
+// logging and counting come last.
 #include "message/send/command_buffer.h"
 #include "store/pool/pool.h"
 
-// ---- what is said -------------------------------------------------------------------------------------------
+// ---- logging ------------------------------------------------------------------------------------
 
-void orri_note_drop(orr_command_buffer* commands, const orri_strip* strip, uint32_t row,
+void orri_note_drop(orr_command_buffer* commands, const orri_command_array* array, uint32_t row,
                     const char* why)
 {
     if (commands->note.dropped++ == 0) {
         commands->note.why = why;
-        commands->note.kind = strip->kind;
-        commands->note.type = strip->type;
-        commands->note.entity = strip->entities != NULL ? strip->entities[row] : (orr_entity){0};
+        commands->note.kind = array->kind;
+        commands->note.type = array->type;
+        commands->note.entity = array->entities != NULL ? array->entities[row] : (orr_entity){0};
     }
 }
 
-void orri_note_twice(orr_command_buffer* commands, const orri_strip* strip, uint32_t row)
+void orri_note_twice(orr_command_buffer* commands, const orri_command_array* array, uint32_t row)
 {
     if (commands->note.twice++ == 0) {
-        commands->note.twice_type = strip->type;
-        commands->note.twice_entity = strip->entities[row];
+        commands->note.twice_type = array->type;
+        commands->note.twice_entity = array->entities[row];
     }
 }
 
-void orri_say_drop(const orr_world* world, orri_rights* rights, const char* kind, orr_type type,
+void orri_log_drop(const orr_world* world, orri_rights* rights, const char* kind, orr_type type,
                    orr_entity entity, const char* why)
 {
-    if (__atomic_exchange_n(&rights->drop_said, true, __ATOMIC_RELAXED)) {
+    if (__atomic_exchange_n(&rights->drop_logged, true, __ATOMIC_RELAXED)) {
         return;
     }
     orri_id_text id = orri_entity_format(world, entity);
     bool typed = type.id != 0;
     orri_log(orri_env_of(world), ORR_LOG_ID_MESSAGE_DROPPED,
-             "system '%s' sent %s%s%s%s%s, which has no effect: %s. More of it is counted "
-             "(orr_system_stats), but not said",
+             "system '%s' sent %s%s%s%s%s, which has no effect: %s. Further drops are counted "
+             "(orr_system_stats), but not logged",
              rights->name, kind, typed ? " of " : "", typed ? orri_type_label(world, type) : "",
              entity.id != 0 ? " for " : "", entity.id != 0 ? id.text : "", why);
 }
 
-ORRI_COLD static void commit_say_twice(const orr_world* world, const orr_command_buffer* commands)
+// Logs ComponentAdded for components that were there: once per commit and buffer.
+ORRI_COLD static void commit_log_twice(const orr_world* world, const orr_command_buffer* commands)
 {
     orri_id_text id = orri_entity_format(world, commands->note.twice_entity);
     char more[48] = "";
@@ -50,33 +52,34 @@ ORRI_COLD static void commit_say_twice(const orr_world* world, const orr_command
         orri_text_add(&text, " (and %llu more)", (unsigned long long)(commands->note.twice - 1));
     }
     orri_log(orri_env_of(world), ORR_LOG_ID_ADDED_TWICE,
-             "system '%s' sent ComponentAdded of %s for %s%s, which has it already: the value is "
-             "set, nothing is added. Send ComponentChanged, or ask first",
+             "system '%s' sent ComponentAdded of %s for %s%s, which already has it: the value is "
+             "set, nothing is added. Send ComponentChanged, or check first whether it has it",
              commands->rights->name, orri_type_label(world, commands->note.twice_type), id.text,
              more);
 }
 
-void orri_command_buffer_say(const orr_command_buffer* commands)
+void orri_command_buffer_report(const orr_command_buffer* commands)
 {
     const orr_world* world = commands->world;
     const orri_command_buffer_note* note = &commands->note;
     if (ORR_UNLIKELY(note->dropped > 0)) {
         commands->rights->counts.dropped += note->dropped;
-        orri_say_drop(world, commands->rights, orri_sent_name_of(note->kind), note->type,
+        orri_log_drop(world, commands->rights, orri_command_kind_name(note->kind), note->type,
                       note->entity, note->why);
     }
     if (ORR_UNLIKELY(note->twice > 0)) {
-        commit_say_twice(world, commands);
+        commit_log_twice(world, commands);
     }
 }
 
+// Called by the store for each part of a change set that it leaves out.
 static void commit_left_out(void* user, uint32_t group, orr_entity entity, orr_type type,
                             const char* what)
 {
     const orri_merge* merge = user;
     orri_rights* rights = merge->senders[group];
     rights->counts.dropped++;
-    orri_say_drop(merge->world, rights, "a change", type, entity, what);
+    orri_log_drop(merge->world, rights, "a change", type, entity, what);
 }
 
 orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool others)
@@ -87,12 +90,13 @@ orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool 
     orri_text_add(&text, "%s", world->env.error_text);
     orri_text_cut(&text);
     return orri_refuse(&world->env, result, ORR_LOG_ID_COMMIT_REFUSED,
-                       "what system '%s'%s sent cannot be done: %s. Nothing of it was done and "
-                       "nothing is lost; make room and call again",
+                       "the commands of system '%s'%s cannot be applied: %s. Nothing was applied "
+                       "and nothing is lost; free memory or raise the limit, and call again",
                        rights->name, others ? " and others" : "", why);
 }
 
-// Ids were out of line: they are put back at its head, and are given there.
+// Held ids are returned to the head of the free list, where the change set takes them. On refusal
+// they are held again.
 static orr_result commit_apply_held(orri_merge* merge, const orri_change_set_desc* desc)
 {
     if (!orri_command_ids_return(merge)) {
@@ -105,8 +109,9 @@ static orr_result commit_apply_held(orri_merge* merge, const orri_change_set_des
     return result;
 }
 
-// True when all creations are one group, of ids from the first position on: a strip has them in the order in which they were given. Who is
-// spoken of twice comes by way of the items, sorted by index.
+// True when all creations are one group that takes ids from the first position on. A command array
+// has them in the order in which they were given. Entities that are mentioned twice become items,
+// which are sorted by index instead.
 static bool commit_in_line(const orri_merge* merge)
 {
     if (merge->item_count > 0) {
@@ -148,9 +153,9 @@ orr_result orri_merge_apply(orri_merge* merge)
                                : orri_change_set_apply(merge->world, &desc);
 }
 
-// ---- who sent -------------------------------------------------------------------------------------------------
+// ---- who sent -----------------------------------------------------------------------------------
 
-// The number of a system among the senders; UINT32_MAX when memory is refused.
+// Index of a system among the senders; UINT32_MAX when memory is refused.
 static uint32_t commit_sender(orr_world* world, struct orri_command_buffers* command_buffers,
                               orr_system system)
 {
@@ -168,21 +173,23 @@ static uint32_t commit_sender(orr_world* world, struct orri_command_buffers* com
     return command_buffers->sender_count++;
 }
 
+// Notes the sender for all entities that a buffer mentions.
 static void commit_sources_of(struct orri_command_buffers* command_buffers,
                               const orr_command_buffer* commands, uint32_t sender)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        const orri_strip* strip = &commands->strips[commands->order[i]];
-        for (uint32_t row = 0; strip->kind != ORRI_SENT_EVENT && row < strip->count; row++) {
-            uint32_t index = orri_id_index(strip->entities[row]);
-            if (strip->entities[row].id != 0 && index < command_buffers->source_capacity) {
+        const orri_command_array* array = &commands->arrays[commands->order[i]];
+        for (uint32_t row = 0; array->kind != ORRI_COMMAND_EVENT && row < array->count; row++) {
+            uint32_t index = orri_id_index(array->entities[row]);
+            if (array->entities[row].id != 0 && index < command_buffers->source_capacity) {
                 command_buffers->sources[index] = (uint16_t)sender;
             }
         }
     }
 }
 
-// Room to know who sent, before anything is done: what readers are told must not depend on a shortage.
+// Makes room for the senders before anything is applied: the messages of readers must not depend on
+// a shortage of memory.
 static bool commit_sources_reserve(orr_world* world, struct orri_command_buffers* command_buffers)
 {
     command_buffers->sender_count = 0;
@@ -197,10 +204,11 @@ static bool commit_sources_reserve(orr_world* world, struct orri_command_buffers
                         &command_buffers->source_capacity, command_buffers->mark_words * 64);
 }
 
+// With several senders: notes the last sender of each entity, in the order of buffers.
 static void commit_sources(orr_world* world, struct orri_command_buffers* command_buffers)
 {
     if (command_buffers->sender_count > 1 && !orri_has_readers(world)) {
-        command_buffers->sender_count = 0; // Nobody will ask.
+        command_buffers->sender_count = 0; // No reader will ask.
     }
     for (const orr_command_buffer* commands =
              command_buffers->sender_count > 1 ? command_buffers->first : NULL;
@@ -235,22 +243,24 @@ orr_system orri_commit_source(const orr_world* world, uint32_t entity_index)
                : (orr_system){0};
 }
 
-// ---- the commit point --------------------------------------------------------------------------------------------
+// ---- the commit point ---------------------------------------------------------------------------
 
-// Changes that stand alone are marked where they are found to wait, or here, when their system's end has not seen them.
+// Marks changes outside of bundles. Usually values.c does this when it finds that a change must
+// wait; here for buffers that the end of a system has not handled.
 static void commit_mark_changes(struct orri_command_buffers* command_buffers,
                                 orr_command_buffer* commands)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        const orri_strip* strip = &commands->strips[commands->order[i]];
-        bool alone = strip->kind == ORRI_SENT_CHANGE && !strip->bundled && strip->next1 == 0;
-        for (uint32_t row = 0; alone && row < strip->count; row++) {
-            orri_pending_mark(command_buffers, orri_id_index(strip->entities[row]));
+        const orri_command_array* array = &commands->arrays[commands->order[i]];
+        bool alone = array->kind == ORRI_COMMAND_CHANGE && !array->bundled && array->next1 == 0;
+        for (uint32_t row = 0; alone && row < array->count; row++) {
+            orri_pending_mark(command_buffers, orri_id_index(array->entities[row]));
         }
     }
-    commands->valued = true;
+    commands->values_done = true;
 }
 
+// Completes the marks with all buffers that the end of a system has not handled.
 static bool commit_mark(orr_world* world, struct orri_command_buffers* command_buffers)
 {
     if (!orri_pending_begin(world)) {
@@ -264,7 +274,7 @@ static bool commit_mark(orr_world* world, struct orri_command_buffers* command_b
     }
     for (orr_command_buffer* commands = command_buffers->first; commands != NULL;
          commands = commands->next) {
-        if (!commands->valued) {
+        if (!commands->values_done) {
             commit_mark_changes(command_buffers, commands);
         }
     }
@@ -276,14 +286,15 @@ static bool commit_merge(orri_merge* merge)
     for (orr_command_buffer* commands = merge->command_buffers->first; commands != NULL;
          commands = commands->next) {
         commands->note = (orri_command_buffer_note){0};
-        if (!orri_merge_lane_add(merge, commands) || !orri_merge_records(merge)) {
+        if (!orri_merge_buffer_add(merge, commands) || !orri_merge_records(merge)) {
             return false;
         }
     }
     return orri_merge_items(merge);
 }
 
-// They were created without anything a moment ago, in rows and pages that were written then: nothing can be refused.
+// Cannot be refused: they were just created without components, in rows and pages that are
+// writable.
 static void commit_destroy_stillborn(const orri_merge* merge)
 {
     for (uint32_t i = merge->stillborn_count; i-- > 0;) {
@@ -293,16 +304,16 @@ static void commit_destroy_stillborn(const orri_merge* merge)
     }
 }
 
-// Ids that were given ahead are taken, or go back to where they came from.
+// Releases reserved ids, and trims memory.
 static void commit_reset(orr_world* world, struct orri_command_buffers* command_buffers)
 {
     command_buffers->reserved = 0;
     command_buffers->cursor = (orri_index_cursor){0};
     if (ORR_UNLIKELY(command_buffers->holds)) {
-        orri_posts_ripen(command_buffers);
+        orri_posts_set_ready(command_buffers);
     }
-    if (ORR_UNLIKELY(command_buffers->aside)) {
-        orri_command_ids_forget_aside(command_buffers);
+    if (ORR_UNLIKELY(command_buffers->transient_ids)) {
+        orri_command_ids_forget_transient(command_buffers);
     }
     orri_command_buffers_trim(world);
 }
@@ -313,7 +324,7 @@ orr_result orri_commit(orr_world* world)
     if (command_buffers == NULL) {
         return ORR_OK;
     }
-    if (ORR_UNLIKELY(command_buffers->aside_first != NULL)) {
+    if (ORR_UNLIKELY(command_buffers->transient_first != NULL)) {
         orr_result result = orri_transient_sends_commit(world);
         if (result != ORR_OK) {
             return result;
@@ -331,7 +342,7 @@ orr_result orri_commit(orr_world* world)
     if (commit_mark(world, command_buffers)) {
         result = commit_sources_reserve(world, command_buffers) && commit_merge(&merge)
                      ? orri_merge_apply(&merge)
-                     : orri_refuse_memory(&world->env, "merging what systems sent");
+                     : orri_refuse_memory(&world->env, "merging the commands of systems");
     }
     if (result != ORR_OK) {
         orri_merge_end(&merge);
@@ -341,7 +352,7 @@ orr_result orri_commit(orr_world* world)
     commit_destroy_stillborn(&merge);
     for (const orr_command_buffer* commands = command_buffers->first; commands != NULL;
          commands = commands->next) {
-        orri_command_buffer_say(commands);
+        orri_command_buffer_report(commands);
     }
     commit_sources(world, command_buffers);
     orri_merge_end(&merge);

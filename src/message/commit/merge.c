@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Records to groups. What is mentioned once stays in the columns it was sent in: a strip, or a bundle of aligned ones, becomes a
-// group by pointing at it. Everything else, and whatever is not clear at first sight, goes entity by entity (merge_entity.c).
+// Turns commands into groups of a change set. Commands of entities that are mentioned once stay in
+// their columns: a command array, or a bundle of aligned ones, becomes a group by pointing into it.
+// All other commands, and all that need a closer look, are merged by entity (merge_entity.c).
 #include "message/send/command_buffer.h"
 #include "store/pool/pool.h"
 
-#define MERGE_PARTS_MAX 34 // Strips of a bundle.
+#define MERGE_PARTS_MAX 34 // Arrays of a bundle.
 
 orri_merge orri_merge_begin(orr_world* world)
 {
@@ -22,27 +23,27 @@ void orri_merge_end(orri_merge* merge)
     if (merge->item_count > merge->command_buffers->item_peak) {
         merge->command_buffers->item_peak = merge->item_count;
     }
-    orri_commit_arena_reset(&merge->command_buffers->scratch);
+    orri_commit_arena_reset(&merge->command_buffers->arena);
 }
 
 void* orri_merge_take(orri_merge* merge, size_t size)
 {
-    return orri_commit_arena_take(merge->world, &merge->command_buffers->scratch, size);
+    return orri_commit_arena_take(merge->world, &merge->command_buffers->arena, size);
 }
 
-bool orri_merge_lane_add(orri_merge* merge, orr_command_buffer* commands)
+bool orri_merge_buffer_add(orri_merge* merge, orr_command_buffer* commands)
 {
     if (!ORRI_RESERVE(&merge->world->env, ORR_MEMORY_TEMP, &merge->refs, &merge->ref_capacity,
                       merge->ref_count + commands->order_count)) {
         return false;
     }
     merge->commands = commands;
-    merge->lane_first = merge->ref_count;
-    merge->lane_order = merge->order;
+    merge->buffer_first = merge->ref_count;
+    merge->buffer_order = merge->order;
     merge->order += commands->record_count;
     for (uint32_t i = 0; i < commands->order_count; i++) {
         merge->refs[merge->ref_count++] =
-            (orri_merge_ref){commands, &commands->strips[commands->order[i]]};
+            (orri_merge_ref){commands, &commands->arrays[commands->order[i]]};
     }
     return true;
 }
@@ -55,13 +56,13 @@ bool orri_merge_item(orri_merge* merge, uint32_t place, uint32_t row)
         return false;
     }
     merge->items = command_buffers->items;
-    const orri_strip* strip = merge->refs[merge->lane_first + place].strip;
-    uint64_t order = merge->lane_order + (strip->break_count == 1
-                                              ? strip->breaks[0].sequence + row
-                                              : orri_strip_sequence(strip, row));
+    const orri_command_array* array = merge->refs[merge->buffer_first + place].array;
+    uint64_t order = merge->buffer_order + (array->sequence_run_count == 1
+                                                ? array->sequence_runs[0].sequence + row
+                                                : orri_command_array_sequence(array, row));
     merge->items[merge->item_count++] =
-        (orri_ranked){(uint64_t)orri_id_index(strip->entities[row]) << 32 | order,
-                      merge->lane_first + place, row};
+        (orri_ranked){(uint64_t)orri_id_index(array->entities[row]) << 32 | order,
+                      merge->buffer_first + place, row};
     return true;
 }
 
@@ -78,7 +79,7 @@ bool orri_merge_group(orri_merge* merge, const orri_group* group, orri_rights* s
     return true;
 }
 
-// ---- what is there --------------------------------------------------------------------------------------------
+// ---- looking at the world -----------------------------------------------------------------------
 
 const void* orri_value_there(const orr_world* world, orr_entity entity, const orri_type* type)
 {
@@ -96,12 +97,13 @@ const void* orri_value_there(const orr_world* world, orr_entity entity, const or
                        : NULL;
 }
 
+// What orri_value_refers() asks about each entity of a value.
 typedef struct merge_judge {
     const orr_world* world;
     const orri_type* type;
     const void* old;
     orr_entity wanted;
-    bool born; // Those to be created will do.
+    bool created; // Entities that waiting commands create are accepted too.
 } merge_judge;
 
 static bool merge_is_another(void* user, orr_entity entity)
@@ -109,14 +111,14 @@ static bool merge_is_another(void* user, orr_entity entity)
     return entity.id != ((const merge_judge*)user)->wanted.id;
 }
 
-// As everywhere in the store: what the old value refers to may stay, dead or not.
+// As everywhere in the store: a reference that the old value has may stay, even to a dead entity.
 static bool merge_accepts(void* user, orr_entity entity)
 {
     merge_judge* judge = user;
     const char* field;
     if (orri_record_find(judge->world, entity) != NULL ||
         (judge->type->info.transient && orri_transient_find(judge->world, entity) != NULL) ||
-        (judge->born && orri_pending_mark_born(judge->world, entity))) {
+        (judge->created && orri_pending_created(judge->world, entity))) {
         return true;
     }
     judge->wanted = entity;
@@ -134,65 +136,69 @@ orri_refers orri_value_refers(const orr_world* world, const orri_type* type, con
         orri_value_entity_reject(type, value, merge_accepts, &judge, &field).id == 0) {
         return ORRI_REFERS_ALIVE;
     }
-    judge.born = true;
+    judge.created = true;
     return orri_value_entity_reject(type, value, merge_accepts, &judge, &field).id == 0
-               ? ORRI_REFERS_BORN
+               ? ORRI_REFERS_CREATED
                : ORRI_REFERS_DEAD;
 }
 
-// ---- bundles: rows that stay in columns -------------------------------------------------------------------------
+// ---- bundles: rows that stay in columns ---------------------------------------------------------
 
+// One array of a bundle.
 typedef struct merge_part {
-    const orri_strip* strip;
+    const orri_command_array* array;
     uint32_t type_index;
-    uint32_t chunk; // Of the last look: id, and whether the chunk has the type.
+    uint32_t chunk; // Cache of the last lookup: chunk id, and whether the chunk has the type.
     bool has;
     bool pinned, refers;
 } merge_part;
 
+// A bundle while its rows are looked at.
 typedef struct merge_bundle {
     orri_merge* merge;
-    const orri_strip* head;
+    const orri_command_array* head;
     merge_part parts[MERGE_PARTS_MAX];
     uint32_t part_count;
     bool creates;
-    bool murky;       // No row is clear at first sight.
-    bool quick;       // One look by chunk tells whether rows are clear, if their entity is.
-    uint32_t* places; // By row, of those that are clear, if `quick` and they are alive.
+    bool by_entity;   // All rows must be merged by entity.
+    bool quick;       // One check per chunk tells for all its live entities whether rows are clear.
+    uint32_t* places; // By row: places of the clear rows, if `quick` and the entities are alive.
 } merge_bundle;
 
-static void merge_bundle_add(merge_bundle* b, const orri_strip* strip)
+// Adds an array to the bundle; decides whether rows can stay in columns.
+static void merge_bundle_add(merge_bundle* b, const orri_command_array* array)
 {
     merge_part* part = &b->parts[b->part_count++];
-    *part = (merge_part){.strip = strip, .chunk = UINT32_MAX};
-    if (strip->info != NULL) {
-        part->type_index = orri_type_index(b->merge->world, strip->type);
-        part->pinned = orri_type_pinned(strip->info);
-        part->refers = strip->info->info.has_entities && strip->kind != ORRI_SENT_REMOVE &&
-                       strip->kind != ORRI_SENT_PRESET;
+    *part = (merge_part){.array = array, .chunk = UINT32_MAX};
+    if (array->info != NULL) {
+        part->type_index = orri_type_index(b->merge->world, array->type);
+        part->pinned = orri_type_pinned(array->info);
+        part->refers = array->info->info.has_entities && array->kind != ORRI_COMMAND_REMOVE &&
+                       array->kind != ORRI_COMMAND_ADD_PRESET;
     }
-    bool adds = strip->kind == ORRI_SENT_ADD || strip->kind == ORRI_SENT_PRESET;
-    bool inside = b->head->cluster.id == 0 || strip->own;
-    b->murky |= strip->ids != NULL || strip->kind >= ORRI_SENT_ON ||
-                (b->creates && strip != b->head && (!adds || !inside));
+    bool adds = array->kind == ORRI_COMMAND_ADD || array->kind == ORRI_COMMAND_ADD_PRESET;
+    bool inside = b->head->cluster.id == 0 || array->bulk;
+    b->by_entity |= array->ids != NULL || array->kind >= ORRI_COMMAND_ENABLE ||
+                    (b->creates && array != b->head && (!adds || !inside));
 }
 
-static merge_bundle merge_bundle_of(orri_merge* merge, const orri_strip* head)
+static merge_bundle merge_bundle_of(orri_merge* merge, const orri_command_array* head)
 {
-    merge_bundle b = {.merge = merge, .head = head, .creates = head->kind == ORRI_SENT_CREATE};
+    merge_bundle b = {.merge = merge, .head = head, .creates = head->kind == ORRI_COMMAND_CREATE};
     merge_bundle_add(&b, head);
-    for (const orri_strip* s = head; s->next1 != 0 && b.part_count < MERGE_PARTS_MAX;) {
-        s = &merge->commands->strips[s->next1 - 1];
+    for (const orri_command_array* s = head; s->next1 != 0 && b.part_count < MERGE_PARTS_MAX;) {
+        s = &merge->commands->arrays[s->next1 - 1];
         merge_bundle_add(&b, s);
     }
     return b;
 }
 
+// True when the entity has the type of the part.
 static inline bool merge_part_has(const orr_world* world, merge_part* part, uint32_t index,
                                   uint32_t place)
 {
     if (ORR_UNLIKELY(part->pinned)) {
-        return orri_pool_get(orri_pool_find(world, part->strip->type), index) != NULL;
+        return orri_pool_get(orri_pool_find(world, part->array->type), index) != NULL;
     }
     uint32_t chunk = place >> ORRI_SLOT_BITS;
     if (chunk != part->chunk) {
@@ -202,17 +208,18 @@ static inline bool merge_part_has(const orr_world* world, merge_part* part, uint
     return part->has;
 }
 
+// True when the value of the row refers to no dead entity.
 static bool merge_part_refers(const orr_world* world, const merge_part* part, orr_entity entity,
                               uint32_t row)
 {
-    const orri_strip* strip = part->strip;
-    const void* old = orri_value_there(world, entity, strip->info);
-    return orri_value_refers(world, strip->info, old,
-                             strip->values + (size_t)row * strip->stride) != ORRI_REFERS_DEAD;
+    const orri_command_array* array = part->array;
+    const void* old = orri_value_there(world, entity, array->info);
+    return orri_value_refers(world, array->info, old,
+                             array->values + (size_t)row * array->stride) != ORRI_REFERS_DEAD;
 }
 
-// True when the row is what it seems: its entity is there, or created here, and nobody else speaks of it; what is added is not
-// there yet, and what is changed is.
+// True when the row can be applied as it is: its entity is alive or created by this bundle, no
+// other bundle mentions it, an added type is not there yet, and a changed type is.
 static inline bool merge_row_clear(merge_bundle* b, uint32_t row)
 {
     const orr_world* world = b->merge->world;
@@ -228,9 +235,9 @@ static inline bool merge_row_clear(merge_bundle* b, uint32_t row)
     }
     for (uint32_t p = 0; p < b->part_count; p++) {
         merge_part* part = &b->parts[p];
-        orri_sent kind = part->strip->kind;
-        if (record != NULL && kind >= ORRI_SENT_ADD && kind <= ORRI_SENT_CHANGE &&
-            merge_part_has(world, part, index, record->place) != (kind == ORRI_SENT_CHANGE)) {
+        orri_command_kind kind = part->array->kind;
+        if (record != NULL && kind >= ORRI_COMMAND_ADD && kind <= ORRI_COMMAND_CHANGE &&
+            merge_part_has(world, part, index, record->place) != (kind == ORRI_COMMAND_CHANGE)) {
             return false;
         }
         if (ORR_UNLIKELY(part->refers) && !merge_part_refers(world, part, entity, row)) {
@@ -240,7 +247,7 @@ static inline bool merge_row_clear(merge_bundle* b, uint32_t row)
     return true;
 }
 
-// Types that come, change or go with the group.
+// Lists the types that the group adds, changes or removes.
 static bool merge_group_types(const merge_bundle* b, uint32_t first, orri_group* group)
 {
     orri_given* given = orri_merge_take(b->merge, b->part_count * sizeof *given);
@@ -251,33 +258,34 @@ static bool merge_group_types(const merge_bundle* b, uint32_t first, orri_group*
     group->given = given;
     group->taken = taken;
     for (uint32_t p = 0; p < b->part_count; p++) {
-        const orri_strip* strip = b->parts[p].strip;
-        if (strip->kind == ORRI_SENT_REMOVE) {
-            taken[group->taken_count++] = strip->type;
-        } else if (strip->kind != ORRI_SENT_CREATE) {
-            const uint8_t* values = strip->kind == ORRI_SENT_PRESET || strip->stride == 0
+        const orri_command_array* array = b->parts[p].array;
+        if (array->kind == ORRI_COMMAND_REMOVE) {
+            taken[group->taken_count++] = array->type;
+        } else if (array->kind != ORRI_COMMAND_CREATE) {
+            const uint8_t* values = array->kind == ORRI_COMMAND_ADD_PRESET || array->stride == 0
                                         ? NULL
-                                        : strip->values + (size_t)first * strip->stride;
-            given[group->given_count++] = (orri_given){strip->type, values};
+                                        : array->values + (size_t)first * array->stride;
+            given[group->given_count++] = (orri_given){array->type, values};
         }
     }
     return true;
 }
 
+// Makes a group of `count` clear rows.
 static bool merge_group_rows(const merge_bundle* b, uint32_t first, uint32_t count)
 {
-    const orri_strip* head = b->head;
+    const orri_command_array* head = b->head;
     orri_group group = {.kind = b->creates ? ORRI_CHANGE_KIND_CREATE : ORRI_CHANGE_KIND_CHANGE,
                         .entities = head->entities + first,
                         .count = count,
                         .places = b->places != NULL ? b->places + first : NULL,
                         .cluster = head->cluster};
-    if (head->kind == ORRI_SENT_DESTROY) {
+    if (head->kind == ORRI_COMMAND_DESTROY) {
         group.kind = ORRI_CHANGE_KIND_DESTROY;
-    } else if (head->kind == ORRI_SENT_TAG_ON) {
+    } else if (head->kind == ORRI_COMMAND_TAG_ADD) {
         group.tags_on = (const orr_tag*)(const void*)head->values + first;
         group.tag_on_count = 1;
-    } else if (head->kind == ORRI_SENT_TAG_OFF) {
+    } else if (head->kind == ORRI_COMMAND_TAG_REMOVE) {
         group.tags_off = (const orr_tag*)(const void*)head->values + first;
         group.tag_off_count = 1;
     } else if (!merge_group_types(b, first, &group)) {
@@ -286,32 +294,34 @@ static bool merge_group_rows(const merge_bundle* b, uint32_t first, uint32_t cou
     return orri_merge_group(b->merge, &group, b->merge->commands->rights);
 }
 
+// The row is merged by entity: one item for each array of the bundle.
 static bool merge_row_items(const merge_bundle* b, uint32_t row)
 {
     for (uint32_t p = 0; p < b->part_count; p++) {
-        if (!orri_merge_item(b->merge, b->parts[p].strip->place, row)) {
+        if (!orri_merge_item(b->merge, b->parts[p].array->order_index, row)) {
             return false;
         }
     }
     return true;
 }
 
-// Rows of one group have the same tag.
-static bool merge_same_tag(const orri_strip* strip, uint32_t a, uint32_t b)
+// Rows of one group must have the same tag.
+static bool merge_same_tag(const orri_command_array* array, uint32_t a, uint32_t b)
 {
-    const orr_tag* tags = (const orr_tag*)(const void*)strip->values;
-    bool tagged = strip->kind == ORRI_SENT_TAG_ON || strip->kind == ORRI_SENT_TAG_OFF;
+    const orr_tag* tags = (const orr_tag*)(const void*)array->values;
+    bool tagged = array->kind == ORRI_COMMAND_TAG_ADD || array->kind == ORRI_COMMAND_TAG_REMOVE;
     return !tagged || tags[a] == tags[b];
 }
 
-// True when all rows of a chunk have what the bundle changes, and lack what it adds.
+// True when all rows of a chunk have the types that the bundle changes, and lack those that it
+// adds.
 static bool merge_chunk_clear(const merge_bundle* b, uint32_t chunk)
 {
     for (uint32_t p = 0; p < b->part_count; p++) {
-        orri_sent kind = b->parts[p].strip->kind;
-        bool typed = kind >= ORRI_SENT_ADD && kind <= ORRI_SENT_CHANGE;
+        orri_command_kind kind = b->parts[p].array->kind;
+        bool typed = kind >= ORRI_COMMAND_ADD && kind <= ORRI_COMMAND_CHANGE;
         if (typed && (orri_table_column(b->merge->world, b->parts[p].type_index, chunk) >= 0) !=
-                         (kind == ORRI_SENT_CHANGE)) {
+                         (kind == ORRI_COMMAND_CHANGE)) {
             return false;
         }
     }
@@ -320,8 +330,8 @@ static bool merge_chunk_clear(const merge_bundle* b, uint32_t chunk)
 
 #define MERGE_SEQUENCE 64
 
-// True when the next rows are of ids that follow one another, whose records say the same of their places, within a page and a
-// chunk: so it is with entities that were created together. Their places are written.
+// True when the next 64 rows have consecutive ids whose entities have consecutive places in one
+// index page and one chunk, as entities have that were created together. Writes their places.
 static inline bool merge_sequence(const orr_world* world, const orr_entity* entities,
                                   uint32_t* places)
 {
@@ -342,8 +352,9 @@ static inline bool merge_sequence(const orr_world* world, const orr_entity* enti
            orri_place_slot(place) <= ORRI_SLOT_MASK + 1 - MERGE_SEQUENCE;
 }
 
-// The end of the rows from `row` on that are clear, of a quick bundle for live entities: merge_row_clear() in a short loop, since
-// this is where a million adds pass. The places it finds are kept: looking twice costs as much again.
+// The end of the clear rows from `row` on, for a quick bundle of live entities. This is
+// merge_row_clear() as a short loop, since large commits spend their time here. The places are
+// kept, because looking them up again would cost as much.
 static uint32_t merge_clear_live(const merge_bundle* b, uint32_t row)
 {
     const orr_world* world = b->merge->world;
@@ -378,8 +389,8 @@ static uint32_t merge_clear_live(const merge_bundle* b, uint32_t row)
     return row;
 }
 
-// The same for creations: nobody else speaks of them.
-static uint32_t merge_clear_born(const merge_bundle* b, uint32_t row)
+// The same for creations: only a second mention makes a row unclear.
+static uint32_t merge_clear_created(const merge_bundle* b, uint32_t row)
 {
     const struct orri_command_buffers* command_buffers = b->merge->command_buffers;
     if (!command_buffers->multi_any) {
@@ -392,10 +403,11 @@ static uint32_t merge_clear_born(const merge_bundle* b, uint32_t row)
     return row;
 }
 
+// Decides whether the quick check applies. False when memory is refused.
 static bool merge_bundle_begin(merge_bundle* b)
 {
-    orri_sent kind = b->head->kind;
-    b->quick = !b->murky && kind != ORRI_SENT_TAG_ON && kind != ORRI_SENT_TAG_OFF;
+    orri_command_kind kind = b->head->kind;
+    b->quick = !b->by_entity && kind != ORRI_COMMAND_TAG_ADD && kind != ORRI_COMMAND_TAG_REMOVE;
     for (uint32_t p = 0; p < b->part_count; p++) {
         b->quick = b->quick && !b->parts[p].refers && (b->creates || !b->parts[p].pinned);
     }
@@ -406,19 +418,20 @@ static bool merge_bundle_begin(merge_bundle* b)
     return true;
 }
 
+// Splits the rows into runs of clear rows, which become groups, and items.
 static bool merge_bundle_rows(merge_bundle* b)
 {
-    const orri_strip* head = b->head;
-    uint32_t first = 0; // Of the run of clear rows up to here.
+    const orri_command_array* head = b->head;
+    uint32_t first = 0; // First row of the current run of clear rows.
     for (uint32_t row = 0; row < head->count; row++) {
         if (b->quick) {
-            row = b->creates ? merge_clear_born(b, row) : merge_clear_live(b, row);
+            row = b->creates ? merge_clear_created(b, row) : merge_clear_live(b, row);
         }
         if (row == head->count) {
             break;
         }
         bool done = head->entities[row].id == 0;
-        bool clear = !done && !b->murky && !b->quick && merge_row_clear(b, row);
+        bool clear = !done && !b->by_entity && !b->quick && merge_row_clear(b, row);
         if (ORR_LIKELY(clear && merge_same_tag(head, first, row))) {
             continue;
         }
@@ -437,11 +450,11 @@ bool orri_merge_records(orri_merge* merge)
 {
     const orr_command_buffer* commands = merge->commands;
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        const orri_strip* strip = &commands->strips[commands->order[i]];
-        if (strip->count == 0 || strip->bundled || strip->kind == ORRI_SENT_EVENT) {
+        const orri_command_array* array = &commands->arrays[commands->order[i]];
+        if (array->count == 0 || array->bundled || array->kind == ORRI_COMMAND_EVENT) {
             continue;
         }
-        merge_bundle b = merge_bundle_of(merge, strip);
+        merge_bundle b = merge_bundle_of(merge, array);
         if (!merge_bundle_begin(&b) || !merge_bundle_rows(&b)) {
             return false;
         }
@@ -449,7 +462,7 @@ bool orri_merge_records(orri_merge* merge)
     return true;
 }
 
-// ---- items --------------------------------------------------------------------------------------------------------
+// ---- items --------------------------------------------------------------------------------------
 
 bool orri_merge_items(orri_merge* merge)
 {

@@ -1,93 +1,97 @@
 // SPDX-License-Identifier: MIT
-// The merge of one entity: its records, in the order in which they were sent, to one net change, by the table of
-// docs/MESSAGES.md. A small model of the entity is kept meanwhile: which of the types that are spoken of it has, had and gets.
+// Merges the commands of one entity, in the order of sending, into one net change, by the table of
+// docs/MESSAGES.md. It keeps a model of the entity: for each type that a command names, whether the
+// entity had it, has it by now, and which value it gets.
 #include "message/commit/merge_entity.h"
 #include "store/pool/pool.h"
 
+// The work space, allocated at first use. NULL when refused.
 static struct orri_net_change* merge_entity_of(orri_merge* merge)
 {
-    if (merge->net == NULL) {
-        merge->net =
+    if (merge->change == NULL) {
+        merge->change =
             ORRI_ALLOC_ZERO(&merge->world->env, ORR_MEMORY_TEMP, struct orri_net_change, 1);
     }
-    return merge->net;
+    return merge->change;
 }
 
 void orri_net_change_end(orri_merge* merge)
 {
-    struct orri_net_change* net = merge->net;
+    struct orri_net_change* change = merge->change;
     orri_env* env = &merge->world->env;
-    if (net == NULL) {
+    if (change == NULL) {
         return;
     }
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->parts, net->part_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->instances, net->instance_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->spots, net->spot_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->comers, net->comer_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->switches, net->switch_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->tags, net->tag_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->given, net->given_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->taken, net->taken_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->tags_on, net->tag_on_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->tags_off, net->tag_off_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->deeds, net->deed_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->flips, net->flip_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->entities, net->entity_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, net->values, net->value_capacity);
-    ORRI_FREE(env, ORR_MEMORY_TEMP, struct orri_net_change, net, 1);
-    merge->net = NULL;
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, change->parts, change->part_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, change->instances, change->instance_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, change->known1, change->known_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, change->added, change->added_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, change->enabled, change->enabled_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, change->tags, change->tag_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, change->given, change->given_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, change->taken, change->taken_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, change->tags_on, change->tag_on_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, change->tags_off, change->tag_off_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, change->instance_changes, change->instance_change_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, change->enable_changes, change->enable_change_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, change->entities, change->entity_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, change->values, change->value_capacity);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, struct orri_net_change, change, 1);
+    merge->change = NULL;
 }
 
-// ---- what the entity has -----------------------------------------------------------------------------------------
+// ---- what the entity has ------------------------------------------------------------------------
 
 uint32_t orri_net_change_instances(const orri_merge* merge, orr_type type,
                                    const orr_component_id** ids)
 {
     *ids = NULL;
-    return merge->net->alive ? orr_instances_get(merge->world, merge->net->entity, type, NULL, ids)
-                             : 0;
+    return merge->change->alive
+               ? orr_instances_get(merge->world, merge->change->entity, type, NULL, ids)
+               : 0;
 }
 
-// The instances that are there: nobody spoke of them yet.
+// Counts the existing instances of a multiple type; no command has named them yet.
 static bool merge_entity_part_count(orri_merge* merge, orri_net_change_part* part)
 {
-    struct orri_net_change* net = merge->net;
+    struct orri_net_change* change = merge->change;
     const orr_component_id* ids;
     part->count = orri_net_change_instances(merge, part->type, &ids);
     part->had = part->count > 0;
-    part->spots = net->spot_count;
-    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->spots, &net->spot_capacity,
-                                 net->spot_count + part->count)) {
+    part->known_first = change->known_count;
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &change->known1, &change->known_capacity,
+                                 change->known_count + part->count)) {
         return false;
     }
     for (uint32_t i = 0; i < part->count; i++) {
-        net->spots[net->spot_count++] = 0;
+        change->known1[change->known_count++] = 0;
     }
     return true;
 }
 
-// The part of a type, made if missing. NULL when memory is refused.
+// The part of a type, created if missing. NULL when memory is refused.
 static orri_net_change_part* merge_entity_part_of(orri_merge* merge, orr_type type,
                                                   const orri_type* info)
 {
-    struct orri_net_change* net = merge->net;
-    for (uint32_t i = 0; i < net->part_count; i++) {
-        if (net->parts[i].type.id == type.id) {
-            return &net->parts[i];
+    struct orri_net_change* change = merge->change;
+    for (uint32_t i = 0; i < change->part_count; i++) {
+        if (change->parts[i].type.id == type.id) {
+            return &change->parts[i];
         }
     }
-    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->parts, &net->part_capacity, net->part_count + 1)) {
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &change->parts, &change->part_capacity,
+                                 change->part_count + 1)) {
         return NULL;
     }
-    orri_net_change_part* part = &net->parts[net->part_count];
+    orri_net_change_part* part = &change->parts[change->part_count];
     *part = (orri_net_change_part){.type = type, .info = info};
     if (info->info.multiplicity != ORR_MULTIPLE) {
-        part->had = net->alive && orri_value_there(merge->world, net->entity, info) != NULL;
+        part->had = change->alive && orri_value_there(merge->world, change->entity, info) != NULL;
     } else if (!merge_entity_part_count(merge, part)) {
         return NULL;
     }
     part->present = part->had;
-    net->part_count++;
+    change->part_count++;
     return part;
 }
 
@@ -96,41 +100,45 @@ static orri_net_change_instance* merge_entity_instance_add(orri_merge* merge,
                                                            orr_component_id id,
                                                            const orr_command_buffer* commands)
 {
-    struct orri_net_change* net = merge->net;
-    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->instances, &net->instance_capacity,
-                                 net->instance_count + 1)) {
+    struct orri_net_change* change = merge->change;
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &change->instances, &change->instance_capacity,
+                                 change->instance_count + 1)) {
         return NULL;
     }
-    net->instances[net->instance_count] = (orri_net_change_instance){
-        .type = part->type, .id = id, .commands = commands, .part = (uint32_t)(part - net->parts)};
-    return &net->instances[net->instance_count++];
+    change->instances[change->instance_count] =
+        (orri_net_change_instance){.type = part->type,
+                                   .id = id,
+                                   .commands = commands,
+                                   .part = (uint32_t)(part - change->parts)};
+    return &change->instances[change->instance_count++];
 }
 
-// An instance that comes. Ids are given in ascending order within a lane, and lanes come in order. NULL: none.
-static orri_net_change_instance* merge_entity_comer(const struct orri_net_change* net,
+// A new instance by its provisional id and buffer; NULL: none. Binary search: provisional ids
+// ascend within a buffer, and buffers come in order.
+static orri_net_change_instance* merge_entity_added(const struct orri_net_change* change,
                                                     orr_component_id id,
                                                     const orr_command_buffer* commands)
 {
-    uint32_t low = 0, high = net->comer_count;
+    uint32_t low = 0, high = change->added_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        const orri_net_change_instance* seen = &net->instances[net->comers[middle]];
+        const orri_net_change_instance* seen = &change->instances[change->added[middle]];
         bool before = seen->commands != commands ? seen->commands->number < commands->number
                                                  : seen->id < id;
         low = before ? middle + 1 : low;
         high = before ? high : middle;
     }
-    orri_net_change_instance* found = low < net->comer_count ? &net->instances[net->comers[low]]
-                                                             : NULL;
+    orri_net_change_instance* found =
+        low < change->added_count ? &change->instances[change->added[low]] : NULL;
     return found != NULL && found->commands == commands && found->id == id ? found : NULL;
 }
 
-// One that is there. NULL: none; `*out_failed`: memory was refused.
+// An existing instance; NULL: none. `*out_failed`: memory was refused.
 static orri_net_change_instance* merge_entity_known(orri_merge* merge,
                                                     const orri_net_change_part* part,
                                                     orr_component_id id, bool* out_failed)
 {
-    struct orri_net_change* net = merge->net;
+    struct orri_net_change* change = merge->change;
     const orr_component_id* ids;
     uint32_t count = orri_net_change_instances(merge, part->type, &ids), i = 0;
     while (i < count && ids[i] != id) {
@@ -139,19 +147,19 @@ static orri_net_change_instance* merge_entity_known(orri_merge* merge,
     if (i == count) {
         return NULL;
     }
-    uint32_t* spot = &net->spots[part->spots + i];
-    if (*spot == 0) {
+    uint32_t* slot1 = &change->known1[part->known_first + i];
+    if (*slot1 == 0) {
         if (part->cleared) {
             return NULL;
         }
         *out_failed = merge_entity_instance_add(merge, part, id, NULL) == NULL;
-        *spot = *out_failed ? 0 : net->instance_count;
+        *slot1 = *out_failed ? 0 : change->instance_count;
     }
-    return *out_failed ? NULL : &net->instances[*spot - 1];
+    return *out_failed ? NULL : &change->instances[*slot1 - 1];
 }
 
-// An instance: of this commit by its provisional id and lane, or one that is there. NULL: none, or it was removed.
-// `*out_failed`: memory was refused.
+// An instance: a new one by its provisional id and buffer, or an existing one. NULL: there is none,
+// or it was removed. `*out_failed`: memory was refused.
 static orri_net_change_instance* merge_entity_instance_of(orri_merge* merge,
                                                           const orri_net_change_part* part,
                                                           orr_component_id id,
@@ -159,87 +167,89 @@ static orri_net_change_instance* merge_entity_instance_of(orri_merge* merge,
                                                           bool* out_failed)
 {
     orri_net_change_instance* found = (id & ORRI_PROVISIONAL) != 0
-                                          ? merge_entity_comer(merge->net, id, commands)
+                                          ? merge_entity_added(merge->change, id, commands)
                                           : merge_entity_known(merge, part, id, out_failed);
     bool fits = found != NULL && !found->removed && found->type.id == part->type.id;
     return fits ? found : NULL;
 }
 
-// ---- records -----------------------------------------------------------------------------------------------------
+// ---- commands -----------------------------------------------------------------------------------
 
+// One command of the entity.
 typedef struct merge_entity_record {
     orr_command_buffer* commands;
-    const orri_strip* strip;
+    const orri_command_array* array;
     uint32_t row;
     orr_component_id id;
-    const void* value; // NULL: the preset, or none.
+    const void* value; // NULL: the preset, or the kind has no value.
 } merge_entity_record;
 
 static merge_entity_record merge_entity_record_at(const orri_merge* merge, const orri_ranked* item)
 {
     const orri_merge_ref* ref = &merge->refs[item->index];
-    const orri_strip* strip = ref->strip;
-    merge_entity_record r = {.commands = ref->commands, .strip = strip, .row = item->chunk};
-    r.id = strip->ids != NULL ? strip->ids[r.row] : 0;
-    r.value = strip->stride > 0 ? strip->values + (size_t)r.row * strip->stride : NULL;
+    const orri_command_array* array = ref->array;
+    merge_entity_record r = {.commands = ref->commands, .array = array, .row = item->chunk};
+    r.id = array->ids != NULL ? array->ids[r.row] : 0;
+    r.value = array->stride > 0 ? array->values + (size_t)r.row * array->stride : NULL;
     return r;
 }
 
 static void merge_entity_drop(const merge_entity_record* r, const char* why)
 {
-    orri_note_drop(r->commands, r->strip, r->row, why);
+    orri_note_drop(r->commands, r->array, r->row, why);
 }
 
-// What is not there, because this commit removed it, is passed over in silence: the sender could not know.
+// The component is not there. If this commit removed it, the command is ignored without a note: the
+// sender could not know.
 static void merge_entity_absent(const merge_entity_record* r, bool removed)
 {
     if (!removed) {
-        merge_entity_drop(r, "it does not have this component");
+        merge_entity_drop(r, "the entity does not have this component");
     }
 }
 
-// True when the value may not be stored.
+// True, with a note, when the value refers to a dead entity and must not be stored.
 static bool merge_entity_refers_to_dead(const orri_merge* merge, const merge_entity_record* r,
                                         const orri_net_change_part* part)
 {
     if (r->value == NULL || !part->info->info.has_entities) {
         return false;
     }
-    const void* old = part->info->info.multiplicity == ORR_UNIQUE && merge->net->alive
-                          ? orri_value_there(merge->world, merge->net->entity, part->info)
+    const void* old = part->info->info.multiplicity == ORR_UNIQUE && merge->change->alive
+                          ? orri_value_there(merge->world, merge->change->entity, part->info)
                           : NULL;
     if (orri_value_refers(merge->world, part->info, old, r->value) != ORRI_REFERS_DEAD) {
         return false;
     }
-    merge_entity_drop(r, "its value refers to an entity that is dead");
+    merge_entity_drop(r, "its value refers to a dead entity");
     return true;
 }
 
-// Forgets the switch of a component that goes.
-static void merge_entity_unswitch(struct orri_net_change* net, orr_type type)
+// Removes the enable change of a component that is removed.
+static void merge_entity_forget_enabled(struct orri_net_change* change, orr_type type)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < net->switch_count; i++) {
-        if (net->switches[i].type.id != type.id) {
-            net->switches[kept++] = net->switches[i];
+    for (uint32_t i = 0; i < change->enabled_count; i++) {
+        if (change->enabled[i].type.id != type.id) {
+            change->enabled[kept++] = change->enabled[i];
         }
     }
-    net->switch_count = kept;
+    change->enabled_count = kept;
 }
 
 static bool merge_entity_create(orri_merge* merge, const merge_entity_record* r)
 {
-    struct orri_net_change* net = merge->net;
-    const orri_cluster* cluster = orri_cluster_at(merge->world, r->strip->cluster);
-    net->born = true;
+    struct orri_net_change* change = merge->change;
+    const orri_cluster* cluster = orri_cluster_at(merge->world, r->array->cluster);
+    change->created = true;
     if (cluster == NULL) {
         return true;
     }
-    // What the cluster has is given type by type: something else may come to it.
+    // The types of the cluster are given one by one, because other commands may add types.
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_type* info = cluster->columns[c].type;
         if (info->info.multiplicity == ORR_MULTIPLE) {
-            continue; // Its instances are records of their own.
+            continue; // Its instances are separate commands.
         }
         orri_net_change_part* part = merge_entity_part_of(merge, cluster->types[c], info);
         if (part == NULL) {
@@ -247,16 +257,16 @@ static bool merge_entity_create(orri_merge* merge, const merge_entity_record* r)
         }
         part->present = part->given = true;
     }
-    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->tags, &net->tag_capacity, cluster->tag_count)) {
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &change->tags, &change->tag_capacity, cluster->tag_count)) {
         return false;
     }
     for (uint32_t t = 0; t < cluster->tag_count; t++) {
-        net->tags[net->tag_count++] = (orri_net_change_tag){cluster->tags[t], true, false};
+        change->tags[change->tag_count++] = (orri_net_change_tag){cluster->tags[t], true, false};
     }
     return true;
 }
 
-// A row has room for as many instances as the largest power of two within both limits.
+// Limit of instances: the largest power of two within ORR_INSTANCES_MAX and ORR_VALUE_SIZE_MAX.
 static uint32_t merge_entity_instances_max(const orri_type* info)
 {
     uint32_t most = 1;
@@ -269,8 +279,8 @@ static uint32_t merge_entity_instances_max(const orri_type* info)
 
 static bool merge_entity_add(orri_merge* merge, const merge_entity_record* r)
 {
-    struct orri_net_change* net = merge->net;
-    orri_net_change_part* part = merge_entity_part_of(merge, r->strip->type, r->strip->info);
+    struct orri_net_change* change = merge->change;
+    orri_net_change_part* part = merge_entity_part_of(merge, r->array->type, r->array->info);
     if (part == NULL) {
         return false;
     }
@@ -280,29 +290,30 @@ static bool merge_entity_add(orri_merge* merge, const merge_entity_record* r)
     if (part->info->info.multiplicity == ORR_UNIQUE) {
         if (part->present && orri_is_foreign(r->commands->rights->foreign,
                                              part->info->id - merge->world->schema.type_base)) {
-            merge_entity_drop(r, "it has it already, and another pipeline writes this type");
+            merge_entity_drop(r, "the entity already has it, and another pipeline owns the type");
             return true;
         }
-        if (part->present && !r->strip->own) {
-            orri_note_twice(r->commands, r->strip, r->row);
+        if (part->present && !r->array->bulk) {
+            orri_note_twice(r->commands, r->array, r->row);
         }
         part->present = part->given = true;
         part->value = r->value;
         return true;
     }
     if (part->count >= merge_entity_instances_max(part->info)) {
-        merge_entity_drop(r, "it has as many instances as there can be");
+        merge_entity_drop(r, "the entity has the maximum number of instances");
         return true;
     }
     orri_net_change_instance* instance =
-        ORRI_NET_CHANGE_RESERVE(merge, &net->comers, &net->comer_capacity, net->comer_count + 1)
+        ORRI_NET_CHANGE_RESERVE(merge, &change->added, &change->added_capacity,
+                                change->added_count + 1)
             ? merge_entity_instance_add(merge, part, r->id, r->commands)
             : NULL;
     if (instance == NULL) {
         return false;
     }
     instance->value = r->value;
-    net->comers[net->comer_count++] = net->instance_count - 1;
+    change->added[change->added_count++] = change->instance_count - 1;
     part->present = true;
     part->count++;
     return true;
@@ -310,7 +321,7 @@ static bool merge_entity_add(orri_merge* merge, const merge_entity_record* r)
 
 static bool merge_entity_change(orri_merge* merge, const merge_entity_record* r)
 {
-    orri_net_change_part* part = merge_entity_part_of(merge, r->strip->type, r->strip->info);
+    orri_net_change_part* part = merge_entity_part_of(merge, r->array->type, r->array->info);
     bool failed = false;
     if (part == NULL) {
         return false;
@@ -334,15 +345,16 @@ static bool merge_entity_change(orri_merge* merge, const merge_entity_record* r)
     return !failed;
 }
 
+// Removes a unique component, or all instances of a multiple type.
 static bool merge_entity_remove_all(orri_merge* merge, orri_net_change_part* part)
 {
-    struct orri_net_change* net = merge->net;
-    for (uint32_t i = 0; i < net->instance_count; i++) {
-        if (net->instances[i].type.id == part->type.id) {
-            net->instances[i].removed = true;
+    struct orri_net_change* change = merge->change;
+    for (uint32_t i = 0; i < change->instance_count; i++) {
+        if (change->instances[i].type.id == part->type.id) {
+            change->instances[i].removed = true;
         }
     }
-    merge_entity_unswitch(net, part->type);
+    merge_entity_forget_enabled(change, part->type);
     part->present = part->given = false;
     part->cleared = part->removed = true;
     part->count = 0;
@@ -351,7 +363,7 @@ static bool merge_entity_remove_all(orri_merge* merge, orri_net_change_part* par
 
 static bool merge_entity_remove(orri_merge* merge, const merge_entity_record* r)
 {
-    orri_net_change_part* part = merge_entity_part_of(merge, r->strip->type, r->strip->info);
+    orri_net_change_part* part = merge_entity_part_of(merge, r->array->type, r->array->info);
     bool failed = false;
     if (part == NULL) {
         return false;
@@ -370,71 +382,72 @@ static bool merge_entity_remove(orri_merge* merge, const merge_entity_record* r)
 
 static bool merge_entity_tag_record(orri_merge* merge, const merge_entity_record* r)
 {
-    struct orri_net_change* net = merge->net;
+    struct orri_net_change* change = merge->change;
     orr_tag tag;
     memcpy(&tag, r->value, sizeof tag);
-    bool on = r->strip->kind == ORRI_SENT_TAG_ON;
-    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->tags, &net->tag_capacity, net->tag_count + 1)) {
+    bool on = r->array->kind == ORRI_COMMAND_TAG_ADD;
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &change->tags, &change->tag_capacity,
+                                 change->tag_count + 1)) {
         return false;
     }
-    net->tags[net->tag_count++] = (orri_net_change_tag){tag, on, false};
+    change->tags[change->tag_count++] = (orri_net_change_tag){tag, on, false};
     return true;
 }
 
-bool orri_net_change_flip(orri_merge* merge, orr_type type, bool on)
+bool orri_net_change_enable(orri_merge* merge, orr_type type, bool on)
 {
-    struct orri_net_change* net = merge->net;
-    for (uint32_t i = 0; i < net->switch_count; i++) {
-        orri_net_change_switch* s = &net->switches[i];
+    struct orri_net_change* change = merge->change;
+    for (uint32_t i = 0; i < change->enabled_count; i++) {
+        orri_net_change_enabled* s = &change->enabled[i];
         if (s->type.id == type.id) {
             s->on = on;
             return true;
         }
     }
-    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->switches, &net->switch_capacity,
-                                 net->switch_count + 1)) {
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &change->enabled, &change->enabled_capacity,
+                                 change->enabled_count + 1)) {
         return false;
     }
-    net->switches[net->switch_count++] = (orri_net_change_switch){type, on};
+    change->enabled[change->enabled_count++] = (orri_net_change_enabled){type, on};
     return true;
 }
 
-static void merge_entity_flip_one(orri_net_change_instance* instance, bool on)
+static void merge_entity_enable_one(orri_net_change_instance* instance, bool on)
 {
-    instance->switched = true;
+    instance->enable_set = true;
     instance->on = on;
 }
 
-// All instances there are by now, one by one: those that come later are on.
-static bool merge_entity_flip_all(orri_merge* merge, const orri_net_change_part* part, bool on)
+// Enables or disables all instances that exist by now; instances that are added later are enabled.
+static bool merge_entity_enable_all(orri_merge* merge, const orri_net_change_part* part, bool on)
 {
-    struct orri_net_change* net = merge->net;
+    struct orri_net_change* change = merge->change;
     const orr_component_id* ids;
     uint32_t count = part->cleared ? 0 : orri_net_change_instances(merge, part->type, &ids);
     bool failed = false;
     for (uint32_t i = 0; !failed && i < count; i++) {
-        uint32_t* spot = &net->spots[part->spots + i];
-        if (*spot == 0) {
+        uint32_t* slot1 = &change->known1[part->known_first + i];
+        if (*slot1 == 0) {
             failed = merge_entity_instance_add(merge, part, ids[i], NULL) == NULL;
-            *spot = failed ? 0 : net->instance_count;
+            *slot1 = failed ? 0 : change->instance_count;
         }
     }
-    for (uint32_t i = 0; i < net->instance_count; i++) {
-        orri_net_change_instance* instance = &net->instances[i];
+    for (uint32_t i = 0; i < change->instance_count; i++) {
+        orri_net_change_instance* instance = &change->instances[i];
         if (instance->type.id == part->type.id && !instance->removed) {
-            merge_entity_flip_one(instance, on);
+            merge_entity_enable_one(instance, on);
         }
     }
     return !failed;
 }
 
-static bool merge_entity_switch_record(orri_merge* merge, const merge_entity_record* r)
+static bool merge_entity_enable_record(orri_merge* merge, const merge_entity_record* r)
 {
-    bool on = r->strip->kind == ORRI_SENT_ON, failed = false;
-    if (r->strip->info == NULL) {
-        return orri_net_change_flip(merge, (orr_type){0}, on);
+    bool on = r->array->kind == ORRI_COMMAND_ENABLE, failed = false;
+    if (r->array->info == NULL) {
+        return orri_net_change_enable(merge, (orr_type){0}, on);
     }
-    const orri_net_change_part* part = merge_entity_part_of(merge, r->strip->type, r->strip->info);
+    const orri_net_change_part* part = merge_entity_part_of(merge, r->array->type, r->array->info);
     if (part == NULL) {
         return false;
     }
@@ -443,15 +456,15 @@ static bool merge_entity_switch_record(orri_merge* merge, const merge_entity_rec
         return true;
     }
     if (part->info->info.multiplicity == ORR_UNIQUE) {
-        return orri_net_change_flip(merge, part->type, on);
+        return orri_net_change_enable(merge, part->type, on);
     }
     if (r->id == 0) {
-        return merge_entity_flip_all(merge, part, on);
+        return merge_entity_enable_all(merge, part, on);
     }
     orri_net_change_instance* instance =
         merge_entity_instance_of(merge, part, r->id, r->commands, &failed);
     if (instance != NULL) {
-        merge_entity_flip_one(instance, on);
+        merge_entity_enable_one(instance, on);
     } else if (!failed) {
         merge_entity_absent(r, part->removed);
     }
@@ -460,68 +473,71 @@ static bool merge_entity_switch_record(orri_merge* merge, const merge_entity_rec
 
 static bool merge_entity_name_record(orri_merge* merge, const merge_entity_record* r)
 {
-    struct orri_net_change* net = merge->net;
-    orri_sent_name name;
+    struct orri_net_change* change = merge->change;
+    orri_command_name name;
     memcpy(&name, r->value, sizeof name);
     if (name.scope.id != 0 && orri_record_find(merge->world, name.scope) == NULL &&
-        !orri_pending_mark_born(merge->world, name.scope)) {
-        merge_entity_drop(r, "the scope of the name is dead");
+        !orri_pending_created(merge->world, name.scope)) {
+        merge_entity_drop(r, "the scope entity of the name is dead");
         return true;
     }
-    net->renamed = true;
-    net->name = name;
-    net->name_lane = r->commands;
-    net->name_rank = r->commands->number << 32 | r->row;
+    change->renamed = true;
+    change->name = name;
+    change->name_commands = r->commands;
+    change->name_rank = r->commands->number << 32 | r->row;
     return true;
 }
 
+// Updates the model by one command. False when memory is refused.
 static bool merge_entity_take(orri_merge* merge, const merge_entity_record* r)
 {
-    switch (r->strip->kind) {
-    case ORRI_SENT_CREATE:
+    switch (r->array->kind) {
+    case ORRI_COMMAND_CREATE:
         return merge_entity_create(merge, r);
-    case ORRI_SENT_ADD:
-    case ORRI_SENT_PRESET:
+    case ORRI_COMMAND_ADD:
+    case ORRI_COMMAND_ADD_PRESET:
         return merge_entity_add(merge, r);
-    case ORRI_SENT_CHANGE:
+    case ORRI_COMMAND_CHANGE:
         return merge_entity_change(merge, r);
-    case ORRI_SENT_REMOVE:
+    case ORRI_COMMAND_REMOVE:
         return merge_entity_remove(merge, r);
-    case ORRI_SENT_TAG_ON:
-    case ORRI_SENT_TAG_OFF:
+    case ORRI_COMMAND_TAG_ADD:
+    case ORRI_COMMAND_TAG_REMOVE:
         return merge_entity_tag_record(merge, r);
-    case ORRI_SENT_ON:
-    case ORRI_SENT_OFF:
-        return merge_entity_switch_record(merge, r);
-    case ORRI_SENT_NAME:
+    case ORRI_COMMAND_ENABLE:
+    case ORRI_COMMAND_DISABLE:
+        return merge_entity_enable_record(merge, r);
+    case ORRI_COMMAND_NAME:
         return merge_entity_name_record(merge, r);
     default:
-        merge->net->destroyed = true;
+        merge->change->destroyed = true;
         return true;
     }
 }
 
-// ---- one entity ----------------------------------------------------------------------------------------------------
+// ---- one entity ---------------------------------------------------------------------------------
 
+// Resets the model.
 static void merge_entity_begin(orri_merge* merge, orr_entity entity)
 {
-    struct orri_net_change* net = merge->net;
-    net->entity = entity;
-    net->alive = orri_record_find(merge->world, entity) != NULL;
-    net->born = net->destroyed = net->renamed = false;
-    net->part_count = net->instance_count = net->switch_count = net->tag_count = 0;
-    net->spot_count = net->comer_count = 0;
-    net->commands = NULL;
+    struct orri_net_change* change = merge->change;
+    change->entity = entity;
+    change->alive = orri_record_find(merge->world, entity) != NULL;
+    change->created = change->destroyed = change->renamed = false;
+    change->part_count = change->instance_count = change->enabled_count = change->tag_count = 0;
+    change->known_count = change->added_count = 0;
+    change->commands = NULL;
 }
 
-// Of several ids with the same index only one can be alive, or be created.
+// Of several ids with the same index at most one can be alive or be created: the one to merge.
 static orr_entity merge_entity_choose(const orri_merge* merge, const orri_ranked* items,
                                       uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         merge_entity_record r = merge_entity_record_at(merge, &items[i]);
-        orr_entity entity = r.strip->entities[r.row];
-        if (r.strip->kind == ORRI_SENT_CREATE || orri_record_find(merge->world, entity) != NULL) {
+        orr_entity entity = r.array->entities[r.row];
+        if (r.array->kind == ORRI_COMMAND_CREATE ||
+            orri_record_find(merge->world, entity) != NULL) {
             return entity;
         }
     }
@@ -530,23 +546,23 @@ static orr_entity merge_entity_choose(const orri_merge* merge, const orri_ranked
 
 bool orri_net_change_entity(orri_merge* merge, const orri_ranked* items, uint32_t count)
 {
-    struct orri_net_change* net = merge_entity_of(merge);
-    if (net == NULL) {
+    struct orri_net_change* change = merge_entity_of(merge);
+    if (change == NULL) {
         return false;
     }
     merge_entity_begin(merge, merge_entity_choose(merge, items, count));
     for (uint32_t i = 0; i < count; i++) {
         merge_entity_record r = merge_entity_record_at(merge, &items[i]);
-        bool creates = r.strip->kind == ORRI_SENT_CREATE;
-        bool there = net->alive || net->born || creates;
-        if (!there || r.strip->entities[r.row].id != net->entity.id) {
+        bool creates = r.array->kind == ORRI_COMMAND_CREATE;
+        bool there = change->alive || change->created || creates;
+        if (!there || r.array->entities[r.row].id != change->entity.id) {
             merge_entity_drop(&r, "the entity is dead");
-        } else if (!net->destroyed) {
+        } else if (!change->destroyed) {
             if (!merge_entity_take(merge, &r)) {
                 return false;
             }
-            net->commands = r.commands;
+            change->commands = r.commands;
         }
     }
-    return net->commands == NULL || orri_net_change_finish(merge);
+    return change->commands == NULL || orri_net_change_finish(merge);
 }

@@ -1,53 +1,57 @@
 // SPDX-License-Identifier: MIT
-// The net change of an entity as a group of a change set. Neighbours with the same net change share one.
+// Makes groups of a change set from net changes. Neighbouring entities with the same net change
+// share a group.
 #include "message/commit/merge_entity.h"
 
-#define MERGE_GROUP_MOST \
-    4096 // Entities that share a group: what is gathered for them stays in the cache.
+// Limit of entities in a shared group, so that the values gathered for them stay in the cache.
+#define MERGE_GROUP_MOST 4096
 
-// ---- the group of the entity ------------------------------------------------------------------------------------
+// ---- the group of one entity --------------------------------------------------------------------
 
+// Adds a type to the given or the taken types of the group.
 static bool merge_group_type(orri_merge* merge, const orri_net_change_part* part, orri_group* group)
 {
-    struct orri_net_change* net = merge->net;
+    struct orri_net_change* change = merge->change;
     if (part->present && part->given) {
-        if (!ORRI_NET_CHANGE_RESERVE(merge, &net->given, &net->given_capacity,
+        if (!ORRI_NET_CHANGE_RESERVE(merge, &change->given, &change->given_capacity,
                                      group->given_count + 1)) {
             return false;
         }
-        net->given[group->given_count++] = (orri_given){part->type, part->value};
+        change->given[group->given_count++] = (orri_given){part->type, part->value};
     } else if (!part->present && part->had) {
-        if (!ORRI_NET_CHANGE_RESERVE(merge, &net->taken, &net->taken_capacity,
+        if (!ORRI_NET_CHANGE_RESERVE(merge, &change->taken, &change->taken_capacity,
                                      group->taken_count + 1)) {
             return false;
         }
-        net->taken[group->taken_count++] = part->type;
+        change->taken[group->taken_count++] = part->type;
     }
-    // Removed and added again it is on, as if it had been made anew.
+    // Removed and added again, a component is enabled, as if it were new.
     if (part->info->info.multiplicity == ORR_UNIQUE && part->had && part->removed &&
-        part->present && !orr_component_enabled(merge->world, net->entity, part->type)) {
-        for (uint32_t i = 0; i < net->switch_count; i++) {
-            if (net->switches[i].type.id == part->type.id) {
+        part->present && !orr_component_enabled(merge->world, change->entity, part->type)) {
+        for (uint32_t i = 0; i < change->enabled_count; i++) {
+            if (change->enabled[i].type.id == part->type.id) {
                 return true;
             }
         }
-        return orri_net_change_flip(merge, part->type, true);
+        return orri_net_change_enable(merge, part->type, true);
     }
     return true;
 }
 
-static bool merge_group_deed(orri_merge* merge, orri_group* group, orri_instance_change deed)
+static bool merge_group_instance_change(orri_merge* merge, orri_group* group,
+                                        orri_instance_change instance)
 {
-    struct orri_net_change* net = merge->net;
-    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->deeds, &net->deed_capacity,
-                                 group->instance_count + 1)) {
+    struct orri_net_change* change = merge->change;
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &change->instance_changes,
+                                 &change->instance_change_capacity, group->instance_count + 1)) {
         return false;
     }
-    net->deeds[group->instance_count++] = deed;
+    change->instance_changes[group->instance_count++] = instance;
     return true;
 }
 
-// All instances went, and others came: those that were there go one by one.
+// All existing instances were removed and others were added: the existing ones are removed one by
+// one.
 static bool merge_group_cleared(orri_merge* merge, const orri_net_change_part* part,
                                 orri_group* group)
 {
@@ -57,7 +61,7 @@ static bool merge_group_cleared(orri_merge* merge, const orri_net_change_part* p
                          ? orri_net_change_instances(merge, part->type, &ids)
                          : 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (!merge_group_deed(
+        if (!merge_group_instance_change(
                 merge, group,
                 (orri_instance_change){.type = part->type, .id = ids[i], .removed = true})) {
             return false;
@@ -66,17 +70,18 @@ static bool merge_group_cleared(orri_merge* merge, const orri_net_change_part* p
     return true;
 }
 
+// Adds the change of one instance, if there is one.
 static bool merge_group_instance(orri_merge* merge, orri_net_change_instance* instance,
                                  orri_group* group)
 {
     bool fresh = instance->commands != NULL;
-    const orri_net_change_part* part = &merge->net->parts[instance->part];
+    const orri_net_change_part* part = &merge->change->parts[instance->part];
     bool nothing = fresh ? instance->removed : !instance->removed && instance->value == NULL;
     if (nothing || (!fresh && (part->cleared || !part->present))) {
         return true;
     }
-    instance->deed = group->instance_count;
-    return merge_group_deed(
+    instance->change_index = group->instance_count;
+    return merge_group_instance_change(
         merge, group,
         (orri_instance_change){.type = instance->type,
                                .id = fresh ? 0 : instance->id,
@@ -84,119 +89,121 @@ static bool merge_group_instance(orri_merge* merge, orri_net_change_instance* in
                                .value = instance->removed ? NULL : instance->value});
 }
 
-static bool merge_group_switch(orri_merge* merge, orri_enable_change flip, orri_group* group)
+static bool merge_group_enable(orri_merge* merge, orri_enable_change enable, orri_group* group)
 {
-    struct orri_net_change* net = merge->net;
-    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->flips, &net->flip_capacity,
+    struct orri_net_change* change = merge->change;
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &change->enable_changes, &change->enable_change_capacity,
                                  group->enable_count + 1)) {
         return false;
     }
-    net->flips[group->enable_count++] = flip;
+    change->enable_changes[group->enable_count++] = enable;
     return true;
 }
 
-// Components and the entity first, then instances: each is switched once, so the order does not matter.
-static bool merge_group_switches(orri_merge* merge, orri_group* group)
+// Components and the entity first, then instances. Each is named once, so that the order has no
+// effect.
+static bool merge_group_enabled(orri_merge* merge, orri_group* group)
 {
-    const struct orri_net_change* net = merge->net;
+    const struct orri_net_change* change = merge->change;
     bool ok = true;
-    for (uint32_t i = 0; ok && i < net->switch_count; i++) {
-        const orri_net_change_switch* s = &net->switches[i];
-        ok = merge_group_switch(merge, (orri_enable_change){s->type, 0, s->on}, group);
+    for (uint32_t i = 0; ok && i < change->enabled_count; i++) {
+        const orri_net_change_enabled* s = &change->enabled[i];
+        ok = merge_group_enable(merge, (orri_enable_change){s->type, 0, s->on}, group);
     }
-    for (uint32_t i = 0; ok && i < net->instance_count; i++) {
-        const orri_net_change_instance* instance = &net->instances[i];
-        if (instance->switched && !instance->removed) {
-            orr_component_id id = instance->commands != NULL ? ORRI_PROVISIONAL | instance->deed
-                                                             : instance->id;
-            ok = merge_group_switch(merge, (orri_enable_change){instance->type, id, instance->on},
+    for (uint32_t i = 0; ok && i < change->instance_count; i++) {
+        const orri_net_change_instance* instance = &change->instances[i];
+        if (instance->enable_set && !instance->removed) {
+            orr_component_id id = instance->commands != NULL
+                                      ? ORRI_PROVISIONAL | instance->change_index
+                                      : instance->id;
+            ok = merge_group_enable(merge, (orri_enable_change){instance->type, id, instance->on},
                                     group);
         }
     }
     return ok;
 }
 
-// Of a tag that was sent several times the first record gets the last word. Sorted by tag and order: comparing each with each
-// would take for ever where somebody sends thousands.
+// Of a tag that was sent several times, the first entry gets the state of the last. Sorted by tag
+// and order: comparing every pair would be quadratic for a sender of thousands.
 static bool merge_group_merge_tags(orri_merge* merge)
 {
-    struct orri_net_change* net = merge->net;
-    uint32_t count = net->tag_count;
+    struct orri_net_change* change = merge->change;
+    uint32_t count = change->tag_count;
     orri_ranked* ranked = count > 1 ? orri_merge_take(merge, 2 * (size_t)count * sizeof *ranked)
                                     : NULL;
     if (count <= 1 || ranked == NULL) {
         return count <= 1;
     }
     for (uint32_t i = 0; i < count; i++) {
-        ranked[i] = (orri_ranked){net->tags[i].tag, i, 0};
+        ranked[i] = (orri_ranked){change->tags[i].tag, i, 0};
     }
     orri_ranked_sort(ranked, count, ranked + count);
     for (uint32_t i = 0, first = 0; i < count; i++) {
-        orri_net_change_tag* tag = &net->tags[ranked[i].index];
-        tag->again = i > 0 && tag->tag == net->tags[ranked[first].index].tag;
+        orri_net_change_tag* tag = &change->tags[ranked[i].index];
+        tag->again = i > 0 && tag->tag == change->tags[ranked[first].index].tag;
         first = tag->again ? first : i;
-        net->tags[ranked[first].index].on = tag->on;
+        change->tags[ranked[first].index].on = tag->on;
     }
     return true;
 }
 
 static bool merge_group_tag(orri_merge* merge, orri_net_change_tag tag, orri_group* group)
 {
-    struct orri_net_change* net = merge->net;
+    struct orri_net_change* change = merge->change;
     if (tag.again) {
         return true;
     }
     if (tag.on) {
-        if (!ORRI_NET_CHANGE_RESERVE(merge, &net->tags_on, &net->tag_on_capacity,
+        if (!ORRI_NET_CHANGE_RESERVE(merge, &change->tags_on, &change->tag_on_capacity,
                                      group->tag_on_count + 1)) {
             return false;
         }
-        net->tags_on[group->tag_on_count++] = tag.tag;
+        change->tags_on[group->tag_on_count++] = tag.tag;
         return true;
     }
-    if (net->born) {
-        return true; // It never had it.
+    if (change->created) {
+        return true; // A new entity never had the tag.
     }
-    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->tags_off, &net->tag_off_capacity,
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &change->tags_off, &change->tag_off_capacity,
                                  group->tag_off_count + 1)) {
         return false;
     }
-    net->tags_off[group->tag_off_count++] = tag.tag;
+    change->tags_off[group->tag_off_count++] = tag.tag;
     return true;
 }
 
-// Fills the arrays of the net with what the group consists of.
+// Fills the arrays of the work space with the parts of the group.
 static bool merge_group_fill(orri_merge* merge, orri_group* group)
 {
-    struct orri_net_change* net = merge->net;
+    struct orri_net_change* change = merge->change;
     bool ok = true;
-    for (uint32_t i = 0; ok && i < net->part_count; i++) {
-        ok = merge_group_type(merge, &net->parts[i], group) &&
-             merge_group_cleared(merge, &net->parts[i], group);
+    for (uint32_t i = 0; ok && i < change->part_count; i++) {
+        ok = merge_group_type(merge, &change->parts[i], group) &&
+             merge_group_cleared(merge, &change->parts[i], group);
     }
-    for (uint32_t i = 0; ok && i < net->instance_count; i++) {
-        ok = merge_group_instance(merge, &net->instances[i], group);
+    for (uint32_t i = 0; ok && i < change->instance_count; i++) {
+        ok = merge_group_instance(merge, &change->instances[i], group);
     }
-    ok = ok && merge_group_switches(merge, group) && merge_group_merge_tags(merge);
-    for (uint32_t i = 0; ok && i < net->tag_count; i++) {
-        ok = merge_group_tag(merge, net->tags[i], group);
+    ok = ok && merge_group_enabled(merge, group) && merge_group_merge_tags(merge);
+    for (uint32_t i = 0; ok && i < change->tag_count; i++) {
+        ok = merge_group_tag(merge, change->tags[i], group);
     }
-    group->renamed = net->renamed;
-    group->name_rank = net->name_rank;
-    if (net->renamed && net->name.text1 != 0) {
-        group->scope = net->name.scope;
-        group->name = net->name_lane->texts + (net->name.text1 - 1);
+    group->renamed = change->renamed;
+    group->name_rank = change->name_rank;
+    if (change->renamed && change->name.text1 != 0) {
+        group->scope = change->name.scope;
+        group->name = change->name_commands->texts + (change->name.text1 - 1);
     }
-    group->given = net->given;
-    group->taken = net->taken;
-    group->tags_on = net->tags_on;
-    group->tags_off = net->tags_off;
-    group->instances = net->deeds;
-    group->enables = net->flips;
+    group->given = change->given;
+    group->taken = change->taken;
+    group->tags_on = change->tags_on;
+    group->tags_off = change->tags_off;
+    group->instances = change->instance_changes;
+    group->enables = change->enable_changes;
     return ok;
 }
 
-// ---- sharing groups ------------------------------------------------------------------------------------------------
+// ---- sharing groups -----------------------------------------------------------------------------
 
 static const void* merge_group_keep(orri_merge* merge, const void* data, size_t size, bool* ok)
 {
@@ -208,7 +215,7 @@ static const void* merge_group_keep(orri_merge* merge, const void* data, size_t 
     return kept != NULL ? memcpy(kept, data, size) : NULL;
 }
 
-// Moves the arrays of a group out of the net, which reuses its own.
+// Copies the arrays of a group out of the work space, which is reused for the next entity.
 static bool merge_group_keep_all(orri_merge* merge, orri_group* g)
 {
     bool ok = true;
@@ -222,7 +229,8 @@ static bool merge_group_keep_all(orri_merge* merge, orri_group* g)
     return ok;
 }
 
-// Values that are not plain are copied from where they lie, and from nowhere else: such groups have one entity.
+// True when the group can be shared. Values that are not plain must be copied from where they are,
+// so that their group has one entity.
 static bool merge_group_shares(const orri_merge* merge, const orri_group* g)
 {
     bool shares = g->instance_count == 0 && g->enable_count == 0 && !g->renamed;
@@ -233,6 +241,7 @@ static bool merge_group_shares(const orri_merge* merge, const orri_group* g)
     return shares;
 }
 
+// True when two groups do the same, except for the values.
 static bool merge_group_same_shape(const orri_group* a, const orri_group* b)
 {
     bool same = a->kind == b->kind && a->given_count == b->given_count &&
@@ -254,17 +263,17 @@ static bool merge_group_same_shape(const orri_group* a, const orri_group* b)
     return same;
 }
 
-// The values of one type, of all entities of the open group, one after another.
+// Copies the values of one type of all entities of the open group into one array.
 static bool merge_group_gather(orri_merge* merge, uint32_t which, orri_given* given)
 {
-    const struct orri_net_change* net = merge->net;
+    const struct orri_net_change* change = merge->change;
     uint32_t size = orri_type_at(&merge->world->schema, given->type)->info.size;
-    uint8_t* values = orri_merge_take(merge, (size_t)net->open.count * size);
+    uint8_t* values = orri_merge_take(merge, (size_t)change->open.count * size);
     if (values == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < net->open.count; i++) {
-        const uint8_t* value = net->values[(size_t)i * net->open.given_count + which];
+    for (uint32_t i = 0; i < change->open.count; i++) {
+        const uint8_t* value = change->values[(size_t)i * change->open.given_count + which];
         orri_value_move(values + (size_t)i * size, value, size);
     }
     given->values = values;
@@ -273,59 +282,62 @@ static bool merge_group_gather(orri_merge* merge, uint32_t which, orri_given* gi
 
 bool orri_net_change_groups(orri_merge* merge)
 {
-    struct orri_net_change* net = merge->net;
-    if (net == NULL || net->open.count == 0) {
+    struct orri_net_change* change = merge->change;
+    if (change == NULL || change->open.count == 0) {
         return true;
     }
-    orri_group group = net->open;
+    orri_group group = change->open;
     bool ok = true;
     group.entities =
-        merge_group_keep(merge, net->entities, group.count * sizeof *net->entities, &ok);
+        merge_group_keep(merge, change->entities, group.count * sizeof *change->entities, &ok);
     for (uint32_t i = 0; ok && group.count > 1 && i < group.given_count; i++) {
         orri_given* given = (orri_given*)(uintptr_t)&group.given[i];
         ok = given->values == NULL || merge_group_gather(merge, i, given);
     }
-    net->open.count = net->value_count = 0;
-    return ok && orri_merge_group(merge, &group, net->open_sender);
+    change->open.count = change->value_count = 0;
+    return ok && orri_merge_group(merge, &group, change->open_sender);
 }
 
+// Appends the entity to the open group.
 static bool merge_group_join(orri_merge* merge, const orri_group* group)
 {
-    struct orri_net_change* net = merge->net;
-    if (!ORRI_NET_CHANGE_RESERVE(merge, &net->entities, &net->entity_capacity,
-                                 net->open.count + 1) ||
-        !ORRI_NET_CHANGE_RESERVE(merge, &net->values, &net->value_capacity,
-                                 net->value_count + group->given_count)) {
+    struct orri_net_change* change = merge->change;
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &change->entities, &change->entity_capacity,
+                                 change->open.count + 1) ||
+        !ORRI_NET_CHANGE_RESERVE(merge, &change->values, &change->value_capacity,
+                                 change->value_count + group->given_count)) {
         return false;
     }
-    net->entities[net->open.count++] = net->entity;
+    change->entities[change->open.count++] = change->entity;
     for (uint32_t i = 0; i < group->given_count; i++) {
-        net->values[net->value_count++] = group->given[i].values;
+        change->values[change->value_count++] = group->given[i].values;
     }
-    net->open_sender = net->commands->rights;
+    change->open_sender = change->commands->rights;
     return true;
 }
 
+// Joins the open group, or closes it and opens another.
 static bool merge_group_emit(orri_merge* merge, orri_group* group)
 {
-    struct orri_net_change* net = merge->net;
+    struct orri_net_change* change = merge->change;
     bool shares = merge_group_shares(merge, group);
-    if (!(shares && net->open.count > 0 && net->open.count < MERGE_GROUP_MOST &&
-          merge_group_same_shape(&net->open, group))) {
+    if (!(shares && change->open.count > 0 && change->open.count < MERGE_GROUP_MOST &&
+          merge_group_same_shape(&change->open, group))) {
         if (!orri_net_change_groups(merge)) {
             return false;
         }
-        // The open group's shape outlives the arrays it came in.
-        net->open = *group;
-        if (!merge_group_keep_all(merge, &net->open)) {
+        // The description of the open group must survive the work space.
+        change->open = *group;
+        if (!merge_group_keep_all(merge, &change->open)) {
             return false;
         }
     }
     return merge_group_join(merge, group) && (shares || orri_net_change_groups(merge));
 }
 
-// ---- the entity's end ------------------------------------------------------------------------------------------------
+// ---- the end of an entity -----------------------------------------------------------------------
 
+// True when the net change does nothing.
 static bool merge_group_empty(const orri_group* g)
 {
     return g->given_count + g->taken_count + g->tag_on_count + g->tag_off_count +
@@ -336,20 +348,22 @@ static bool merge_group_empty(const orri_group* g)
 
 bool orri_net_change_finish(orri_merge* merge)
 {
-    struct orri_net_change* net = merge->net;
-    orri_group group = {.kind = net->born ? ORRI_CHANGE_KIND_CREATE : ORRI_CHANGE_KIND_CHANGE};
-    if (net->destroyed && net->born) {
-        // Its id was given, so it must have been alive: it is created without anything, and destroyed.
+    struct orri_net_change* change = merge->change;
+    orri_group group = {.kind = change->created ? ORRI_CHANGE_KIND_CREATE
+                                                : ORRI_CHANGE_KIND_CHANGE};
+    if (change->destroyed && change->created) {
+        // Its id was given to the sender, so that it must never come back: the entity is created
+        // empty and destroyed.
         if (!ORRI_NET_CHANGE_RESERVE(merge, &merge->stillborn, &merge->stillborn_capacity,
                                      merge->stillborn_count + 1)) {
             return false;
         }
-        merge->stillborn[merge->stillborn_count++] = net->entity;
-    } else if (net->destroyed) {
+        merge->stillborn[merge->stillborn_count++] = change->entity;
+    } else if (change->destroyed) {
         group.kind = ORRI_CHANGE_KIND_DESTROY;
     } else if (!merge_group_fill(merge, &group)) {
         return false;
-    } else if (!net->born && merge_group_empty(&group)) {
+    } else if (!change->created && merge_group_empty(&group)) {
         return true;
     }
     return merge_group_emit(merge, &group);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Marks by entity: who is mentioned by what waits, who several times, who is to be created. They tell in one bit per entity
-// whether a change of a value must wait, and which records may stay in columns when they are merged.
+// Marks by entity: which entities waiting commands mention, which several times, and which will be
+// created. One bit per entity tells whether a changed value must wait, and whether commands can
+// stay in columns when they are merged.
 #include "message/send/command_buffer.h"
 
 #define PENDING_PAGE_WORDS  (ORRI_PAGE_SIZE / 64)
-#define PENDING_ALIGNED_MAX 32 // Strips after a strip that are compared with it.
+#define PENDING_ALIGNED_MAX 32 // Following arrays that are compared with an array.
 
-// ---- memory ---------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 static uint64_t* pending_grow(orr_world* world, const uint64_t* old, size_t old_words, size_t words)
 {
@@ -17,7 +18,7 @@ static uint64_t* pending_grow(orr_world* world, const uint64_t* old, size_t old_
     return grown;
 }
 
-// Words of `touched`: a bit for each page.
+// Words of `touched`: one bit per page.
 static uint32_t pending_touched_words(uint32_t words)
 {
     return words / (PENDING_PAGE_WORDS * 64) + 1;
@@ -30,7 +31,7 @@ static void pending_free(orr_world* world, struct orri_command_buffers* command_
               command_buffers->mark_words);
     ORRI_FREE(env, ORR_MEMORY_MESSAGE, uint64_t, command_buffers->multi,
               command_buffers->mark_words);
-    ORRI_FREE(env, ORR_MEMORY_MESSAGE, uint64_t, command_buffers->born,
+    ORRI_FREE(env, ORR_MEMORY_MESSAGE, uint64_t, command_buffers->created,
               command_buffers->mark_words);
     ORRI_FREE(env, ORR_MEMORY_MESSAGE, uint64_t, command_buffers->touched,
               pending_touched_words(command_buffers->mark_words));
@@ -45,7 +46,7 @@ void orri_pending_clear(struct orri_command_buffers* command_buffers)
             size_t first = (size_t)page * PENDING_PAGE_WORDS, size = PENDING_PAGE_WORDS * 8;
             memset(command_buffers->seen + first, 0, size);
             memset(command_buffers->multi + first, 0, size);
-            memset(command_buffers->born + first, 0, size);
+            memset(command_buffers->created + first, 0, size);
         } else if (command_buffers->touched[page >> 6] == 0) {
             page |= 63;
         }
@@ -76,18 +77,19 @@ bool orri_pending_begin(orr_world* world)
              old_touched = old > 0 ? pending_touched_words(old) : 0;
     grown.seen = pending_grow(world, command_buffers->seen, old, words);
     grown.multi = pending_grow(world, command_buffers->multi, old, words);
-    grown.born = pending_grow(world, command_buffers->born, old, words);
+    grown.created = pending_grow(world, command_buffers->created, old, words);
     grown.touched =
         pending_grow(world, command_buffers->touched, old_touched, pending_touched_words(words));
-    if (grown.seen == NULL || grown.multi == NULL || grown.born == NULL || grown.touched == NULL) {
+    if (grown.seen == NULL || grown.multi == NULL || grown.created == NULL ||
+        grown.touched == NULL) {
         pending_free(world, &grown);
-        (void)orri_refuse_memory(&world->env, "marking what was sent");
+        (void)orri_refuse_memory(&world->env, "marking the entities of waiting commands");
         return false;
     }
     pending_free(world, command_buffers);
     command_buffers->seen = grown.seen;
     command_buffers->multi = grown.multi;
-    command_buffers->born = grown.born;
+    command_buffers->created = grown.created;
     command_buffers->touched = grown.touched;
     command_buffers->mark_words = words;
     return true;
@@ -102,33 +104,35 @@ void orri_pending_term(orr_world* world, struct orri_command_buffers* command_bu
                  command_buffers->sender_capacity);
 }
 
-// ---- marking ----------------------------------------------------------------------------------------------------
+// ---- marking ------------------------------------------------------------------------------------
 
-// Strips that may stand in one bundle: nothing that ends the entity, one type once.
-static bool pending_may_align(const orri_strip* strip)
+// True for arrays that can be part of a bundle: no kind that ends the entity, no instances.
+static bool pending_may_align(const orri_command_array* array)
 {
-    bool kind = strip->kind == ORRI_SENT_CREATE || strip->kind == ORRI_SENT_ADD ||
-                strip->kind == ORRI_SENT_PRESET || strip->kind == ORRI_SENT_CHANGE ||
-                strip->kind == ORRI_SENT_REMOVE;
-    return kind && strip->ids == NULL && strip->count > 0;
+    bool kind = array->kind == ORRI_COMMAND_CREATE || array->kind == ORRI_COMMAND_ADD ||
+                array->kind == ORRI_COMMAND_ADD_PRESET || array->kind == ORRI_COMMAND_CHANGE ||
+                array->kind == ORRI_COMMAND_REMOVE;
+    return kind && array->ids == NULL && array->count > 0;
 }
 
-static bool pending_aligned(const orri_strip* a, const orri_strip* b)
+// True when both arrays have the same entities in the same order.
+static bool pending_aligned(const orri_command_array* a, const orri_command_array* b)
 {
     uint32_t last = a->count - 1;
-    return b->count == a->count && b->kind != ORRI_SENT_CREATE &&
+    return b->count == a->count && b->kind != ORRI_COMMAND_CREATE &&
            b->entities[0].id == a->entities[0].id && b->entities[last].id == a->entities[last].id &&
            pending_may_align(b) &&
            (a->entities == b->entities ||
             memcmp(a->entities, b->entities, a->count * sizeof *a->entities) == 0);
 }
 
-static bool pending_has_type(const orr_command_buffer* commands, const orri_strip* head,
-                             const orri_strip* other)
+// True when the bundle already has the type: a type occurs once in a bundle.
+static bool pending_has_type(const orr_command_buffer* commands, const orri_command_array* head,
+                             const orri_command_array* other)
 {
-    for (const orri_strip* s = head;; s = &commands->strips[s->next1 - 1]) {
+    for (const orri_command_array* s = head;; s = &commands->arrays[s->next1 - 1]) {
         if (s->type.id == other->type.id) {
-            return true; // Creations have none: two of them are of different entities anyway.
+            return true; // Creations have no type; two creations have different entities anyway.
         }
         if (s->next1 == 0) {
             return false;
@@ -136,25 +140,26 @@ static bool pending_has_type(const orr_command_buffer* commands, const orri_stri
     }
 }
 
+// Links the arrays that are aligned with the array at `place`.
 static void pending_find_bundle(orr_command_buffer* commands, uint32_t place)
 {
-    orri_strip* head = &commands->strips[commands->order[place]];
-    orri_strip* tail = head;
+    orri_command_array* head = &commands->arrays[commands->order[place]];
+    orri_command_array* tail = head;
     uint32_t end = place + 1 + PENDING_ALIGNED_MAX;
-    bool structure = head->kind != ORRI_SENT_CHANGE;
+    bool structure = head->kind != ORRI_COMMAND_CHANGE;
     for (uint32_t i = place + 1; i < commands->order_count && i < end; i++) {
-        orri_strip* other = &commands->strips[commands->order[i]];
-        if (!other->bundled && other->count > 0 && other->kind != ORRI_SENT_EVENT &&
+        orri_command_array* other = &commands->arrays[commands->order[i]];
+        if (!other->bundled && other->count > 0 && other->kind != ORRI_COMMAND_EVENT &&
             pending_aligned(head, other) && !pending_has_type(commands, head, other)) {
             other->bundled = true;
             tail->next1 = commands->order[i] + 1;
             tail = other;
-            structure |= other->kind != ORRI_SENT_CHANGE;
+            structure |= other->kind != ORRI_COMMAND_CHANGE;
         }
     }
-    // Changes alone wait for nobody: each strip stands for itself.
-    for (orri_strip* s = head; !structure && s->next1 != 0;) {
-        orri_strip* next = &commands->strips[s->next1 - 1];
+    // Changes without structure need not wait: each array stands for itself.
+    for (orri_command_array* s = head; !structure && s->next1 != 0;) {
+        orri_command_array* next = &commands->arrays[s->next1 - 1];
         next->bundled = false;
         s->next1 = 0;
         s = next;
@@ -164,40 +169,43 @@ static void pending_find_bundle(orr_command_buffer* commands, uint32_t place)
 static void pending_find_bundles(orr_command_buffer* commands)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        orri_strip* strip = &commands->strips[commands->order[i]];
-        strip->next1 = 0;
-        strip->bundled = false;
+        orri_command_array* array = &commands->arrays[commands->order[i]];
+        array->next1 = 0;
+        array->bundled = false;
     }
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        const orri_strip* strip = &commands->strips[commands->order[i]];
-        if (!strip->bundled && pending_may_align(strip)) {
+        const orri_command_array* array = &commands->arrays[commands->order[i]];
+        if (!array->bundled && pending_may_align(array)) {
             pending_find_bundle(commands, i);
         }
     }
 }
 
-static bool pending_is_structure(const orri_strip* strip)
+static bool pending_is_structure(const orri_command_array* array)
 {
-    return strip->kind != ORRI_SENT_EVENT && (strip->kind != ORRI_SENT_CHANGE || strip->next1 != 0);
+    return array->kind != ORRI_COMMAND_EVENT &&
+           (array->kind != ORRI_COMMAND_CHANGE || array->next1 != 0);
 }
 
-// Bits of one word, until another word's turn comes: neighbours cost one look at memory.
+// Bits of one word, collected before they are written: neighbouring entities cost one memory
+// access.
 typedef struct pending_word {
     uint32_t word;
-    uint64_t bits, again; // Mentioned; mentioned once more.
-    bool born;
+    uint64_t bits, again; // Mentioned; mentioned again within the word.
+    bool created;
 } pending_word;
 
+// Writes the collected bits; a bit that was set before is marked `multi`.
 static inline void pending_flush(struct orri_command_buffers* command_buffers,
                                  const pending_word* w)
 {
     if (ORR_UNLIKELY(w->word >= command_buffers->mark_words)) {
-        return; // Ids that never were: nobody is created with them before the commit.
+        return; // Ids that never existed: no entity has them before the commit.
     }
     uint64_t old = command_buffers->seen[w->word], again = (old & w->bits) | w->again;
     command_buffers->seen[w->word] = old | w->bits;
-    if (w->born) {
-        command_buffers->born[w->word] |= w->bits;
+    if (w->created) {
+        command_buffers->created[w->word] |= w->bits;
     }
     if (ORR_UNLIKELY(again != 0)) {
         command_buffers->multi[w->word] |= again;
@@ -207,7 +215,8 @@ static inline void pending_flush(struct orri_command_buffers* command_buffers,
     command_buffers->touched[page >> 6] |= (uint64_t)1 << (page & 63);
 }
 
-// True when 64 ids follow one another. Rows of a fresh cluster do, and so do most ids that are given at once.
+// True when 64 ids are consecutive, as those of a new cluster and most ids that are reserved
+// together.
 static inline bool pending_sequence(const orr_entity* entities)
 {
     uint64_t first = entities[0].id, differs = 0;
@@ -221,15 +230,15 @@ static inline bool pending_sequence(const orr_entity* entities)
 }
 
 static void pending_add_entities(struct orri_command_buffers* command_buffers,
-                                 const orr_entity* entities, uint32_t count, bool born)
+                                 const orr_entity* entities, uint32_t count, bool created)
 {
-    pending_word w = {.word = orri_id_index(entities[0]) >> 6, .born = born};
+    pending_word w = {.word = orri_id_index(entities[0]) >> 6, .created = created};
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = orri_id_index(entities[i]);
         uint64_t bit = (uint64_t)1 << (index & 63);
         if (index >> 6 != w.word) {
             pending_flush(command_buffers, &w);
-            w = (pending_word){.word = index >> 6, .born = born};
+            w = (pending_word){.word = index >> 6, .created = created};
             if (bit == 1 && count - i >= 64 && pending_sequence(entities + i)) {
                 w.bits = UINT64_MAX;
                 i += 63;
@@ -249,43 +258,44 @@ void orri_pending_mark(struct orri_command_buffers* command_buffers, uint32_t in
                   &(pending_word){index >> 6, (uint64_t)1 << (index & 63), 0, false});
 }
 
-static void pending_add_strip(const orr_world* world, struct orri_command_buffers* command_buffers,
-                              const orri_strip* strip)
+// Marks the entities of an array; a destruction ends the mark `created`.
+static void pending_add_array(const orr_world* world, struct orri_command_buffers* command_buffers,
+                              const orri_command_array* array)
 {
-    pending_add_entities(command_buffers, strip->entities, strip->count,
-                         strip->kind == ORRI_SENT_CREATE);
-    for (uint32_t i = 0; strip->kind == ORRI_SENT_DESTROY && i < strip->count; i++) {
-        if (orri_pending_mark_born(world, strip->entities[i])) {
-            orri_bit_set(command_buffers->born, orri_id_index(strip->entities[i]), false);
+    pending_add_entities(command_buffers, array->entities, array->count,
+                         array->kind == ORRI_COMMAND_CREATE);
+    for (uint32_t i = 0; array->kind == ORRI_COMMAND_DESTROY && i < array->count; i++) {
+        if (orri_pending_created(world, array->entities[i])) {
+            orri_bit_set(command_buffers->created, orri_id_index(array->entities[i]), false);
         }
     }
 }
 
-// Creations first: the same lane may destroy what it creates. A change that stands alone is no structure; one that is
-// aligned with structure is marked with it.
+// Creations first, because the same buffer may destroy what it creates. A change outside of bundles
+// is not structure; a change in a bundle with structure is marked with it.
 void orri_pending_add(struct orri_command_buffers* command_buffers, orr_command_buffer* commands)
 {
     pending_find_bundles(commands);
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; i < commands->order_count; i++) {
-            orri_strip* strip = &commands->strips[commands->order[i]];
-            if (strip->bundled || strip->count == 0 || !pending_is_structure(strip) ||
-                (strip->kind == ORRI_SENT_CREATE) != (pass == 0)) {
+            orri_command_array* array = &commands->arrays[commands->order[i]];
+            if (array->bundled || array->count == 0 || !pending_is_structure(array) ||
+                (array->kind == ORRI_COMMAND_CREATE) != (pass == 0)) {
                 continue;
             }
             command_buffers->marks_any = true;
-            pending_add_strip(commands->world, command_buffers, strip);
+            pending_add_array(commands->world, command_buffers, array);
         }
     }
     commands->marked = true;
 }
 
-bool orri_pending_mark_born(const orr_world* world, orr_entity entity)
+bool orri_pending_created(const orr_world* world, orr_entity entity)
 {
     const struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
     uint32_t index = orri_id_index(entity), generation = world->salt | 1;
     if (command_buffers->marks_old ||
-        !orri_pending_get(command_buffers->born, command_buffers->mark_words, index)) {
+        !orri_pending_get(command_buffers->created, command_buffers->mark_words, index)) {
         return false;
     }
     if (index < world->hot.count) {

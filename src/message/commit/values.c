@@ -1,57 +1,64 @@
 // SPDX-License-Identifier: MIT
-// The end of a system: what it sent as ComponentChanged is done at once, where the entity has no structure that waits. Plain
-// values of chunks are written straight into their columns; others go through the merge. Events go to their queues.
+// The end of a system: values that it sent as ComponentChanged are applied at once, where the
+// entity has no pending structure. Plain values of unique types in chunks are written directly into
+// their columns; all others go through the merge. Events are appended to their queues.
 #include "message/deliver/baseline.h"
 #include "message/send/command_buffer.h"
 #include "store/pool/pool.h"
 
-// Who tells is to look at the rows written alone, if they are fewer than one in so many.
+// Written rows are noted for the diff (dirty_rows.c) if they are fewer than one in so many
+// entities.
 #define VALUES_FEW 32u
-// Rows of which it is known where they are when those so many before are written.
+// Distance of prefetching, in rows.
 #define VALUES_SOON 16u
 
+// The end of one system.
 typedef struct values_work {
     orr_world* world;
     struct orri_command_buffers* command_buffers;
     const orri_rights* rights;
     orri_merge merge;
     bool changed;
-    orri_baseline_type* noted; // Of the strip at hand: rows are noted; NULL: they are not.
+    orri_baseline_type* noted; // Rows of the current array are noted; NULL: they are not.
 } values_work;
 
-// The next lane of the system that was not seen yet; NULL: none.
+// The next buffer of the system that was not handled yet; NULL: none.
 static orr_command_buffer* values_next(const values_work* w, orr_command_buffer* commands)
 {
     commands = commands == NULL ? w->command_buffers->unseen : commands->next;
-    while (commands != NULL && (commands->rights != w->rights || commands->valued)) {
+    while (commands != NULL && (commands->rights != w->rights || commands->values_done)) {
         commands = commands->next;
     }
     return commands;
 }
 
-static bool values_is_free(const orri_strip* strip)
+// True for changes outside of bundles.
+static bool values_is_free(const orri_command_array* array)
 {
-    return strip->kind == ORRI_SENT_CHANGE && !strip->bundled && strip->next1 == 0 &&
-           strip->count > 0;
+    return array->kind == ORRI_COMMAND_CHANGE && !array->bundled && array->next1 == 0 &&
+           array->count > 0;
 }
 
-static bool values_is_direct(const orri_strip* strip)
+// True when values can be written directly into columns.
+static bool values_is_direct(const orri_command_array* array)
 {
-    return strip->info->plain && strip->ids == NULL && !orri_type_pinned(strip->info);
+    return array->info->plain && array->ids == NULL && !orri_type_pinned(array->info);
 }
 
-// True when a row must wait for the commit point: its entity has structure that waits, or its value refers to somebody who is
-// not there yet. Then whatever else is sent for the entity waits too.
-static bool values_waits(const values_work* w, const orri_strip* strip, uint32_t row)
+// True when a row must wait for the commit point: its entity has pending structure, or its value
+// refers to an entity that will be created. It is marked, so that later changes of the entity wait
+// too.
+static bool values_waits(const values_work* w, const orri_command_array* array, uint32_t row)
 {
-    orr_entity entity = strip->entities[row];
+    orr_entity entity = array->entities[row];
     uint32_t index = orri_id_index(entity);
     bool waits = w->command_buffers->marks_any &&
                  orri_pending_get(w->command_buffers->seen, w->command_buffers->mark_words, index);
-    if (!waits && strip->info->info.has_entities && w->command_buffers->marks_any) {
-        const void* old = orri_value_there(w->world, entity, strip->info);
-        waits = orri_value_refers(w->world, strip->info, old,
-                                  strip->values + (size_t)row * strip->stride) == ORRI_REFERS_BORN;
+    if (!waits && array->info->info.has_entities && w->command_buffers->marks_any) {
+        const void* old = orri_value_there(w->world, entity, array->info);
+        waits = orri_value_refers(w->world, array->info, old,
+                                  array->values + (size_t)row * array->stride) ==
+                ORRI_REFERS_CREATED;
     }
     if (waits) {
         orri_pending_mark(w->command_buffers, index);
@@ -59,14 +66,14 @@ static bool values_waits(const values_work* w, const orri_strip* strip, uint32_t
     return waits;
 }
 
-// ---- what may be refused ----------------------------------------------------------------------------------------
+// ---- steps that may be refused ------------------------------------------------------------------
 
-// Somebody holds blocks: rows that will be written are kept for them first, or the blocks.
-static bool values_prepare(const values_work* w, const orri_strip* strip)
+// Blocks are shared with snapshots: copies the rows, or the blocks, that will be written.
+static bool values_prepare(const values_work* w, const orri_command_array* array)
 {
-    uint32_t type_index = orri_type_index(w->world, strip->type), last = UINT32_MAX;
-    for (uint32_t row = 0; w->world->cow.live > 0 && row < strip->count; row++) {
-        const orri_record* record = orri_record_find(w->world, strip->entities[row]);
+    uint32_t type_index = orri_type_index(w->world, array->type), last = UINT32_MAX;
+    for (uint32_t row = 0; w->world->cow.live > 0 && row < array->count; row++) {
+        const orri_record* record = orri_record_find(w->world, array->entities[row]);
         uint32_t chunk = record != NULL ? record->place >> ORRI_SLOT_BITS : last;
         int32_t column = chunk != last ? orri_table_column(w->world, type_index, chunk) : -1;
         if (column < 0) {
@@ -82,45 +89,47 @@ static bool values_prepare(const values_work* w, const orri_strip* strip)
     return true;
 }
 
-static bool values_collect(values_work* w, orri_strip* strip)
+// Values that need the merge become items.
+static bool values_collect(values_work* w, orri_command_array* array)
 {
-    for (uint32_t row = 0; row < strip->count; row++) {
-        if (strip->entities[row].id != 0 && !values_waits(w, strip, row) &&
-            !orri_merge_item(&w->merge, strip->place, row)) {
-            (void)orri_refuse_memory(&w->world->env, "merging what a system sent");
+    for (uint32_t row = 0; row < array->count; row++) {
+        if (array->entities[row].id != 0 && !values_waits(w, array, row) &&
+            !orri_merge_item(&w->merge, array->order_index, row)) {
+            (void)orri_refuse_memory(&w->world->env, "merging the commands of a system");
             return false;
         }
     }
     return true;
 }
 
-static bool values_prepare_lane(values_work* w, orr_command_buffer* commands)
+static bool values_prepare_buffer(values_work* w, orr_command_buffer* commands)
 {
     commands->note = (orri_command_buffer_note){0};
-    if (!orri_merge_lane_add(&w->merge, commands)) {
-        (void)orri_refuse_memory(&w->world->env, "merging what a system sent");
+    if (!orri_merge_buffer_add(&w->merge, commands)) {
+        (void)orri_refuse_memory(&w->world->env, "merging the commands of a system");
         return false;
     }
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        orri_strip* strip = &commands->strips[commands->order[i]];
-        if (values_is_free(strip) &&
-            !(values_is_direct(strip) ? values_prepare(w, strip) : values_collect(w, strip))) {
+        orri_command_array* array = &commands->arrays[commands->order[i]];
+        if (values_is_free(array) &&
+            !(values_is_direct(array) ? values_prepare(w, array) : values_collect(w, array))) {
             return false;
         }
     }
     return true;
 }
 
-// Room in the queue of a type for the events of all lanes. What a full queue does not take is dropped.
+// Room in the queue of a type for the events of all buffers of the system. ORR_ERR_CAPACITY: the
+// queue is full, and the events are to be dropped.
 static orr_result values_reserve_events(values_work* w, orr_type type)
 {
     uint64_t count = 0;
     for (orr_command_buffer* commands = values_next(w, NULL); commands != NULL;
          commands = values_next(w, commands)) {
         for (uint32_t i = 0; i < commands->order_count; i++) {
-            const orri_strip* strip = &commands->strips[commands->order[i]];
-            bool of = strip->kind == ORRI_SENT_EVENT && strip->type.id == type.id;
-            count += of ? strip->count : 0;
+            const orri_command_array* array = &commands->arrays[commands->order[i]];
+            bool of = array->kind == ORRI_COMMAND_EVENT && array->type.id == type.id;
+            count += of ? array->count : 0;
         }
     }
     if (count == 0 ||
@@ -130,20 +139,22 @@ static orr_result values_reserve_events(values_work* w, orr_type type)
     return count > UINT32_MAX ? ORR_ERR_CAPACITY : orri_env_result(&w->world->env);
 }
 
+// Drops and counts the events of a type.
 static void values_drop_events(values_work* w, orr_type type)
 {
     for (orr_command_buffer* commands = values_next(w, NULL); commands != NULL;
          commands = values_next(w, commands)) {
         for (uint32_t i = 0; i < commands->order_count; i++) {
-            orri_strip* strip = &commands->strips[commands->order[i]];
-            if (strip->kind == ORRI_SENT_EVENT && strip->type.id == type.id) {
-                commands->rights->counts.dropped += strip->count;
-                orri_strip_clear(strip);
+            orri_command_array* array = &commands->arrays[commands->order[i]];
+            if (array->kind == ORRI_COMMAND_EVENT && array->type.id == type.id) {
+                commands->rights->counts.dropped += array->count;
+                orri_command_array_clear(array);
             }
         }
     }
 }
 
+// Reserves room in all event queues that the system may send to.
 static orr_result values_prepare_events(values_work* w)
 {
     const uint64_t* sends = w->rights->sends;
@@ -164,27 +175,28 @@ static orr_result values_prepare_events(values_work* w)
     return ORR_OK;
 }
 
-// ---- what may not ------------------------------------------------------------------------------------------------
+// ---- steps that cannot be refused ---------------------------------------------------------------
 
-// The column of a type in a chunk, stamped; NULL if it has none. Rows were prepared before, so nothing is refused.
+// The column of a type in a chunk, stamped with the current version; NULL if the chunk has none.
+// The rows were prepared, so that nothing is refused.
 static uint8_t* values_column(orr_world* world, uint32_t type_index, uint32_t chunk,
-                              orri_baseline_type* noted, orri_dirty_rows_note** touch)
+                              orri_baseline_type* noted, orri_dirty_rows_note** dirty)
 {
     int32_t column = orri_table_column(world, type_index, chunk);
     if (column < 0) {
         return NULL;
     }
     if (noted != NULL) {
-        *touch = orri_dirty_rows_begin(world, noted, world->chunks.list[chunk], (uint32_t)column);
+        *dirty = orri_dirty_rows_begin(world, noted, world->chunks.list[chunk], (uint32_t)column);
     }
     uint8_t* data = orri_column_mark(world, world->chunks.list[chunk], (uint32_t)column);
-    if (*touch != NULL) {
-        (*touch)->data = data;
+    if (*dirty != NULL) {
+        (*dirty)->data = data;
     }
     return data;
 }
 
-// Where the entity of an id is; false if it is dead or (with `marks`) marked.
+// Finds the place of an entity. False if it is dead or (with `marks`) marked.
 static inline bool values_place(orri_record* const* pages, uint32_t ids, const uint64_t* marks,
                                 uint64_t id, uint32_t* place)
 {
@@ -197,18 +209,19 @@ static inline bool values_place(orri_record* const* pages, uint32_t ids, const u
     return ORR_LIKELY(record.generation == id >> 32);
 }
 
-// Rows to write from `row` on, until one is not clear: its entity dead, without the type, null or (with `marks`) marked. What the
-// loop needs is in locals: values are written through bytes, which might be anything.
-static inline uint32_t values_run(orr_world* world, const orri_strip* strip, uint32_t row,
+// Writes rows from `row` on until one is not clear: its entity is dead, lacks the type, is null, or
+// (with `marks`) is marked. All the loop needs is in local variables, because values are written
+// through byte pointers, which may alias everything.
+static inline uint32_t values_run(orr_world* world, const orri_command_array* array, uint32_t row,
                                   uint32_t size, const uint64_t* marks)
 {
-    const orr_entity* entities = strip->entities;
-    const uint8_t* values = strip->values;
+    const orr_entity* entities = array->entities;
+    const uint8_t* values = array->values;
     orri_record* const* pages = world->hot.pages;
-    uint32_t count = strip->count, type_index = orri_type_index(world, strip->type);
+    uint32_t count = array->count, type_index = orri_type_index(world, array->type);
     uint32_t ids = world->hot.count, last = UINT32_MAX;
     uint8_t* data = NULL;
-    orri_dirty_rows_note* touch = NULL;
+    orri_dirty_rows_note* dirty = NULL;
     for (; row < count; row++) {
         uint32_t place;
         if (!values_place(pages, ids, marks, entities[row].id, &place)) {
@@ -216,7 +229,7 @@ static inline uint32_t values_run(orr_world* world, const orri_strip* strip, uin
         }
         uint32_t chunk = place >> ORRI_SLOT_BITS, slot = orri_place_slot(place);
         if (ORR_UNLIKELY(chunk != last)) {
-            data = values_column(world, type_index, chunk, NULL, &touch);
+            data = values_column(world, type_index, chunk, NULL, &dirty);
             last = chunk;
             if (data == NULL) {
                 break;
@@ -227,165 +240,174 @@ static inline uint32_t values_run(orr_world* world, const orri_strip* strip, uin
     return row;
 }
 
-// The same where rows are noted: most are in another chunk than the one before, and in one whose touch was begun already.
-static uint32_t values_run_noted(orr_world* world, const orri_strip* strip, uint32_t row,
+// The same with noting rows. Most rows are in another chunk than the row before, and in a chunk
+// whose note was begun already.
+static uint32_t values_run_noted(orr_world* world, const orri_command_array* array, uint32_t row,
                                  const uint64_t* marks, orri_baseline_type* noted)
 {
-    const orr_entity* entities = strip->entities;
-    const uint8_t* values = strip->values;
+    const orr_entity* entities = array->entities;
+    const uint8_t* values = array->values;
     orri_record* const* pages = world->hot.pages;
-    uint32_t count = strip->count, size = strip->stride, ids = world->hot.count;
-    orri_dirty_rows_list touches = orri_dirty_rows_list_of(world, noted);
+    uint32_t count = array->count, size = array->stride, ids = world->hot.count;
+    orri_dirty_rows_list dirty_notes = orri_dirty_rows_list_of(world, noted);
     for (; row < count; row++) {
         uint32_t place;
         if (!values_place(pages, ids, marks, entities[row].id, &place)) {
             break;
         }
-        // Fetched ahead: where one further on is; what was told of this one, which is compared soon and is nowhere near.
+        // Prefetch the index record of a later entity, and the baseline value of this one: the diff
+        // compares it soon, and it is elsewhere in memory.
         uint64_t ahead = entities[row + VALUES_SOON < count ? row + VALUES_SOON : row].id;
         ahead &= ORR_HOT_ID_MASK;
         ahead = ahead < ids ? ahead : 0;
         __builtin_prefetch(&pages[ahead >> ORRI_PAGE_BITS][ahead & ORRI_PAGE_MASK]);
         __builtin_prefetch(orri_baseline_at(noted, (uint32_t)entities[row].id), 1);
         uint32_t chunk = place >> ORRI_SLOT_BITS, slot = orri_place_slot(place);
-        orri_dirty_rows_note* touch = orri_dirty_rows_open(&touches, chunk);
-        uint8_t* data = ORR_LIKELY(touch != NULL) ? touch->data : NULL;
-        if (ORR_UNLIKELY(touch == NULL)) {
-            data = values_column(world, orri_type_index(world, strip->type), chunk, noted, &touch);
-            touches = orri_dirty_rows_list_of(world, noted);
+        orri_dirty_rows_note* dirty = orri_dirty_rows_open(&dirty_notes, chunk);
+        uint8_t* data = ORR_LIKELY(dirty != NULL) ? dirty->data : NULL;
+        if (ORR_UNLIKELY(dirty == NULL)) {
+            data = values_column(world, orri_type_index(world, array->type), chunk, noted, &dirty);
+            dirty_notes = orri_dirty_rows_list_of(world, noted);
             if (data == NULL) {
                 break;
             }
         }
-        if (ORR_LIKELY(touch != NULL)) {
-            orri_dirty_rows_row(touch, slot);
+        if (ORR_LIKELY(dirty != NULL)) {
+            orri_dirty_rows_row(dirty, slot);
         }
         orri_value_move(data + (size_t)slot * size, values + (size_t)row * size, size);
     }
     return row;
 }
 
-static uint32_t values_run_sized(const values_work* w, const orri_strip* strip, uint32_t row,
-                                 const uint64_t* marks)
+// values_run() with the sizes 8 and 16 as constants.
+static uint32_t values_run_sized(const values_work* w, const orri_command_array* array,
+                                 uint32_t row, const uint64_t* marks)
 {
     if (w->noted != NULL) {
-        return values_run_noted(w->world, strip, row, marks, w->noted);
+        return values_run_noted(w->world, array, row, marks, w->noted);
     }
-    switch (strip->stride) {
+    switch (array->stride) {
     case 8:
-        return values_run(w->world, strip, row, 8, marks);
+        return values_run(w->world, array, row, 8, marks);
     case 16:
-        return values_run(w->world, strip, row, 16, marks);
+        return values_run(w->world, array, row, 16, marks);
     default:
-        return values_run(w->world, strip, row, strip->stride, marks);
+        return values_run(w->world, array, row, array->stride, marks);
     }
 }
 
-// A row by which a run ended, or any row of a type that refers: true if it must wait.
-static bool values_write_one(values_work* w, orr_command_buffer* commands, orri_strip* strip,
-                             uint32_t row)
+// Handles a row at which values_run() stopped, or any row of a type with references. True if it
+// must wait.
+static bool values_write_one(values_work* w, orr_command_buffer* commands,
+                             orri_command_array* array, uint32_t row)
 {
-    orr_entity entity = strip->entities[row];
+    orr_entity entity = array->entities[row];
     const orri_record* record = orri_record_find(w->world, entity);
-    const void* value = strip->values + (size_t)row * strip->stride;
+    const void* value = array->values + (size_t)row * array->stride;
     if (entity.id == 0) {
         return false;
     }
-    if (values_waits(w, strip, row)) {
+    if (values_waits(w, array, row)) {
         return true;
     }
-    const void* old = orri_value_there(w->world, entity, strip->info);
+    const void* old = orri_value_there(w->world, entity, array->info);
     if (old == NULL) {
-        orri_note_drop(commands, strip, row,
-                       record == NULL ? "the entity is dead" : "it does not have this component");
-    } else if (orri_value_refers(w->world, strip->info, old, value) == ORRI_REFERS_DEAD) {
-        orri_note_drop(commands, strip, row, "its value refers to an entity that is dead");
+        orri_note_drop(commands, array, row,
+                       record == NULL ? "the entity is dead"
+                                      : "the entity does not have this component");
+    } else if (orri_value_refers(w->world, array->info, old, value) == ORRI_REFERS_DEAD) {
+        orri_note_drop(commands, array, row, "its value refers to a dead entity");
     } else {
-        orri_dirty_rows_note* touch = NULL;
+        orri_dirty_rows_note* dirty = NULL;
         uint32_t slot = orri_place_slot(record->place);
-        uint8_t* data = values_column(w->world, orri_type_index(w->world, strip->type),
-                                      record->place >> ORRI_SLOT_BITS, w->noted, &touch);
-        if (touch != NULL) {
-            orri_dirty_rows_row(touch, slot);
+        uint8_t* data = values_column(w->world, orri_type_index(w->world, array->type),
+                                      record->place >> ORRI_SLOT_BITS, w->noted, &dirty);
+        if (dirty != NULL) {
+            orri_dirty_rows_row(dirty, slot);
         }
-        orri_value_move(data + (size_t)slot * strip->stride, value, strip->stride);
+        orri_value_move(data + (size_t)slot * array->stride, value, array->stride);
         w->changed = true;
     }
     return false;
 }
 
-// Rows that wait stay; if there are any, the others are null afterwards.
-static void values_write(values_work* w, orr_command_buffer* commands, orri_strip* strip)
+// Writes an array. Rows that must wait stay; if there are marks, the others become null.
+static void values_write(values_work* w, orr_command_buffer* commands, orri_command_array* array)
 {
     const uint64_t* marks = w->command_buffers->marks_any ? w->command_buffers->seen : NULL;
-    bool refers = strip->info->info.has_entities;
+    bool refers = array->info->info.has_entities;
     uint32_t waiting = 0;
-    for (uint32_t row = 0, end; row < strip->count; row = end + 1) {
-        end = refers ? row : values_run_sized(w, strip, row, marks);
+    for (uint32_t row = 0, end; row < array->count; row = end + 1) {
+        end = refers ? row : values_run_sized(w, array, row, marks);
         w->changed |= end > row;
-        bool waits = end < strip->count && values_write_one(w, commands, strip, end);
+        bool waits = end < array->count && values_write_one(w, commands, array, end);
         waiting += waits;
-        for (uint32_t done = row; marks != NULL && done < end + !waits && done < strip->count;
+        for (uint32_t done = row; marks != NULL && done < end + !waits && done < array->count;
              done++) {
-            strip->entities[done].id = 0;
+            array->entities[done].id = 0;
         }
     }
     if (waiting == 0) {
-        orri_strip_clear(strip);
+        orri_command_array_clear(array);
     }
 }
 
-// Rows are noted where somebody is to be told of a few of them. Then nobody else writes in the same epoch.
-static void values_write_strip(values_work* w, orr_command_buffer* commands, orri_strip* strip)
+// Notes the written rows if readers track the type and the rows are few. The writes then have an
+// epoch of their own.
+static void values_write_array(values_work* w, orr_command_buffer* commands,
+                               orri_command_array* array)
 {
-    bool few = orri_has_readers(w->world) && strip->count <= w->world->hot.count / VALUES_FEW;
-    w->noted = few ? orri_baseline_tracked(w->world->messages->told,
-                                           orri_type_index(w->world, strip->type))
+    bool few = orri_has_readers(w->world) && array->count <= w->world->hot.count / VALUES_FEW;
+    w->noted = few ? orri_baseline_tracked(w->world->messages->baseline,
+                                           orri_type_index(w->world, array->type))
                    : NULL;
     if (w->noted == NULL) {
-        values_write(w, commands, strip);
+        values_write(w, commands, array);
         return;
     }
-    orri_world_settle(w->world); // What systems wrote has its version now, not later an old one.
+    // Earlier writes of systems get their version now, before the new epoch.
+    orri_world_settle(w->world);
     orri_epoch_end(w->world);
-    values_write(w, commands, strip);
+    values_write(w, commands, array);
     orri_epoch_end(w->world);
 }
 
-static void values_write_lane(values_work* w, orr_command_buffer* commands)
+static void values_write_buffer(values_work* w, orr_command_buffer* commands)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        orri_strip* strip = &commands->strips[commands->order[i]];
-        if (values_is_free(strip) && values_is_direct(strip)) {
-            values_write_strip(w, commands, strip);
-        } else if (strip->kind == ORRI_SENT_EVENT && strip->count > 0) {
-            orri_events_append(w->world, strip->type, strip->values, strip->count);
-            orri_strip_clear(strip);
+        orri_command_array* array = &commands->arrays[commands->order[i]];
+        if (values_is_free(array) && values_is_direct(array)) {
+            values_write_array(w, commands, array);
+        } else if (array->kind == ORRI_COMMAND_EVENT && array->count > 0) {
+            orri_events_append(w->world, array->type, array->values, array->count);
+            orri_command_array_clear(array);
         }
     }
 }
 
-// What went through the merge is done.
+// Rows that went through the merge become null; arrays without remaining rows are emptied.
 static void values_end_items(values_work* w)
 {
     for (uint32_t i = 0; i < w->merge.item_count; i++) {
         const orri_ranked* item = &w->merge.items[i];
-        w->merge.refs[item->index].strip->entities[item->chunk].id = 0;
+        w->merge.refs[item->index].array->entities[item->chunk].id = 0;
     }
     for (uint32_t r = 0; r < w->merge.ref_count && w->merge.item_count > 0; r++) {
-        orri_strip* strip = w->merge.refs[r].strip;
+        orri_command_array* array = w->merge.refs[r].array;
         uint32_t row = 0;
-        while (values_is_free(strip) && row < strip->count && strip->entities[row].id == 0) {
+        while (values_is_free(array) && row < array->count && array->entities[row].id == 0) {
             row++;
         }
-        if (row == strip->count) {
-            orri_strip_clear(strip);
+        if (row == array->count) {
+            orri_command_array_clear(array);
         }
     }
 }
 
-// ---- the whole ----------------------------------------------------------------------------------------------------
+// ---- the end of a system ------------------------------------------------------------------------
 
+// Marks the structure of the system's buffers. False when refused (reported).
 static bool values_mark(const values_work* w)
 {
     if (!orri_pending_begin(w->world)) {
@@ -404,30 +426,31 @@ static bool values_prepare_all(values_work* w)
 {
     for (orr_command_buffer* commands = values_next(w, NULL); commands != NULL;
          commands = values_next(w, commands)) {
-        if (!values_prepare_lane(w, commands)) {
+        if (!values_prepare_buffer(w, commands)) {
             return false;
         }
     }
     if (!orri_merge_items(&w->merge)) {
-        (void)orri_refuse_memory(&w->world->env, "merging what a system sent");
+        (void)orri_refuse_memory(&w->world->env, "merging the commands of a system");
         return false;
     }
     return true;
 }
 
+// Writes values and events, logs drops, and frees the buffers without remaining commands.
 static void values_finish(values_work* w)
 {
     w->changed = w->merge.group_count > 0;
     values_end_items(w);
     for (orr_command_buffer *commands = values_next(w, NULL), *next; commands != NULL;
          commands = next) {
-        values_write_lane(w, commands);
-        orri_command_buffer_say(commands);
+        values_write_buffer(w, commands);
+        orri_command_buffer_report(commands);
         next = values_next(w, commands);
     }
     for (orr_command_buffer* commands = w->command_buffers->unseen; commands != NULL;
          commands = commands->next) {
-        commands->valued |= commands->rights == w->rights;
+        commands->values_done |= commands->rights == w->rights;
     }
     orri_command_buffers_release(w->command_buffers, false);
 }
@@ -453,7 +476,7 @@ orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* chang
 {
     *changed = false;
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
-    if (ORR_UNLIKELY(command_buffers != NULL && command_buffers->aside_first != NULL)) {
+    if (ORR_UNLIKELY(command_buffers != NULL && command_buffers->transient_first != NULL)) {
         orr_result result = orri_transient_sends_commit(world);
         if (result != ORR_OK) {
             return result;

@@ -1,277 +1,299 @@
 // SPDX-License-Identifier: MIT
-// What readers were told, and how differences become messages.
+// What readers were last notified of (the baseline), and how differences become messages.
 //
-//   world ──versions──> rows that may differ ──compare with told──> runs ──deal──> batches ──> queues of readers
-//                                                    ▲                │
-//                                                    └───── told ─────┘ written once the batches are there
+//   world ──versions──> rows that may differ ──compare──> runs ──dispatch──> batches ──> queues
+//                                                ▲          │
+//                                            baseline <─────┘ updated once the batches exist
 //
-// Vocabulary: a *head* is what was told of an entity's identity: generation and shape; a *shape* is a set of types and tags; a
-// *run* is some rows, one after another, whose entities have indexes one after another and to which the same happened;
-// a *piece* is a list of runs that is told as a whole or not at all; a *view* is one reader's place in a batch.
+// Vocabulary:
+//   head      what readers know of an entity's identity: its generation and shape
+//   shape     a set of component types and tags
+//   run       consecutive rows of one chunk whose entity indexes are consecutive too, and to which the
+//             same happened
+//   run list  the runs of one range of rows; dispatched completely or not at all
+//   range     ORRI_DIFF_RANGE_ROWS rows of the world, by position; ends a run list, so that messages
+//             are cut at fixed places
+//   batch     the arrays of one message, shared by all readers that receive the same rows
+//   view      one reader's place in a batch
 //
-// Invariants, outside of a tell:
-// T1 A head has the generation of an entity that was alive at the last whole tell, or 0. Its shape counts it.
-// T2 The bit of an entity in a reader's `members` says that it was told EntityAdded and not yet EntityRemoved.
-// T3 A value in a told type is what was told of an entity if it is a member of a reader that tracks the type, and its shape
-//    has it (of a pinned type: it is held). Otherwise it is anything.
-// T4 Owned handles in told values that are held, and in batches, are counted in their blobs.
-// T5 A batch has as many references as views that wait or are read.
-// T6 Behind each page of heads stands how many of them have a generation.
-// T7 The sets of readers of a cluster are what their queries' entries say, if their numbering and its count of bits are current.
+// Invariants, outside of a diff:
+// T1 A head has the generation of an entity that was alive at the last complete diff, or 0. It counts
+//    as a reference in its shape.
+// T2 The bit of an entity in a reader's `members` is set exactly if the reader was sent EntityAdded for
+//    it and no EntityRemoved since.
+// T3 A baseline value is valid if the entity is a member of a reader that tracks the type and its shape
+//    has the type (pinned types: `held` is set). Otherwise its bytes mean nothing.
+// T4 Owned handles in valid baseline values and in batches are counted in their blobs.
+// T5 A batch has as many references as views that wait or are being read.
+// T6 The entry behind each page of heads counts the heads of the page with a generation.
+// T7 The reader sets of a cluster record are what the readers' queries say, if match_numbering and
+//    match_bits are current.
 #ifndef ORRI_MESSAGE_DELIVER_BASELINE_H
 #define ORRI_MESSAGE_DELIVER_BASELINE_H
 
 #include "message/message.h"
 
-#define ORRI_BASELINE_BITS \
-    9 // Values are kept in pages of so many entities: a rare type costs little.
+// Baseline values are kept in pages of 512 entities, so that a rare type costs little.
+#define ORRI_BASELINE_BITS 9
 #define ORRI_BASELINE_SIZE (1u << ORRI_BASELINE_BITS)
 #define ORRI_BASELINE_MASK (ORRI_BASELINE_SIZE - 1)
-#define ORRI_KINDS         5u
-#define ORRI_SPARES        6u // Lists of spares.
-// The world is told in sections of so many rows (of the dead: indexes), and what a section gives is one piece: a batch is large
-// enough to be few, small enough to stay in the cache. Readers see it, so it may depend on nothing else (README.md, M12).
-#define ORRI_SECTION_ROWS 16384u
+#define ORRI_KINDS         5u // Kinds of messages (orr_message_kind).
+#define ORRI_SPARES        6u // Lists of spare batches, by size.
+// Rows (for destroyed entities: indexes) per range. A batch is large enough that there are few, and
+// small enough to stay in the cache. Readers see where messages are cut, so that the cut may depend on
+// nothing else (M12).
+#define ORRI_DIFF_RANGE_ROWS 16384u
 
-// ---- shapes, heads (baseline.c) ----------------------------------------------------------------------------------
+// ---- shapes, heads (baseline.c) ------------------------------------------------------------------------
 
 typedef struct orri_shape {
-    uint64_t refs; // Heads, records of clusters, batches.
+    uint64_t refs; // Heads, cluster records, batches and pasts that use it.
     uint32_t type_count, tag_count;
-    uint32_t number1; // In told->shapes.
+    uint32_t number1; // 1 + index in baseline->shapes.
     orr_type* types;  // Ascending.
     orr_tag* tags;    // Ascending.
 } orri_shape;
 
 typedef struct orri_head {
-    uint32_t generation; // 0: unknown.
-    uint32_t shape1;
+    uint32_t generation; // 0: no reader knows the entity.
+    uint32_t shape1;     // orri_shape.number1
 } orri_head;
 
-// A cluster as the last tell saw it.
+// A cluster as the last diff saw it.
 typedef struct orri_baseline_cluster {
-    uint64_t sequence; // Of the cluster; another one: this is of one that is gone.
-    orri_shape* shape;
-    uint64_t* seen; // By type of the shape: up to which version its blocks were compared.
-    // Readers that select all of its rows, then (behind `match_words`) those that select some: as their queries said when the
-    // readers were numbered so, and the cluster had so many times got enable bits.
+    uint64_t sequence; // Of the cluster. If it differs, this record is of a cluster that is gone.
+    orri_shape* shape; // NULL: unused record.
+    uint64_t* seen;    // By type of the shape: up to which version its blocks were compared.
+    // Two sets of readers: those whose query selects all rows, then (after match_words words) those
+    // that select some. Valid for these numbers of the readers and of enable-bit additions.
     uint64_t* match;
     uint64_t match_numbering;
     uint32_t match_words, match_bits;
-    bool
-        rebit; // It got or lost enable bits when the world went back: no version tells what was switched.
+    bool bits_changed; // A travel added or removed its enable bits: versions do not show which rows
+                       // were enabled or disabled.
 } orri_baseline_cluster;
 
-// Instances of a multiple type on one entity.
+// The instances of a multiple type that readers know of one entity.
 typedef struct orri_baseline_cell {
     uint32_t count, capacity;
     uint8_t* values;
     uint32_t* ids;
-    uint8_t* off; // 1: it was told to be off.
+    uint8_t* off; // 1: the instance is disabled in the baseline.
 } orri_baseline_cell;
 
+// A growing bit set by entity index; bits past `count` words are 0.
 typedef struct orri_bitset {
-    uint64_t* words; // By entity index. Zero where nothing was set.
-    uint32_t count;
+    uint64_t* words;
+    uint32_t count; // Words.
 } orri_bitset;
 
-// A type, of which somebody may be told.
+// The baseline of one component type.
 typedef struct orri_baseline_type {
     const orri_type* type;
     bool pinned, multiple;
-    bool exact;   // Values are equal when their bytes are.
-    bool owned;   // Values hold handles.
-    bool watched; // Pinned, and some reader's query depends on it.
-    bool tracked; // By somebody.
-    void** pages; // Of values or, of a multiple type, of orri_baseline_cell*.
+    bool exact;   // Values are equal exactly if their bytes are.
+    bool owned;   // Values hold owned handles.
+    bool watched; // Pinned, and the result of a reader's query depends on it.
+    bool tracked; // A reader tracks it.
+    void** pages; // Of values; of a multiple type: of orri_baseline_cell*.
     uint32_t page_capacity;
     orri_bitset
-        held; // Of owned types: the value is counted. Of pinned ones: the entity was told to have it.
-    orri_bitset off;  // Was told to be switched off.
-    uint32_t* owners; // Of a pinned type: who had which slot; ORRI_INDEX_NONE: nobody.
+        held; // Owned types: the value's handles are counted. Pinned types: readers know that
+              // the entity has the type.
+    orri_bitset off;  // The component is disabled in the baseline.
+    uint32_t* owners; // Pinned types: entity index by slot at the last diff; ORRI_INDEX_NONE: free.
     uint32_t owner_count;
-    uint64_t mark;       // Of a pinned type: up to which version its blocks were looked at,
-    uint64_t value_mark; // and its values told, also where it was not asked who has them.
-    uint32_t* touched1;  // By id of chunk: which of told->touches.
-    uint32_t touched_capacity;
+    uint64_t mark;         // Pinned types: version up to which owners were compared,
+    uint64_t value_mark;   // and up to which values were, also by diffs that skip owners.
+    uint32_t* dirty_note1; // By chunk id: 1 + index in baseline->dirty_notes; 0: none.
+    uint32_t dirty_note1_capacity;
 } orri_baseline_type;
 
-// Rows of a block to which sent values were written (dirty_rows.c).
+// The rows of one block to which sent values were written (dirty_rows.c).
 typedef struct orri_dirty_rows_note {
-    uint64_t before;  // The block's version when the first was,
-    uint64_t version; // and since the last. Another one: others wrote, too.
+    uint64_t before;  // Version of the block before the first of these writes,
+    uint64_t version; // and after the last. A different version: other writes happened too.
     uint32_t type_index, chunk;
-    uint32_t rows;  // At least as many as there are bits.
-    uint32_t words; // A bit for each of `bits` that is not zero.
-    uint8_t* data;  // Of the column; good while `version` is the epoch.
-    uint64_t bits[ORR_CHUNK_CAPACITY / 64];
+    uint32_t rows;  // Writes; at least the number of set bits.
+    uint32_t words; // A bit for each word of `bits` that is not zero.
+    uint8_t* data;  // Of the column; valid while `version` is the current epoch.
+    uint64_t bits[ORR_CHUNK_CAPACITY / 64]; // By slot.
 } orri_dirty_rows_note;
 
-// ---- runs, items, pieces (runs.c) ------------------------------------------------------------------------
+// ---- runs, items (runs.c) ---------------------------------------------------------------------------------
 
+// One component in a message that lists components instead of rows.
 typedef struct orri_item {
     orr_component_id id;
     const void* value;
 } orri_item;
 
 typedef struct orri_run {
-    orri_chunk* chunk; // NULL: the entities are dead.
-    uint32_t slot;
-    uint32_t index; // Of the first entity. A run does not cross a page of values.
+    orri_chunk* chunk; // NULL: the entities are destroyed.
+    uint32_t slot;     // Of the first row.
+    uint32_t index;    // Entity index of the first row. A run does not cross a page of values.
     uint32_t count;
     uint32_t column; // Whose values are sent.
-    uint32_t shape1; // Told before; 0: nothing was.
+    uint32_t shape1; // Shape in the baseline; 0: readers do not know the entities.
     orr_system source;
-    uint32_t item, item_count; // What is sent instead of a row of the column.
-    uint8_t cause, kind;
-    bool alone;    // Others do not join it.
-    bool switched; // Of one row: something is, or was told to be, switched off.
+    uint32_t item, item_count; // Items that are sent instead of rows.
+    uint8_t cause, kind; // orr_cause; orr_message_kind, where items of several kinds are listed.
+    bool alone;          // Other rows do not join it.
+    bool any_disabled;   // One row: something of it is disabled, now or in the baseline.
     bool
-        listed; // Its rows are anywhere, in piece->lones from `item` on; `chunk` is that of one of them.
+        listed; // Its rows are listed in run_list->sparse_rows from `item` on; `chunk` is the chunk of
+                // one of them.
 } orri_run;
 
-// A row of a run that lists them (diff_sparse.c).
-typedef struct orri_sparse_rows {
+// A row of a run that lists its rows (diff_sparse.c).
+typedef struct orri_sparse_row {
     const uint8_t* value;
-    uint8_t* told; // Where what was told of it is.
+    uint8_t* baseline; // Address of its baseline value.
     uint32_t index;
-} orri_sparse_rows;
+} orri_sparse_row;
 
 typedef struct orri_batch orri_batch;
 
+// A run list: runs, and for each run three sets of readers (baseline->words words each): those that
+// knew the entities, those whose query selects them now, those that receive the message.
 typedef struct orri_runs {
     orri_run* runs;
     uint32_t run_count, run_capacity;
-    // By run, bits by number of reader, told->words each: who had selected the entities, who does, who gets the message.
     uint64_t *before, *after, *to;
     orri_item* items;
     uint32_t item_count, item_capacity;
-    orri_sparse_rows* lones;
-    uint32_t lone_count, lone_capacity;
-    orri_batch *first[ORRI_KINDS], *last[ORRI_KINDS]; // Made of it.
+    orri_sparse_row* sparse_rows;
+    uint32_t sparse_row_count, sparse_row_capacity;
+    orri_batch *first[ORRI_KINDS], *last[ORRI_KINDS]; // Batches made of it.
 } orri_runs;
 
-// ---- readers (reader.c) ------------------------------------------------------------------------------------------
+// ---- readers (reader.c) --------------------------------------------------------------------------------------
 
 typedef struct orri_message_view {
-    struct orri_message_view* next;
+    struct orri_message_view* next; // In the reader's queue.
     orri_batch* batch;
     orri_reader* reader;
-    const orr_message_column* columns;
+    const orr_message_column* columns; // EntityAdded: the columns of the types it tracks.
     uint32_t column_count;
 } orri_message_view;
 
 struct orri_reader {
     orr_world* world;
-    orri_reader *prev, *next; // All of the world, in order of creation.
+    orri_reader *prev, *next; // All readers of the world, in the order of creation.
     char* name;
     orr_query* query;
     orri_counts* counts;
     uint64_t queue_max;
     bool all_types;
-    bool switches, tags; // It tracks orr_enabled, orr_tags.
-    bool on;
-    bool fresh;     // It must be told of everything.
-    bool lost;      // The queue overflowed.
-    bool shut;      // Likewise, in this tell.
-    bool outside;   // No part of the state: when the world goes back, it is told the difference.
-    uint64_t birth; // Its number among all that ever were: what is remembered is of it alone.
-    orri_bitset members;
-    uint32_t number;                        // In told->on.
-    orri_match match;                       // Of the cluster at hand,
-    const uint16_t* map;                    // the entry's map,
-    uint64_t mask;                          // and of 64 rows at hand.
-    orri_message_view *first, *last, *held; // The queue; what the system reads now.
-    uint64_t queued;                        // Entities.
-    // In real time: what a system that runs may take, out of the queue; `handed` from orri_reader_take() to orri_reader_done(). If the
-    // queue is emptied meanwhile, what was not taken goes with it.
+    bool tracks_enabled, tracks_tags; // Its query names orr_enabled; orr_tags.
+    bool on;                          // Enabled.
+    bool fresh;                       // It must receive everything it selects.
+    bool lost;                        // The queue overflowed; cleared by orri_reader_lost().
+    bool overflowed;                  // The queue overflowed while messages are being delivered.
+    bool outside;        // Not part of the state: after a travel it receives the difference.
+    uint64_t serial;     // Unique number in this world: a past belongs to one reader only.
+    orri_bitset members; // Entities it knows (T2).
+    uint32_t number;     // Index in baseline->on.
+    orri_match match;    // What its query says of the current cluster,
+    const uint16_t* map; // the entry's map,
+    uint64_t mask;       // and which of the current 64 rows it selects.
+    orri_message_view *first, *last; // The queue.
+    orri_message_view* reading;      // Messages that the running system has taken.
+    uint64_t queued;                 // Entities in the queue.
+    // Real time: messages handed to the running system and not taken yet. `handed` is set from
+    // orri_reader_take() to orri_reader_done(). `taken_void`: the queue was emptied meanwhile, and the
+    // rest of `taken` is discarded too.
     orri_message_view* taken;
     bool handed, taken_void;
-    orr_message message;
+    orr_message message; // What the system sees of the view it takes.
 };
 
-// A column of an EntityAdded under way.
+// A column of an EntityAdded that is being built.
 typedef struct orri_batch_column {
     const orri_baseline_type* type;
     int32_t column; // In the cluster; -1: pinned.
-    uint32_t count; // Of values.
+    uint32_t count; // Values.
     orr_message_column out;
 } orri_batch_column;
 
-// ---- everything --------------------------------------------------------------------------------------------------
+// ---- everything ------------------------------------------------------------------------------------------------
 
+// world->messages->baseline
 struct orri_baseline {
     orri_reader *first, *last;
-    orri_reader** on; // Those switched on, in order of creation.
+    orri_reader** on; // Enabled readers, in the order of creation.
     uint32_t on_count, on_capacity;
-    uint32_t words;            // Of a set of readers.
-    bool stale;                // Readers came or went: `types` and sets of readers must be renewed.
-    uint64_t numbering;        // How often they were.
-    uint64_t births;           // Readers that ever were.
+    uint32_t words;            // Length of a set of readers.
+    bool stale;                // Readers were enabled or disabled: sets of readers must be rebuilt.
+    uint64_t numbering;        // Number of rebuilds.
+    uint64_t serials;          // Serial numbers given to readers so far.
     orri_baseline_type* types; // By type index.
     uint32_t type_count, type_capacity;
-    uint64_t* trackers; // [type_count * words]: who tracks a type.
+    uint64_t* trackers; // [type_count * words]: readers that track a type; the sets below follow.
     uint32_t tracker_count;
-    uint64_t *switchers, *taggers, *fresh, *outsiders; // [words] each.
-    bool switch_any, tag_any, fresh_any;
-    orri_head**
-        heads; // In pages as those of the index; behind the last head how many of the page are known.
+    // Readers of orr_enabled and of orr_tags; fresh readers; readers outside of the state.
+    uint64_t *enabled_readers, *tag_readers, *fresh, *outside_readers;
+    bool enabled_any, tag_any, fresh_any; // The set is not empty.
+    orri_head** heads; // Pages as those of the entity index, each with one more entry (T6).
     uint32_t head_count, head_capacity;
     orri_shape** shapes;
     uint32_t shape_count, shape_capacity;
-    uint32_t* shape_free;
+    uint32_t* shape_free; // Free numbers.
     uint32_t shape_free_count, shape_free_capacity;
-    orri_baseline_cluster* clusters; // By index of cluster.
+    orri_baseline_cluster* clusters; // By cluster index.
     uint32_t cluster_count;
-    orri_bitset off; // Entities that were told to be switched off.
-    bool off_ever;   // Something was.
-    uint64_t index_mark, row_mark;
-    orri_runs piece;
-    uint32_t piece_words; // For which its sets were made.
-    uint64_t* groups;     // Scratch of dealing: by reader, a bit for each run.
+    orri_bitset off;               // Entities that are disabled in the baseline.
+    bool off_ever;                 // Something was disabled in the baseline at some time.
+    uint64_t index_mark, row_mark; // Versions up to which index pages, and rows, were compared.
+    orri_runs run_list;
+    uint32_t run_list_words; // `words` for which its sets were allocated.
+    uint64_t* groups;        // Work space of dispatching: by reader, a bit for each run.
     uint32_t group_capacity, group_words;
-    uint32_t* picks; // [piece.run_capacity]
-    uint64_t* set;   // [5 * words], scratch: two for dealing, three for who fills the piece.
-    orri_batch_column* columns; // Scratch.
+    uint32_t* picks; // [run_list.run_capacity]: runs of one batch.
+    uint64_t* set;   // [5 * words], work space: two sets for dispatching, three for the diff steps.
+    orri_batch_column* columns; // Work space of message_batch.c.
     uint32_t column_capacity;
-    // Made, and not yet handed out: a tell that is refused goes on with the next call, and readers see one tell.
+    // Batches that are made and not delivered: a refused diff continues with the next call, and readers
+    // see one diff.
     orri_batch *out_first[ORRI_KINDS], *out_last[ORRI_KINDS];
-    orri_batch* spares
-        [ORRI_SPARES]; // Memory of batches, for the next ones: of large ones, of smaller ones by size.
-    orri_dirty_rows_note* touches; // Since the last tell; each is in `touched1` of its type.
-    uint32_t touch_count, touch_capacity;
+    orri_batch*
+        spares[ORRI_SPARES]; // Memory for future batches: [0] large ones, the others by size.
+    orri_dirty_rows_note* dirty_notes; // Since the last diff; each is in dirty_note1 of its type.
+    uint32_t dirty_note_count, dirty_note_capacity;
 };
 
+// One diff.
 typedef struct orri_diff {
     orr_world* world;
-    struct orri_baseline* told;
-    orr_system source;
-    bool by_commit;
-    const orri_foreign* foreign; // Types whose values others tell of; NULL: none.
+    struct orri_baseline* baseline;
+    orr_system source;           // The system that made the changes,
+    bool by_commit;              // or: ask orri_commit_source() for each entity.
+    const orri_foreign* foreign; // Types whose values other pipelines compare; NULL: none.
     uint64_t**
-        suspects;      // By chunk id, a bit for each row: something pinned changed. NULL: nowhere.
-    uint64_t** gained; // By pool and chunk id: they got or lost its type.
+        suspects; // By chunk id, a bit per row: a pinned value may have changed. NULL: nowhere.
+    uint64_t** gained; // By pool and chunk id, a bit per row: it got or lost the pinned type.
     uint32_t suspect_count, pool_count;
-    uint64_t section; // Of the rows in the piece.
-    bool travels;     // The world went back: only readers outside of the state hear of it.
+    uint64_t range; // Range of the rows in the run list.
+    bool travels;   // After a travel: only readers outside of the state receive messages.
 } orri_diff;
 
-// ---- baseline.c ------------------------------------------------------------------------------------------------------
+// ---- baseline.c --------------------------------------------------------------------------------------------------
 
-// Made at first use. NULL when refused (reported).
+// The baseline of the world, allocated at first use. NULL when refused (reported).
 struct orri_baseline* orri_baseline_of(orr_world* world);
-// What was made goes to the queues. (diff.c)
-void orri_diff_hand_out(struct orri_baseline* told);
-// Heads for entities up to a count. False when refused (not reported).
-bool orri_baseline_heads(orr_world* world, struct orri_baseline* told, uint64_t count);
-// Everything that a tell needs to note who was told. False when refused (reported).
-bool orri_baseline_prepare(orri_diff* tell);
-// Nobody listens any more: forgets everything.
-void orri_baseline_forget(orr_world* world, struct orri_baseline* told);
-// The record of a cluster; NULL when refused (reported).
-orri_baseline_cluster* orri_baseline_cluster_of(orri_diff* tell, const orri_cluster* cluster);
-// The same, with its sets of readers as they are now. What the queries say of its rows is known for those that select some.
-orri_baseline_cluster* orri_baseline_match(orri_diff* tell, const orri_cluster* cluster);
+// Delivers the batches that are made to the queues. (diff.c)
+void orri_diff_deliver(struct orri_baseline* baseline);
+// Room for the heads of `count` entities. False when refused (not reported).
+bool orri_baseline_heads(orr_world* world, struct orri_baseline* baseline, uint64_t count);
+// Room for the heads and members of all entities. False when refused (reported).
+bool orri_baseline_prepare(orri_diff* diff);
+// No reader is enabled any more: frees everything that is known of entities.
+void orri_baseline_forget(orr_world* world, struct orri_baseline* baseline);
+// The record of a cluster, created if missing. NULL when refused (reported).
+orri_baseline_cluster* orri_baseline_cluster_of(orri_diff* diff, const orri_cluster* cluster);
+// The same with current sets of readers. Readers that select some rows have `match` and `map` set for
+// the cluster.
+orri_baseline_cluster* orri_baseline_match(orri_diff* diff, const orri_cluster* cluster);
 static inline const uint64_t* orri_match_all(const orri_baseline_cluster* record)
 {
     return record->match;
@@ -280,26 +302,27 @@ static inline const uint64_t* orri_match_some(const orri_baseline_cluster* recor
 {
     return record->match + record->match_words;
 }
-void orri_shape_release(orr_world* world, struct orri_baseline* told, orri_shape* shape,
+void orri_shape_release(orr_world* world, struct orri_baseline* baseline, orri_shape* shape,
                         uint64_t refs);
 bool orri_shape_has(const orri_shape* shape, orr_type type);
 bool orri_shape_same_tags(const orri_shape* a, const orri_shape* b);
 bool orri_shape_same(const orri_shape* a, const orri_shape* b);
 
-static inline orri_head* orri_head_at(const struct orri_baseline* told, uint32_t index)
+static inline orri_head* orri_head_at(const struct orri_baseline* baseline, uint32_t index)
 {
-    return &told->heads[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+    return &baseline->heads[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
 }
-// How many heads of the page of an entity are known. Pages that are all new, as after a large creation, need not be read.
-static inline uint32_t* orri_heads_known(const struct orri_baseline* told, uint32_t index)
+// Number of known heads in the page of an entity (T6). A page with none, as after a large creation,
+// need not be read.
+static inline uint32_t* orri_heads_known(const struct orri_baseline* baseline, uint32_t index)
 {
-    return &told->heads[index >> ORRI_PAGE_BITS][ORRI_PAGE_SIZE].generation;
+    return &baseline->heads[index >> ORRI_PAGE_BITS][ORRI_PAGE_SIZE].generation;
 }
-static inline orri_shape* orri_shape_at(const struct orri_baseline* told, uint32_t shape1)
+static inline orri_shape* orri_shape_at(const struct orri_baseline* baseline, uint32_t shape1)
 {
-    return told->shapes[shape1 - 1];
+    return baseline->shapes[shape1 - 1];
 }
-// Room for `bits` bits, new ones zero. False when refused (not reported).
+// Room for `bits` bits; new bits are 0. False when refused (not reported).
 bool orri_bitset_reserve(orr_world* world, orri_bitset* set, uint64_t bits);
 void orri_bitset_free(orr_world* world, orri_bitset* set);
 static inline bool orri_bitset_has(const orri_bitset* set, uint32_t index)
@@ -315,32 +338,34 @@ static inline void orri_bitset_put(orri_bitset* set, uint32_t index, bool on)
 
 // ---- diff.c ---------------------------------------------------------------------------------------------------------
 
-// The world went back: what was told is as it is now. Readers that are part of the state hear nothing of it, the others what differs. As orri_diff_run().
+// After a travel: makes the baseline equal to the world. Readers outside of the state receive the
+// difference; readers that are part of the state receive nothing. Refusal as for orri_diff_run().
 orr_result orri_diff_travel(orr_world* world);
 
 // ---- baseline_values.c ----------------------------------------------------------------------------------------------------
 
-// Who tracks what, after readers or types have come. False when refused (reported).
-bool orri_baseline_refresh(orr_world* world, struct orri_baseline* told);
+// Rebuilds the sets of readers after readers or types were added. False when refused (reported).
+bool orri_baseline_refresh(orr_world* world, struct orri_baseline* baseline);
 void orri_baseline_type_free(orr_world* world, orri_baseline_type* type);
-// NULL: nobody tracks it.
-static inline orri_baseline_type* orri_baseline_tracked(const struct orri_baseline* told,
+// The baseline of a type; NULL: no reader tracks it.
+static inline orri_baseline_type* orri_baseline_tracked(const struct orri_baseline* baseline,
                                                         uint32_t type_index)
 {
-    return type_index < told->type_count && told->types[type_index].tracked
-               ? &told->types[type_index]
+    return type_index < baseline->type_count && baseline->types[type_index].tracked
+               ? &baseline->types[type_index]
                : NULL;
 }
-static inline const uint64_t* orri_baseline_trackers(const struct orri_baseline* told,
+static inline const uint64_t* orri_baseline_trackers(const struct orri_baseline* baseline,
                                                      const orri_baseline_type* type)
 {
-    return told->trackers + (size_t)(type - told->types) * told->words;
+    return baseline->trackers + (size_t)(type - baseline->types) * baseline->words;
 }
-// Room for the values of some entities of one page; of a multiple type for so many instances of the entity.
+// Room for the values of the page of an entity; for `count` instances of a multiple type. False when
+// refused (reported).
 bool orri_baseline_room(orr_world* world, orri_baseline_type* type, uint32_t index);
 bool orri_baseline_room_cell(orr_world* world, orri_baseline_type* type, uint32_t index,
                              uint32_t count);
-// The value told; NULL: there is no page. Of a multiple type the cell; NULL: none.
+// The baseline value of an entity; NULL: there is no page. See T3 for when it is valid.
 static inline uint8_t* orri_baseline_at(const orri_baseline_type* type, uint32_t index)
 {
     uint32_t page = index >> ORRI_BASELINE_BITS;
@@ -352,7 +377,7 @@ static inline uint8_t* orri_baseline_at(const orri_baseline_type* type, uint32_t
 orri_baseline_cell* orri_baseline_cell_at(const orri_baseline_type* type, uint32_t index);
 // True when two values differ.
 bool orri_baseline_differs(const orri_baseline_type* type, const void* a, const void* b);
-// Notes values; there is room. Of a cell what was told to be off is kept by id.
+// Stores the values of `count` consecutive entities; there is room.
 void orri_baseline_put(orri_baseline_type* type, uint32_t index, const void* values,
                        uint32_t count);
 typedef struct orri_baseline_instances {
@@ -360,29 +385,31 @@ typedef struct orri_baseline_instances {
     const uint32_t* ids;
     const uint8_t* values;
 } orri_baseline_instances;
-// Those of a row.
+// The instances of a row.
 orri_baseline_instances orri_baseline_instances_at(const orri_chunk* chunk, uint32_t column,
                                                    uint32_t slot);
 void orri_baseline_put_cell(orri_baseline_type* type, uint32_t index,
                             const orri_baseline_instances* now);
-// The entity lost it: gives back what the value holds.
+// The entity lost the type: releases what the baseline value holds.
 void orri_baseline_drop(orr_world* world, orri_baseline_type* type, uint32_t index);
 
 // ---- dirty_rows.c ---------------------------------------------------------------------------------------------------------
 
-// Some rows of a column will be written, and noted by orri_dirty_rows_row(), in an epoch in which nobody else writes it; before it is stamped. Good until the next
-// call. NULL: not noted, for want of memory (not reported); nothing is lost by that.
+// The caller will write rows of a column and note each with orri_dirty_rows_row(), in an epoch in which
+// nobody else writes the column. To be called before the column is stamped. Valid until the next call.
+// NULL: memory is short (not reported); then all rows will be compared, which is only slower.
 orri_dirty_rows_note* orri_dirty_rows_begin(orr_world* world, orri_baseline_type* type,
                                             const orri_chunk* chunk, uint32_t column);
-static inline void orri_dirty_rows_row(orri_dirty_rows_note* touch, uint32_t slot)
+static inline void orri_dirty_rows_row(orri_dirty_rows_note* dirty, uint32_t slot)
 {
-    touch->bits[slot / 64] |= UINT64_C(1) << slot % 64;
-    touch->words |= 1u << slot / 64;
-    touch->rows++;
+    dirty->bits[slot / 64] |= UINT64_C(1) << slot % 64;
+    dirty->words |= 1u << slot / 64;
+    dirty->rows++;
 }
-// Where those of a type are, for a loop that writes bytes, which might be anything. Good until the next orri_dirty_rows_begin().
+// The notes of a type as a local copy of the pointers, for loops that write through byte pointers, which
+// may alias everything. Valid until the next orri_dirty_rows_begin().
 typedef struct orri_dirty_rows_list {
-    const uint32_t* touched1;
+    const uint32_t* dirty_note1;
     orri_dirty_rows_note* all;
     uint64_t epoch;
     uint32_t capacity;
@@ -390,118 +417,127 @@ typedef struct orri_dirty_rows_list {
 static inline orri_dirty_rows_list orri_dirty_rows_list_of(const orr_world* world,
                                                            const orri_baseline_type* type)
 {
-    return (orri_dirty_rows_list){type->touched1, world->messages->told->touches, world->epoch,
-                                  type->touched_capacity};
+    return (orri_dirty_rows_list){type->dirty_note1, world->messages->baseline->dirty_notes,
+                                  world->epoch, type->dirty_note1_capacity};
 }
-// That of a chunk, if it was begun in this epoch, and its `data` is set; NULL: it was not.
-static inline orri_dirty_rows_note* orri_dirty_rows_open(const orri_dirty_rows_list* touches,
+// The note of a chunk, if it was begun in this epoch and its `data` is set; else NULL.
+static inline orri_dirty_rows_note* orri_dirty_rows_open(const orri_dirty_rows_list* dirty_notes,
                                                          uint32_t chunk)
 {
-    uint32_t number1 = chunk < touches->capacity ? touches->touched1[chunk] : 0;
-    orri_dirty_rows_note* touch = number1 != 0 ? &touches->all[number1 - 1] : NULL;
-    return touch != NULL && touch->version == touches->epoch ? touch : NULL;
+    uint32_t number1 = chunk < dirty_notes->capacity ? dirty_notes->dirty_note1[chunk] : 0;
+    orri_dirty_rows_note* dirty = number1 != 0 ? &dirty_notes->all[number1 - 1] : NULL;
+    return dirty != NULL && dirty->version == dirty_notes->epoch ? dirty : NULL;
 }
-// The only rows of a block that may differ, if all were told up to a version; NULL: any may.
-const orri_dirty_rows_note* orri_dirty_rows_of(const struct orri_baseline* told,
+// The only rows of a block that may differ, if the block was compared up to version `seen`. NULL: any
+// row may differ.
+const orri_dirty_rows_note* orri_dirty_rows_of(const struct orri_baseline* baseline,
                                                const orri_baseline_type* type,
                                                const orri_chunk* chunk, uint32_t column,
                                                uint64_t seen);
-void orri_dirty_rows_clear(struct orri_baseline* told);
+void orri_dirty_rows_clear(struct orri_baseline* baseline);
 
 // ---- message_batch.c --------------------------------------------------------------------------------------------------
 
+// What a batch is made of.
 typedef struct orri_batch_plan {
     orr_message_kind kind;
     orr_cause cause;
     orr_system system;
-    const orri_type* type; // NULL: of entities.
-    orri_shape* shape;     // Of EntityAdded and of orr_tags.
-    bool items;            // Runs have items, else rows.
-    const uint32_t* picks; // Runs of the piece.
+    const orri_type* type; // NULL: a message about entities.
+    orri_shape* shape;     // EntityAdded and changes of orr_tags; else NULL.
+    bool items;            // The runs' items are sent, else their rows.
+    const uint32_t* picks; // Runs of the run list.
     uint32_t pick_count;
-    const uint64_t* receivers;
+    const uint64_t* receivers; // Set of readers.
 } orri_batch_plan;
 
+// The arrays of one message. One allocation holds the struct, the arrays and the views.
 struct orri_batch {
-    orri_batch* next; // In a list of what is to be handed out, or of spares.
-    size_t bytes;
-    uint64_t spare_tick; // When it became one.
+    orri_batch* next;    // In a list of batches to deliver, or of spares.
+    size_t bytes;        // Of the allocation.
+    uint64_t spare_tick; // Tick in which it became a spare.
     uint32_t refs, view_count;
-    uint32_t order; // The first of its runs.
+    uint32_t order; // Its first run, by which batches are sorted.
     const orri_type* type;
     orri_shape* shape; // NULL: none.
     orr_message message;
     orri_message_view* views;
 };
 
-// NULL when refused (reported).
-orri_batch* orri_batch_build(orri_diff* tell, const orri_batch_plan* plan);
-// One view less. Frees it with the last.
+// Builds the batch and its views. NULL when refused (reported).
+orri_batch* orri_batch_build(orri_diff* diff, const orri_batch_plan* plan);
+// Releases one view; the last one frees the batch.
 void orri_batch_release(orr_world* world, orri_batch* made);
 void orri_batch_free(orr_world* world, orri_batch* made);
-// Gives back spares that nobody wanted for a tick; or all.
-void orri_spares_trim(orr_world* world, struct orri_baseline* told, bool all);
+// Frees spare batches that were not used for a tick, or all.
+void orri_spares_trim(orr_world* world, struct orri_baseline* baseline, bool all);
 uint64_t orri_message_view_hash(const orr_world* world, const orri_message_view* view,
                                 uint64_t hash);
 
 // ---- runs.c ------------------------------------------------------------------------------------------------------
 
-void orri_runs_clear(struct orri_baseline* told);
-bool orri_runs_prepare(orr_world* world, struct orri_baseline* told);
-void orri_runs_term(orr_world* world, struct orri_baseline* told);
+void orri_runs_clear(struct orri_baseline* baseline);
+bool orri_runs_prepare(orr_world* world, struct orri_baseline* baseline);
+void orri_runs_term(orr_world* world, struct orri_baseline* baseline);
+// Doubles the room for runs. False when refused (reported).
+bool orri_runs_grow(orr_world* world, struct orri_baseline* baseline);
 // Room for the runs of one more row. False when refused (reported).
-bool orri_runs_grow(orr_world* world, struct orri_baseline* told);
-static inline bool orri_runs_room(orri_diff* tell)
+static inline bool orri_runs_room(orri_diff* diff)
 {
-    return ORR_LIKELY(tell->told->piece.run_count + 4 <= tell->told->piece.run_capacity) ||
-           orri_runs_grow(tell->world, tell->told);
+    return ORR_LIKELY(diff->baseline->run_list.run_count + 4 <=
+                      diff->baseline->run_list.run_capacity) ||
+           orri_runs_grow(diff->world, diff->baseline);
 }
-// The section of a chunk (by its number in the cluster) with so many rows in the clusters before.
-static inline uint64_t orri_section(uint64_t rows_before, uint32_t chunk)
+// The range of a chunk: `chunk` is its number in its cluster, `rows_before` the rows of the clusters
+// before it.
+static inline uint64_t orri_diff_range(uint64_t rows_before, uint32_t chunk)
 {
-    return (rows_before + (uint64_t)chunk * ORR_CHUNK_CAPACITY) / ORRI_SECTION_ROWS;
+    return (rows_before + (uint64_t)chunk * ORR_CHUNK_CAPACITY) / ORRI_DIFF_RANGE_ROWS;
 }
-// True when the piece holds rows of another section: it must be told before any of this one are pushed.
-static inline bool orri_section_ends(orri_diff* tell, uint64_t section)
+// Enters a range. True when the run list has rows of another range, which must be dispatched first.
+static inline bool orri_diff_range_ends(orri_diff* diff, uint64_t section)
 {
-    bool ends = section != tell->section && tell->told->piece.run_count > 0;
-    tell->section = section;
+    bool ends = section != diff->range && diff->baseline->run_list.run_count > 0;
+    diff->range = section;
     return ends;
 }
-// Adds rows, with sets of readers (NULL: none); they join the run before where that is the same. There must be room.
-void orri_runs_push(struct orri_baseline* told, const orri_run* run, const uint64_t* before,
+// Appends rows with sets of readers (NULL: the empty set). They join the last run if it is alike and
+// adjacent. There must be room.
+void orri_runs_push(struct orri_baseline* baseline, const orri_run* run, const uint64_t* before,
                     const uint64_t* after);
-// An item at the end of those of the last run's; false when refused (reported).
-bool orri_runs_item(orr_world* world, orri_runs* piece, orr_component_id id, const void* value);
-// Makes batches of the runs that somebody gets (piece->to), for all kinds of causes and sources in them; of each reader in the
-// order of its first runs. `forced` (not negative) is the cause of all. False when refused (reported).
-typedef struct orri_deal {
+// Appends an item to those of the last run. False when refused (reported).
+bool orri_runs_item(orr_world* world, orri_runs* run_list, orr_component_id id, const void* value);
+// Which messages to make of a run list.
+typedef struct orri_dispatch {
     orr_message_kind kind;
     const orri_type* type;
     orri_shape* shape;
     bool items;
-    int forced;
-} orri_deal;
-bool orri_runs_deal(orri_diff* tell, const orri_deal* deal);
-// What was made of the piece will be handed out; or is thrown away.
-void orri_runs_keep(orri_diff* tell);
-void orri_runs_abandon(orri_diff* tell);
-// Who did what happened to an entity.
-static inline orr_system orri_diff_source(const orri_diff* tell, uint32_t index)
+    int forced; // Cause of all messages (orr_cause); negative: the cause of each run.
+} orri_dispatch;
+// Makes batches of all runs with a receiver (run_list->to): one for each cause, source and set of
+// receivers; those of one reader are in the order of their first runs. False when refused (reported).
+bool orri_runs_dispatch(orri_diff* diff, const orri_dispatch* dispatch);
+// Empties the run list: its batches will be delivered (keep), or are freed (abandon).
+void orri_runs_keep(orri_diff* diff);
+void orri_runs_abandon(orri_diff* diff);
+// The system that changed an entity.
+static inline orr_system orri_diff_source(const orri_diff* diff, uint32_t index)
 {
-    return tell->by_commit ? orri_commit_source(tell->world, index) : tell->source;
+    return diff->by_commit ? orri_commit_source(diff->world, index) : diff->source;
 }
 
 // ---- diff_sparse.c -------------------------------------------------------------------------------------------------------
 
-// Adds the rows of a touch that differ to a run that lists them, all for the same readers, who were told of all of them. False when refused (reported).
-bool orri_sparse_rows_push(orri_diff* tell, const orri_baseline_type* type, orri_chunk* chunk,
-                           uint32_t column, const orri_dirty_rows_note* touch,
+// Appends the noted rows that differ to a run that lists its rows. All rows go to `readers`, which know
+// every entity of the chunk. False when refused (reported).
+bool orri_sparse_rows_push(orri_diff* diff, const orri_baseline_type* type, orri_chunk* chunk,
+                           uint32_t column, const orri_dirty_rows_note* dirty,
                            const uint64_t* readers);
-// The entities and values of such a run; notes these as told.
-void orri_sparse_rows_fill(const orri_diff* tell, const orri_run* run, uint32_t size,
+// Copies the entities and values of such a run into a batch; stores its values in the baseline.
+void orri_sparse_rows_fill(const orri_diff* diff, const orri_run* run, uint32_t size,
                            orr_entity* entities, uint8_t* values);
-void orri_sparse_rows_put(const orri_runs* piece, const orri_run* run, uint32_t size);
+void orri_sparse_rows_put(const orri_runs* run_list, const orri_run* run, uint32_t size);
 
 // ---- sets of readers ----------------------------------------------------------------------------------------------------
 
@@ -521,7 +557,7 @@ static inline bool orri_set_equal(const uint64_t* a, const uint64_t* b, uint32_t
     }
     return differ == 0;
 }
-// True when some reader that stays (before and after), or (`enters`) comes, is in a set.
+// True when a reader of `set` is in `before` and in `after` (stays), or only in `after` (enters).
 static inline bool orri_set_stays(const uint64_t* before, const uint64_t* after,
                                   const uint64_t* set, uint32_t words)
 {
@@ -543,18 +579,20 @@ static inline bool orri_set_enters(const uint64_t* before, const uint64_t* after
 
 // ---- reader.c -----------------------------------------------------------------------------------------------------------
 
+// True when it is notified of changes of the type.
 bool orri_reader_tracks(const orri_reader* reader, orr_type type);
 // True when a term of its query names the type.
 bool orri_reader_asks(const orri_reader* reader, orr_type type);
-// Ends what waits.
+// Empties the queue.
 void orri_reader_empty(orri_reader* reader);
-// Forgets whom it was told of.
+// Clears `members` and makes it fresh.
 void orri_reader_forget(orri_reader* reader);
-// Hands a view to its reader. A queue that grows too long is emptied, and said.
+// Appends a view to its reader's queue. A queue that would exceed its limit is emptied, which is
+// reported.
 void orri_reader_deliver(orri_message_view* view);
-// What a reader's query says of a cluster.
+// Sets `match` and `map` to what the reader's query says of a cluster.
 void orri_reader_match(orri_reader* reader, const orri_cluster* cluster);
-// True when it was told of the entity of a row of that cluster, and selects it still. Who selects all rows is not asked.
+// True when it knows the entity of a row and still selects it. `match` must be set for the cluster.
 static inline bool orri_reader_knows(const orri_reader* reader, const orri_chunk* chunk,
                                      uint32_t slot, uint32_t index)
 {
@@ -564,46 +602,55 @@ static inline bool orri_reader_knows(const orri_reader* reader, const orri_chunk
 }
 void orri_reader_free(orr_world* world, orri_reader* reader);
 
-// ---- diff_destroyed.c, diff_values.c, diff_instances.c, diff_rows.c: the steps of a tell. False when refused (reported) ----------------
+// ---- diff_destroyed.c, diff_values.c, diff_instances.c, diff_rows.c: the steps of a diff ------------------------------
 
-bool orri_diff_dead(orri_diff* tell);
-bool orri_diff_rows(orri_diff* tell);
-// A type whose differences others tell of. What comes and goes without a row (instances, pinned values) is structure, and is told by whoever changes
-// that; a value with hooks cannot be told as it was.
-static inline bool orri_diff_skips(const orri_diff* tell, const orri_baseline_type* type)
+// All steps return false when refused (reported).
+
+bool orri_diff_destroyed(orri_diff* diff);
+bool orri_diff_rows(orri_diff* diff);
+// True when another pipeline compares the values of the type. Instances and pinned values come and go
+// without a change of rows: they are structure, which every diff with `structure` compares. The baseline
+// of a type with hooks may be stale bytes, so that it cannot be sent in place of the value either.
+static inline bool orri_diff_skips(const orri_diff* diff, const orri_baseline_type* type)
 {
-    return ORR_UNLIKELY(tell->foreign != NULL) &&
-           orri_is_foreign(tell->foreign, (uint32_t)(type - tell->told->types)) && !type->pinned &&
-           !type->multiple && !type->type->info.has_hooks;
+    return ORR_UNLIKELY(diff->foreign != NULL) &&
+           orri_is_foreign(diff->foreign, (uint32_t)(type - diff->baseline->types)) &&
+           !type->pinned && !type->multiple && !type->type->info.has_hooks;
 }
-// True for such a type if somebody was told of it: then that is what whoever gets to know the entities of the run is told, so that all know the
-// same until its owner tells of the difference.
-bool orri_run_stale(const orri_diff* tell, const orri_run* run, const orri_baseline_type* type);
-// Values in columns of a unique type in chunks; `query` (may be NULL): only of its clusters.
-bool orri_diff_values(orri_diff* tell, orri_baseline_type* type, const orr_query* query);
-// The entities of a run.
-void orri_run_entities(const orri_diff* tell, const orri_run* run, orr_entity* out);
-bool orri_diff_instances(orri_diff* tell, orri_baseline_type* type, const orr_query* query);
-bool orri_diff_pinned(orri_diff* tell, orri_baseline_type* type);
-// Rows whose pinned values may have changed; of one type, or (NULL) of all that matter.
-bool orri_diff_suspect(orri_diff* tell, const orri_baseline_type* only);
-void orri_diff_unsuspect(orri_diff* tell);
-// Told now who has which slot.
-bool orri_diff_owners_reserve(orri_diff* tell);
-void orri_diff_owners_keep(orri_diff* tell);
+// True for a foreign type if a reader knows the value of the run's entities. Then a reader to which the
+// entities are new receives the baseline value, so that all readers know the same until the owner of the
+// type sends the difference.
+bool orri_run_from_baseline(const orri_diff* diff, const orri_run* run,
+                            const orri_baseline_type* type);
+// Values of a unique type in chunks. `query` (may be NULL): only the clusters it matches.
+bool orri_diff_values(orri_diff* diff, orri_baseline_type* type, const orr_query* query);
+// Writes the ids of a run's entities.
+void orri_run_entities(const orri_diff* diff, const orri_run* run, orr_entity* out);
+// Instances of a multiple type; values of a pinned type.
+bool orri_diff_instances(orri_diff* diff, orri_baseline_type* type, const orr_query* query);
+bool orri_diff_pinned(orri_diff* diff, orri_baseline_type* type);
+// Finds the rows whose pinned values may have changed (diff->suspects): of one type, or of all watched
+// types (NULL).
+bool orri_diff_suspect(orri_diff* diff, const orri_baseline_type* only);
+void orri_diff_suspects_free(orri_diff* diff);
+// Stores which entity has which slot of the pinned types; reserve makes room first.
+bool orri_diff_owners_reserve(orri_diff* diff);
+void orri_diff_owners_keep(orri_diff* diff);
 
 // ---- diff_enabled.c ------------------------------------------------------------------------------------------------------
 
-typedef enum orri_switching {
-    ORRI_SWITCH_ON,      // All is on, and told so.
-    ORRI_SWITCH_OFF,     // Something is off, and told so.
-    ORRI_SWITCH_DIFFERS, // Something is not as it was told.
-} orri_switching;
+typedef enum orri_enabled_state {
+    ORRI_ENABLED_ALL,     // Everything is enabled, in the baseline too.
+    ORRI_ENABLED_PARTLY,  // Something is disabled, and readers know it.
+    ORRI_ENABLED_DIFFERS, // Something differs from the baseline.
+} orri_enabled_state;
 
-orri_switching orri_diff_switched(const orri_diff* tell, const orri_chunk* chunk, uint32_t slot,
-                                  uint32_t index);
-// The switches of a piece of rows of one shape: tells of them; notes those of a run.
-bool orri_diff_switches(orri_diff* tell, const orri_shape* shape);
-void orri_diff_switches_keep(orri_diff* tell, const orri_shape* shape, const orri_run* run);
+// Compares the enable bits of a row with the baseline.
+orri_enabled_state orri_diff_enabled_row(const orri_diff* diff, const orri_chunk* chunk,
+                                         uint32_t slot, uint32_t index);
+// Dispatches changes of enable bits of a run list whose rows have one shape; stores those of a run in the
+// baseline.
+bool orri_diff_enabled(orri_diff* diff, const orri_shape* shape);
+void orri_diff_enabled_keep(orri_diff* diff, const orri_shape* shape, const orri_run* run);
 
 #endif

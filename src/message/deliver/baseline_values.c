@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What was told of components: the last value of each, in pages by entity index; of multiple types a cell for each entity.
-// Bytes are kept as they are: hooks are not called. Owned handles are counted, so that an equal handle is an equal text.
+// What readers know of components: the last value of each, in pages by entity index; for multiple
+// types a cell per entity. Values are kept as bytes, without calling hooks. Owned handles are
+// counted, so that an equal handle always means an equal text.
 #include "message/deliver/baseline.h"
 
 #define BASELINE_CELL_HEAD ORRI_BLOCK_ALIGN
 
-// ---- who tracks what ----------------------------------------------------------------------------------------
+// ---- which readers track which types ------------------------------------------------------------
 
+// True when a type has an opaque field, at any depth.
 static bool baseline_values_opaque(const orr_type_info* info)
 {
     bool found = info->kind == ORR_KIND_OPAQUE;
@@ -16,8 +18,8 @@ static bool baseline_values_opaque(const orr_type_info* info)
     return found;
 }
 
-// A told value of a type with hooks is bytes that may no longer mean anything: only bytes are compared, so one that was moved
-// may be told again.
+// The baseline of a type with hooks is bytes that may have lost their meaning. Only bytes are
+// compared, so that a value which was merely moved may be sent again.
 static orri_baseline_type baseline_values_make(const orri_type* type)
 {
     const orr_type_info* info = &type->info;
@@ -29,102 +31,108 @@ static orri_baseline_type baseline_values_make(const orri_type* type)
                                 .owned = info->has_owned};
 }
 
-static void baseline_values_watch(struct orri_baseline* told, const orri_reader* reader)
+// Marks the pinned types that a reader's query depends on.
+static void baseline_values_watch(struct orri_baseline* baseline, const orri_reader* reader)
 {
     const orr_query* query = reader->query;
     for (uint32_t l = 0; l < query->leaf_count; l++) {
         for (uint32_t t = 0; t < query->leaves[l].term_count; t++) {
             uint32_t index = orri_type_index(query->world, query->leaves[l].terms[t].type);
-            if (index < told->type_count && told->types[index].pinned) {
-                told->types[index].watched = true;
+            if (index < baseline->type_count && baseline->types[index].pinned) {
+                baseline->types[index].watched = true;
             }
         }
     }
 }
 
-static bool baseline_values_reserve(orr_world* world, struct orri_baseline* told)
+// Room for all types and for the sets of readers. False when refused.
+static bool baseline_values_reserve(orr_world* world, struct orri_baseline* baseline)
 {
-    uint32_t types = world->schema.type_count, words = (told->on_count + 63) / 64;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &told->types, &told->type_capacity, types)) {
+    uint32_t types = world->schema.type_count, words = (baseline->on_count + 63) / 64;
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &baseline->types, &baseline->type_capacity,
+                      types)) {
         return false;
     }
-    for (uint32_t t = told->type_count; t < types; t++) {
-        told->types[t] = baseline_values_make(world->schema.types[t]);
+    for (uint32_t t = baseline->type_count; t < types; t++) {
+        baseline->types[t] = baseline_values_make(world->schema.types[t]);
     }
-    told->type_count = types;
+    baseline->type_count = types;
     uint32_t needed = (types + 4) * words;
-    if (needed > told->tracker_count) {
+    if (needed > baseline->tracker_count) {
         uint64_t* trackers = ORRI_ALLOC(&world->env, ORR_MEMORY_MESSAGE, uint64_t, needed);
         if (trackers == NULL) {
             return false;
         }
-        ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, told->trackers, told->tracker_count);
-        told->trackers = trackers;
-        told->tracker_count = needed;
+        ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, baseline->trackers,
+                  baseline->tracker_count);
+        baseline->trackers = trackers;
+        baseline->tracker_count = needed;
     }
-    told->words = words;
-    return orri_runs_prepare(world, told);
+    baseline->words = words;
+    return orri_runs_prepare(world, baseline);
 }
 
-static void baseline_values_enter(struct orri_baseline* told, orri_reader* reader)
+// Enters a reader into the sets of all types it tracks.
+static void baseline_values_enter(struct orri_baseline* baseline, orri_reader* reader)
 {
-    told->switch_any = told->switch_any || reader->switches;
-    told->tag_any = told->tag_any || reader->tags;
-    if (reader->switches) {
-        orri_bit_set(told->switchers, reader->number, true);
+    baseline->enabled_any = baseline->enabled_any || reader->tracks_enabled;
+    baseline->tag_any = baseline->tag_any || reader->tracks_tags;
+    if (reader->tracks_enabled) {
+        orri_bit_set(baseline->enabled_readers, reader->number, true);
     }
-    if (reader->tags) {
-        orri_bit_set(told->taggers, reader->number, true);
+    if (reader->tracks_tags) {
+        orri_bit_set(baseline->tag_readers, reader->number, true);
     }
     if (reader->outside) {
-        orri_bit_set(told->outsiders, reader->number, true);
+        orri_bit_set(baseline->outside_readers, reader->number, true);
     }
-    for (uint32_t t = 0; t < told->type_count; t++) {
-        orri_baseline_type* type = &told->types[t];
+    for (uint32_t t = 0; t < baseline->type_count; t++) {
+        orri_baseline_type* type = &baseline->types[t];
         if (orri_reader_tracks(reader, (orr_type){type->type->id})) {
             type->tracked = true;
             type->watched = type->watched || type->pinned;
-            orri_bit_set(told->trackers + (size_t)t * told->words, reader->number, true);
+            orri_bit_set(baseline->trackers + (size_t)t * baseline->words, reader->number, true);
         }
     }
-    baseline_values_watch(told, reader);
+    baseline_values_watch(baseline, reader);
 }
 
-bool orri_baseline_refresh(orr_world* world, struct orri_baseline* told)
+bool orri_baseline_refresh(orr_world* world, struct orri_baseline* baseline)
 {
-    if (!told->stale && told->type_count == world->schema.type_count) {
+    if (!baseline->stale && baseline->type_count == world->schema.type_count) {
         return true;
     }
-    if (!baseline_values_reserve(world, told)) {
-        (void)orri_refuse_memory(&world->env, "noting who is to be told of what");
+    if (!baseline_values_reserve(world, baseline)) {
+        (void)orri_refuse_memory(&world->env, "listing which readers track which types");
         return false;
     }
-    uint32_t words = told->words;
-    memset(told->trackers, 0, (size_t)(told->type_count + 4) * words * sizeof *told->trackers);
-    told->switchers = told->trackers + (size_t)told->type_count * words;
-    told->taggers = told->switchers + words;
-    told->fresh = told->taggers + words;
-    told->outsiders = told->fresh + words;
-    told->switch_any = told->tag_any = false;
-    for (uint32_t t = 0; t < told->type_count; t++) {
-        told->types[t].tracked = told->types[t].watched = false;
+    uint32_t words = baseline->words;
+    memset(baseline->trackers, 0,
+           (size_t)(baseline->type_count + 4) * words * sizeof *baseline->trackers);
+    baseline->enabled_readers = baseline->trackers + (size_t)baseline->type_count * words;
+    baseline->tag_readers = baseline->enabled_readers + words;
+    baseline->fresh = baseline->tag_readers + words;
+    baseline->outside_readers = baseline->fresh + words;
+    baseline->enabled_any = baseline->tag_any = false;
+    for (uint32_t t = 0; t < baseline->type_count; t++) {
+        baseline->types[t].tracked = baseline->types[t].watched = false;
     }
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        told->on[r]->number = r;
-        baseline_values_enter(told, told->on[r]);
+    for (uint32_t r = 0; r < baseline->on_count; r++) {
+        baseline->on[r]->number = r;
+        baseline_values_enter(baseline, baseline->on[r]);
     }
-    for (uint32_t t = 0; t < told->type_count; t++) {
-        orri_baseline_type* type = &told->types[t];
+    for (uint32_t t = 0; t < baseline->type_count; t++) {
+        orri_baseline_type* type = &baseline->types[t];
         if (!type->tracked && !type->watched) {
             orri_baseline_type_free(world, type);
         }
     }
-    told->stale = false;
-    told->numbering++;
+    baseline->stale = false;
+    baseline->numbering++;
     return true;
 }
 
-// ---- room --------------------------------------------------------------------------------------------------------
+// ---- room ---------------------------------------------------------------------------------------
 
 static size_t baseline_values_page_bytes(const orri_baseline_type* type)
 {
@@ -155,22 +163,24 @@ bool orri_baseline_room(orr_world* world, orri_baseline_type* type, uint32_t ind
     uint32_t page = index >> ORRI_BASELINE_BITS;
     bool there = page < type->page_capacity && type->pages[page] != NULL;
     if (ORR_UNLIKELY(!there) && !baseline_values_add_page(world, type, page)) {
-        (void)orri_refuse_memory(&world->env, "noting values that readers were told");
+        (void)orri_refuse_memory(&world->env, "storing values that were sent to readers");
         return false;
     }
     if ((type->owned || type->pinned) && !type->multiple &&
         !orri_bitset_reserve(world, &type->held, (uint64_t)(index | ORRI_BASELINE_MASK) + 1)) {
-        (void)orri_refuse_memory(&world->env, "noting values that readers were told");
+        (void)orri_refuse_memory(&world->env, "storing values that were sent to readers");
         return false;
     }
     return true;
 }
 
+// Bytes of the values of a cell, rounded up to 8.
 static size_t baseline_cell_values(const orri_baseline_type* type, uint32_t capacity)
 {
     return ((size_t)type->type->info.size * capacity + 7) & ~(size_t)7;
 }
 
+// A cell is one allocation: head, values, ids, enable states.
 static size_t baseline_cell_bytes(const orri_baseline_type* type, uint32_t capacity)
 {
     return BASELINE_CELL_HEAD + baseline_cell_values(type, capacity) + capacity * sizeof(uint32_t) +
@@ -228,7 +238,7 @@ bool orri_baseline_room_cell(orr_world* world, orri_baseline_type* type, uint32_
     }
     orri_baseline_cell* cell = baseline_cell_make(world, type, capacity);
     if (cell == NULL) {
-        (void)orri_refuse_memory(&world->env, "noting instances that readers were told");
+        (void)orri_refuse_memory(&world->env, "storing instances that were sent to readers");
         return false;
     }
     if (old != NULL) {
@@ -242,7 +252,7 @@ bool orri_baseline_room_cell(orr_world* world, orri_baseline_type* type, uint32_
     return true;
 }
 
-// ---- comparing -------------------------------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------------------
 
 bool orri_baseline_differs(const orri_baseline_type* type, const void* a, const void* b)
 {
@@ -250,21 +260,23 @@ bool orri_baseline_differs(const orri_baseline_type* type, const void* a, const 
                        : orr_value_compare(&type->type->info, a, b) != 0;
 }
 
-// ---- noting -------------------------------------------------------------------------------------------------------
+// ---- storing ------------------------------------------------------------------------------------
 
+// Stores values whose owned handles are counted.
 static void baseline_values_put_held(orri_baseline_type* type, uint32_t index,
                                      const uint8_t* values, uint32_t count)
 {
     uint32_t size = type->type->info.size;
     for (uint32_t i = 0; i < count; i++, values += size) {
-        uint8_t* told = orri_baseline_at(type, index + i);
-        // First the new one, then the old: a text that stays is never given up.
+        uint8_t* baseline = orri_baseline_at(type, index + i);
+        // First the new value, then the old one: the reference of an unchanged text never drops to
+        // zero.
         orri_rows_retain(type->type, values, 1);
         if (orri_bitset_has(&type->held, index + i)) {
-            orri_rows_release(type->type, told, 1);
+            orri_rows_release(type->type, baseline, 1);
         }
         if (size > 0) {
-            memcpy(told, values, size);
+            memcpy(baseline, values, size);
         }
         orri_bitset_put(&type->held, index + i, true);
     }
@@ -290,7 +302,7 @@ orri_baseline_instances orri_baseline_instances_at(const orri_chunk* chunk, uint
                                      cells.data};
 }
 
-// What was told to be off stays so, by id: ids and values of the cell are not yet new.
+// Instances keep their enable state by id. Ids and values of the cell are still the old ones here.
 static void baseline_cell_keep_off(orri_baseline_cell* cell, const orri_baseline_instances* now)
 {
     uint8_t off[ORR_INSTANCES_MAX];
@@ -333,6 +345,7 @@ void orri_baseline_drop(orr_world* world, orri_baseline_type* type, uint32_t ind
     }
 }
 
+// Releases the values of one page.
 static void baseline_values_release(orr_world* world, orri_baseline_type* type, uint32_t page)
 {
     for (uint32_t i = 0; i < ORRI_BASELINE_SIZE && (type->multiple || type->owned); i++) {
@@ -353,10 +366,10 @@ void orri_baseline_type_free(orr_world* world, orri_baseline_type* type)
     orri_bitset_free(world, &type->held);
     orri_bitset_free(world, &type->off);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, type->owners, type->owner_count);
-    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, type->touched1, type->touched_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, type->dirty_note1, type->dirty_note1_capacity);
     type->pages = NULL;
-    type->owners = type->touched1 = NULL;
-    type->page_capacity = type->owner_count = type->touched_capacity = 0;
+    type->owners = type->dirty_note1 = NULL;
+    type->page_capacity = type->owner_count = type->dirty_note1_capacity = 0;
     type->mark = type->value_mark = 0;
 }
 

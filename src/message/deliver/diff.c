@@ -1,41 +1,44 @@
 // SPDX-License-Identifier: MIT
-// Telling: finds every difference between the world and what readers were told, whoever made it, and hands it out as
-// messages. What may have changed is found by versions: of index pages (who died), of row ids and enable bits (who came,
-// went, moved or was switched), of columns and of blocks of pinned values. So a reader's mirror is right by construction,
-// and nothing in the store has to report anything.
+// The diff: finds every difference between the world and the baseline, whoever made it, and
+// delivers it as messages. Versions show what may have changed: of index pages (destroyed
+// entities), of row ids and enable bits (entities that were created, moved, enabled or disabled),
+// of columns and of blocks of pinned values. A reader's copy is therefore correct by construction,
+// and nothing in the store has to report changes.
 //
-//   1. the dead     2. values     3. rows: who enters and leaves which reader, types, tags, switches     4. hand out
+//   1. destroyed entities     2. values     3. rows: entering and leaving, types, tags, enable bits     4. delivery
 //
-// Values come before rows: then what was told of an entity is what all who know it know, and whoever enters knows no less.
-// Each step tells piece by piece; a piece is told, or (memory) is not, and then all is found again by the next call.
+// Values come before rows: then the baseline of an entity is what all readers that know it know,
+// and a reader that it enters learns no less. Each step works by run lists. A run list is
+// dispatched, or (memory) it is not, and then the next call finds everything again.
 #include "message/deliver/baseline.h"
 
-// ---- beginning and end ----------------------------------------------------------------------------------------
+// ---- beginning and end --------------------------------------------------------------------------
 
-static bool diff_begin(orri_diff* tell)
+// Prepares everything a diff needs. False when refused (reported).
+static bool diff_begin(orri_diff* diff)
 {
-    struct orri_baseline* told = tell->told;
-    if (!orri_baseline_refresh(tell->world, told) || !orri_baseline_prepare(tell)) {
+    struct orri_baseline* baseline = diff->baseline;
+    if (!orri_baseline_refresh(diff->world, baseline) || !orri_baseline_prepare(diff)) {
         return false;
     }
-    orri_world_settle(tell->world);
-    orri_runs_clear(told);
-    memset(told->fresh, 0, told->words * sizeof *told->fresh);
-    told->fresh_any = false;
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        if (told->on[r]->fresh) {
-            orri_bit_set(told->fresh, r, true);
-            told->fresh_any = true;
+    orri_world_settle(diff->world);
+    orri_runs_clear(baseline);
+    memset(baseline->fresh, 0, baseline->words * sizeof *baseline->fresh);
+    baseline->fresh_any = false;
+    for (uint32_t r = 0; r < baseline->on_count; r++) {
+        if (baseline->on[r]->fresh) {
+            orri_bit_set(baseline->fresh, r, true);
+            baseline->fresh_any = true;
         }
     }
     return true;
 }
 
-void orri_diff_hand_out(struct orri_baseline* told)
+void orri_diff_deliver(struct orri_baseline* baseline)
 {
     for (uint32_t k = 0; k < ORRI_KINDS; k++) {
-        orri_batch *made = told->out_first[k], *next;
-        told->out_first[k] = told->out_last[k] = NULL;
+        orri_batch *made = baseline->out_first[k], *next;
+        baseline->out_first[k] = baseline->out_last[k] = NULL;
         for (; made != NULL; made = next) {
             next = made->next;
             // The last view that is released frees the batch: nothing of it is touched afterwards.
@@ -44,74 +47,77 @@ void orri_diff_hand_out(struct orri_baseline* told)
             }
         }
     }
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        told->on[r]->shut = false;
+    for (uint32_t r = 0; r < baseline->on_count; r++) {
+        baseline->on[r]->overflowed = false;
     }
 }
 
-static void diff_end(orri_diff* tell, bool done)
+// Delivers what is complete and frees the work space.
+static void diff_end(orri_diff* diff, bool done)
 {
-    struct orri_baseline* told = tell->told;
-    orri_runs_abandon(tell);
-    // In a tick nothing happens before the next call: readers will see one tell. Elsewhere who left may be back by then.
-    if (done || tell->world->context->busy == NULL) {
-        orri_diff_hand_out(told);
+    struct orri_baseline* baseline = diff->baseline;
+    orri_runs_abandon(diff);
+    // Within a tick nothing else happens before the next call, so that readers can get one complete
+    // diff. Elsewhere an entity that left a reader may be back by then: deliver now.
+    if (done || diff->world->context->busy == NULL) {
+        orri_diff_deliver(baseline);
     }
-    orri_diff_unsuspect(tell);
-    orri_spares_trim(tell->world, told, false);
-    orri_dirty_rows_clear(told);
-    orri_epoch_end(tell->world); // What is written from now on has a larger version.
+    orri_diff_suspects_free(diff);
+    orri_spares_trim(diff->world, baseline, false);
+    orri_dirty_rows_clear(baseline);
+    orri_epoch_end(diff->world); // Later writes get a larger version.
 }
 
-// ---- values ------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
-static bool diff_type(orri_diff* tell, orri_baseline_type* type, const orr_query* query)
+// The values of one type, by the way it is stored.
+static bool diff_type(orri_diff* diff, orri_baseline_type* type, const orr_query* query)
 {
     if (type->pinned) {
-        return orri_diff_pinned(tell, type);
+        return orri_diff_pinned(diff, type);
     }
-    return type->multiple ? orri_diff_instances(tell, type, query)
-                          : orri_diff_values(tell, type, query);
+    return type->multiple ? orri_diff_instances(diff, type, query)
+                          : orri_diff_values(diff, type, query);
 }
 
-static bool diff_all_values(orri_diff* tell)
+static bool diff_all_values(orri_diff* diff)
 {
-    struct orri_baseline* told = tell->told;
-    for (uint32_t t = 0; t < told->type_count; t++) {
-        orri_baseline_type* type = &told->types[t];
-        if (type->tracked && !orri_diff_skips(tell, type) && !diff_type(tell, type, NULL)) {
+    struct orri_baseline* baseline = diff->baseline;
+    for (uint32_t t = 0; t < baseline->type_count; t++) {
+        orri_baseline_type* type = &baseline->types[t];
+        if (type->tracked && !orri_diff_skips(diff, type) && !diff_type(diff, type, NULL)) {
             return false;
         }
     }
     return true;
 }
 
-// While systems of other pipelines run: nothing but what this one wrote.
-static bool diff_own_values(orri_diff* tell)
+// While systems of other pipelines run: compares only types that this pipeline writes.
+static bool diff_own_values(orri_diff* diff)
 {
-    struct orri_baseline* told = tell->told;
+    struct orri_baseline* baseline = diff->baseline;
     bool done = true;
-    for (uint32_t t = 0; done && t < told->type_count; t++) {
-        orri_baseline_type* type = &told->types[t];
-        if (type->tracked && !orri_is_foreign(tell->foreign, t)) {
-            done = (!type->pinned || orri_diff_suspect(tell, type)) && diff_type(tell, type, NULL);
-            orri_diff_unsuspect(tell);
+    for (uint32_t t = 0; done && t < baseline->type_count; t++) {
+        orri_baseline_type* type = &baseline->types[t];
+        if (type->tracked && !orri_is_foreign(diff->foreign, t)) {
+            done = (!type->pinned || orri_diff_suspect(diff, type)) && diff_type(diff, type, NULL);
+            orri_diff_suspects_free(diff);
         }
     }
     return done;
 }
 
-// ---- the calls ---------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
-// From now on heads and members are as the world is.
-static void diff_settle_rows(orri_diff* tell)
+// Heads and members equal the world now.
+static void diff_settle_rows(orri_diff* diff)
 {
-    struct orri_baseline* told = tell->told;
-    told->row_mark = tell->world->epoch;
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        told->on[r]->fresh = false;
+    struct orri_baseline* baseline = diff->baseline;
+    baseline->row_mark = diff->world->epoch;
+    for (uint32_t r = 0; r < baseline->on_count; r++) {
+        baseline->on[r]->fresh = false;
     }
-    orri_diff_owners_keep(tell);
+    orri_diff_owners_keep(diff);
 }
 
 orr_result orri_diff_run(orr_world* world, orr_system source, bool by_commit)
@@ -119,24 +125,25 @@ orr_result orri_diff_run(orr_world* world, orr_system source, bool by_commit)
     return orri_diff_own(world, source, by_commit, NULL, true);
 }
 
-static bool diff_structure(orri_diff* tell)
+// All steps, in order. False when refused (reported).
+static bool diff_structure(orri_diff* diff)
 {
-    bool done = orri_diff_dead(tell) && orri_diff_owners_reserve(tell) &&
-                orri_diff_suspect(tell, NULL) && diff_all_values(tell) && orri_diff_rows(tell);
+    bool done = orri_diff_destroyed(diff) && orri_diff_owners_reserve(diff) &&
+                orri_diff_suspect(diff, NULL) && diff_all_values(diff) && orri_diff_rows(diff);
     if (done) {
-        diff_settle_rows(tell);
+        diff_settle_rows(diff);
     }
     return done;
 }
 
-static orr_result diff_do(orri_diff* tell, bool structure)
+static orr_result diff_do(orri_diff* diff, bool structure)
 {
-    if (!diff_begin(tell)) {
-        return orri_env_result(&tell->world->env);
+    if (!diff_begin(diff)) {
+        return orri_env_result(&diff->world->env);
     }
-    bool done = structure ? diff_structure(tell) : diff_own_values(tell);
-    orr_result result = done ? ORR_OK : orri_env_result(&tell->world->env);
-    diff_end(tell, done);
+    bool done = structure ? diff_structure(diff) : diff_own_values(diff);
+    orr_result result = done ? ORR_OK : orri_env_result(&diff->world->env);
+    diff_end(diff, done);
     return result;
 }
 
@@ -146,30 +153,30 @@ orr_result orri_diff_own(orr_world* world, orr_system source, bool by_commit,
     if (!orri_has_readers(world)) {
         return ORR_OK;
     }
-    orri_diff tell = {.world = world,
-                      .told = world->messages->told,
+    orri_diff diff = {.world = world,
+                      .baseline = world->messages->baseline,
                       .source = source,
                       .by_commit = by_commit,
                       .foreign = foreign};
-    return diff_do(&tell, structure);
+    return diff_do(&diff, structure);
 }
 
-// Only in going back does a cluster lose its enable bits. Clusters that are new are looked at anyway.
-static void diff_find_bits(const orr_world* world, const struct orri_baseline* told)
+// Only a travel makes a cluster lose enable bits. New clusters are compared anyway.
+static void diff_find_bits(const orr_world* world, const struct orri_baseline* baseline)
 {
     for (const orri_cluster* c = world->clusters.first; c != NULL; c = c->next) {
-        orri_baseline_cluster* record = c->index < told->cluster_count ? &told->clusters[c->index]
-                                                                       : NULL;
+        orri_baseline_cluster* record =
+            c->index < baseline->cluster_count ? &baseline->clusters[c->index] : NULL;
         if (record != NULL && record->shape != NULL && record->match_bits != c->bits_added) {
-            record->rebit = true;
+            record->bits_changed = true;
         }
     }
 }
 
-static void diff_forget_bits(const struct orri_baseline* told)
+static void diff_forget_bits(const struct orri_baseline* baseline)
 {
-    for (uint32_t i = 0; i < told->cluster_count; i++) {
-        told->clusters[i].rebit = false;
+    for (uint32_t i = 0; i < baseline->cluster_count; i++) {
+        baseline->clusters[i].bits_changed = false;
     }
 }
 
@@ -178,21 +185,24 @@ orr_result orri_diff_travel(orr_world* world)
     if (!orri_has_readers(world)) {
         return ORR_OK;
     }
-    struct orri_baseline* told = world->messages->told;
-    orri_dirty_rows_clear(told); // They are of rows that were written.
-    diff_find_bits(world, told);
-    told->numbering++; // A cluster that came back may have got its bits as often, and others.
-    orr_result result = diff_do(&(orri_diff){.world = world, .told = told, .travels = true}, true);
+    struct orri_baseline* baseline = world->messages->baseline;
+    orri_dirty_rows_clear(baseline); // The notes are about the abandoned timeline.
+    diff_find_bits(world, baseline);
+    // A restored cluster may have the same count of enable bits, but other bits.
+    baseline->numbering++;
+    orr_result result =
+        diff_do(&(orri_diff){.world = world, .baseline = baseline, .travels = true}, true);
     if (result == ORR_OK) {
-        diff_forget_bits(told);
+        diff_forget_bits(baseline);
     }
     return result;
 }
 
-static orri_baseline_type* diff_written_type(const orri_diff* tell, const orri_field* field)
+// The baseline of a type that the system wrote; NULL: not written, or not tracked.
+static orri_baseline_type* diff_written_type(const orri_diff* diff, const orri_field* field)
 {
     return field->access == ORR_WRITE
-               ? orri_baseline_tracked(tell->told, orri_type_index(tell->world, field->type))
+               ? orri_baseline_tracked(diff->baseline, orri_type_index(diff->world, field->type))
                : NULL;
 }
 
@@ -210,20 +220,20 @@ orr_result orri_diff_written(orr_world* world, const orr_query* query, orr_syste
     if (!orri_has_readers(world) || !diff_written_any(world, query)) {
         return ORR_OK;
     }
-    orri_diff tell = {.world = world, .told = world->messages->told, .source = source};
-    if (!diff_begin(&tell)) {
+    orri_diff diff = {.world = world, .baseline = world->messages->baseline, .source = source};
+    if (!diff_begin(&diff)) {
         return orri_env_result(&world->env);
     }
     bool done = true;
     for (uint32_t f = 0; done && f < query->field_count; f++) {
-        orri_baseline_type* type = diff_written_type(&tell, &query->fields[f]);
+        orri_baseline_type* type = diff_written_type(&diff, &query->fields[f]);
         if (type != NULL) {
-            done = (!type->pinned || orri_diff_suspect(&tell, type)) &&
-                   diff_type(&tell, type, query);
-            orri_diff_unsuspect(&tell);
+            done = (!type->pinned || orri_diff_suspect(&diff, type)) &&
+                   diff_type(&diff, type, query);
+            orri_diff_suspects_free(&diff);
         }
     }
     orr_result result = done ? ORR_OK : orri_env_result(&world->env);
-    diff_end(&tell, done);
+    diff_end(&diff, done);
     return result;
 }

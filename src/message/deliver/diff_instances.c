@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Telling, second step: instances of multiple types, and pinned values. Both are listed one by one (items), since an entity may
-// have got, changed and lost several.
+// Step 2 of a diff: instances of multiple types, and pinned values. Both are sent as items, because
+// an entity may have gained, changed and lost several.
 //
-// Pinned values are found by the blocks of their pools: who has a slot now, and who had it when it was told, may have got, lost
-// or changed a value. Their rows are marked, so that they are told in the order of clusters and rows, and so that their
-// members can be looked at before (diff_rows.c).
+// Pinned values are found by the blocks of their pools: the entity that has a slot now, and the one
+// that had it at the last diff, may have gained, lost or changed a value. Their rows are marked as
+// suspects, so that messages come in the order of clusters and rows, and so that diff_rows.c can
+// look at their readers.
 #include "message/deliver/baseline.h"
 
 #define DIFF_INSTANCES_MASK_WORDS (ORR_CHUNK_CAPACITY / 64)
 
-// ---- rows whose pinned types changed --------------------------------------------------------------------------------
+// ---- rows whose pinned types changed ------------------------------------------------------------
 
 static void diff_instances_free_masks(orr_world* world, uint64_t** masks, uint32_t count)
 {
@@ -19,31 +20,32 @@ static void diff_instances_free_masks(orr_world* world, uint64_t** masks, uint32
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, uint64_t*, masks, count);
 }
 
-void orri_diff_unsuspect(orri_diff* tell)
+void orri_diff_suspects_free(orri_diff* diff)
 {
-    diff_instances_free_masks(tell->world, tell->suspects, tell->suspect_count);
-    diff_instances_free_masks(tell->world, tell->gained, tell->suspect_count * tell->pool_count);
-    tell->suspects = tell->gained = NULL;
+    diff_instances_free_masks(diff->world, diff->suspects, diff->suspect_count);
+    diff_instances_free_masks(diff->world, diff->gained, diff->suspect_count * diff->pool_count);
+    diff->suspects = diff->gained = NULL;
 }
 
-static bool diff_instances_begin_masks(orri_diff* tell)
+static bool diff_instances_begin_masks(orri_diff* diff)
 {
-    orri_env* env = &tell->world->env;
-    if (tell->suspects == NULL) {
-        tell->suspect_count = tell->world->chunks.count;
-        tell->pool_count = tell->world->pinned.count;
-        tell->suspects = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, uint64_t*, tell->suspect_count);
-        tell->gained = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, uint64_t*,
-                                       tell->suspect_count * tell->pool_count);
+    orri_env* env = &diff->world->env;
+    if (diff->suspects == NULL) {
+        diff->suspect_count = diff->world->chunks.count;
+        diff->pool_count = diff->world->pinned.count;
+        diff->suspects = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, uint64_t*, diff->suspect_count);
+        diff->gained = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, uint64_t*,
+                                       diff->suspect_count * diff->pool_count);
     }
-    return tell->suspects != NULL && tell->gained != NULL;
+    return diff->suspects != NULL && diff->gained != NULL;
 }
 
-static bool diff_instances_mark(orri_diff* tell, uint64_t** masks, uint32_t place)
+// Sets the bit of a row. False when refused.
+static bool diff_instances_mark(orri_diff* diff, uint64_t** masks, uint32_t place)
 {
     uint64_t** mask = &masks[place >> ORRI_SLOT_BITS];
     if (*mask == NULL) {
-        *mask = ORRI_ALLOC_ZERO(&tell->world->env, ORR_MEMORY_TEMP, uint64_t,
+        *mask = ORRI_ALLOC_ZERO(&diff->world->env, ORR_MEMORY_TEMP, uint64_t,
                                 DIFF_INSTANCES_MASK_WORDS);
     }
     if (*mask != NULL) {
@@ -52,25 +54,26 @@ static bool diff_instances_mark(orri_diff* tell, uint64_t** masks, uint32_t plac
     return *mask != NULL;
 }
 
-// `gained`: where it is marked that it got or lost a type; NULL: it did not.
-static bool diff_instances_suspect_one(orri_diff* tell, uint32_t index, uint64_t** gained)
+// Marks the row of an entity. `gained`: where to mark that it got or lost the type; NULL: it did
+// not.
+static bool diff_instances_suspect_one(orri_diff* diff, uint32_t index, uint64_t** gained)
 {
-    if (index >= tell->world->hot.count) {
+    if (index >= diff->world->hot.count) {
         return true;
     }
-    const orri_record* record = orri_record_at(tell->world, index);
+    const orri_record* record = orri_record_at(diff->world, index);
     if ((record->generation & ORRI_DEAD) != 0) {
         return true;
     }
-    return diff_instances_mark(tell, tell->suspects, record->place) &&
-           (gained == NULL || diff_instances_mark(tell, gained, record->place));
+    return diff_instances_mark(diff, diff->suspects, record->place) &&
+           (gained == NULL || diff_instances_mark(diff, gained, record->place));
 }
 
-static bool diff_instances_suspect_block(orri_diff* tell, const orri_baseline_type* type,
+static bool diff_instances_suspect_block(orri_diff* diff, const orri_baseline_type* type,
                                          const orri_pool* pool, uint32_t block, uint64_t** gained)
 {
     uint32_t first = block << pool->slot_bits, last = first + (1u << pool->slot_bits);
-    // When the world went back there may be fewer slots than were told.
+    // After a travel there may be fewer slots than in the baseline.
     uint32_t end = pool->slot_count > type->owner_count ? pool->slot_count : type->owner_count;
     last = last < end ? last : end;
     for (uint32_t slot = first; slot < last; slot++) {
@@ -78,8 +81,8 @@ static bool diff_instances_suspect_block(orri_diff* tell, const orri_baseline_ty
         uint32_t old = slot < type->owner_count ? type->owners[slot] : ORRI_INDEX_NONE;
         bool marked =
             (now == ORRI_INDEX_NONE ||
-             diff_instances_suspect_one(tell, now, now != old ? gained : NULL)) &&
-            (old == ORRI_INDEX_NONE || old == now || diff_instances_suspect_one(tell, old, gained));
+             diff_instances_suspect_one(diff, now, now != old ? gained : NULL)) &&
+            (old == ORRI_INDEX_NONE || old == now || diff_instances_suspect_one(diff, old, gained));
         if (!marked) {
             return false;
         }
@@ -87,61 +90,62 @@ static bool diff_instances_suspect_block(orri_diff* tell, const orri_baseline_ty
     return true;
 }
 
-static bool diff_instances_suspect_type(orri_diff* tell, const orri_baseline_type* type)
+static bool diff_instances_suspect_type(orri_diff* diff, const orri_baseline_type* type)
 {
-    const orri_pool* pool = orri_pool_find(tell->world, (orr_type){type->type->id});
+    const orri_pool* pool = orri_pool_find(diff->world, (orr_type){type->type->id});
     uint32_t number = 0;
-    while (pool != NULL && tell->world->pinned.list[number] != pool) {
+    while (pool != NULL && diff->world->pinned.list[number] != pool) {
         number++;
     }
     if (!type->watched || pool == NULL || pool->version <= type->mark) {
         return true;
     }
-    bool done = diff_instances_begin_masks(tell);
+    bool done = diff_instances_begin_masks(diff);
     for (uint32_t b = 0; done && b < pool->block_count; b++) {
         if (pool->blocks[b].version > type->mark) {
             done = diff_instances_suspect_block(
-                tell, type, pool, b, tell->gained + (size_t)number * tell->suspect_count);
+                diff, type, pool, b, diff->gained + (size_t)number * diff->suspect_count);
         }
     }
     if (!done) {
-        (void)orri_refuse_memory(&tell->world->env, "finding pinned values to tell readers of");
+        (void)orri_refuse_memory(&diff->world->env, "finding pinned values that changed");
     }
     return done;
 }
 
-bool orri_diff_suspect(orri_diff* tell, const orri_baseline_type* only)
+bool orri_diff_suspect(orri_diff* diff, const orri_baseline_type* only)
 {
-    const struct orri_baseline* told = tell->told;
+    const struct orri_baseline* baseline = diff->baseline;
     if (only != NULL) {
-        return diff_instances_suspect_type(tell, only);
+        return diff_instances_suspect_type(diff, only);
     }
-    for (uint32_t p = 0; p < tell->world->pinned.count; p++) {
+    for (uint32_t p = 0; p < diff->world->pinned.count; p++) {
         uint32_t index =
-            orri_type_index(tell->world, (orr_type){tell->world->pinned.list[p]->type->id});
-        if (!diff_instances_suspect_type(tell, &told->types[index])) {
+            orri_type_index(diff->world, (orr_type){diff->world->pinned.list[p]->type->id});
+        if (!diff_instances_suspect_type(diff, &baseline->types[index])) {
             return false;
         }
     }
     return true;
 }
 
-// ---- who has which slot --------------------------------------------------------------------------------------------------
+// ---- which entity has which slot ----------------------------------------------------------------
 
-bool orri_diff_owners_reserve(orri_diff* tell)
+bool orri_diff_owners_reserve(orri_diff* diff)
 {
-    orr_world* world = tell->world;
+    orr_world* world = diff->world;
     for (uint32_t p = 0; p < world->pinned.count; p++) {
         const orri_pool* pool = world->pinned.list[p];
         uint32_t index = orri_type_index(world, (orr_type){pool->type->id});
-        orri_baseline_type* type = &tell->told->types[index];
+        orri_baseline_type* type = &diff->baseline->types[index];
         uint32_t old = type->owner_count;
         if (!type->watched) {
             continue;
         }
         if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &type->owners, &type->owner_count,
                           pool->slot_count)) {
-            (void)orri_refuse_memory(&world->env, "noting pinned values that readers were told");
+            (void)orri_refuse_memory(&world->env,
+                                     "storing pinned values that were sent to readers");
             return false;
         }
         for (uint32_t i = old; i < type->owner_count; i++) {
@@ -151,13 +155,13 @@ bool orri_diff_owners_reserve(orri_diff* tell)
     return true;
 }
 
-void orri_diff_owners_keep(orri_diff* tell)
+void orri_diff_owners_keep(orri_diff* diff)
 {
-    const orr_world* world = tell->world;
+    const orr_world* world = diff->world;
     for (uint32_t p = 0; p < world->pinned.count; p++) {
         const orri_pool* pool = world->pinned.list[p];
         uint32_t index = orri_type_index(world, (orr_type){pool->type->id});
-        orri_baseline_type* type = &tell->told->types[index];
+        orri_baseline_type* type = &diff->baseline->types[index];
         for (uint32_t b = 0; type->watched && b < pool->block_count; b++) {
             uint32_t first = b << pool->slot_bits, end = first + (1u << pool->slot_bits);
             uint32_t most = end < type->owner_count ? end : type->owner_count;
@@ -177,81 +181,84 @@ void orri_diff_owners_keep(orri_diff* tell)
     }
 }
 
-// ---- what both have in common ---------------------------------------------------------------------------------------------
+// ---- common to both -----------------------------------------------------------------------------
 
+// The comparison of one type.
 typedef struct diff_instances_scan {
-    orri_diff* tell;
+    orri_diff* diff;
     orri_baseline_type* type;
-    uint64_t* row;                      // Readers that get what happened to a row.
-    const orri_baseline_cluster* match; // Who selects the cluster at hand.
+    uint64_t* row;                      // Receivers of the current row.
+    const orri_baseline_cluster* match; // Sets of readers of the current cluster.
 } diff_instances_scan;
 
-// Who tracks the type, was told of the entity and still selects it. A type in chunks must have been told too: one that the
-// entity got since is told with its row.
+// Finds the readers that track the type, know the entity and still select it. For a type in chunks
+// the entity must have had it in the baseline: a type that it gained is sent with its row.
 static bool diff_instances_readers(const diff_instances_scan* s, const orri_chunk* chunk,
                                    uint32_t slot)
 {
-    const struct orri_baseline* told = s->tell->told;
+    const struct orri_baseline* baseline = s->diff->baseline;
     uint32_t index = orri_chunk_ids(chunk)[slot];
-    const orri_head* head = orri_head_at(told, index);
+    const orri_head* head = orri_head_at(baseline, index);
     orr_type type = {s->type->type->id};
-    memset(s->row, 0, told->words * sizeof *s->row);
-    if (head->generation != orri_record_at(s->tell->world, index)->generation ||
-        !(s->type->pinned || orri_shape_has(orri_shape_at(told, head->shape1), type))) {
+    memset(s->row, 0, baseline->words * sizeof *s->row);
+    if (head->generation != orri_record_at(s->diff->world, index)->generation ||
+        !(s->type->pinned || orri_shape_has(orri_shape_at(baseline, head->shape1), type))) {
         return false;
     }
-    const uint64_t* trackers = orri_baseline_trackers(told, s->type);
-    for (uint32_t w = 0; w < told->words; w++) {
+    const uint64_t* trackers = orri_baseline_trackers(baseline, s->type);
+    for (uint32_t w = 0; w < baseline->words; w++) {
         uint64_t some = orri_match_some(s->match)[w];
         for (uint64_t left = (orri_match_all(s->match)[w] | some) & trackers[w]; left != 0;
              left &= left - 1) {
-            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            const orri_reader* reader = baseline->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
             bool knows = (left & -left & some) != 0 ? orri_reader_knows(reader, chunk, slot, index)
                                                     : orri_bitset_has(&reader->members, index);
             s->row[w] |= knows ? left & -left : 0;
         }
     }
-    return orri_set_any(s->row, told->words);
+    return orri_set_any(s->row, baseline->words);
 }
 
-static bool diff_instances_deal(const diff_instances_scan* s, orr_message_kind kind)
+// Dispatches the runs of one kind of message.
+static bool diff_instances_dispatch(const diff_instances_scan* s, orr_message_kind kind)
 {
-    const struct orri_baseline* told = s->tell->told;
-    const orri_runs* piece = &told->piece;
-    for (uint32_t i = 0; i < piece->run_count; i++) {
-        for (uint32_t w = 0; w < told->words; w++) {
-            size_t at = (size_t)i * told->words + w;
-            piece->to[at] = piece->runs[i].kind == kind ? piece->after[at] : 0;
+    const struct orri_baseline* baseline = s->diff->baseline;
+    const orri_runs* run_list = &baseline->run_list;
+    for (uint32_t i = 0; i < run_list->run_count; i++) {
+        for (uint32_t w = 0; w < baseline->words; w++) {
+            size_t at = (size_t)i * baseline->words + w;
+            run_list->to[at] = run_list->runs[i].kind == kind ? run_list->after[at] : 0;
         }
     }
-    return orri_runs_deal(s->tell, &(orri_deal){.kind = kind,
-                                                .type = s->type->type,
-                                                .items = true,
-                                                .forced = kind == ORR_COMPONENT_CHANGED
-                                                              ? ORR_CAUSE_WRITTEN
-                                                              : ORR_CAUSE_COMPONENT});
+    return orri_runs_dispatch(s->diff, &(orri_dispatch){.kind = kind,
+                                                        .type = s->type->type,
+                                                        .items = true,
+                                                        .forced = kind == ORR_COMPONENT_CHANGED
+                                                                      ? ORR_CAUSE_WRITTEN
+                                                                      : ORR_CAUSE_COMPONENT});
 }
 
-static bool diff_instances_deal_all(const diff_instances_scan* s)
+static bool diff_instances_dispatch_all(const diff_instances_scan* s)
 {
-    return s->tell->told->piece.run_count == 0 || (diff_instances_deal(s, ORR_COMPONENT_ADDED) &&
-                                                   diff_instances_deal(s, ORR_COMPONENT_CHANGED) &&
-                                                   diff_instances_deal(s, ORR_COMPONENT_REMOVED));
+    return s->diff->baseline->run_list.run_count == 0 ||
+           (diff_instances_dispatch(s, ORR_COMPONENT_ADDED) &&
+            diff_instances_dispatch(s, ORR_COMPONENT_CHANGED) &&
+            diff_instances_dispatch(s, ORR_COMPONENT_REMOVED));
 }
 
-// A run of one entity; its items follow.
+// Appends a run of one entity; its items follow.
 static void diff_instances_push(const diff_instances_scan* s, orr_message_kind kind,
                                 orri_chunk* chunk, uint32_t slot)
 {
-    orri_runs* piece = &s->tell->told->piece;
+    orri_runs* run_list = &s->diff->baseline->run_list;
     uint32_t index = orri_chunk_ids(chunk)[slot];
-    orri_runs_push(s->tell->told,
+    orri_runs_push(s->diff->baseline,
                    &(orri_run){.chunk = chunk,
                                .slot = slot,
                                .index = index,
                                .count = 1,
-                               .source = orri_diff_source(s->tell, index),
-                               .item = piece->item_count,
+                               .source = orri_diff_source(s->diff, index),
+                               .item = run_list->item_count,
                                .kind = (uint8_t)kind,
                                .alone = true},
                    NULL, s->row);
@@ -260,29 +267,30 @@ static void diff_instances_push(const diff_instances_scan* s, orr_message_kind k
 static bool diff_instances_item(const diff_instances_scan* s, orr_component_id id,
                                 const void* value)
 {
-    orri_runs* piece = &s->tell->told->piece;
-    if (!orri_runs_item(s->tell->world, piece, id, value)) {
+    orri_runs* run_list = &s->diff->baseline->run_list;
+    if (!orri_runs_item(s->diff->world, run_list, id, value)) {
         return false;
     }
-    piece->runs[piece->run_count - 1].item_count++;
+    run_list->runs[run_list->run_count - 1].item_count++;
     return true;
 }
 
-// ---- instances -----------------------------------------------------------------------------------------------------------
+// ---- instances ----------------------------------------------------------------------------------
 
+// Dispatches the run list and stores the instances in the baseline.
 static bool diff_instances_flush_instances(const diff_instances_scan* s)
 {
-    orri_runs* piece = &s->tell->told->piece;
-    if (!diff_instances_deal_all(s)) {
+    orri_runs* run_list = &s->diff->baseline->run_list;
+    if (!diff_instances_dispatch_all(s)) {
         return false;
     }
-    for (uint32_t i = 0; i < piece->run_count; i++) {
-        const orri_run* run = &piece->runs[i];
+    for (uint32_t i = 0; i < run_list->run_count; i++) {
+        const orri_run* run = &run_list->runs[i];
         orri_baseline_instances now =
             orri_baseline_instances_at(run->chunk, run->column, run->slot);
         orri_baseline_put_cell(s->type, run->index, &now);
     }
-    orri_runs_keep(s->tell);
+    orri_runs_keep(s->diff);
     return true;
 }
 
@@ -295,15 +303,18 @@ static uint32_t diff_instances_find(const uint32_t* ids, uint32_t count, uint32_
     return i;
 }
 
-// Instances of one kind of difference, as a run. Mostly there are none, and mostly ids stand where they stood.
+// Appends the instances with one kind of difference as a run. Usually there are none, and ids are
+// at the same positions.
 static bool diff_instances_compare(const diff_instances_scan* s, const orri_run* at_row,
                                    const orri_baseline_instances* now,
-                                   const orri_baseline_cell* told, orr_message_kind kind)
+                                   const orri_baseline_cell* baseline, orr_message_kind kind)
 {
-    orri_runs* piece = &s->tell->told->piece;
+    orri_runs* run_list = &s->diff->baseline->run_list;
     bool gone = kind == ORR_COMPONENT_REMOVED;
-    uint32_t count = gone ? told->count : now->count, other = gone ? now->count : told->count;
-    const uint32_t *ids = gone ? told->ids : now->ids, *others = gone ? now->ids : told->ids;
+    uint32_t count = gone ? baseline->count : now->count,
+             other = gone ? now->count : baseline->count;
+    const uint32_t *ids = gone ? baseline->ids : now->ids,
+                   *others = gone ? now->ids : baseline->ids;
     size_t size = s->type->type->info.size;
     bool pushed = false;
     for (uint32_t i = 0; i < count; i++) {
@@ -312,14 +323,14 @@ static bool diff_instances_compare(const diff_instances_scan* s, const orri_run*
         const uint8_t* value = gone ? NULL : now->values + i * size;
         bool differs = kind == ORR_COMPONENT_CHANGED
                            ? at < other &&
-                                 orri_baseline_differs(s->type, value, told->values + at * size)
+                                 orri_baseline_differs(s->type, value, baseline->values + at * size)
                            : at == other;
         if (!differs) {
             continue;
         }
         if (!pushed) {
             diff_instances_push(s, kind, at_row->chunk, at_row->slot);
-            piece->runs[piece->run_count - 1].column = at_row->column;
+            run_list->runs[run_list->run_count - 1].column = at_row->column;
             pushed = true;
         }
         if (!diff_instances_item(s, ids[i], value)) {
@@ -336,21 +347,21 @@ static bool diff_instances_instances_row(const diff_instances_scan* s, orri_chun
     if (!diff_instances_readers(s, chunk, slot)) {
         return true;
     }
-    if (!orri_runs_room(s->tell)) {
+    if (!orri_runs_room(s->diff)) {
         return false;
     }
     orri_run row = {.chunk = chunk, .slot = slot, .column = column};
     orri_baseline_instances now = orri_baseline_instances_at(chunk, column, slot);
-    if (!orri_baseline_room_cell(s->tell->world, s->type, index, now.count)) {
+    if (!orri_baseline_room_cell(s->diff->world, s->type, index, now.count)) {
         return false;
     }
-    const orri_baseline_cell* told = orri_baseline_cell_at(s->type, index);
-    return diff_instances_compare(s, &row, &now, told, ORR_COMPONENT_ADDED) &&
-           diff_instances_compare(s, &row, &now, told, ORR_COMPONENT_CHANGED) &&
-           diff_instances_compare(s, &row, &now, told, ORR_COMPONENT_REMOVED);
+    const orri_baseline_cell* baseline = orri_baseline_cell_at(s->type, index);
+    return diff_instances_compare(s, &row, &now, baseline, ORR_COMPONENT_ADDED) &&
+           diff_instances_compare(s, &row, &now, baseline, ORR_COMPONENT_CHANGED) &&
+           diff_instances_compare(s, &row, &now, baseline, ORR_COMPONENT_REMOVED);
 }
 
-// The newest of values, counts and ids.
+// The newest version of values, counts and ids.
 static uint64_t diff_instances_version(const orri_chunk* chunk, uint32_t column)
 {
     const orri_column* columns = chunk->columns;
@@ -363,7 +374,7 @@ static uint64_t diff_instances_version(const orri_chunk* chunk, uint32_t column)
 static bool diff_instances_cluster(diff_instances_scan* s, orri_cluster* cluster, uint32_t column,
                                    uint64_t rows_before)
 {
-    const orri_baseline_cluster* record = orri_baseline_match(s->tell, cluster);
+    const orri_baseline_cluster* record = orri_baseline_match(s->diff, cluster);
     if (record == NULL) {
         return false;
     }
@@ -373,7 +384,7 @@ static bool diff_instances_cluster(diff_instances_scan* s, orri_cluster* cluster
         uint32_t rows = diff_instances_version(chunk, column) > record->seen[column]
                             ? orri_chunk_rows(chunk)
                             : 0;
-        if (orri_section_ends(s->tell, orri_section(rows_before, i)) &&
+        if (orri_diff_range_ends(s->diff, orri_diff_range(rows_before, i)) &&
             !diff_instances_flush_instances(s)) {
             return false;
         }
@@ -386,21 +397,22 @@ static bool diff_instances_cluster(diff_instances_scan* s, orri_cluster* cluster
     return true;
 }
 
+// True for clusters that need no look.
 static bool diff_instances_skips(const orri_cluster* cluster, const orr_query* query)
 {
     return cluster->row_count == 0 ||
            (query != NULL && orri_entries_find(query, cluster) == UINT32_MAX);
 }
 
-bool orri_diff_instances(orri_diff* tell, orri_baseline_type* type, const orr_query* query)
+bool orri_diff_instances(orri_diff* diff, orri_baseline_type* type, const orr_query* query)
 {
-    struct orri_baseline* told = tell->told;
-    uint32_t index = (uint32_t)(type - told->types);
-    if (index >= tell->world->tables.capacity) {
+    struct orri_baseline* baseline = diff->baseline;
+    uint32_t index = (uint32_t)(type - baseline->types);
+    if (index >= diff->world->tables.capacity) {
         return true;
     }
-    const orri_table* table = (const orri_table*)(const void*)tell->world->tables.list[index];
-    diff_instances_scan s = {tell, type, told->set + 2 * told->words, NULL};
+    const orri_table* table = (const orri_table*)(const void*)diff->world->tables.list[index];
+    diff_instances_scan s = {diff, type, baseline->set + 2 * baseline->words, NULL};
     uint64_t rows_before = 0;
     for (uint32_t i = 0; i < table->cluster_count; i++) {
         const orri_table_cluster* entry = &table->clusters[i];
@@ -418,29 +430,30 @@ bool orri_diff_instances(orri_diff* tell, orri_baseline_type* type, const orr_qu
     for (uint32_t i = 0; i < table->cluster_count; i++) {
         const orri_table_cluster* entry = &table->clusters[i];
         if (!diff_instances_skips(entry->cluster, query)) {
-            told->clusters[entry->cluster->index].seen[entry->column] = tell->world->epoch;
+            baseline->clusters[entry->cluster->index].seen[entry->column] = diff->world->epoch;
         }
     }
     return true;
 }
 
-// ---- pinned values ---------------------------------------------------------------------------------------------------------
+// ---- pinned values ------------------------------------------------------------------------------
 
+// Dispatches the run list and stores the values in the baseline.
 static bool diff_instances_flush_pinned(const diff_instances_scan* s)
 {
-    orri_runs* piece = &s->tell->told->piece;
-    if (!diff_instances_deal_all(s)) {
+    orri_runs* run_list = &s->diff->baseline->run_list;
+    if (!diff_instances_dispatch_all(s)) {
         return false;
     }
-    for (uint32_t i = 0; i < piece->run_count; i++) {
-        const orri_run* run = &piece->runs[i];
+    for (uint32_t i = 0; i < run_list->run_count; i++) {
+        const orri_run* run = &run_list->runs[i];
         if (run->kind == ORR_COMPONENT_REMOVED) {
-            orri_baseline_drop(s->tell->world, s->type, run->index);
+            orri_baseline_drop(s->diff->world, s->type, run->index);
         } else {
-            orri_baseline_put(s->type, run->index, piece->items[run->item].value, 1);
+            orri_baseline_put(s->type, run->index, run_list->items[run->item].value, 1);
         }
     }
-    orri_runs_keep(s->tell);
+    orri_runs_keep(s->diff);
     return true;
 }
 
@@ -458,7 +471,7 @@ static bool diff_instances_pinned_row(const diff_instances_scan* s, const orri_p
          !orri_baseline_differs(s->type, now, orri_baseline_at(s->type, index)))) {
         return true;
     }
-    if (!orri_runs_room(s->tell)) {
+    if (!orri_runs_room(s->diff)) {
         return false;
     }
     diff_instances_push(s,
@@ -466,7 +479,7 @@ static bool diff_instances_pinned_row(const diff_instances_scan* s, const orri_p
                         : held      ? ORR_COMPONENT_CHANGED
                                     : ORR_COMPONENT_ADDED,
                         chunk, slot);
-    return (now == NULL || orri_baseline_room(s->tell->world, s->type, index)) &&
+    return (now == NULL || orri_baseline_room(s->diff->world, s->type, index)) &&
            diff_instances_item(s, 0, now);
 }
 
@@ -484,26 +497,26 @@ static bool diff_instances_pinned_chunk(const diff_instances_scan* s, const orri
     return true;
 }
 
-bool orri_diff_pinned(orri_diff* tell, orri_baseline_type* type)
+bool orri_diff_pinned(orri_diff* diff, orri_baseline_type* type)
 {
-    const orri_pool* pool = orri_pool_find(tell->world, (orr_type){type->type->id});
-    diff_instances_scan s = {tell, type, tell->told->set + 2 * tell->told->words, NULL};
-    if (tell->suspects == NULL || pool == NULL || pool->version <= type->mark) {
+    const orri_pool* pool = orri_pool_find(diff->world, (orr_type){type->type->id});
+    diff_instances_scan s = {diff, type, diff->baseline->set + 2 * diff->baseline->words, NULL};
+    if (diff->suspects == NULL || pool == NULL || pool->version <= type->mark) {
         return true;
     }
     uint64_t rows_before = 0;
-    for (orri_cluster* c = tell->world->clusters.first; c != NULL; c = c->next) {
+    for (orri_cluster* c = diff->world->clusters.first; c != NULL; c = c->next) {
         s.match = NULL;
         for (uint32_t i = 0; i < c->chunk_count; i++) {
             orri_chunk* chunk = c->chunks[i];
-            const uint64_t* rows = tell->suspects[chunk->id];
+            const uint64_t* rows = diff->suspects[chunk->id];
             if (rows != NULL && s.match == NULL) {
-                s.match = orri_baseline_match(tell, c);
+                s.match = orri_baseline_match(diff, c);
                 if (s.match == NULL) {
                     return false;
                 }
             }
-            if (orri_section_ends(tell, orri_section(rows_before, i)) &&
+            if (orri_diff_range_ends(diff, orri_diff_range(rows_before, i)) &&
                 !diff_instances_flush_pinned(&s)) {
                 return false;
             }
@@ -516,7 +529,7 @@ bool orri_diff_pinned(orri_diff* tell, orri_baseline_type* type)
     if (!diff_instances_flush_pinned(&s)) {
         return false;
     }
-    type->value_mark = tell->world->epoch;
+    type->value_mark = diff->world->epoch;
     return true;
 }
 

@@ -1,97 +1,103 @@
 // SPDX-License-Identifier: MIT
-// Telling, second step: values of unique types in chunks. The hot way of a tick: after a direct system has written its
-// columns, each block with a new version is compared with what was told, and the rows that differ become runs. Entities with
-// indexes one after another, as they are created, are compared and copied as arrays.
+// Step 2 of a diff: values of unique types in chunks. The hot path of a tick: after a direct system
+// has written its columns, each block with a new version is compared with the baseline, and rows
+// that differ become runs. Entities with consecutive indexes are compared and copied as arrays.
 #include "message/deliver/baseline.h"
 
 #define DIFF_VALUES_AHEAD 16u
 
+// The comparison of one type.
 typedef struct diff_values_scan {
-    orri_diff* tell;
+    orri_diff* diff;
     orri_baseline_type* type;
-    uint64_t *all, *some, *row; // Readers that get every row of the cluster, or perhaps; of a row.
-    bool uniform;               // None that gets some.
-    bool rebit;                 // The cluster got or lost enable bits when the world went back.
-    bool by_row;                // Rows of the chunk at hand must be looked at one by one.
-    uint64_t rows_before;       // In the clusters before.
+    // Readers that get every row of the cluster; readers that get some; receivers of a row.
+    uint64_t *all, *some, *row;
+    bool uniform;         // `some` is empty.
+    bool bits_changed;    // A travel added or removed enable bits of the cluster.
+    bool by_row;          // Rows of the current chunk must be compared one by one.
+    uint64_t rows_before; // Rows in the clusters before.
 } diff_values_scan;
 
+// Dispatches the run list and stores the values. False when refused (reported).
 static bool diff_values_flush(const diff_values_scan* s)
 {
-    struct orri_baseline* told = s->tell->told;
-    orri_runs* piece = &told->piece;
-    if (piece->run_count == 0) {
+    struct orri_baseline* baseline = s->diff->baseline;
+    orri_runs* run_list = &baseline->run_list;
+    if (run_list->run_count == 0) {
         return true;
     }
-    memcpy(piece->to, piece->after, (size_t)piece->run_count * told->words * sizeof *piece->to);
-    if (!orri_runs_deal(s->tell, &(orri_deal){.kind = ORR_COMPONENT_CHANGED,
-                                              .type = s->type->type,
-                                              .forced = ORR_CAUSE_WRITTEN})) {
+    memcpy(run_list->to, run_list->after,
+           (size_t)run_list->run_count * baseline->words * sizeof *run_list->to);
+    if (!orri_runs_dispatch(s->diff, &(orri_dispatch){.kind = ORR_COMPONENT_CHANGED,
+                                                      .type = s->type->type,
+                                                      .forced = ORR_CAUSE_WRITTEN})) {
         return false;
     }
     size_t size = s->type->type->info.size;
-    for (uint32_t i = 0; i < piece->run_count; i++) {
-        const orri_run* run = &piece->runs[i];
+    for (uint32_t i = 0; i < run_list->run_count; i++) {
+        const orri_run* run = &run_list->runs[i];
         if (run->listed) {
-            orri_sparse_rows_put(piece, run, (uint32_t)size);
+            orri_sparse_rows_put(run_list, run, (uint32_t)size);
             continue;
         }
         orri_baseline_put(s->type, run->index,
                           run->chunk->columns[run->column].data + run->slot * size, run->count);
     }
-    orri_runs_keep(s->tell);
+    orri_runs_keep(s->diff);
     return true;
 }
 
-// ---- who gets what -----------------------------------------------------------------------------------------------
+// ---- receivers ----------------------------------------------------------------------------------
 
-// Readers that are new may have been told of some rows, by a tell that was refused.
+// Sets the readers of a cluster. Fresh readers get only some rows here: a refused diff may have
+// sent them a part.
 static void diff_values_readers(diff_values_scan* s, const orri_baseline_cluster* record,
                                 const orri_cluster* cluster)
 {
-    const struct orri_baseline* told = s->tell->told;
-    const uint64_t* trackers = orri_baseline_trackers(told, s->type);
+    const struct orri_baseline* baseline = s->diff->baseline;
+    const uint64_t* trackers = orri_baseline_trackers(baseline, s->type);
     const uint64_t *all = orri_match_all(record), *some = orri_match_some(record);
-    for (uint32_t w = 0; w < told->words; w++) {
-        uint64_t fresh = all[w] & trackers[w] & told->fresh[w];
+    for (uint32_t w = 0; w < baseline->words; w++) {
+        uint64_t fresh = all[w] & trackers[w] & baseline->fresh[w];
         s->all[w] = all[w] & trackers[w] & ~fresh;
         s->some[w] = (some[w] & trackers[w]) | fresh;
         for (; fresh != 0; fresh &= fresh - 1) {
-            orri_reader_match(told->on[w * 64 + (uint32_t)__builtin_ctzll(fresh)], cluster);
+            orri_reader_match(baseline->on[w * 64 + (uint32_t)__builtin_ctzll(fresh)], cluster);
         }
     }
-    s->uniform = !orri_set_any(s->some, told->words);
+    s->uniform = !orri_set_any(s->some, baseline->words);
 }
 
-// Who was told of the value of a row, and selects its entity still. An entity that is new, or got the type since, is told with
-// its row.
+// Sets the receivers of a row: readers that know its value and still select it. An entity that is
+// new, or has gained the type, is sent with its row.
 static bool diff_values_row(const diff_values_scan* s, const orri_chunk* chunk, uint32_t slot,
                             uint32_t index)
 {
-    const struct orri_baseline* told = s->tell->told;
-    const orri_head* head = orri_head_at(told, index);
+    const struct orri_baseline* baseline = s->diff->baseline;
+    const orri_head* head = orri_head_at(baseline, index);
     orr_type type = {s->type->type->id};
-    if (head->generation != orri_record_at(s->tell->world, index)->generation ||
-        !orri_shape_has(orri_shape_at(told, head->shape1), type)) {
+    if (head->generation != orri_record_at(s->diff->world, index)->generation ||
+        !orri_shape_has(orri_shape_at(baseline, head->shape1), type)) {
         return false;
     }
-    for (uint32_t w = 0; w < told->words; w++) {
+    for (uint32_t w = 0; w < baseline->words; w++) {
         s->row[w] = 0;
         for (uint64_t left = s->all[w]; left != 0; left &= left - 1) {
-            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            const orri_reader* reader = baseline->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
             s->row[w] |= orri_bitset_has(&reader->members, index) ? left & -left : 0;
         }
         for (uint64_t left = s->some[w]; left != 0; left &= left - 1) {
-            const orri_reader* reader = told->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            const orri_reader* reader = baseline->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
             s->row[w] |= orri_reader_knows(reader, chunk, slot, index) ? left & -left : 0;
         }
     }
-    return orri_set_any(s->row, told->words);
+    return orri_set_any(s->row, baseline->words);
 }
 
-// ---- comparing ------------------------------------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------------------
 
-// Which of `count` values, at most 64, differ. Words of 8 bytes, or of 4: loops that the compiler can unroll.
+// A bit for each of `count` values (at most 64) that differ. Words of 8 or 4 bytes: loops that the
+// compiler can unroll.
 #define DIFF_VALUES_DIFF(name, word, words)                                   \
     static uint64_t name(const uint8_t* a, const uint8_t* b, uint32_t count)  \
     {                                                                         \
@@ -139,19 +145,19 @@ static uint64_t diff_values_diff(const orri_baseline_type* type, const uint8_t* 
 
 static bool diff_values_push(const diff_values_scan* s, orri_run* run)
 {
-    struct orri_baseline* told = s->tell->told;
-    if (!orri_runs_room(s->tell)) {
+    struct orri_baseline* baseline = s->diff->baseline;
+    if (!orri_runs_room(s->diff)) {
         return false;
     }
-    orri_runs_push(told, run, NULL, s->by_row ? s->row : s->all);
+    orri_runs_push(baseline, run, NULL, s->by_row ? s->row : s->all);
     return true;
 }
 
-// Rows that differ, of some whose indexes follow each other.
+// Appends runs for the rows of `mask`; their indexes are consecutive.
 static bool diff_values_differ(const diff_values_scan* s, orri_chunk* chunk, uint32_t column,
                                uint32_t slot, uint32_t index, uint64_t mask)
 {
-    bool single = s->by_row || s->tell->by_commit;
+    bool single = s->by_row || s->diff->by_commit;
     while (mask != 0) {
         uint32_t first = (uint32_t)__builtin_ctzll(mask);
         uint64_t gap = ~(mask >> first);
@@ -165,7 +171,7 @@ static bool diff_values_differ(const diff_values_scan* s, orri_chunk* chunk, uin
                         .index = index + first,
                         .count = count,
                         .column = column,
-                        .source = orri_diff_source(s->tell, index + first)};
+                        .source = orri_diff_source(s->diff, index + first)};
         if (!diff_values_push(s, &run)) {
             return false;
         }
@@ -173,7 +179,7 @@ static bool diff_values_differ(const diff_values_scan* s, orri_chunk* chunk, uin
     return true;
 }
 
-// How many rows from here on, at most 64 and within one page of told values, have indexes that follow each other.
+// Number of rows from here on, at most 64 and within one baseline page, with consecutive indexes.
 static uint32_t diff_values_sequence(const uint32_t* ids, uint32_t rows)
 {
     uint32_t first = ids[0], room = ORRI_BASELINE_SIZE - (first & ORRI_BASELINE_MASK);
@@ -194,29 +200,29 @@ static uint32_t diff_values_sequence(const uint32_t* ids, uint32_t rows)
     return n;
 }
 
-// The same where not all were told, and bytes that were not must not be taken for a value.
-static uint64_t diff_values_diff_told(const diff_values_scan* s, const orri_chunk* chunk,
-                                      uint32_t column, uint32_t slot, uint32_t count)
+// The same where readers do not know all rows: bytes without meaning must not be read as a value.
+static uint64_t diff_values_diff_known(const diff_values_scan* s, const orri_chunk* chunk,
+                                       uint32_t column, uint32_t slot, uint32_t count)
 {
     size_t size = s->type->type->info.size;
     uint32_t index = orri_chunk_ids(chunk)[slot];
     const uint8_t* data = chunk->columns[column].data + slot * size;
-    const uint8_t* told = orri_baseline_at(s->type, index);
+    const uint8_t* baseline = orri_baseline_at(s->type, index);
     uint64_t mask = 0;
     for (uint32_t i = 0; i < count; i++) {
         bool differs = diff_values_row(s, chunk, slot + i, index + i) &&
-                       orri_baseline_differs(s->type, data + i * size, told + i * size);
+                       orri_baseline_differs(s->type, data + i * size, baseline + i * size);
         mask |= (uint64_t)differs << i;
     }
     return mask;
 }
 
-// True when somebody may have been told of some of these entities: new ones are passed over.
+// True when a reader may know one of these entities; new ones are skipped.
 static bool diff_values_known(const diff_values_scan* s, uint32_t index, uint32_t count)
 {
-    const orri_head* heads = orri_head_at(s->tell->told, index);
+    const orri_head* heads = orri_head_at(s->diff->baseline, index);
     uint32_t known = 0;
-    if (*orri_heads_known(s->tell->told, index) == 0) {
+    if (*orri_heads_known(s->diff->baseline, index) == 0) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -225,31 +231,31 @@ static bool diff_values_known(const diff_values_scan* s, uint32_t index, uint32_
     return known != 0;
 }
 
-// Some rows whose indexes follow each other.
+// Compares rows with consecutive indexes.
 static bool diff_values_rows(diff_values_scan* s, orri_chunk* chunk, uint32_t column, uint32_t slot,
                              uint32_t count)
 {
     uint32_t index = orri_chunk_ids(chunk)[slot];
-    const uint8_t* told = orri_baseline_at(s->type, index);
-    if (told == NULL || (s->by_row && !diff_values_known(s, index, count))) {
-        return true; // Nobody was told of them.
+    const uint8_t* baseline = orri_baseline_at(s->type, index);
+    if (baseline == NULL || (s->by_row && !diff_values_known(s, index, count))) {
+        return true; // No reader knows them.
     }
     const uint8_t* data = chunk->columns[column].data + slot * (size_t)s->type->type->info.size;
     uint64_t mask = !s->by_row || s->type->exact
-                        ? diff_values_diff(s->type, data, told, count)
-                        : diff_values_diff_told(s, chunk, column, slot, count);
+                        ? diff_values_diff(s->type, data, baseline, count)
+                        : diff_values_diff_known(s, chunk, column, slot, count);
     return mask == 0 || diff_values_differ(s, chunk, column, slot, index, mask);
 }
 
-// It is known which rows were written.
-static bool diff_values_touched(diff_values_scan* s, orri_chunk* chunk, uint32_t column,
-                                const orri_dirty_rows_note* touch)
+// Compares only the rows that were noted as written.
+static bool diff_values_dirty(diff_values_scan* s, orri_chunk* chunk, uint32_t column,
+                              const orri_dirty_rows_note* dirty)
 {
-    if (!s->by_row && !s->tell->by_commit) {
-        return orri_sparse_rows_push(s->tell, s->type, chunk, column, touch, s->all);
+    if (!s->by_row && !s->diff->by_commit) {
+        return orri_sparse_rows_push(s->diff, s->type, chunk, column, dirty, s->all);
     }
     for (uint32_t w = 0; w < ORR_CHUNK_CAPACITY / 64; w++) {
-        for (uint64_t left = touch->bits[w]; left != 0; left &= left - 1) {
+        for (uint64_t left = dirty->bits[w]; left != 0; left &= left - 1) {
             uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(left);
             if (!diff_values_rows(s, chunk, column, slot, 1)) {
                 return false;
@@ -264,22 +270,23 @@ static bool diff_values_chunk(diff_values_scan* s, orri_chunk* chunk, uint32_t c
 {
     const uint32_t* ids = orri_chunk_ids(chunk);
     uint32_t rows = orri_chunk_rows(chunk);
-    // Where no row came, went or moved since the last whole tell, all are as they were told.
-    // (When the world went back, some may have been off, in bits that are gone.)
-    s->by_row = !s->uniform || s->rebit ||
-                chunk->columns[chunk->cluster->type_count].version > s->tell->told->row_mark;
-    const orri_dirty_rows_note* touch =
-        orri_dirty_rows_of(s->tell->told, s->type, chunk, column, seen);
-    if (touch != NULL) {
-        return diff_values_touched(s, chunk, column, touch);
+    // If no row came, left or moved since the last complete diff, all heads are current. After a
+    // travel some rows may have been disabled, in enable bits that do not exist any more.
+    s->by_row = !s->uniform || s->bits_changed ||
+                chunk->columns[chunk->cluster->type_count].version > s->diff->baseline->row_mark;
+    const orri_dirty_rows_note* dirty =
+        orri_dirty_rows_of(s->diff->baseline, s->type, chunk, column, seen);
+    if (dirty != NULL) {
+        return diff_values_dirty(s, chunk, column, dirty);
     }
     for (uint32_t slot = 0, count; slot < rows; slot += count) {
         count = diff_values_sequence(ids + slot, rows - slot);
         if (count == 1 && slot + DIFF_VALUES_AHEAD < rows) {
-            // Rows that were moved about have their values anywhere: those further on are fetched meanwhile.
+            // The values of rows that were moved around are anywhere in the baseline: prefetch
+            // later ones.
             uint32_t ahead = ids[slot + DIFF_VALUES_AHEAD];
             __builtin_prefetch(orri_baseline_at(s->type, ahead), 1);
-            __builtin_prefetch(orri_record_at(s->tell->world, ahead));
+            __builtin_prefetch(orri_record_at(s->diff->world, ahead));
         }
         if (!diff_values_rows(s, chunk, column, slot, count)) {
             return false;
@@ -288,42 +295,44 @@ static bool diff_values_chunk(diff_values_scan* s, orri_chunk* chunk, uint32_t c
     return true;
 }
 
-void orri_run_entities(const orri_diff* tell, const orri_run* run, orr_entity* out)
+void orri_run_entities(const orri_diff* diff, const orri_run* run, orr_entity* out)
 {
     uint64_t index = run->index;
     if (run->chunk != NULL) {
-        const orri_record* records = orri_record_at(tell->world, run->index);
+        const orri_record* records = orri_record_at(diff->world, run->index);
         for (uint32_t i = 0; i < run->count; i++) {
             out[i].id = (uint64_t)records[i].generation << 32 | (index + i);
         }
         return;
     }
-    const orri_head* heads = orri_head_at(tell->told, run->index); // The dead: as they were told.
+    const orri_head* heads =
+        orri_head_at(diff->baseline, run->index); // Destroyed: the generation in the baseline.
     for (uint32_t i = 0; i < run->count; i++) {
         out[i].id = (uint64_t)heads[i].generation << 32 | (index + i);
     }
 }
 
-// ---- clusters ---------------------------------------------------------------------------------------------------------
+// ---- clusters -----------------------------------------------------------------------------------
 
-// Clusters are told together up to the end of a section: a thousand small clusters are not a thousand messages.
+// Clusters share a run list up to the end of a range: a thousand small clusters are not a thousand
+// messages.
 static bool diff_values_cluster(diff_values_scan* s, orri_cluster* cluster, uint32_t column)
 {
-    struct orri_baseline* told = s->tell->told;
-    const orri_baseline_cluster* record = orri_baseline_cluster_of(s->tell, cluster);
+    struct orri_baseline* baseline = s->diff->baseline;
+    const orri_baseline_cluster* record = orri_baseline_cluster_of(s->diff, cluster);
     if (record == NULL) {
         return false;
     }
     if (cluster->columns[column].version <= record->seen[column]) {
         return true;
     }
-    record = orri_baseline_match(s->tell, cluster);
+    record = orri_baseline_match(s->diff, cluster);
     if (record == NULL) {
         return false;
     }
-    s->rebit = record->rebit;
+    s->bits_changed = record->bits_changed;
     diff_values_readers(s, record, cluster);
-    if (!orri_set_any(s->all, told->words) && !orri_set_any(s->some, told->words)) {
+    if (!orri_set_any(s->all, baseline->words) && !orri_set_any(s->some, baseline->words)) {
         return true;
     }
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
@@ -331,7 +340,8 @@ static bool diff_values_cluster(diff_values_scan* s, orri_cluster* cluster, uint
         if (chunk->columns[column].version <= record->seen[column]) {
             continue;
         }
-        if (orri_section_ends(s->tell, orri_section(s->rows_before, i)) && !diff_values_flush(s)) {
+        if (orri_diff_range_ends(s->diff, orri_diff_range(s->rows_before, i)) &&
+            !diff_values_flush(s)) {
             return false;
         }
         if (!diff_values_chunk(s, chunk, column, record->seen[column])) {
@@ -380,13 +390,14 @@ static bool diff_values_of_query(diff_values_scan* s, const orr_query* query)
     return diff_values_flush(s);
 }
 
-// All was told: what is written from now on is new.
-static void diff_values_seen(const orri_diff* tell, const orri_cluster* cluster, uint32_t column)
+// Everything was compared: only later writes are new.
+static void diff_values_seen(const orri_diff* diff, const orri_cluster* cluster, uint32_t column)
 {
-    orri_baseline_cluster* record =
-        cluster->index < tell->told->cluster_count ? &tell->told->clusters[cluster->index] : NULL;
+    orri_baseline_cluster* record = cluster->index < diff->baseline->cluster_count
+                                        ? &diff->baseline->clusters[cluster->index]
+                                        : NULL;
     if (record != NULL && record->sequence == cluster->sequence) {
-        record->seen[column] = tell->world->epoch;
+        record->seen[column] = diff->world->epoch;
     }
 }
 
@@ -395,28 +406,28 @@ static void diff_values_all_seen(const diff_values_scan* s, const orri_table* ta
 {
     uint32_t field = query != NULL ? diff_values_field(query, s->type) : 0;
     for (uint32_t i = 0; query == NULL && i < table->cluster_count; i++) {
-        diff_values_seen(s->tell, table->clusters[i].cluster, table->clusters[i].column);
+        diff_values_seen(s->diff, table->clusters[i].cluster, table->clusters[i].column);
     }
     for (uint32_t e = 0; query != NULL && e < query->entry_count; e++) {
         const orri_cluster* cluster = query->entries[e].cluster;
         uint32_t column = orri_entry_map(query, e)[field];
         if (cluster != NULL && column != ORRI_COLUMN_NONE) {
-            diff_values_seen(s->tell, cluster, column);
+            diff_values_seen(s->diff, cluster, column);
         }
     }
 }
 
-bool orri_diff_values(orri_diff* tell, orri_baseline_type* type, const orr_query* query)
+bool orri_diff_values(orri_diff* diff, orri_baseline_type* type, const orr_query* query)
 {
-    struct orri_baseline* told = tell->told;
-    uint32_t index = (uint32_t)(type - told->types), words = told->words;
-    if (type->type->info.size == 0 || index >= tell->world->tables.capacity) {
-        return true; // A marker has no values; nobody has the type.
+    struct orri_baseline* baseline = diff->baseline;
+    uint32_t index = (uint32_t)(type - baseline->types), words = baseline->words;
+    if (type->type->info.size == 0 || index >= diff->world->tables.capacity) {
+        return true; // A type without values, or one that no cluster has.
     }
-    const orri_table* table = (const orri_table*)(const void*)tell->world->tables.list[index];
-    uint64_t* sets = told->set + 2 * words;
+    const orri_table* table = (const orri_table*)(const void*)diff->world->tables.list[index];
+    uint64_t* sets = baseline->set + 2 * words;
     diff_values_scan s = {
-        .tell = tell, .type = type, .all = sets, .some = sets + words, .row = sets + 2 * words};
+        .diff = diff, .type = type, .all = sets, .some = sets + words, .row = sets + 2 * words};
     bool done = query != NULL ? diff_values_of_query(&s, query) : diff_values_of_table(&s, table);
     if (done) {
         diff_values_all_seen(&s, table, query);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Batches: what a message is made of. One allocation holds the arrays, the readers' views and their lists of columns; it is freed
-// when the last reader has had it. Values are copied byte by byte, hooks are not called; owned handles are counted, so that
-// texts stay readable.
+// Batches: the contents of messages. One allocation holds the arrays, the views of readers and
+// their lists of columns; it is freed when the last reader has released its view. Values are copied
+// as bytes, without calling hooks. Owned handles are counted, so that texts stay readable.
 #include "message/deliver/baseline.h"
 
+// A bump allocator over the batch; first it only measures.
 typedef struct message_batch_room {
-    uint8_t* base; // NULL: only counting.
+    uint8_t* base; // NULL: only measuring.
     size_t used;
 } message_batch_room;
 
@@ -20,56 +21,57 @@ static void* message_batch_take(message_batch_room* room, size_t size, size_t al
 #define BATCH_TAKE(room, type, count) \
     ((type*)message_batch_take(room, sizeof(type) * (size_t)(count), _Alignof(type)))
 
-// ---- counting --------------------------------------------------------------------------------------------------
+// ---- counting -----------------------------------------------------------------------------------
 
-static const orri_run* message_batch_run(const orri_diff* tell, const orri_batch_plan* plan,
+static const orri_run* message_batch_run(const orri_diff* diff, const orri_batch_plan* plan,
                                          uint32_t pick)
 {
-    return &tell->told->piece.runs[plan->picks[pick]];
+    return &diff->baseline->run_list.runs[plan->picks[pick]];
 }
 
-static uint32_t message_batch_rows(const orri_diff* tell, const orri_batch_plan* plan)
+static uint32_t message_batch_rows(const orri_diff* diff, const orri_batch_plan* plan)
 {
     uint32_t rows = 0;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = message_batch_run(tell, plan, p);
+        const orri_run* run = message_batch_run(diff, plan, p);
         rows += plan->items ? run->item_count : run->count;
     }
     return rows;
 }
 
-static uint32_t message_batch_readers(const orri_diff* tell, const orri_batch_plan* plan)
+static uint32_t message_batch_readers(const orri_diff* diff, const orri_batch_plan* plan)
 {
     uint32_t count = 0;
-    for (uint32_t w = 0; w < tell->told->words; w++) {
+    for (uint32_t w = 0; w < diff->baseline->words; w++) {
         count += (uint32_t)__builtin_popcountll(plan->receivers[w]);
     }
     return count;
 }
 
-static bool message_batch_wanted(const struct orri_baseline* told, const orri_batch_plan* plan,
+// True when a receiver tracks the type.
+static bool message_batch_wanted(const struct orri_baseline* baseline, const orri_batch_plan* plan,
                                  const orri_baseline_type* type)
 {
-    const uint64_t* trackers = orri_baseline_trackers(told, type);
+    const uint64_t* trackers = orri_baseline_trackers(baseline, type);
     uint64_t any = 0;
-    for (uint32_t w = 0; w < told->words; w++) {
+    for (uint32_t w = 0; w < baseline->words; w++) {
         any |= trackers[w] & plan->receivers[w];
     }
     return any != 0;
 }
 
-// How many values of a type the entities have.
-static uint32_t message_batch_count_values(const orri_diff* tell, const orri_batch_plan* plan,
+// Number of values of a type that the entities have.
+static uint32_t message_batch_count_values(const orri_diff* diff, const orri_batch_plan* plan,
                                            const orri_baseline_type* type, int32_t column,
                                            uint32_t rows)
 {
     if (column >= 0 && !type->multiple) {
         return rows;
     }
-    const orri_pool* pool = orri_pool_find(tell->world, (orr_type){type->type->id});
+    const orri_pool* pool = orri_pool_find(diff->world, (orr_type){type->type->id});
     uint32_t count = 0;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = message_batch_run(tell, plan, p);
+        const orri_run* run = message_batch_run(diff, plan, p);
         const uint16_t* counts =
             column >= 0 ? orri_cells_at(run->chunk, (uint32_t)column, run->slot).counts : NULL;
         for (uint32_t i = 0; i < run->count; i++) {
@@ -79,47 +81,47 @@ static uint32_t message_batch_count_values(const orri_diff* tell, const orri_bat
     return count;
 }
 
-static bool message_batch_add_column(orri_diff* tell, const orri_batch_plan* plan, orr_type type,
+static bool message_batch_add_column(orri_diff* diff, const orri_batch_plan* plan, orr_type type,
                                      int32_t column, uint32_t rows, uint32_t* count)
 {
-    struct orri_baseline* told = tell->told;
+    struct orri_baseline* baseline = diff->baseline;
     const orri_baseline_type* found =
-        orri_baseline_tracked(told, orri_type_index(tell->world, type));
-    if (found == NULL || !message_batch_wanted(told, plan, found)) {
+        orri_baseline_tracked(baseline, orri_type_index(diff->world, type));
+    if (found == NULL || !message_batch_wanted(baseline, plan, found)) {
         return true;
     }
-    uint32_t values = message_batch_count_values(tell, plan, found, column, rows);
+    uint32_t values = message_batch_count_values(diff, plan, found, column, rows);
     if (values == 0) {
-        return true; // Pinned, and nobody has it.
+        return true; // Pinned, and none of the entities has it.
     }
-    if (!ORRI_RESERVE(&tell->world->env, ORR_MEMORY_MESSAGE, &told->columns, &told->column_capacity,
-                      *count + 1)) {
+    if (!ORRI_RESERVE(&diff->world->env, ORR_MEMORY_MESSAGE, &baseline->columns,
+                      &baseline->column_capacity, *count + 1)) {
         return false;
     }
-    told->columns[(*count)++] =
+    baseline->columns[(*count)++] =
         (orri_batch_column){.type = found, .column = column, .count = values};
     return true;
 }
 
-// The columns of an EntityAdded: types in chunks, then pinned ones.
-static bool message_batch_list_columns(orri_diff* tell, const orri_batch_plan* plan, uint32_t rows,
+// The columns of an EntityAdded: types in chunks, then pinned types.
+static bool message_batch_list_columns(orri_diff* diff, const orri_batch_plan* plan, uint32_t rows,
                                        uint32_t* count)
 {
     bool done = true;
     for (uint32_t c = 0; done && c < plan->shape->type_count; c++) {
-        done = message_batch_add_column(tell, plan, plan->shape->types[c], (int32_t)c, rows, count);
+        done = message_batch_add_column(diff, plan, plan->shape->types[c], (int32_t)c, rows, count);
     }
-    for (uint32_t p = 0; done && p < tell->world->pinned.count; p++) {
-        const orri_pool* pool = tell->world->pinned.list[p];
+    for (uint32_t p = 0; done && p < diff->world->pinned.count; p++) {
+        const orri_pool* pool = diff->world->pinned.list[p];
         if (pool->live > 0) {
             done =
-                message_batch_add_column(tell, plan, (orr_type){pool->type->id}, -1, rows, count);
+                message_batch_add_column(diff, plan, (orr_type){pool->type->id}, -1, rows, count);
         }
     }
     return done;
 }
 
-// ---- laying out ------------------------------------------------------------------------------------------------
+// ---- layout -------------------------------------------------------------------------------------
 
 static void message_batch_lay_column(message_batch_room* room, orri_batch_column* column,
                                      uint32_t rows)
@@ -144,27 +146,28 @@ static bool message_batch_has_values(const orri_batch_plan* plan)
     return plan->type != NULL && plan->type->info.size > 0 && plan->kind != ORR_COMPONENT_REMOVED;
 }
 
-// Of orr_enabled: the items' ids count if one is not 0.
-static bool message_batch_has_ids(const orri_diff* tell, const orri_batch_plan* plan)
+// True when the message has instance ids: of a multiple type, or of enable bits of instances.
+static bool message_batch_has_ids(const orri_diff* diff, const orri_batch_plan* plan)
 {
     if (plan->type == NULL || !plan->items) {
         return false;
     }
-    const orri_run* run = message_batch_run(tell, plan, 0);
+    const orri_run* run = message_batch_run(diff, plan, 0);
     return plan->type->info.multiplicity == ORR_MULTIPLE ||
-           tell->told->piece.items[run->item].id != 0;
+           diff->baseline->run_list.items[run->item].id != 0;
 }
 
-static void message_batch_lay(orri_diff* tell, const orri_batch_plan* plan,
+// Lays out all arrays: once to measure, once to take addresses.
+static void message_batch_lay(orri_diff* diff, const orri_batch_plan* plan,
                               message_batch_room* room, uint32_t rows, uint32_t column_count,
                               orri_batch* out)
 {
-    uint32_t readers = message_batch_readers(tell, plan);
+    uint32_t readers = message_batch_readers(diff, plan);
     orr_message* m = &out->message;
     out->view_count = readers;
     out->views = BATCH_TAKE(room, orri_message_view, readers);
     m->entities = BATCH_TAKE(room, orr_entity, rows);
-    if (message_batch_has_ids(tell, plan)) {
+    if (message_batch_has_ids(diff, plan)) {
         m->ids = BATCH_TAKE(room, orr_component_id, rows);
     }
     if (message_batch_has_values(plan)) {
@@ -172,30 +175,30 @@ static void message_batch_lay(orri_diff* tell, const orri_batch_plan* plan,
             message_batch_take(room, (size_t)plan->type->info.size * rows, ORRI_BLOCK_ALIGN);
     }
     for (uint32_t c = 0; c < column_count; c++) {
-        message_batch_lay_column(room, &tell->told->columns[c], rows);
+        message_batch_lay_column(room, &diff->baseline->columns[c], rows);
     }
-    // The list of all columns, then one for each reader.
+    // The list of all columns, then one list for each reader.
     m->columns = BATCH_TAKE(room, orr_message_column, (size_t)column_count * (readers + 1));
     m->column_count = column_count;
 }
 
-// ---- filling -----------------------------------------------------------------------------------------------------
+// ---- filling ------------------------------------------------------------------------------------
 
-static void message_batch_fill_rows(const orri_diff* tell, const orri_batch_plan* plan,
+static void message_batch_fill_rows(const orri_diff* diff, const orri_batch_plan* plan,
                                     orri_batch* made)
 {
     orr_entity* entities = (orr_entity*)(uintptr_t)made->message.entities;
     uint8_t* values = (uint8_t*)(uintptr_t)made->message.values;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = message_batch_run(tell, plan, p);
+        const orri_run* run = message_batch_run(diff, plan, p);
         if (run->listed) {
             uint32_t size = plan->type->info.size;
-            orri_sparse_rows_fill(tell, run, size, entities, values);
+            orri_sparse_rows_fill(diff, run, size, entities, values);
             entities += run->count;
             values += (size_t)run->count * size;
             continue;
         }
-        orri_run_entities(tell, run, entities);
+        orri_run_entities(diff, run, entities);
         entities += run->count;
         if (values != NULL) {
             size_t size = plan->type->info.size;
@@ -206,7 +209,7 @@ static void message_batch_fill_rows(const orri_diff* tell, const orri_batch_plan
     }
 }
 
-static void message_batch_fill_items(const orri_diff* tell, const orri_batch_plan* plan,
+static void message_batch_fill_items(const orri_diff* diff, const orri_batch_plan* plan,
                                      orri_batch* made)
 {
     orr_entity* entities = (orr_entity*)(uintptr_t)made->message.entities;
@@ -214,10 +217,10 @@ static void message_batch_fill_items(const orri_diff* tell, const orri_batch_pla
     uint8_t* values = (uint8_t*)(uintptr_t)made->message.values;
     uint32_t n = 0;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = message_batch_run(tell, plan, p);
+        const orri_run* run = message_batch_run(diff, plan, p);
         for (uint32_t i = 0; i < run->item_count; i++, n++) {
-            const orri_item* item = &tell->told->piece.items[run->item + i];
-            orri_run_entities(tell, run, entities + n); // Its count is 1.
+            const orri_item* item = &diff->baseline->run_list.items[run->item + i];
+            orri_run_entities(diff, run, entities + n); // Its count is 1.
             if (ids != NULL) {
                 ids[n] = item->id;
             }
@@ -229,7 +232,7 @@ static void message_batch_fill_items(const orri_diff* tell, const orri_batch_pla
     }
 }
 
-// The instances of some rows, cell by cell.
+// Copies the instances of a run, cell by cell.
 static uint32_t message_batch_fill_cells(const orri_run* run, const orri_batch_column* column,
                                          uint32_t row, uint32_t n)
 {
@@ -253,10 +256,10 @@ static uint32_t message_batch_fill_cells(const orri_run* run, const orri_batch_c
     return n;
 }
 
-static uint32_t message_batch_fill_pinned(const orri_diff* tell, const orri_run* run,
+static uint32_t message_batch_fill_pinned(const orri_diff* diff, const orri_run* run,
                                           const orri_batch_column* column, uint32_t row, uint32_t n)
 {
-    const orri_pool* pool = orri_pool_find(tell->world, column->out.type);
+    const orri_pool* pool = orri_pool_find(diff->world, column->out.type);
     for (uint32_t i = 0; i < run->count; i++) {
         const uint8_t* value = orri_pool_get(pool, run->index + i);
         ((uint32_t*)(uintptr_t)column->out.firsts)[row + i] = n;
@@ -271,19 +274,19 @@ static uint32_t message_batch_fill_pinned(const orri_diff* tell, const orri_run*
     return n;
 }
 
-static void message_batch_fill_column(const orri_diff* tell, const orri_batch_plan* plan,
+static void message_batch_fill_column(const orri_diff* diff, const orri_batch_plan* plan,
                                       const orri_batch_column* column, uint32_t rows)
 {
     uint32_t row = 0, n = 0;
     size_t size = column->type->type->info.size;
     for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = message_batch_run(tell, plan, p);
+        const orri_run* run = message_batch_run(diff, plan, p);
         if (column->column < 0) {
-            n = message_batch_fill_pinned(tell, run, column, row, n);
+            n = message_batch_fill_pinned(diff, run, column, row, n);
         } else if (column->type->multiple) {
             n = message_batch_fill_cells(run, column, row, n);
         } else if (size > 0) {
-            const uint8_t* from = orri_run_stale(tell, run, column->type)
+            const uint8_t* from = orri_run_from_baseline(diff, run, column->type)
                                       ? orri_baseline_at(column->type, run->index)
                                       : run->chunk->columns[column->column].data + run->slot * size;
             memcpy((uint8_t*)(uintptr_t)column->out.values + row * size, from, run->count * size);
@@ -298,36 +301,39 @@ static void message_batch_fill_column(const orri_diff* tell, const orri_batch_pl
     }
 }
 
-static void message_batch_fill_views(const orri_diff* tell, const orri_batch_plan* plan,
+// Each reader's view lists only the columns of the types it tracks.
+static void message_batch_fill_views(const orri_diff* diff, const orri_batch_plan* plan,
                                      orri_batch* made)
 {
-    const struct orri_baseline* told = tell->told;
+    const struct orri_baseline* baseline = diff->baseline;
     uint32_t columns = made->message.column_count, v = 0;
     orr_message_column* out = (orr_message_column*)(uintptr_t)made->message.columns;
     for (uint32_t c = 0; c < columns; c++) {
-        out[c] = told->columns[c].out;
+        out[c] = baseline->columns[c].out;
     }
-    for (uint32_t r = 0; r < told->on_count; r++) {
+    for (uint32_t r = 0; r < baseline->on_count; r++) {
         if (!orri_bit_get(plan->receivers, r)) {
             continue;
         }
         out += columns;
         uint32_t count = 0;
         for (uint32_t c = 0; c < columns; c++) {
-            if (orri_bit_get(orri_baseline_trackers(told, told->columns[c].type), r)) {
-                out[count++] = told->columns[c].out;
+            if (orri_bit_get(orri_baseline_trackers(baseline, baseline->columns[c].type), r)) {
+                out[count++] = baseline->columns[c].out;
             }
         }
-        made->views[v++] = (orri_message_view){NULL, made, told->on[r], out, count};
+        made->views[v++] = (orri_message_view){NULL, made, baseline->on[r], out, count};
     }
 }
 
-// ---- memory: batches come again every tick. Fresh memory costs more than filling a large one, asking for it more than a small one ----
+// ---- memory -------------------------------------------------------------------------------------
 
-#define BATCH_SMALL 512u   // Up to so many bytes the allocator is asked, and
-#define BATCH_LARGE 65536u // from here on are those whose memory is fresh each time.
+#define BATCH_SMALL 512u   // Up to so many bytes the allocator is used directly.
+#define BATCH_LARGE 65536u // From here on batches are kept in one list whatever their size.
 
-// Which list of spares a size is of: of 1 KiB, 2 KiB … rounded up, or (0) of large ones, as they come; ORRI_SPARES: none.
+// The list of spares for a size: rounded up to 1 KiB, 2 KiB, …; 0: large ones, with their exact
+// size; ORRI_SPARES: none. Batches recur every tick: for large ones fresh memory costs more than
+// filling it, for small ones the call of the allocator does.
 static uint32_t message_batch_list(size_t bytes)
 {
     uint32_t list = 1;
@@ -342,10 +348,10 @@ static uint32_t message_batch_list(size_t bytes)
 
 static orri_batch* message_batch_alloc(orr_world* world, size_t bytes)
 {
-    // Where memory has a limit, nothing is kept that others may want, and nothing rounded up.
+    // With a memory limit nothing is kept that others may need, and sizes are not rounded up.
     uint32_t list = world->env.bytes_max == 0 ? message_batch_list(bytes) : ORRI_SPARES;
     orri_batch* none = NULL;
-    orri_batch** link = list < ORRI_SPARES ? &world->messages->told->spares[list] : &none;
+    orri_batch** link = list < ORRI_SPARES ? &world->messages->baseline->spares[list] : &none;
     bytes = list > 0 && list < ORRI_SPARES ? (size_t)BATCH_SMALL << list : bytes;
     while (*link != NULL) {
         orri_batch* spare = *link;
@@ -363,25 +369,27 @@ static orri_batch* message_batch_alloc(orr_world* world, size_t bytes)
     return made;
 }
 
+// Keeps the memory of a batch as a spare, or frees it.
 static void message_batch_give(orr_world* world, orri_batch* made)
 {
-    struct orri_baseline* told = world->messages->told;
+    struct orri_baseline* baseline = world->messages->baseline;
     uint32_t list = message_batch_list(made->bytes);
-    bool whole = list == 0 || made->bytes == (size_t)BATCH_SMALL << list; // Not made under a limit.
-    if (list == ORRI_SPARES || !whole || world->env.bytes_max != 0 || told->on_count == 0) {
+    // False if it was made under a memory limit.
+    bool whole = list == 0 || made->bytes == (size_t)BATCH_SMALL << list;
+    if (list == ORRI_SPARES || !whole || world->env.bytes_max != 0 || baseline->on_count == 0) {
         orri_free(&world->env, ORR_MEMORY_MESSAGE, made, made->bytes, ORRI_BLOCK_ALIGN);
         return;
     }
     made->spare_tick = world->tick;
-    made->next = told->spares[list];
-    told->spares[list] = made;
+    made->next = baseline->spares[list];
+    baseline->spares[list] = made;
     ORRI_POISON(made + 1, made->bytes - sizeof *made);
 }
 
-void orri_spares_trim(orr_world* world, struct orri_baseline* told, bool all)
+void orri_spares_trim(orr_world* world, struct orri_baseline* baseline, bool all)
 {
     for (uint32_t list = 0; list < ORRI_SPARES; list++) {
-        orri_batch** link = &told->spares[list];
+        orri_batch** link = &baseline->spares[list];
         while (*link != NULL) {
             orri_batch* spare = *link;
             if (all || spare->spare_tick + 1 < world->tick) {
@@ -398,16 +406,16 @@ void orri_spares_trim(orr_world* world, struct orri_baseline* told, bool all)
 #undef BATCH_SMALL
 #undef BATCH_LARGE
 
-// ---- making and freeing --------------------------------------------------------------------------------------------
+// ---- building and freeing -----------------------------------------------------------------------
 
-static void message_batch_fill(const orri_diff* tell, const orri_batch_plan* plan, orri_batch* made)
+static void message_batch_fill(const orri_diff* diff, const orri_batch_plan* plan, orri_batch* made)
 {
     orr_message* m = &made->message;
     m->kind = plan->kind;
     m->cause = plan->cause;
-    m->tick = tell->world->tick;
+    m->tick = diff->world->tick;
     m->system = plan->system;
-    m->world = tell->world;
+    m->world = diff->world;
     m->type = (orr_type){plan->type != NULL ? plan->type->id : 0};
     if (plan->shape != NULL) {
         plan->shape->refs++;
@@ -417,44 +425,44 @@ static void message_batch_fill(const orri_diff* tell, const orri_batch_plan* pla
         m->tag_count = plan->shape->tag_count;
     }
     if (plan->items) {
-        message_batch_fill_items(tell, plan, made);
+        message_batch_fill_items(diff, plan, made);
     } else {
-        message_batch_fill_rows(tell, plan, made);
+        message_batch_fill_rows(diff, plan, made);
     }
     for (uint32_t c = 0; c < m->column_count; c++) {
-        message_batch_fill_column(tell, plan, &tell->told->columns[c], m->count);
+        message_batch_fill_column(diff, plan, &diff->baseline->columns[c], m->count);
     }
-    message_batch_fill_views(tell, plan, made);
+    message_batch_fill_views(diff, plan, made);
     if (made->type != NULL && made->type->info.has_owned && m->values != NULL) {
         orri_rows_retain(made->type, m->values, m->count);
     }
 }
 
-orri_batch* orri_batch_build(orri_diff* tell, const orri_batch_plan* plan)
+orri_batch* orri_batch_build(orri_diff* diff, const orri_batch_plan* plan)
 {
-    uint32_t rows = message_batch_rows(tell, plan), columns = 0;
+    uint32_t rows = message_batch_rows(diff, plan), columns = 0;
     bool listed = plan->kind != ORR_ENTITY_ADDED ||
-                  message_batch_list_columns(tell, plan, rows, &columns);
+                  message_batch_list_columns(diff, plan, rows, &columns);
     orri_batch counted = {0};
     message_batch_room room = {NULL, sizeof(orri_batch)};
     if (listed) {
-        message_batch_lay(tell, plan, &room, rows, columns, &counted);
+        message_batch_lay(diff, plan, &room, rows, columns, &counted);
     }
-    orri_batch* made = listed ? message_batch_alloc(tell->world, room.used) : NULL;
+    orri_batch* made = listed ? message_batch_alloc(diff->world, room.used) : NULL;
     if (made == NULL) {
-        (void)orri_refuse_memory(&tell->world->env, "making a message to readers");
+        (void)orri_refuse_memory(&diff->world->env, "building a message");
         return NULL;
     }
     *made = (orri_batch){.bytes = made->bytes, .type = plan->type, .shape = plan->shape};
     made->message.count = rows;
     room = (message_batch_room){(uint8_t*)made, sizeof(orri_batch)};
-    message_batch_lay(tell, plan, &room, rows, columns, made);
+    message_batch_lay(diff, plan, &room, rows, columns, made);
     made->refs = made->view_count;
-    message_batch_fill(tell, plan, made);
+    message_batch_fill(diff, plan, made);
     return made;
 }
 
-// Of a column without firsts every entity has one value.
+// Without `firsts` every entity has one value.
 static uint32_t message_batch_column_values(const orr_message* m, const orr_message_column* column)
 {
     return column->firsts != NULL ? column->firsts[m->count] : m->count;
@@ -474,7 +482,7 @@ void orri_batch_free(orr_world* world, orri_batch* made)
         }
     }
     if (made->shape != NULL) {
-        orri_shape_release(world, world->messages->told, made->shape, 1);
+        orri_shape_release(world, world->messages->baseline, made->shape, 1);
     }
     message_batch_give(world, made);
 }
@@ -487,7 +495,7 @@ void orri_batch_release(orr_world* world, orri_batch* made)
     }
 }
 
-// ---- hash ------------------------------------------------------------------------------------------------------------
+// ---- hash ---------------------------------------------------------------------------------------
 
 static uint64_t message_batch_hash_name(const orr_world* world, orr_type type, uint64_t hash)
 {
@@ -496,8 +504,8 @@ static uint64_t message_batch_hash_name(const orr_world* world, orr_type type, u
                          : orri_hash_word(hash, 0);
 }
 
-// What all rows of a message have in common. Numbers of types differ from world to world: they count by name. Ids of instances
-// are no state.
+// What all rows of a message have in common. Type ids differ from world to world, so that names are
+// hashed. Instance ids are not part of the state.
 static uint64_t message_batch_hash_head(const orr_world* world, const orri_message_view* view)
 {
     const orr_message* m = &view->batch->message;
@@ -530,7 +538,7 @@ static uint64_t message_batch_hash_columns(const orr_world* world, const orri_me
     return hash;
 }
 
-// Row by row: into how many messages a stream is cut is no state.
+// Hashes row by row: how a stream is cut into messages is not part of the state.
 uint64_t orri_message_view_hash(const orr_world* world, const orri_message_view* view,
                                 uint64_t hash)
 {

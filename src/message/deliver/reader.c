@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Readers: who is told of what, and the queues of messages that wait for them.
+// Readers: what they track, and the queues of messages that wait for them.
 #include "message/deliver/baseline.h"
 
 _Static_assert(sizeof(orr_enabled) == 8 && offsetof(orr_enabled, on) == 4,
-               "the desc of orr_enabled in the store says so");
+               "must match the desc of orr_enabled in the store");
 
-// ---- what it tracks ----------------------------------------------------------------------------------------------
+// ---- tracked types ------------------------------------------------------------------------------
 
+// True when a field of its query has the type.
 static bool reader_names(const orri_reader* reader, orr_type type)
 {
     for (uint32_t f = 0; f < reader->query->field_count; f++) {
@@ -26,7 +27,7 @@ static bool reader_names_desc(const orri_reader* reader, const orr_type_desc* de
 bool orri_reader_tracks(const orri_reader* reader, orr_type type)
 {
     const orri_type* found = orri_type_at(&reader->world->schema, type);
-    // Nobody is told of what only looks on.
+    // Transient types belong to spectators: no reader is notified of them.
     return found != NULL && !orri_type_pseudo(found) && !found->info.transient &&
            (reader->all_types || reader_names(reader, type));
 }
@@ -54,7 +55,7 @@ void orri_reader_match(orri_reader* reader, const orri_cluster* cluster)
     }
 }
 
-// ---- the queue ------------------------------------------------------------------------------------------------------
+// ---- the queue ----------------------------------------------------------------------------------
 
 void orri_reader_empty(orri_reader* reader)
 {
@@ -76,27 +77,28 @@ void orri_reader_forget(orri_reader* reader)
     reader->fresh = true;
 }
 
+// Empties the queue; the next diff sends everything again.
 ORRI_COLD static void reader_overflow(orri_reader* reader, uint64_t wanted)
 {
     orri_reader_empty(reader);
     orri_reader_forget(reader);
-    reader->lost = reader->shut = true;
-    (void)orri_refuse(&reader->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
-                      "the queue of system '%s' would hold %llu entities, its limit is %llu; it "
-                      "was emptied, and the system will be told of everything anew. Let it run "
-                      "more often, take all messages in each run, or raise its messages_max",
-                      reader->name, (unsigned long long)wanted,
-                      (unsigned long long)reader->queue_max);
+    reader->lost = reader->overflowed = true;
+    (void)orri_refuse(
+        &reader->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
+        "the message queue of system '%s' would hold %llu entities, but its limit is %llu. It was "
+        "emptied, and the system will receive everything it selects again. Let it run more often, "
+        "take all messages in each run, or raise its messages_max",
+        reader->name, (unsigned long long)wanted, (unsigned long long)reader->queue_max);
 }
 
 void orri_reader_deliver(orri_message_view* view)
 {
     orri_reader* reader = view->reader;
     uint32_t count = view->batch->message.count;
-    if (!reader->shut && count > reader->queue_max - reader->queued) {
+    if (!reader->overflowed && count > reader->queue_max - reader->queued) {
         reader_overflow(reader, reader->queued + count);
     }
-    if (reader->shut) {
+    if (reader->overflowed) {
         orri_batch_release(reader->world, view->batch);
         return;
     }
@@ -110,7 +112,7 @@ void orri_reader_deliver(orri_message_view* view)
     reader->queued += count;
 }
 
-// Messages that were handed to a system and not taken come before what came since.
+// Messages that were handed to a system and not taken go back before those that came since.
 static void reader_take_back(orri_reader* reader)
 {
     orri_message_view *rest = reader->taken, *last = NULL;
@@ -132,7 +134,7 @@ static void reader_take_back(orri_reader* reader)
     } else if (count > reader->queue_max - reader->queued) {
         uint64_t wanted = reader->queued + count;
         reader_overflow(reader, wanted);
-        reader->shut = false; // There is no tell under way.
+        reader->overflowed = false; // No delivery is under way.
     } else {
         reader->queued += count;
     }
@@ -140,7 +142,7 @@ static void reader_take_back(orri_reader* reader)
 
 void orri_reader_take(orri_reader* reader)
 {
-    ORR_ASSERT(!reader->handed && reader->taken == NULL && reader->held == NULL);
+    ORR_ASSERT(!reader->handed && reader->taken == NULL && reader->reading == NULL);
     reader->taken = reader->first;
     reader->handed = true;
     reader->taken_void = false;
@@ -150,9 +152,9 @@ void orri_reader_take(orri_reader* reader)
 
 void orri_reader_done(orri_reader* reader)
 {
-    while (reader->held != NULL) {
-        orri_message_view* view = reader->held;
-        reader->held = view->next;
+    while (reader->reading != NULL) {
+        orri_message_view* view = reader->reading;
+        reader->reading = view->next;
         if (reader->handed && reader->counts != NULL) {
             reader->counts->received += view->batch->message.count;
         }
@@ -163,17 +165,18 @@ void orri_reader_done(orri_reader* reader)
     }
 }
 
+// Makes a view the message that the system sees.
 static const orr_message* reader_show(orri_reader* reader, orri_message_view* view)
 {
-    view->next = reader->held;
-    reader->held = view;
+    view->next = reader->reading;
+    reader->reading = view;
     reader->message = view->batch->message;
     reader->message.columns = view->column_count > 0 ? view->columns : NULL;
     reader->message.column_count = view->column_count;
     return &reader->message;
 }
 
-// In real time messages come while the system runs: it has what was handed to it, and nothing else of the reader.
+// In real time messages arrive while the system runs: it takes only those that were handed to it.
 static const orr_message* reader_next_handed(orri_reader* reader)
 {
     orri_message_view* view = reader->taken;
@@ -189,7 +192,7 @@ const orr_message* orri_reader_next(orri_reader* reader)
     if (ORR_UNLIKELY(reader->world->realtime)) {
         return reader_next_handed(reader);
     }
-    // Batches are shared: while systems run side by side they are given back after all of them.
+    // Batches are shared: while systems run in parallel, they are released after all of them.
     if (ORR_LIKELY(!reader->world->running.parallel)) {
         orri_reader_done(reader);
     }
@@ -229,7 +232,7 @@ uint64_t orri_reader_hash(const orri_reader* reader, uint64_t hash)
     return hash;
 }
 
-// ---- coming and going ------------------------------------------------------------------------------------------------
+// ---- creating, enabling, destroying -------------------------------------------------------------
 
 static orri_reader* reader_make(orr_world* world, const orri_reader_desc* desc)
 {
@@ -238,7 +241,7 @@ static orri_reader* reader_make(orr_world* world, const orri_reader_desc* desc)
     char* name = reader != NULL ? orri_alloc(&world->env, ORR_MEMORY_MESSAGE, size, 1) : NULL;
     if (name == NULL) {
         ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orri_reader, reader, 1);
-        (void)orri_refuse_memory(&world->env, "making a reader of messages");
+        (void)orri_refuse_memory(&world->env, "creating a reader of messages");
         return NULL;
     }
     memcpy(name, desc->name, size);
@@ -250,84 +253,85 @@ static orri_reader* reader_make(orr_world* world, const orri_reader_desc* desc)
     reader->counts = desc->counts;
     reader->fresh = true;
     reader->outside = desc->outside;
-    reader->switches = reader_names_desc(reader, &orr_desc_orr_enabled);
-    reader->tags = reader_names_desc(reader, &orr_desc_orr_tags);
+    reader->tracks_enabled = reader_names_desc(reader, &orr_desc_orr_enabled);
+    reader->tracks_tags = reader_names_desc(reader, &orr_desc_orr_tags);
     return reader;
 }
 
 orri_reader* orri_reader_create(orr_world* world, const orri_reader_desc* desc)
 {
     ORR_ASSERT(desc->name != NULL && desc->query != NULL && desc->query->world == world);
-    struct orri_baseline* told = orri_baseline_of(world);
+    struct orri_baseline* baseline = orri_baseline_of(world);
     orri_reader* reader = NULL;
-    // Room in the list of those switched on, so that switching on cannot fail.
-    if (told != NULL) {
+    // Room in the list of enabled readers, so that enabling cannot fail.
+    if (baseline != NULL) {
         uint32_t count = 1;
-        for (const orri_reader* other = told->first; other != NULL; other = other->next) {
+        for (const orri_reader* other = baseline->first; other != NULL; other = other->next) {
             count++;
         }
-        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &told->on, &told->on_capacity, count)) {
-            (void)orri_refuse_memory(&world->env, "making a reader of messages");
+        if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &baseline->on, &baseline->on_capacity,
+                          count)) {
+            (void)orri_refuse_memory(&world->env, "creating a reader of messages");
             return NULL;
         }
         reader = reader_make(world, desc);
     }
     if (reader != NULL) {
-        reader->birth = ++told->births;
-        reader->prev = told->last;
-        if (told->last != NULL) {
-            told->last->next = reader;
+        reader->serial = ++baseline->serials;
+        reader->prev = baseline->last;
+        if (baseline->last != NULL) {
+            baseline->last->next = reader;
         } else {
-            told->first = reader;
+            baseline->first = reader;
         }
-        told->last = reader;
+        baseline->last = reader;
     }
     return reader;
 }
 
-// Those switched on, in order of creation, whichever was switched on first.
-static void reader_list(struct orri_baseline* told)
+// Lists the enabled readers in the order of creation, not of enabling.
+static void reader_list(struct orri_baseline* baseline)
 {
-    told->on_count = 0;
-    for (orri_reader* reader = told->first; reader != NULL; reader = reader->next) {
+    baseline->on_count = 0;
+    for (orri_reader* reader = baseline->first; reader != NULL; reader = reader->next) {
         if (reader->on) {
-            told->on[told->on_count++] = reader;
+            baseline->on[baseline->on_count++] = reader;
         }
     }
-    told->stale = true;
+    baseline->stale = true;
 }
 
 void orri_reader_enable(orr_world* world, orri_reader* reader, bool on)
 {
-    struct orri_baseline* told = world->messages->told;
+    struct orri_baseline* baseline = world->messages->baseline;
     if (reader->on == on) {
         return;
     }
-    orri_diff_hand_out(told); // Of a tell that was refused.
+    orri_diff_deliver(baseline); // Batches of a refused diff.
     reader->on = on;
     reader->lost = false;
     orri_reader_empty(reader);
     orri_reader_forget(reader);
-    reader_list(told);
-    if (told->on_count == 0) {
-        orri_baseline_forget(world, told);
+    reader_list(baseline);
+    if (baseline->on_count == 0) {
+        orri_baseline_forget(world, baseline);
     }
 }
 
 void orri_reader_free(orr_world* world, orri_reader* reader)
 {
-    struct orri_baseline* told = world->messages->told;
+    struct orri_baseline* baseline = world->messages->baseline;
     orri_reader_empty(reader);
     orri_reader_done(reader);
     if (reader->prev != NULL) {
         reader->prev->next = reader->next;
     } else {
-        told->first = reader->next;
+        baseline->first = reader->next;
     }
     if (reader->next != NULL) {
         reader->next->prev = reader->prev;
     } else {
-        told->last = reader->prev;
+        baseline->last = reader->prev;
     }
     orri_bitset_free(world, &reader->members);
     orri_free(&world->env, ORR_MEMORY_MESSAGE, reader->name, strlen(reader->name) + 1, 1);
@@ -336,8 +340,8 @@ void orri_reader_free(orr_world* world, orri_reader* reader)
 
 void orri_reader_destroy(orr_world* world, orri_reader* reader)
 {
-    // When the world ends, messages end first, readers with them.
-    if (reader != NULL && world->messages != NULL && world->messages->told != NULL) {
+    // When the world is destroyed, messages and readers end before systems do.
+    if (reader != NULL && world->messages != NULL && world->messages->baseline != NULL) {
         orri_reader_enable(world, reader, false);
         orri_reader_free(world, reader);
     }
@@ -345,16 +349,17 @@ void orri_reader_destroy(orr_world* world, orri_reader* reader)
 
 bool orri_has_readers(const orr_world* world)
 {
-    return world->messages != NULL && world->messages->told != NULL &&
-           world->messages->told->on_count > 0;
+    return world->messages != NULL && world->messages->baseline != NULL &&
+           world->messages->baseline->on_count > 0;
 }
 
 bool orri_readers_fresh(const orr_world* world)
 {
-    const struct orri_baseline* told = orri_has_readers(world) ? world->messages->told : NULL;
-    bool fresh = told != NULL && told->stale; // Who is on is not known yet.
-    for (uint32_t r = 0; told != NULL && !fresh && r < told->on_count; r++) {
-        fresh = told->on[r]->fresh;
+    const struct orri_baseline* baseline = orri_has_readers(world) ? world->messages->baseline
+                                                                   : NULL;
+    bool fresh = baseline != NULL && baseline->stale; // The sets of readers are not current.
+    for (uint32_t r = 0; baseline != NULL && !fresh && r < baseline->on_count; r++) {
+        fresh = baseline->on[r]->fresh;
     }
     return fresh;
 }
@@ -364,14 +369,14 @@ bool orri_tracked(const orr_world* world, orr_type type)
     if (!orri_has_readers(world)) {
         return false;
     }
-    const struct orri_baseline* told = world->messages->told;
+    const struct orri_baseline* baseline = world->messages->baseline;
     uint32_t index = orri_type_index(world, type);
-    if (!told->stale && index < told->type_count) {
-        return told->types[index].tracked;
+    if (!baseline->stale && index < baseline->type_count) {
+        return baseline->types[index].tracked;
     }
     bool tracked = false;
-    for (uint32_t r = 0; r < told->on_count && !tracked; r++) {
-        tracked = orri_reader_tracks(told->on[r], type);
+    for (uint32_t r = 0; r < baseline->on_count && !tracked; r++) {
+        tracked = orri_reader_tracks(baseline->on[r], type);
     }
     return tracked;
 }

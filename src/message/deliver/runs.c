@@ -1,46 +1,50 @@
 // SPDX-License-Identifier: MIT
-// Pieces: runs of rows to which something happened, and who is to hear of it. A piece is told as a whole or not at all, so what
-// was told is always known. Dealing makes one batch for all readers that get the same rows; a reader that gets other
-// rows than the rest gets a batch of its own.
+// Run lists: runs of rows to which something happened, and their receivers. A run list is
+// dispatched completely or not at all, so that the baseline is always exact. Dispatching makes one
+// batch for all readers that receive the same rows; a reader that receives other rows gets a batch
+// of its own.
 #include "message/deliver/baseline.h"
 
 #define RUNS_RUNS_MIN 512u
 
-// ---- memory ----------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
-static void runs_free_runs(orr_world* world, orri_runs* piece, uint32_t* picks, uint32_t words)
+static void runs_free_runs(orr_world* world, orri_runs* run_list, uint32_t* picks, uint32_t words)
 {
-    size_t sets = (size_t)piece->run_capacity * words;
-    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orri_run, piece->runs, piece->run_capacity);
-    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, piece->before, sets);
-    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, piece->after, sets);
-    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, piece->to, sets);
-    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint32_t, picks, piece->run_capacity);
+    size_t sets = (size_t)run_list->run_capacity * words;
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orri_run, run_list->runs, run_list->run_capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, run_list->before, sets);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, run_list->after, sets);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, run_list->to, sets);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint32_t, picks, run_list->run_capacity);
 }
 
-void orri_runs_term(orr_world* world, struct orri_baseline* told)
+void orri_runs_term(orr_world* world, struct orri_baseline* baseline)
 {
-    orri_runs* piece = &told->piece;
-    runs_free_runs(world, piece, told->picks, told->piece_words);
-    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, told->set, 5 * told->piece_words);
-    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->groups, told->group_capacity);
-    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, piece->items, piece->item_capacity);
-    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, piece->lones, piece->lone_capacity);
-    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, told->columns, told->column_capacity);
-    *piece = (orri_runs){0};
-    told->picks = NULL;
-    told->groups = told->set = NULL;
-    told->columns = NULL;
-    told->group_capacity = told->column_capacity = told->piece_words = 0;
+    orri_runs* run_list = &baseline->run_list;
+    runs_free_runs(world, run_list, baseline->picks, baseline->run_list_words);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, uint64_t, baseline->set,
+              5 * baseline->run_list_words);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, baseline->groups, baseline->group_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, run_list->items, run_list->item_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, run_list->sparse_rows,
+                 run_list->sparse_row_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, baseline->columns, baseline->column_capacity);
+    *run_list = (orri_runs){0};
+    baseline->picks = NULL;
+    baseline->groups = baseline->set = NULL;
+    baseline->columns = NULL;
+    baseline->group_capacity = baseline->column_capacity = baseline->run_list_words = 0;
 }
 
-// What lists runs, so many of them; all or nothing. `out` gets what is there already.
-static bool runs_make_runs(orr_world* world, const struct orri_baseline* told, uint32_t capacity,
-                           orri_runs* out, uint32_t** out_picks)
+// Allocates the arrays for `capacity` runs, all or nothing, and copies the existing runs to `out`.
+static bool runs_make_runs(orr_world* world, const struct orri_baseline* baseline,
+                           uint32_t capacity, orri_runs* out, uint32_t** out_picks)
 {
     orri_env* env = &world->env;
-    const orri_runs* old = &told->piece;
-    size_t sets = (size_t)capacity * told->words, used = (size_t)old->run_count * told->words;
+    const orri_runs* old = &baseline->run_list;
+    size_t sets = (size_t)capacity * baseline->words,
+           used = (size_t)old->run_count * baseline->words;
     orri_runs made = *old;
     made.run_capacity = capacity;
     made.runs = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, orri_run, capacity);
@@ -50,7 +54,7 @@ static bool runs_make_runs(orr_world* world, const struct orri_baseline* told, u
     uint32_t* picks = ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint32_t, capacity);
     if (made.runs == NULL || made.before == NULL || made.after == NULL || made.to == NULL ||
         picks == NULL) {
-        runs_free_runs(world, &made, picks, told->words);
+        runs_free_runs(world, &made, picks, baseline->words);
         return false;
     }
     if (old->run_count > 0) {
@@ -63,44 +67,45 @@ static bool runs_make_runs(orr_world* world, const struct orri_baseline* told, u
     return true;
 }
 
-bool orri_runs_grow(orr_world* world, struct orri_baseline* told)
+bool orri_runs_grow(orr_world* world, struct orri_baseline* baseline)
 {
     orri_runs made;
     uint32_t* picks;
-    if (!runs_make_runs(world, told, 2 * told->piece.run_capacity, &made, &picks)) {
-        (void)orri_refuse_memory(&world->env, "listing rows to tell readers of");
+    if (!runs_make_runs(world, baseline, 2 * baseline->run_list.run_capacity, &made, &picks)) {
+        (void)orri_refuse_memory(&world->env, "listing rows that changed");
         return false;
     }
-    runs_free_runs(world, &told->piece, told->picks, told->words);
-    told->piece = made;
-    told->picks = picks;
+    runs_free_runs(world, &baseline->run_list, baseline->picks, baseline->words);
+    baseline->run_list = made;
+    baseline->picks = picks;
     return true;
 }
 
-bool orri_runs_prepare(orr_world* world, struct orri_baseline* told)
+bool orri_runs_prepare(orr_world* world, struct orri_baseline* baseline)
 {
-    if (told->piece.runs != NULL && told->piece_words == told->words) {
+    if (baseline->run_list.runs != NULL && baseline->run_list_words == baseline->words) {
         return true;
     }
-    orri_runs_term(world, told);
-    told->piece_words = told->words;
-    told->set = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, uint64_t, 5 * told->words);
-    if (told->set == NULL ||
-        !runs_make_runs(world, told, RUNS_RUNS_MIN, &told->piece, &told->picks)) {
-        orri_runs_term(world, told);
+    orri_runs_term(world, baseline);
+    baseline->run_list_words = baseline->words;
+    baseline->set = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, uint64_t, 5 * baseline->words);
+    if (baseline->set == NULL ||
+        !runs_make_runs(world, baseline, RUNS_RUNS_MIN, &baseline->run_list, &baseline->picks)) {
+        orri_runs_term(world, baseline);
         return false;
     }
     return true;
 }
 
-void orri_runs_clear(struct orri_baseline* told)
+void orri_runs_clear(struct orri_baseline* baseline)
 {
-    orri_runs* piece = &told->piece;
-    piece->run_count = piece->item_count = piece->lone_count = 0;
+    orri_runs* run_list = &baseline->run_list;
+    run_list->run_count = run_list->item_count = run_list->sparse_row_count = 0;
 }
 
-// ---- runs --------------------------------------------------------------------------------------------------------
+// ---- runs ---------------------------------------------------------------------------------------
 
+// True when a run continues the last one.
 static bool runs_joins(const orri_run* last, const orri_run* run)
 {
     return last->chunk == run->chunk && last->index + last->count == run->index &&
@@ -117,48 +122,50 @@ static void runs_copy_set(uint64_t* to, const uint64_t* from, uint32_t words)
     }
 }
 
-void orri_runs_push(struct orri_baseline* told, const orri_run* run, const uint64_t* before,
+void orri_runs_push(struct orri_baseline* baseline, const orri_run* run, const uint64_t* before,
                     const uint64_t* after)
 {
-    orri_runs* piece = &told->piece;
-    uint32_t words = told->words, last = piece->run_count - 1;
-    if (piece->run_count > 0 && runs_joins(&piece->runs[last], run) &&
-        (before == NULL || orri_set_equal(piece->before + (size_t)last * words, before, words)) &&
-        orri_set_equal(piece->after + (size_t)last * words, after, words)) {
-        piece->runs[last].count += run->count;
+    orri_runs* run_list = &baseline->run_list;
+    uint32_t words = baseline->words, last = run_list->run_count - 1;
+    if (run_list->run_count > 0 && runs_joins(&run_list->runs[last], run) &&
+        (before == NULL ||
+         orri_set_equal(run_list->before + (size_t)last * words, before, words)) &&
+        orri_set_equal(run_list->after + (size_t)last * words, after, words)) {
+        run_list->runs[last].count += run->count;
         return;
     }
-    size_t at = (size_t)piece->run_count * words;
-    runs_copy_set(piece->before + at, before, words);
-    runs_copy_set(piece->after + at, after, words);
-    piece->runs[piece->run_count++] = *run;
+    size_t at = (size_t)run_list->run_count * words;
+    runs_copy_set(run_list->before + at, before, words);
+    runs_copy_set(run_list->after + at, after, words);
+    run_list->runs[run_list->run_count++] = *run;
 }
 
-bool orri_runs_item(orr_world* world, orri_runs* piece, orr_component_id id, const void* value)
+bool orri_runs_item(orr_world* world, orri_runs* run_list, orr_component_id id, const void* value)
 {
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &piece->items, &piece->item_capacity,
-                      piece->item_count + 1)) {
-        (void)orri_refuse_memory(&world->env, "listing components to tell readers of");
+    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &run_list->items, &run_list->item_capacity,
+                      run_list->item_count + 1)) {
+        (void)orri_refuse_memory(&world->env, "listing components that changed");
         return false;
     }
-    piece->items[piece->item_count++] = (orri_item){id, value};
+    run_list->items[run_list->item_count++] = (orri_item){id, value};
     return true;
 }
 
-// ---- dealing -------------------------------------------------------------------------------------------------------
+// ---- dispatching --------------------------------------------------------------------------------
 
-static const uint64_t* runs_to(const struct orri_baseline* told, uint32_t run)
+static const uint64_t* runs_to(const struct orri_baseline* baseline, uint32_t run)
 {
-    return told->piece.to + (size_t)run * told->words;
+    return baseline->run_list.to + (size_t)run * baseline->words;
 }
 
-// Who is gone has no place: told in order of index. Gaps of a shell sort, since most lists are sorted already.
-static void runs_sort(const orri_runs* piece, uint32_t* picks, uint32_t count)
+// Destroyed entities have no place and are sent in the order of indexes. Shell sort, since most
+// lists are sorted already.
+static void runs_sort(const orri_runs* run_list, uint32_t* picks, uint32_t count)
 {
     for (uint32_t gap = count / 2; gap > 0; gap /= 2) {
         for (uint32_t i = gap; i < count; i++) {
             uint32_t pick = picks[i], k = i;
-            for (; k >= gap && piece->runs[picks[k - gap]].index > piece->runs[pick].index;
+            for (; k >= gap && run_list->runs[picks[k - gap]].index > run_list->runs[pick].index;
                  k -= gap) {
                 picks[k] = picks[k - gap];
             }
@@ -167,105 +174,110 @@ static void runs_sort(const orri_runs* piece, uint32_t* picks, uint32_t count)
     }
 }
 
-static bool runs_make(orri_diff* tell, const orri_deal* deal, const orri_run* like,
+// Builds one batch of the picked runs. False when refused (reported).
+static bool runs_make(orri_diff* diff, const orri_dispatch* dispatch, const orri_run* like,
                       uint32_t pick_count, const uint64_t* receivers)
 {
-    orri_runs* piece = &tell->told->piece;
-    bool forced = deal->forced >= 0;
-    uint32_t first = tell->told->picks[0];
-    if (deal->kind == ORR_ENTITY_REMOVED) {
-        runs_sort(piece, tell->told->picks, pick_count);
+    orri_runs* run_list = &diff->baseline->run_list;
+    bool forced = dispatch->forced >= 0;
+    uint32_t first = diff->baseline->picks[0];
+    if (dispatch->kind == ORR_ENTITY_REMOVED) {
+        runs_sort(run_list, diff->baseline->picks, pick_count);
     }
-    orr_cause cause = forced ? (orr_cause)deal->forced : (orr_cause)like->cause;
-    cause = tell->travels && cause != ORR_CAUSE_READER ? ORR_CAUSE_TRAVEL : cause;
+    orr_cause cause = forced ? (orr_cause)dispatch->forced : (orr_cause)like->cause;
+    cause = diff->travels && cause != ORR_CAUSE_READER ? ORR_CAUSE_TRAVEL : cause;
     orri_batch* made = orri_batch_build(
-        tell, &(orri_batch_plan){.kind = deal->kind,
+        diff, &(orri_batch_plan){.kind = dispatch->kind,
                                  .cause = cause,
-                                 .system = deal->forced == ORR_CAUSE_READER ? (orr_system){0, 0}
-                                                                            : like->source,
-                                 .type = deal->type,
-                                 .shape = deal->shape,
-                                 .items = deal->items,
-                                 .picks = tell->told->picks,
+                                 .system = dispatch->forced == ORR_CAUSE_READER ? (orr_system){0, 0}
+                                                                                : like->source,
+                                 .type = dispatch->type,
+                                 .shape = dispatch->shape,
+                                 .items = dispatch->items,
+                                 .picks = diff->baseline->picks,
                                  .pick_count = pick_count,
                                  .receivers = receivers});
     if (made == NULL) {
         return false;
     }
     made->order = first;
-    if (piece->last[deal->kind] != NULL) {
-        piece->last[deal->kind]->next = made;
+    if (run_list->last[dispatch->kind] != NULL) {
+        run_list->last[dispatch->kind]->next = made;
     } else {
-        piece->first[deal->kind] = made;
+        run_list->first[dispatch->kind] = made;
     }
-    piece->last[deal->kind] = made;
+    run_list->last[dispatch->kind] = made;
     return true;
 }
 
-static bool runs_same_key(const orri_deal* deal, const orri_run* a, const orri_run* b)
+// True when two runs can be in one batch.
+static bool runs_same_key(const orri_dispatch* dispatch, const orri_run* a, const orri_run* b)
 {
-    return deal->forced == ORR_CAUSE_READER ||
-           ((deal->forced >= 0 || a->cause == b->cause) && a->source.id == b->source.id &&
+    return dispatch->forced == ORR_CAUSE_READER ||
+           ((dispatch->forced >= 0 || a->cause == b->cause) && a->source.id == b->source.id &&
             a->source.generation == b->source.generation);
 }
 
-// The runs with the key of the first that is left; they leave the piece. `*same`: all go to the same readers.
-static uint32_t runs_take_class(struct orri_baseline* told, const orri_deal* deal, uint32_t first,
-                                bool* same)
+// Collects the runs with the key of run `first`. `*same`: all have the same receivers.
+static uint32_t runs_take_class(struct orri_baseline* baseline, const orri_dispatch* dispatch,
+                                uint32_t first, bool* same)
 {
-    const orri_runs* piece = &told->piece;
+    const orri_runs* run_list = &baseline->run_list;
     uint32_t count = 0;
     *same = true;
-    for (uint32_t i = first; i < piece->run_count; i++) {
-        if (orri_set_any(runs_to(told, i), told->words) &&
-            runs_same_key(deal, &piece->runs[first], &piece->runs[i])) {
-            told->picks[count++] = i;
-            *same = *same && orri_set_equal(runs_to(told, first), runs_to(told, i), told->words);
+    for (uint32_t i = first; i < run_list->run_count; i++) {
+        if (orri_set_any(runs_to(baseline, i), baseline->words) &&
+            runs_same_key(dispatch, &run_list->runs[first], &run_list->runs[i])) {
+            baseline->picks[count++] = i;
+            *same = *same &&
+                    orri_set_equal(runs_to(baseline, first), runs_to(baseline, i), baseline->words);
         }
     }
     return count;
 }
 
-// For each reader, a bit for each of its runs; for the whole class at the end.
-static bool runs_turn(orri_diff* tell, uint32_t count, uint64_t* all)
+// Transposes the receivers: for each reader a bit for each of its runs. `all`: every receiver of
+// the class.
+static bool runs_turn(orri_diff* diff, uint32_t count, uint64_t* all)
 {
-    struct orri_baseline* told = tell->told;
-    told->group_words = (told->piece.run_count + 63) / 64;
-    uint32_t words = told->on_count * told->group_words;
-    if (!ORRI_RESERVE(&tell->world->env, ORR_MEMORY_MESSAGE, &told->groups, &told->group_capacity,
-                      words)) {
-        (void)orri_refuse_memory(&tell->world->env, "telling readers different things");
+    struct orri_baseline* baseline = diff->baseline;
+    baseline->group_words = (baseline->run_list.run_count + 63) / 64;
+    uint32_t words = baseline->on_count * baseline->group_words;
+    if (!ORRI_RESERVE(&diff->world->env, ORR_MEMORY_MESSAGE, &baseline->groups,
+                      &baseline->group_capacity, words)) {
+        (void)orri_refuse_memory(&diff->world->env, "grouping readers that receive different rows");
         return false;
     }
-    memset(told->groups, 0, words * sizeof *told->groups);
-    runs_copy_set(all, NULL, told->words);
+    memset(baseline->groups, 0, words * sizeof *baseline->groups);
+    runs_copy_set(all, NULL, baseline->words);
     for (uint32_t p = 0; p < count; p++) {
-        const uint64_t* to = runs_to(told, told->picks[p]);
-        for (uint32_t w = 0; w < told->words; w++) {
+        const uint64_t* to = runs_to(baseline, baseline->picks[p]);
+        for (uint32_t w = 0; w < baseline->words; w++) {
             all[w] |= to[w];
             for (uint64_t left = to[w]; left != 0; left &= left - 1) {
                 uint32_t reader = w * 64 + (uint32_t)__builtin_ctzll(left);
-                orri_bit_set(told->groups + (size_t)reader * told->group_words, told->picks[p],
-                             true);
+                orri_bit_set(baseline->groups + (size_t)reader * baseline->group_words,
+                             baseline->picks[p], true);
             }
         }
     }
     return true;
 }
 
-// Readers of `left` that get the same runs as the first of them; they leave it.
-static uint32_t runs_take_group(struct orri_baseline* told, uint64_t* left, uint64_t* group)
+// Takes the readers of `left` that get the same runs as the first of them. Returns that first
+// reader; UINT32_MAX: none is left.
+static uint32_t runs_take_group(struct orri_baseline* baseline, uint64_t* left, uint64_t* group)
 {
     uint32_t first = UINT32_MAX;
-    for (uint32_t r = 0; r < told->on_count; r++) {
+    for (uint32_t r = 0; r < baseline->on_count; r++) {
         group[r / 64] = r % 64 == 0 ? 0 : group[r / 64];
         if (!orri_bit_get(left, r)) {
             continue;
         }
         first = first == UINT32_MAX ? r : first;
-        if (memcmp(told->groups + (size_t)r * told->group_words,
-                   told->groups + (size_t)first * told->group_words,
-                   told->group_words * sizeof *told->groups) == 0) {
+        if (memcmp(baseline->groups + (size_t)r * baseline->group_words,
+                   baseline->groups + (size_t)first * baseline->group_words,
+                   baseline->group_words * sizeof *baseline->groups) == 0) {
             orri_bit_set(group, r, true);
             orri_bit_set(left, r, false);
         }
@@ -273,26 +285,27 @@ static uint32_t runs_take_group(struct orri_baseline* told, uint64_t* left, uint
     return first;
 }
 
-static bool runs_deal_mixed(orri_diff* tell, const orri_deal* deal, uint32_t count)
+// A class whose runs have different receivers: one batch for each group of readers.
+static bool runs_dispatch_mixed(orri_diff* diff, const orri_dispatch* dispatch, uint32_t count)
 {
-    struct orri_baseline* told = tell->told;
-    const orri_run* like = &told->piece.runs[told->picks[0]];
-    uint64_t *left = told->set, *group = told->set + told->words;
-    if (!runs_turn(tell, count, left)) {
+    struct orri_baseline* baseline = diff->baseline;
+    const orri_run* like = &baseline->run_list.runs[baseline->picks[0]];
+    uint64_t *left = baseline->set, *group = baseline->set + baseline->words;
+    if (!runs_turn(diff, count, left)) {
         return false;
     }
     for (;;) {
-        uint32_t reader = runs_take_group(told, left, group);
+        uint32_t reader = runs_take_group(baseline, left, group);
         if (reader == UINT32_MAX) {
             return true;
         }
         uint32_t picked = 0;
-        for (uint32_t i = 0; i < told->piece.run_count; i++) {
-            if (orri_bit_get(told->groups + (size_t)reader * told->group_words, i)) {
-                told->picks[picked++] = i;
+        for (uint32_t i = 0; i < baseline->run_list.run_count; i++) {
+            if (orri_bit_get(baseline->groups + (size_t)reader * baseline->group_words, i)) {
+                baseline->picks[picked++] = i;
             }
         }
-        if (!runs_make(tell, deal, like, picked, group)) {
+        if (!runs_make(diff, dispatch, like, picked, group)) {
             return false;
         }
     }
@@ -313,7 +326,8 @@ static orri_batch* runs_merge(orri_batch* a, orri_batch* b)
     return first;
 }
 
-// By their first runs, so that a reader's messages do not stand in the order in which others get theirs.
+// Sorts batches by their first runs, so that the order of a reader's messages does not depend on
+// other readers.
 static orri_batch* runs_order(orri_batch* list)
 {
     if (list == NULL || list->next == NULL) {
@@ -329,94 +343,97 @@ static orri_batch* runs_order(orri_batch* list)
     return runs_merge(runs_order(list), runs_order(rest));
 }
 
-// Batches of one kind that were made since `before` was the last.
-static void runs_order_since(orri_runs* piece, orr_message_kind kind, orri_batch* before)
+// Sorts the batches of one kind that were made after `before`.
+static void runs_order_since(orri_runs* run_list, orr_message_kind kind, orri_batch* before)
 {
-    orri_batch** link = before != NULL ? &before->next : &piece->first[kind];
+    orri_batch** link = before != NULL ? &before->next : &run_list->first[kind];
     *link = runs_order(*link);
     for (orri_batch* made = *link; made != NULL; made = made->next) {
-        piece->last[kind] = made;
+        run_list->last[kind] = made;
     }
 }
 
-// One cause and source: the runs like the first; they go to nobody else from now on.
-static bool runs_deal_class(orri_diff* tell, const orri_deal* deal, uint32_t first)
+// One class: runs with the same cause and source as the first. Afterwards they have no receivers.
+static bool runs_dispatch_class(orri_diff* diff, const orri_dispatch* dispatch, uint32_t first)
 {
-    struct orri_baseline* told = tell->told;
+    struct orri_baseline* baseline = diff->baseline;
     bool same;
-    uint32_t count = runs_take_class(told, deal, first, &same);
-    bool made = same ? runs_make(tell, deal, &told->piece.runs[first], count, runs_to(told, first))
-                     : runs_deal_mixed(tell, deal, count);
-    for (uint32_t i = first; made && i < told->piece.run_count; i++) {
-        if (i == first || runs_same_key(deal, &told->piece.runs[first], &told->piece.runs[i])) {
-            runs_copy_set(told->piece.to + (size_t)i * told->words, NULL, told->words);
+    uint32_t count = runs_take_class(baseline, dispatch, first, &same);
+    bool made = same ? runs_make(diff, dispatch, &baseline->run_list.runs[first], count,
+                                 runs_to(baseline, first))
+                     : runs_dispatch_mixed(diff, dispatch, count);
+    for (uint32_t i = first; made && i < baseline->run_list.run_count; i++) {
+        if (i == first ||
+            runs_same_key(dispatch, &baseline->run_list.runs[first], &baseline->run_list.runs[i])) {
+            runs_copy_set(baseline->run_list.to + (size_t)i * baseline->words, NULL,
+                          baseline->words);
         }
     }
     return made;
 }
 
-// Readers that are part of the state hear nothing.
-static void runs_mask(struct orri_baseline* told)
+// After a travel: readers that are part of the state receive nothing.
+static void runs_mask(struct orri_baseline* baseline)
 {
-    for (uint32_t i = 0; i < told->piece.run_count * told->words; i++) {
-        told->piece.to[i] &= told->outsiders[i % told->words];
+    for (uint32_t i = 0; i < baseline->run_list.run_count * baseline->words; i++) {
+        baseline->run_list.to[i] &= baseline->outside_readers[i % baseline->words];
     }
 }
 
-bool orri_runs_deal(orri_diff* tell, const orri_deal* deal)
+bool orri_runs_dispatch(orri_diff* diff, const orri_dispatch* dispatch)
 {
-    struct orri_baseline* told = tell->told;
-    orri_batch* before = told->piece.last[deal->kind];
+    struct orri_baseline* baseline = diff->baseline;
+    orri_batch* before = baseline->run_list.last[dispatch->kind];
     uint32_t classes = 0;
-    if (ORR_UNLIKELY(tell->travels)) {
-        runs_mask(told);
+    if (ORR_UNLIKELY(diff->travels)) {
+        runs_mask(baseline);
     }
-    for (uint32_t first = 0; first < told->piece.run_count; first++) {
-        if (orri_set_any(runs_to(told, first), told->words)) {
+    for (uint32_t first = 0; first < baseline->run_list.run_count; first++) {
+        if (orri_set_any(runs_to(baseline, first), baseline->words)) {
             classes++;
-            if (!runs_deal_class(tell, deal, first)) {
+            if (!runs_dispatch_class(diff, dispatch, first)) {
                 return false;
             }
         }
     }
     if (classes > 1) {
-        runs_order_since(&told->piece, deal->kind, before);
+        runs_order_since(&baseline->run_list, dispatch->kind, before);
     }
     return true;
 }
 
-// ---- what became of it ---------------------------------------------------------------------------------------------
+// ---- end of a run list --------------------------------------------------------------------------
 
-void orri_runs_keep(orri_diff* tell)
+void orri_runs_keep(orri_diff* diff)
 {
-    orri_runs* piece = &tell->told->piece;
+    orri_runs* run_list = &diff->baseline->run_list;
     for (uint32_t k = 0; k < ORRI_KINDS; k++) {
-        if (piece->first[k] != NULL) {
-            struct orri_baseline* told = tell->told;
-            if (told->out_last[k] != NULL) {
-                told->out_last[k]->next = piece->first[k];
+        if (run_list->first[k] != NULL) {
+            struct orri_baseline* baseline = diff->baseline;
+            if (baseline->out_last[k] != NULL) {
+                baseline->out_last[k]->next = run_list->first[k];
             } else {
-                told->out_first[k] = piece->first[k];
+                baseline->out_first[k] = run_list->first[k];
             }
-            told->out_last[k] = piece->last[k];
+            baseline->out_last[k] = run_list->last[k];
         }
-        piece->first[k] = piece->last[k] = NULL;
+        run_list->first[k] = run_list->last[k] = NULL;
     }
-    orri_runs_clear(tell->told);
+    orri_runs_clear(diff->baseline);
 }
 
-void orri_runs_abandon(orri_diff* tell)
+void orri_runs_abandon(orri_diff* diff)
 {
-    orri_runs* piece = &tell->told->piece;
+    orri_runs* run_list = &diff->baseline->run_list;
     for (uint32_t k = 0; k < ORRI_KINDS; k++) {
-        while (piece->first[k] != NULL) {
-            orri_batch* made = piece->first[k];
-            piece->first[k] = made->next;
-            orri_batch_free(tell->world, made);
+        while (run_list->first[k] != NULL) {
+            orri_batch* made = run_list->first[k];
+            run_list->first[k] = made->next;
+            orri_batch_free(diff->world, made);
         }
-        piece->last[k] = NULL;
+        run_list->last[k] = NULL;
     }
-    orri_runs_clear(tell->told);
+    orri_runs_clear(diff->baseline);
 }
 
 #undef RUNS_RUNS_MIN

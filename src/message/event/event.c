@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Queues of events: what came and was not read by everybody yet. Values lie one after another, so that a reader gets them as
-// an array. What all have read is left behind at the front; when the end of the memory is reached the rest goes to the
-// front, but only if it is no larger than what was left behind: so an event is moved once at most for every one dropped, and
-// a tick costs what was sent in it. (A ring would move nothing, and could not show its contents as one array.)
+// Event queues: events that some system has not read yet. Events are contiguous, so that a system
+// gets them as an array. Events that all have read stay behind at the front of the memory. When the
+// end of the memory is reached, the waiting events are moved to the front, but only if they are not
+// more than those left behind. So an event is moved at most once for every dropped event, and a
+// tick costs what was sent in it. A ring buffer would move nothing, but could not show its contents
+// as one array.
 #include "message/event/event.h"
 #include "store/world/access.h"
 
 #define EVENT_CAPACITY_MIN 64
 
-// ---- finding --------------------------------------------------------------------------------------------------------
+// ---- queues -------------------------------------------------------------------------------------
 
+// The events of the world; NULL: none.
 static struct orri_events* event_kept(const orr_world* world)
 {
     return world->messages != NULL ? world->messages->events : NULL;
@@ -23,11 +26,12 @@ struct orri_events* orri_events_of(orr_world* world)
     }
     messages->events = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_events, 1);
     if (messages->events == NULL) {
-        (void)orri_refuse_memory(&world->env, "beginning events");
+        (void)orri_refuse_memory(&world->env, "allocating the event queues of a world");
     }
     return messages->events;
 }
 
+// The queue of a type; NULL: none.
 static orri_event_queue* event_find(const orr_world* world, orr_type type)
 {
     const struct orri_events* events = event_kept(world);
@@ -46,6 +50,7 @@ static orri_event_queue* event_create(orr_world* world, orr_type type)
     return queue;
 }
 
+// Grows the table of queues; new entries are NULL.
 static bool event_table_reserve(orr_world* world, struct orri_events* events, uint32_t needed)
 {
     uint32_t old = events->capacity;
@@ -73,31 +78,32 @@ orri_event_queue* orri_event_queue_of(orr_world* world, orr_type type)
     uint32_t index = orri_type_index(world, type);
     if (!event_table_reserve(world, events, index + 1) ||
         (queue = event_create(world, type)) == NULL) {
-        (void)orri_refuse_memory(&world->env, "making a queue of events");
+        (void)orri_refuse_memory(&world->env, "creating an event queue");
         return NULL;
     }
     events->queues[index] = queue;
     return queue;
 }
 
-// ---- which types ----------------------------------------------------------------------------------------------------
+// ---- which types can be events ------------------------------------------------------------------
 
+// The reason why a type cannot be an event; NULL: it can.
 static const char* event_unfit(const orri_type* type)
 {
     if (type->info.has_owned) {
-        return "owns strings or arrays; send the entity that has them, or an inline string";
+        return "has owned strings or arrays; send the entity that has them, or use an inline "
+               "string";
     }
     if (type->info.has_hooks) {
         return "has hooks; events are copied as plain bytes";
     }
     if (type->info.multiplicity != ORR_UNIQUE) {
-        return "is a component of which an entity has several (ORR_MULTIPLE)";
+        return "is a multiple type (ORR_MULTIPLE)";
     }
     if (type->info.storage != ORR_CHUNK) {
-        return "is a component that never moves (ORR_PINNED)";
+        return "is a pinned type (ORR_PINNED)";
     }
-    return type->indexed_count != 0 ? "has indexed references; nobody could list those of an event"
-                                    : NULL;
+    return type->indexed_count != 0 ? "has indexed references, which events cannot have" : NULL;
 }
 
 orr_result orri_event_check(const orr_world* world, const char* call, orr_type type)
@@ -107,11 +113,12 @@ orr_result orri_event_check(const orr_world* world, const char* call, orr_type t
         return orri_refuse_type(world, call, type);
     }
     const char* why = event_unfit(found);
-    return why == NULL ? ORR_OK
-                       : orri_refuse(orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_SEND_REFUSED,
-                                     "%s: %s cannot be an event: it %s. Declare a type of its own "
-                                     "for the event",
-                                     call, found->info.name, why);
+    return why == NULL
+               ? ORR_OK
+               : orri_refuse(
+                     orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_SEND_REFUSED,
+                     "%s: %s cannot be an event: it %s. Declare a separate type for the event",
+                     call, found->info.name, why);
 }
 
 orr_result orr_events_limit(orr_world* world, orr_type type, uint32_t most)
@@ -132,9 +139,10 @@ orr_result orr_events_limit(orr_world* world, orr_type type, uint32_t most)
     return ORR_OK;
 }
 
-// ---- what waits -----------------------------------------------------------------------------------------------------
+// ---- waiting events -----------------------------------------------------------------------------
 
-// Under ASan only what waits may be touched, so that an array kept after its run is found.
+// Under AddressSanitizer only waiting events are accessible, so that an array kept beyond its run
+// is detected.
 static void event_poison(const orri_event_queue* queue, bool all)
 {
     size_t size = queue->info->info.size;
@@ -163,7 +171,7 @@ void orri_event_trim(orri_event_queue* queue)
     event_poison(queue, false);
 }
 
-// Who has most left to read. There is one that is on.
+// A cursor with the most unread events. At least one cursor is enabled.
 static const orri_cursor* event_slowest(const orri_event_queue* queue)
 {
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
@@ -175,26 +183,28 @@ static const orri_cursor* event_slowest(const orri_event_queue* queue)
     return NULL;
 }
 
-// Spectators lose what they have not read: the others go on as if there were none. True when somebody else waits.
-ORRI_COLD static bool event_drop_aside(orr_world* world, orri_event_queue* queue)
+// Drops all unread events of spectators, so that they never affect the simulation. True when an
+// enabled system of the simulation receives the type.
+ORRI_COLD static bool event_drop_spectators(orr_world* world, orri_event_queue* queue)
 {
     bool others = false;
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
         orri_cursor* cursor = queue->cursors[i];
         orri_event_cursors* inbox = cursor->inbox;
-        others |= inbox->on && !inbox->aside;
-        if (!inbox->on || !inbox->aside) {
+        others |= inbox->on && !inbox->spectator;
+        if (!inbox->on || !inbox->spectator) {
             continue;
         }
         cursor->at = orri_event_end(queue);
-        if (!world->realtime) { // Otherwise the system may run, and it is its own.
+        // In real time the system may be running: then `asked` belongs to its thread.
+        if (!world->realtime) {
             cursor->asked = false;
         }
-        if (!inbox->drop_said) {
-            inbox->drop_said = true;
+        if (!inbox->drop_logged) {
+            inbox->drop_logged = true;
             orri_log(&world->env, ORR_LOG_ID_SPECTATOR_LATE,
-                     "spectator '%s' lost events %s that it had not read: more than %u would wait; "
-                     "let it run more often, or raise the limit with orr_events_limit()",
+                     "spectator '%s' lost unread events %s: more than %u would wait; let it run "
+                     "more often, or raise the limit with orr_events_limit()",
                      inbox->name != NULL ? inbox->name : "", queue->info->info.name, queue->limit);
         }
     }
@@ -207,16 +217,16 @@ ORRI_COLD static bool event_refuse_full(orr_world* world, const orri_event_queue
 {
     const orri_cursor* slowest = event_slowest(queue);
     const char* name = slowest->inbox->name;
-    (void)orri_refuse(
-        &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
-        "%u events %s wait and %u more were sent, but at most %u may wait; system '%s' "
-        "has not read %u of them. Let it run and call orr_events() in every run, "
-        "switch it off, send fewer, or raise the limit with orr_events_limit()",
-        queue->count, queue->info->info.name, count, queue->limit,
-        name != NULL ? name : "(without a name)", queue->count);
+    (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
+                      "%u events %s wait and %u more were sent, but at most %u may wait; system "
+                      "'%s' has not read %u of them. Let it run and call orr_events() in every "
+                      "run, disable it, send fewer, or raise the limit with orr_events_limit()",
+                      queue->count, queue->info->info.name, count, queue->limit,
+                      name != NULL ? name : "(without a name)", queue->count);
     return false;
 }
 
+// Moves the queue to memory for at least `needed` events. False when refused (reported).
 static bool event_grow(orr_world* world, orri_event_queue* queue, uint32_t needed)
 {
     uint64_t wanted = queue->capacity > 0 ? queue->capacity * 2ull : EVENT_CAPACITY_MIN;
@@ -230,7 +240,7 @@ static bool event_grow(orr_world* world, orri_event_queue* queue, uint32_t neede
     if (data == NULL) {
         char doing[160];
         orri_text text = {doing, sizeof doing, 0};
-        orri_text_add(&text, "keeping %u events %s for who has not read them", needed, info->name);
+        orri_text_add(&text, "keeping %u unread events %s", needed, info->name);
         (void)orri_refuse_memory(&world->env, doing);
         return false;
     }
@@ -247,13 +257,13 @@ static bool event_grow(orr_world* world, orri_event_queue* queue, uint32_t neede
     return true;
 }
 
-// Makes room for `count` more behind those that wait.
+// Room for `count` more events after the waiting ones.
 static bool event_room(orr_world* world, orri_event_queue* queue, uint32_t count)
 {
     if (ORR_LIKELY((uint64_t)queue->first + queue->count + count <= queue->capacity)) {
         return true;
     }
-    uint32_t needed = queue->count + count; // The limit has seen to it that this fits.
+    uint32_t needed = queue->count + count; // The limit was checked, so that this fits.
     if (queue->first < queue->count || needed > queue->capacity) {
         return event_grow(world, queue, needed);
     }
@@ -291,10 +301,10 @@ bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count)
     }
     queue->skips = false;
     if (queue->on_count == 0) {
-        return true; // Nobody waits for them: they will not be kept.
+        return true; // No system receives them: they will not be kept.
     }
     if ((uint64_t)queue->count + count > queue->limit) {
-        bool others = event_drop_aside(world, queue);
+        bool others = event_drop_spectators(world, queue);
         if ((uint64_t)queue->count + count > queue->limit) {
             queue->skips = !others;
             return !others || event_refuse_full(world, queue, count);
@@ -307,10 +317,10 @@ void orri_events_append(orr_world* world, orr_type type, const void* values, uin
 {
     orri_event_queue* queue = event_find(world, type);
     if (queue == NULL || queue->on_count == 0 || queue->skips || count == 0) {
-        return; // Nobody waits for them.
+        return; // No system receives them.
     }
     bool room = (uint64_t)queue->first + queue->count + count <= queue->capacity;
-    ORR_ASSERT(room); // It was reserved.
+    ORR_ASSERT(room); // orri_events_reserve() made room.
     if (!room) {
         return;
     }
@@ -324,16 +334,17 @@ void orri_events_append(orr_world* world, orr_type type, const void* values, uin
     }
 }
 
-// ---- as state -------------------------------------------------------------------------------------------------------
+// ---- state --------------------------------------------------------------------------------------
 
-// What waits, and how much of it each system has yet to read; spectators do not count. Not how many there ever were: two worlds in which the same
-// waits go on alike.
+// Hash of the waiting events, and of the number of unread events of each system; spectators do not
+// count. The number of events ever sent is not hashed: two worlds with the same waiting events
+// behave alike.
 static uint64_t event_hash(const orri_event_queue* queue, uint64_t hash)
 {
     uint64_t first = orri_event_end(queue);
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
         const orri_cursor* cursor = queue->cursors[i];
-        bool counts = cursor->inbox->on && !cursor->inbox->aside;
+        bool counts = cursor->inbox->on && !cursor->inbox->spectator;
         first = counts && cursor->at < first ? cursor->at : first;
     }
     uint32_t count = (uint32_t)(orri_event_end(queue) - first);
@@ -347,7 +358,7 @@ static uint64_t event_hash(const orri_event_queue* queue, uint64_t hash)
     hash = orri_rows_hash(queue->info, orri_event_at(queue, first), count, hash);
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
         const orri_cursor* cursor = queue->cursors[i];
-        if (!cursor->inbox->aside) {
+        if (!cursor->inbox->spectator) {
             uint64_t left = orri_event_end(queue) - cursor->at;
             hash = orri_hash_word(hash, cursor->inbox->on ? left : UINT64_MAX);
         }
@@ -366,6 +377,7 @@ uint64_t orri_events_hash(const orr_world* world, uint64_t hash)
     return hash;
 }
 
+// The violated invariant of a queue; NULL: none.
 static const char* event_wrong(const orri_event_queue* queue)
 {
     uint32_t on = 0, at_base = 0;
@@ -378,16 +390,16 @@ static const char* event_wrong(const orri_event_queue* queue)
             continue;
         }
         if (cursor->at < queue->base || cursor->at > orri_event_end(queue)) {
-            return "has a cursor outside";
+            return "has a cursor outside of its events";
         }
         on++;
         at_base += cursor->at == queue->base;
     }
     if (on != queue->on_count || at_base != queue->at_base) {
-        return "counts its cursors wrongly";
+        return "has a wrong count of cursors";
     }
     if (queue->count > 0 && at_base == 0) {
-        return "keeps what all have read";
+        return "keeps events that all systems have read";
     }
     return (uint64_t)queue->first + queue->count > queue->capacity ? "is longer than its memory"
                                                                    : NULL;
@@ -400,14 +412,14 @@ orr_result orri_events_validate(orr_world* world)
         const char* wrong = events->queues[i] != NULL ? event_wrong(events->queues[i]) : NULL;
         if (wrong != NULL) {
             return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                               "the queue of events %s %s", events->queues[i]->info->info.name,
+                               "the event queue of %s %s", events->queues[i]->info->info.name,
                                wrong);
         }
     }
     return ORR_OK;
 }
 
-// ---- end ------------------------------------------------------------------------------------------------------------
+// ---- destroying ---------------------------------------------------------------------------------
 
 static void event_destroy(orr_world* world, orri_event_queue* queue)
 {

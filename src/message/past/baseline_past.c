@@ -1,30 +1,34 @@
 // SPDX-License-Identifier: MIT
-// What readers were not told yet when the world was remembered: changes by calls between ticks. Of the entities they are about, all that was told.
-// Mostly there are none, and finding that out costs a look at versions; where something was written since it was told, entities are compared.
+// Records where the baseline differs from the world: changes by calls between ticks that readers
+// have not received yet. Of each such entity everything that the baseline says is recorded. Usually
+// there is none, and finding that out costs a look at versions; where something was written since
+// the last diff, entities are compared.
 //
-// When the world has gone back, what was told is made as the world is, in silence (orri_diff_travel()); then these entities are as they had been
-// told, and the next tell finds the same differences. Readers outside of the state know them as they are: they are told that these entities went, and
-// hear of them anew with all others.
+// After a travel the baseline is first made equal to the world (orri_diff_travel()). Then the
+// recorded entities get their recorded baseline, so that the next diff finds the same differences.
+// Readers outside of the state know these entities as they are: they receive EntityRemoved for
+// them, and with the next diff they receive them again like all readers.
 #include "message/past/baseline_past.h"
 
+// The search. Suspects are entities that may differ.
 typedef struct baseline_past_scan {
-    orri_diff tell;
+    orri_diff diff;
     orri_bitset suspects;
     orri_baseline_past* past;
     bool any, failed;
 } baseline_past_scan;
 
-// ---- where something was written since it was told ------------------------------------------------------------------
+// ---- finding what was written since the last diff -----------------------------------------------
 
 static void baseline_past_suspect(baseline_past_scan* s, uint32_t index)
 {
-    const struct orri_baseline* told = s->tell.told;
+    const struct orri_baseline* baseline = s->diff.baseline;
     if (!s->any) {
-        uint64_t heads = (uint64_t)told->head_count << ORRI_PAGE_BITS;
-        uint64_t count = s->tell.world->hot.count;
+        uint64_t heads = (uint64_t)baseline->head_count << ORRI_PAGE_BITS;
+        uint64_t count = s->diff.world->hot.count;
         s->any = true;
         s->failed =
-            !orri_bitset_reserve(s->tell.world, &s->suspects, heads > count ? heads : count);
+            !orri_bitset_reserve(s->diff.world, &s->suspects, heads > count ? heads : count);
     }
     if (!s->failed && index / 64 < s->suspects.count) {
         orri_bit_set(s->suspects.words, index, true);
@@ -38,20 +42,20 @@ static void baseline_past_suspect_rows(baseline_past_scan* s, const orri_chunk* 
     }
 }
 
-// Who died.
+// Destroyed entities.
 static void baseline_past_scan_heads(baseline_past_scan* s)
 {
-    const orr_world* world = s->tell.world;
-    const struct orri_baseline* told = s->tell.told;
+    const orr_world* world = s->diff.world;
+    const struct orri_baseline* baseline = s->diff.baseline;
     uint32_t pages = (uint32_t)(((uint64_t)world->hot.count + ORRI_PAGE_MASK) >> ORRI_PAGE_BITS);
-    for (uint32_t page = 0; page < told->head_count; page++) {
-        bool same = page < pages && world->index.metas[page].version <= told->index_mark;
-        if (same || *orri_heads_known(told, page << ORRI_PAGE_BITS) == 0) {
+    for (uint32_t page = 0; page < baseline->head_count; page++) {
+        bool same = page < pages && world->index.metas[page].version <= baseline->index_mark;
+        if (same || *orri_heads_known(baseline, page << ORRI_PAGE_BITS) == 0) {
             continue;
         }
         for (uint32_t i = 0; i < ORRI_PAGE_SIZE; i++) {
             uint32_t index = page << ORRI_PAGE_BITS | i,
-                     generation = told->heads[page][i].generation;
+                     generation = baseline->heads[page][i].generation;
             if (generation != 0 && (index >= world->hot.count ||
                                     orri_record_at(world, index)->generation != generation)) {
                 baseline_past_suspect(s, index);
@@ -60,6 +64,7 @@ static void baseline_past_scan_heads(baseline_past_scan* s)
     }
 }
 
+// True when row ids, enable bits or instance counts of a chunk were written.
 static bool baseline_past_rows_written(const orri_cluster* cluster, const orri_chunk* chunk,
                                        uint64_t mark)
 {
@@ -74,8 +79,8 @@ static bool baseline_past_rows_written(const orri_cluster* cluster, const orri_c
 
 static void baseline_past_scan_rows(baseline_past_scan* s)
 {
-    uint64_t mark = s->tell.told->row_mark;
-    for (const orri_cluster* c = s->tell.world->clusters.first; c != NULL; c = c->next) {
+    uint64_t mark = s->diff.baseline->row_mark;
+    for (const orri_cluster* c = s->diff.world->clusters.first; c != NULL; c = c->next) {
         bool look = c->has_bits || c->columns[c->type_count].version > mark;
         for (uint32_t i = 0; look && i < c->chunk_count; i++) {
             if (baseline_past_rows_written(c, c->chunks[i], mark)) {
@@ -85,6 +90,7 @@ static void baseline_past_scan_rows(baseline_past_scan* s)
     }
 }
 
+// The newest version of a column with its counts and ids.
 static uint64_t baseline_past_version(const orri_chunk* chunk, uint32_t column)
 {
     uint32_t counts = chunk->cluster->columns[column].counts;
@@ -99,9 +105,9 @@ static uint64_t baseline_past_version(const orri_chunk* chunk, uint32_t column)
 static void baseline_past_scan_cluster(baseline_past_scan* s, const orri_cluster* cluster,
                                        uint32_t column)
 {
-    const struct orri_baseline* told = s->tell.told;
+    const struct orri_baseline* baseline = s->diff.baseline;
     const orri_baseline_cluster* record =
-        cluster->index < told->cluster_count ? &told->clusters[cluster->index] : NULL;
+        cluster->index < baseline->cluster_count ? &baseline->clusters[cluster->index] : NULL;
     bool known = record != NULL && record->shape != NULL && record->sequence == cluster->sequence;
     uint64_t seen = known ? record->seen[column] : 0;
     bool multiple = cluster->columns[column].counts != 0;
@@ -117,7 +123,7 @@ static void baseline_past_scan_cluster(baseline_past_scan* s, const orri_cluster
 
 static void baseline_past_scan_pool(baseline_past_scan* s, const orri_baseline_type* type)
 {
-    const orri_pool* pool = orri_pool_find(s->tell.world, (orr_type){type->type->id});
+    const orri_pool* pool = orri_pool_find(s->diff.world, (orr_type){type->type->id});
     uint64_t mark = type->mark > type->value_mark ? type->mark : type->value_mark;
     bool look = pool != NULL && pool->version > mark;
     for (uint32_t b = 0; look && b < pool->block_count; b++) {
@@ -139,10 +145,10 @@ static void baseline_past_scan_pool(baseline_past_scan* s, const orri_baseline_t
 
 static void baseline_past_scan_values(baseline_past_scan* s)
 {
-    const struct orri_baseline* told = s->tell.told;
-    const orr_world* world = s->tell.world;
-    for (uint32_t t = 0; t < told->type_count; t++) {
-        const orri_baseline_type* type = &told->types[t];
+    const struct orri_baseline* baseline = s->diff.baseline;
+    const orr_world* world = s->diff.world;
+    for (uint32_t t = 0; t < baseline->type_count; t++) {
+        const orri_baseline_type* type = &baseline->types[t];
         if (type->pinned) {
             if (type->watched) {
                 baseline_past_scan_pool(s, type);
@@ -159,13 +165,15 @@ static void baseline_past_scan_values(baseline_past_scan* s)
     }
 }
 
-// ---- whether an entity is as it was told --------------------------------------------------------------------------------
+// ---- comparing an entity with its baseline ------------------------------------------------------
 
-static orri_head baseline_past_head(const struct orri_baseline* told, uint32_t index)
+static orri_head baseline_past_head(const struct orri_baseline* baseline, uint32_t index)
 {
-    return index >> ORRI_PAGE_BITS < told->head_count ? *orri_head_at(told, index) : (orri_head){0};
+    return index >> ORRI_PAGE_BITS < baseline->head_count ? *orri_head_at(baseline, index)
+                                                          : (orri_head){0};
 }
 
+// True when the types or tags differ.
 static bool baseline_past_reshaped(const orri_shape* shape, const orri_cluster* cluster)
 {
     return shape->type_count != cluster->type_count || shape->tag_count != cluster->tag_count ||
@@ -175,11 +183,12 @@ static bool baseline_past_reshaped(const orri_shape* shape, const orri_cluster* 
             memcmp(shape->tags, cluster->tags, shape->tag_count * sizeof *shape->tags) != 0);
 }
 
-static bool baseline_past_members_differ(const struct orri_baseline* told, const orri_chunk* chunk,
-                                         uint32_t slot, uint32_t index)
+// True when a reader knows the entity and does not select it, or the other way round.
+static bool baseline_past_members_differ(const struct orri_baseline* baseline,
+                                         const orri_chunk* chunk, uint32_t slot, uint32_t index)
 {
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        orri_reader* reader = told->on[r];
+    for (uint32_t r = 0; r < baseline->on_count; r++) {
+        orri_reader* reader = baseline->on[r];
         orri_reader_match(reader, chunk->cluster);
         bool selects = reader->match == ORRI_MATCH_ALL ||
                        (reader->match == ORRI_MATCH_SOME &&
@@ -191,16 +200,16 @@ static bool baseline_past_members_differ(const struct orri_baseline* told, const
     return false;
 }
 
-// True when somebody was told of the value.
-static bool baseline_past_heard(const struct orri_baseline* told, const orri_baseline_type* type,
-                                uint32_t index)
+// True when a reader knows the value.
+static bool baseline_past_known(const struct orri_baseline* baseline,
+                                const orri_baseline_type* type, uint32_t index)
 {
-    const uint64_t* trackers = orri_baseline_trackers(told, type);
-    bool heard = false;
-    for (uint32_t r = 0; r < told->on_count && !heard; r++) {
-        heard = orri_bit_get(trackers, r) && orri_bitset_has(&told->on[r]->members, index);
+    const uint64_t* trackers = orri_baseline_trackers(baseline, type);
+    bool known = false;
+    for (uint32_t r = 0; r < baseline->on_count && !known; r++) {
+        known = orri_bit_get(trackers, r) && orri_bitset_has(&baseline->on[r]->members, index);
     }
-    return heard;
+    return known;
 }
 
 static bool baseline_past_cell_differs(const orri_baseline_type* type, const orri_chunk* chunk,
@@ -221,13 +230,13 @@ static bool baseline_past_cell_differs(const orri_baseline_type* type, const orr
 static bool baseline_past_values_differ(const baseline_past_scan* s, const orri_chunk* chunk,
                                         uint32_t slot, uint32_t index)
 {
-    const struct orri_baseline* told = s->tell.told;
-    const orr_world* world = s->tell.world;
+    const struct orri_baseline* baseline = s->diff.baseline;
+    const orr_world* world = s->diff.world;
     const orri_cluster* cluster = chunk->cluster;
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_baseline_type* type =
-            orri_baseline_tracked(told, orri_type_index(world, cluster->types[c]));
-        if (type == NULL || !baseline_past_heard(told, type, index)) {
+            orri_baseline_tracked(baseline, orri_type_index(world, cluster->types[c]));
+        if (type == NULL || !baseline_past_known(baseline, type, index)) {
             continue;
         }
         const uint8_t* value = type->multiple ? NULL : orri_baseline_at(type, index);
@@ -242,10 +251,11 @@ static bool baseline_past_values_differ(const baseline_past_scan* s, const orri_
     for (uint32_t p = 0; p < world->pinned.count; p++) {
         const orri_pool* pool = world->pinned.list[p];
         orr_type id = {pool->type->id};
-        const orri_baseline_type* type = orri_baseline_tracked(told, orri_type_index(world, id));
+        const orri_baseline_type* type =
+            orri_baseline_tracked(baseline, orri_type_index(world, id));
         const uint8_t* now = orri_pool_get(pool, index);
         bool held = type != NULL && orri_bitset_has(&type->held, index);
-        if (type == NULL || !baseline_past_heard(told, type, index)) {
+        if (type == NULL || !baseline_past_known(baseline, type, index)) {
             continue;
         }
         if (held != (now != NULL) ||
@@ -259,9 +269,9 @@ static bool baseline_past_values_differ(const baseline_past_scan* s, const orri_
 
 static bool baseline_past_differs(const baseline_past_scan* s, uint32_t index)
 {
-    const orr_world* world = s->tell.world;
-    const struct orri_baseline* told = s->tell.told;
-    orri_head head = baseline_past_head(told, index);
+    const orr_world* world = s->diff.world;
+    const struct orri_baseline* baseline = s->diff.baseline;
+    orri_head head = baseline_past_head(baseline, index);
     bool alive = index < world->hot.count &&
                  (orri_record_at(world, index)->generation & ORRI_DEAD) == 0;
     if (!alive || head.generation != orri_record_at(world, index)->generation) {
@@ -269,15 +279,16 @@ static bool baseline_past_differs(const baseline_past_scan* s, uint32_t index)
     }
     uint32_t place = orri_record_at(world, index)->place, slot = orri_place_slot(place);
     const orri_chunk* chunk = orri_place_chunk(world, place);
-    return baseline_past_reshaped(orri_shape_at(told, head.shape1), chunk->cluster) ||
-           baseline_past_members_differ(told, chunk, slot, index) ||
-           (told->switch_any &&
-            orri_diff_switched(&s->tell, chunk, slot, index) == ORRI_SWITCH_DIFFERS) ||
+    return baseline_past_reshaped(orri_shape_at(baseline, head.shape1), chunk->cluster) ||
+           baseline_past_members_differ(baseline, chunk, slot, index) ||
+           (baseline->enabled_any &&
+            orri_diff_enabled_row(&s->diff, chunk, slot, index) == ORRI_ENABLED_DIFFERS) ||
            baseline_past_values_differ(s, chunk, slot, index);
 }
 
-// ---- keeping --------------------------------------------------------------------------------------------------------------
+// ---- recording ----------------------------------------------------------------------------------
 
+// Appends bytes, padded to 16.
 static void baseline_past_put_bytes(orri_baseline_past* past, const void* data, size_t size)
 {
     if (size > 0) {
@@ -311,23 +322,23 @@ orri_baseline_instances orri_baseline_now(const orr_world* world, const orri_bas
                                 1, &none, orri_cells_at(chunk, (uint32_t)column, slot).data};
 }
 
-// True when a value with hooks is, byte by byte, what the entity has.
+// True when a value with hooks has exactly the bytes of the entity's value.
 static bool baseline_past_same(const orr_world* world, const orri_baseline_type* type,
-                               uint32_t index, const void* told, uint32_t count)
+                               uint32_t index, const void* baseline, uint32_t count)
 {
     if (!type->type->info.has_hooks) {
         return false;
     }
     orri_baseline_instances now = orri_baseline_now(world, type, index);
     return now.count == count &&
-           memcmp(now.values, told, (size_t)count * type->type->info.size) == 0;
+           memcmp(now.values, baseline, (size_t)count * type->type->info.size) == 0;
 }
 
 static bool baseline_past_keep_value(baseline_past_scan* s, orri_baseline_type* type,
                                      uint32_t index)
 {
     orri_baseline_past* past = s->past;
-    orri_env* env = &s->tell.world->env;
+    orri_env* env = &s->diff.world->env;
     const orri_baseline_cell* cell = type->multiple ? orri_baseline_cell_at(type, index) : NULL;
     const uint8_t* value = type->multiple ? NULL : orri_baseline_at(type, index);
     bool counted = type->owned || type->pinned;
@@ -344,12 +355,12 @@ static bool baseline_past_keep_value(baseline_past_scan* s, orri_baseline_type* 
         return false;
     }
     past->values[past->value_count++] = (orri_past_value){
-        (uint32_t)(type - s->tell.told->types), (uint32_t)count, past->byte_count, held, false,
+        (uint32_t)(type - s->diff.baseline->types), (uint32_t)count, past->byte_count, held, false,
         orri_bitset_has(&type->off, index)};
     if (held) {
         const void* from = cell != NULL ? (const void*)cell->values : (const void*)value;
         past->values[past->value_count - 1].same =
-            baseline_past_same(s->tell.world, type, index, from, (uint32_t)count);
+            baseline_past_same(s->diff.world, type, index, from, (uint32_t)count);
         orri_rows_retain(type->type, from, (uint32_t)count);
         baseline_past_put_bytes(past, from, count * size);
     }
@@ -360,16 +371,17 @@ static bool baseline_past_keep_value(baseline_past_scan* s, orri_baseline_type* 
     return true;
 }
 
-// Values of the shape that was told, and pinned ones.
+// Values of the types of the baseline shape, and of pinned types.
 static bool baseline_past_keep_values(baseline_past_scan* s, const orri_shape* shape,
                                       uint32_t index)
 {
-    const orr_world* world = s->tell.world;
+    const orr_world* world = s->diff.world;
     for (uint32_t i = 0; i < shape->type_count + world->pinned.count; i++) {
         bool pinned = i >= shape->type_count;
         orr_type id = pinned ? (orr_type){world->pinned.list[i - shape->type_count]->type->id}
                              : shape->types[i];
-        orri_baseline_type* type = orri_baseline_tracked(s->tell.told, orri_type_index(world, id));
+        orri_baseline_type* type =
+            orri_baseline_tracked(s->diff.baseline, orri_type_index(world, id));
         if (type != NULL && !baseline_past_keep_value(s, type, index)) {
             return false;
         }
@@ -381,14 +393,14 @@ static void baseline_past_keep_members(baseline_past_scan* s, uint32_t index)
 {
     orri_baseline_past* past = s->past;
     if (past->words == 0) {
-        return; // All readers are outside.
+        return; // All readers are outside of the state.
     }
     uint64_t* set = past->members + (size_t)past->count * past->words;
     memset(set, 0, past->words * sizeof *set);
-    const struct orri_baseline* told = s->tell.told;
-    for (uint32_t r = 0, n = 0; r < told->on_count; r++) {
-        if (!told->on[r]->outside) {
-            orri_bit_set(set, n++, orri_bitset_has(&told->on[r]->members, index));
+    const struct orri_baseline* baseline = s->diff.baseline;
+    for (uint32_t r = 0, n = 0; r < baseline->on_count; r++) {
+        if (!baseline->on[r]->outside) {
+            orri_bit_set(set, n++, orri_bitset_has(&baseline->on[r]->members, index));
         }
     }
 }
@@ -396,14 +408,14 @@ static void baseline_past_keep_members(baseline_past_scan* s, uint32_t index)
 static bool baseline_past_keep(baseline_past_scan* s, uint32_t index)
 {
     orri_baseline_past* past = s->past;
-    orri_env* env = &s->tell.world->env;
+    orri_env* env = &s->diff.world->env;
     if (!ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &past->entities, &past->capacity, past->count + 1) ||
         !ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &past->members, &past->member_capacity,
                       (past->count + 1) * past->words)) {
         return false;
     }
-    orri_head head = baseline_past_head(s->tell.told, index);
-    orri_shape* shape = head.generation != 0 ? orri_shape_at(s->tell.told, head.shape1) : NULL;
+    orri_head head = baseline_past_head(s->diff.baseline, index);
+    orri_shape* shape = head.generation != 0 ? orri_shape_at(s->diff.baseline, head.shape1) : NULL;
     baseline_past_keep_members(s, index);
     uint32_t first = past->value_count;
     if (shape != NULL) {
@@ -413,21 +425,22 @@ static bool baseline_past_keep(baseline_past_scan* s, uint32_t index)
         (orri_past_entity){.index = index,
                            .generation = head.generation,
                            .shape = shape,
-                           .off = orri_bitset_has(&s->tell.told->off, index),
+                           .off = orri_bitset_has(&s->diff.baseline->off, index),
                            .value = first};
     bool kept = shape == NULL || baseline_past_keep_values(s, shape, index);
     past->entities[past->count - 1].value_count = past->value_count - first;
     return kept;
 }
 
+// Records the slots of pinned types whose blocks were written.
 static bool baseline_past_keep_owners(baseline_past_scan* s)
 {
     orri_baseline_past* past = s->past;
-    orr_world* world = s->tell.world;
+    orr_world* world = s->diff.world;
     for (uint32_t p = 0; p < world->pinned.count; p++) {
         const orri_pool* pool = world->pinned.list[p];
         uint32_t index = orri_type_index(world, (orr_type){pool->type->id});
-        const orri_baseline_type* type = &s->tell.told->types[index];
+        const orri_baseline_type* type = &s->diff.baseline->types[index];
         if (!type->watched || pool->version <= type->mark) {
             continue;
         }
@@ -447,29 +460,29 @@ static bool baseline_past_keep_owners(baseline_past_scan* s)
 
 static bool baseline_past_begin(baseline_past_scan* s)
 {
-    const struct orri_baseline* told = s->tell.told;
-    orri_env* env = &s->tell.world->env;
+    const struct orri_baseline* baseline = s->diff.baseline;
+    orri_env* env = &s->diff.world->env;
     orri_baseline_past* past = s->past =
         ORRI_ALLOC_ZERO(env, ORR_MEMORY_MESSAGE, orri_baseline_past, 1);
     uint32_t count = 0;
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        count += !told->on[r]->outside;
+    for (uint32_t r = 0; r < baseline->on_count; r++) {
+        count += !baseline->on[r]->outside;
     }
-    uint64_t* births = past != NULL ? ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint64_t, count) : NULL;
-    if (births == NULL) {
+    uint64_t* serials = past != NULL ? ORRI_ALLOC(env, ORR_MEMORY_MESSAGE, uint64_t, count) : NULL;
+    if (serials == NULL) {
         return false;
     }
-    past->births = births;
+    past->serials = serials;
     past->words = (count + 63) / 64;
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        if (!told->on[r]->outside) {
-            births[past->reader_count++] = told->on[r]->birth;
+    for (uint32_t r = 0; r < baseline->on_count; r++) {
+        if (!baseline->on[r]->outside) {
+            serials[past->reader_count++] = baseline->on[r]->serial;
         }
     }
     return true;
 }
 
-// Entities of the suspects that differ.
+// Records the suspects that differ.
 static bool baseline_past_collect(baseline_past_scan* s)
 {
     for (uint32_t w = 0; w < s->suspects.count; w++) {
@@ -490,8 +503,8 @@ bool orri_baseline_remember(orr_world* world, orri_baseline_past** out)
     if (!orri_has_readers(world)) {
         return true;
     }
-    baseline_past_scan s = {.tell = {.world = world, .told = world->messages->told}};
-    if (!orri_baseline_refresh(world, s.tell.told)) {
+    baseline_past_scan s = {.diff = {.world = world, .baseline = world->messages->baseline}};
+    if (!orri_baseline_refresh(world, s.diff.baseline)) {
         return false;
     }
     orri_world_settle(world);
@@ -502,7 +515,7 @@ bool orri_baseline_remember(orr_world* world, orri_baseline_past** out)
     orri_bitset_free(world, &s.suspects);
     if (!done) {
         orri_baseline_past_free(world, s.past);
-        (void)orri_refuse_memory(&world->env, "remembering what readers were not told yet");
+        (void)orri_refuse_memory(&world->env, "recording changes that readers have not received");
         return false;
     }
     *out = s.past;
@@ -514,7 +527,7 @@ void orri_baseline_past_free(orr_world* world, orri_baseline_past* past)
     if (past == NULL) {
         return;
     }
-    struct orri_baseline* told = world->messages->told;
+    struct orri_baseline* baseline = world->messages->baseline;
     for (uint32_t i = 0; i < past->value_count; i++) {
         const orri_past_value* value = &past->values[i];
         if (value->held) {
@@ -524,7 +537,7 @@ void orri_baseline_past_free(orr_world* world, orri_baseline_past* past)
     }
     for (uint32_t i = 0; i < past->count; i++) {
         if (past->entities[i].shape != NULL) {
-            orri_shape_release(world, told, past->entities[i].shape, 1);
+            orri_shape_release(world, baseline, past->entities[i].shape, 1);
         }
     }
     orri_env* env = &world->env;
@@ -536,8 +549,8 @@ void orri_baseline_past_free(orr_world* world, orri_baseline_past* past)
     ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, past->members, past->member_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, past->values, past->value_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, past->bytes, past->byte_capacity);
-    if (past->births != NULL) {
-        ORRI_FREE(env, ORR_MEMORY_MESSAGE, uint64_t, past->births, past->reader_count);
+    if (past->serials != NULL) {
+        ORRI_FREE(env, ORR_MEMORY_MESSAGE, uint64_t, past->serials, past->reader_count);
     }
     ORRI_FREE(env, ORR_MEMORY_MESSAGE, orri_baseline_past, past, 1);
 }

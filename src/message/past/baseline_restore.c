@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// When the world went back: entities that readers had not been told of, or not as they are, are as they were told then.
+// After a travel: gives the recorded entities their recorded baseline, so that the next diff finds
+// the same differences as it would have found then.
 #include "message/past/baseline_past.h"
 
 // Everything that may be refused.
-static bool baseline_restore_reserve(orr_world* world, struct orri_baseline* told,
+static bool baseline_restore_reserve(orr_world* world, struct orri_baseline* baseline,
                                      const orri_baseline_past* past)
 {
     uint64_t last = past->entities[past->count - 1].index;
-    bool done = orri_baseline_heads(world, told, last + 1) &&
-                orri_bitset_reserve(world, &told->off, last + 1);
-    for (uint32_t r = 0; done && r < told->on_count; r++) {
-        done = orri_bitset_reserve(world, &told->on[r]->members, last + 1);
+    bool done = orri_baseline_heads(world, baseline, last + 1) &&
+                orri_bitset_reserve(world, &baseline->off, last + 1);
+    for (uint32_t r = 0; done && r < baseline->on_count; r++) {
+        done = orri_bitset_reserve(world, &baseline->on[r]->members, last + 1);
     }
     for (uint32_t i = 0; done && i < past->count; i++) {
         const orri_past_entity* entity = &past->entities[i];
         for (uint32_t v = 0; done && v < entity->value_count; v++) {
             const orri_past_value* value = &past->values[entity->value + v];
-            orri_baseline_type* type = orri_baseline_tracked(told, value->type_index);
+            orri_baseline_type* type = orri_baseline_tracked(baseline, value->type_index);
             if (type == NULL) {
                 continue;
             }
@@ -29,7 +30,7 @@ static bool baseline_restore_reserve(orr_world* world, struct orri_baseline* tol
         }
     }
     for (uint32_t i = 0; done && i < past->owner_count; i++) {
-        orri_baseline_type* type = &told->types[past->owners[i].type_index];
+        orri_baseline_type* type = &baseline->types[past->owners[i].type_index];
         uint32_t old = type->owner_count;
         done = ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &type->owners, &type->owner_count,
                             past->owners[i].count);
@@ -38,67 +39,69 @@ static bool baseline_restore_reserve(orr_world* world, struct orri_baseline* tol
         }
     }
     if (!done) {
-        (void)orri_refuse_memory(&world->env, "noting what readers were not told yet");
+        (void)orri_refuse_memory(&world->env, "restoring changes that readers have not received");
     }
     return done;
 }
 
-// Readers outside of the state that know some of these entities are told that they went.
-static bool baseline_restore_take_away(orri_diff* tell, const orri_baseline_past* past)
+// Readers outside of the state that know some of these entities receive EntityRemoved.
+static bool baseline_restore_take_away(orri_diff* diff, const orri_baseline_past* past)
 {
-    struct orri_baseline* told = tell->told;
-    orri_runs* piece = &told->piece;
-    uint64_t* before = told->set + 2 * told->words;
-    orri_runs_clear(told);
+    struct orri_baseline* baseline = diff->baseline;
+    orri_runs* run_list = &baseline->run_list;
+    uint64_t* before = baseline->set + 2 * baseline->words;
+    orri_runs_clear(baseline);
     for (uint32_t i = 0; i < past->count; i++) {
         uint32_t index = past->entities[i].index;
-        memset(before, 0, told->words * sizeof *before);
-        for (uint32_t r = 0; r < told->on_count; r++) {
-            bool knows = told->on[r]->outside && orri_bitset_has(&told->on[r]->members, index);
+        memset(before, 0, baseline->words * sizeof *before);
+        for (uint32_t r = 0; r < baseline->on_count; r++) {
+            bool knows = baseline->on[r]->outside &&
+                         orri_bitset_has(&baseline->on[r]->members, index);
             orri_bit_set(before, r, knows);
         }
-        if (!orri_set_any(before, told->words)) {
+        if (!orri_set_any(before, baseline->words)) {
             continue;
         }
-        if (!orri_runs_room(tell)) {
+        if (!orri_runs_room(diff)) {
             return false;
         }
-        orri_runs_push(
-            told,
-            &(orri_run){.index = index, .count = 1, .shape1 = orri_head_at(told, index)->shape1},
-            before, before);
+        orri_runs_push(baseline,
+                       &(orri_run){.index = index,
+                                   .count = 1,
+                                   .shape1 = orri_head_at(baseline, index)->shape1},
+                       before, before);
     }
-    size_t words = (size_t)piece->run_count * told->words;
-    memcpy(piece->to, piece->before, words * sizeof *piece->to);
-    if (!orri_runs_deal(tell, &(orri_deal){.kind = ORR_ENTITY_REMOVED, .forced = -1})) {
-        orri_runs_abandon(tell);
+    size_t words = (size_t)run_list->run_count * baseline->words;
+    memcpy(run_list->to, run_list->before, words * sizeof *run_list->to);
+    if (!orri_runs_dispatch(diff, &(orri_dispatch){.kind = ORR_ENTITY_REMOVED, .forced = -1})) {
+        orri_runs_abandon(diff);
         return false;
     }
-    orri_runs_keep(tell);
-    orri_diff_hand_out(told);
+    orri_runs_keep(diff);
+    orri_diff_deliver(baseline);
     return true;
 }
 
-// Nothing is told of it any more.
-static void baseline_restore_clear(orr_world* world, struct orri_baseline* told, uint32_t index)
+// Removes everything that the baseline says of an entity.
+static void baseline_restore_clear(orr_world* world, struct orri_baseline* baseline, uint32_t index)
 {
-    orri_head* head = orri_head_at(told, index);
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        orri_bitset_put(&told->on[r]->members, index, false);
+    orri_head* head = orri_head_at(baseline, index);
+    for (uint32_t r = 0; r < baseline->on_count; r++) {
+        orri_bitset_put(&baseline->on[r]->members, index, false);
     }
-    orri_bitset_put(&told->off, index, false);
+    orri_bitset_put(&baseline->off, index, false);
     if (head->generation == 0) {
         return;
     }
-    orri_shape* shape = orri_shape_at(told, head->shape1);
+    orri_shape* shape = orri_shape_at(baseline, head->shape1);
     for (uint32_t i = 0; i < shape->type_count + world->pinned.count; i++) {
         bool pinned = i >= shape->type_count;
         orr_type id = pinned ? (orr_type){world->pinned.list[i - shape->type_count]->type->id}
                              : shape->types[i];
-        orri_baseline_type* type = orri_baseline_tracked(told, orri_type_index(world, id));
+        orri_baseline_type* type = orri_baseline_tracked(baseline, orri_type_index(world, id));
         orri_baseline_cell* cell =
             type != NULL && type->multiple ? orri_baseline_cell_at(type, index) : NULL;
-        if (cell != NULL) { // It keeps its room: others will be put there.
+        if (cell != NULL) { // Keeps its room: the recorded values are stored there.
             orri_rows_release(type->type, cell->values, cell->count);
             cell->count = 0;
         } else if (type != NULL) {
@@ -106,8 +109,8 @@ static void baseline_restore_clear(orr_world* world, struct orri_baseline* told,
         }
     }
     *head = (orri_head){0};
-    (*orri_heads_known(told, index))--;
-    orri_shape_release(world, told, shape, 1);
+    (*orri_heads_known(baseline, index))--;
+    orri_shape_release(world, baseline, shape, 1);
 }
 
 static void baseline_restore_put_value(const orr_world* world, const orri_baseline_past* past,
@@ -134,52 +137,54 @@ static void baseline_restore_put_value(const orr_world* world, const orri_baseli
     memcpy(orri_baseline_cell_at(type, index)->off, bytes + values + ids, value->count);
 }
 
-static void baseline_restore_put_members(struct orri_baseline* told, const orri_baseline_past* past,
-                                         uint32_t i)
+static void baseline_restore_put_members(struct orri_baseline* baseline,
+                                         const orri_baseline_past* past, uint32_t i)
 {
     const uint64_t* set = past->words > 0 ? past->members + (size_t)i * past->words : NULL;
-    for (uint32_t r = 0; r < told->on_count; r++) {
-        for (uint32_t n = 0; n < past->reader_count && !told->on[r]->fresh; n++) {
-            if (past->births[n] == told->on[r]->birth && orri_bit_get(set, n)) {
-                orri_bitset_put(&told->on[r]->members, past->entities[i].index, true);
+    for (uint32_t r = 0; r < baseline->on_count; r++) {
+        for (uint32_t n = 0; n < past->reader_count && !baseline->on[r]->fresh; n++) {
+            if (past->serials[n] == baseline->on[r]->serial && orri_bit_get(set, n)) {
+                orri_bitset_put(&baseline->on[r]->members, past->entities[i].index, true);
             }
         }
     }
 }
 
-static void baseline_restore_put(orr_world* world, struct orri_baseline* told,
+// Restores one entity.
+static void baseline_restore_put(orr_world* world, struct orri_baseline* baseline,
                                  const orri_baseline_past* past, uint32_t i)
 {
     const orri_past_entity* entity = &past->entities[i];
-    baseline_restore_clear(world, told, entity->index);
-    baseline_restore_put_members(told, past, i);
-    orri_bitset_put(&told->off, entity->index, entity->off);
-    told->off_ever = told->off_ever || entity->off;
+    baseline_restore_clear(world, baseline, entity->index);
+    baseline_restore_put_members(baseline, past, i);
+    orri_bitset_put(&baseline->off, entity->index, entity->off);
+    baseline->off_ever = baseline->off_ever || entity->off;
     if (entity->generation == 0) {
         return;
     }
-    *orri_head_at(told, entity->index) = (orri_head){entity->generation, entity->shape->number1};
-    (*orri_heads_known(told, entity->index))++;
+    *orri_head_at(baseline, entity->index) =
+        (orri_head){entity->generation, entity->shape->number1};
+    (*orri_heads_known(baseline, entity->index))++;
     entity->shape->refs++;
     for (uint32_t v = 0; v < entity->value_count; v++) {
         const orri_past_value* value = &past->values[entity->value + v];
-        orri_baseline_type* type = orri_baseline_tracked(told, value->type_index);
-        told->off_ever = told->off_ever || value->off;
+        orri_baseline_type* type = orri_baseline_tracked(baseline, value->type_index);
+        baseline->off_ever = baseline->off_ever || value->off;
         if (type != NULL) {
             baseline_restore_put_value(world, past, value, type, entity->index);
         }
     }
 }
 
-// Everything is looked at by the next tell: what differs is found by comparing.
-static void baseline_restore_unmark(struct orri_baseline* told)
+// Resets all marks: the next diff compares everything.
+static void baseline_restore_unmark(struct orri_baseline* baseline)
 {
-    told->index_mark = told->row_mark = 0;
-    for (uint32_t t = 0; t < told->type_count; t++) {
-        told->types[t].mark = told->types[t].value_mark = 0;
+    baseline->index_mark = baseline->row_mark = 0;
+    for (uint32_t t = 0; t < baseline->type_count; t++) {
+        baseline->types[t].mark = baseline->types[t].value_mark = 0;
     }
-    for (uint32_t c = 0; c < told->cluster_count; c++) {
-        const orri_baseline_cluster* record = &told->clusters[c];
+    for (uint32_t c = 0; c < baseline->cluster_count; c++) {
+        const orri_baseline_cluster* record = &baseline->clusters[c];
         if (record->shape != NULL && record->shape->type_count > 0) {
             memset(record->seen, 0, record->shape->type_count * sizeof *record->seen);
         }
@@ -191,21 +196,21 @@ bool orri_baseline_restore(orr_world* world, const orri_baseline_past* past)
     if (past == NULL || past->count == 0 || !orri_has_readers(world)) {
         return true;
     }
-    orri_diff tell = {.world = world, .told = world->messages->told, .travels = true};
-    if (!baseline_restore_reserve(world, tell.told, past) ||
-        !baseline_restore_take_away(&tell, past)) {
+    orri_diff diff = {.world = world, .baseline = world->messages->baseline, .travels = true};
+    if (!baseline_restore_reserve(world, diff.baseline, past) ||
+        !baseline_restore_take_away(&diff, past)) {
         return false;
     }
     for (uint32_t i = 0; i < past->count; i++) {
-        baseline_restore_put(world, tell.told, past, i);
+        baseline_restore_put(world, diff.baseline, past, i);
     }
     for (uint32_t i = 0; i < past->owner_count; i++) {
         const orri_past_owners* owners = &past->owners[i];
-        orri_baseline_type* type = &tell.told->types[owners->type_index];
+        orri_baseline_type* type = &diff.baseline->types[owners->type_index];
         for (uint32_t k = 0; k < type->owner_count; k++) {
             type->owners[k] = k < owners->count ? owners->owners[k] : ORRI_INDEX_NONE;
         }
     }
-    baseline_restore_unmark(tell.told);
+    baseline_restore_unmark(diff.baseline);
     return true;
 }

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Events of a moment: copies of those that some system of the simulation had not read, and how many each had left.
+// Waiting events of a moment: copies of the events that a system of the simulation had not read,
+// and the number of unread events of each system.
 #include "message/past/past_parts.h"
 
 typedef struct event_past_inbox {
-    uint64_t birth;
+    uint64_t serial;
     bool on;
     uint32_t first; // Of `left`.
 } event_past_inbox;
 
 typedef struct event_past_queue {
     uint32_t type_index, count;
-    size_t at; // In the block.
+    size_t at; // Offset in the block.
 } event_past_queue;
 
-// One block: inboxes, what each cursor had left, queues, values.
+// One allocation: this struct, inboxes, unread counts of cursors, queues, values.
 struct orri_events_past {
     size_t bytes;
     uint32_t inbox_count, left_count, queue_count;
@@ -27,18 +28,19 @@ static struct orri_events* event_past_kept(const orr_world* world)
     return world->messages != NULL ? world->messages->events : NULL;
 }
 
-// Events that a cursor of the simulation has not read.
+// Unread events of a cursor.
 static uint32_t event_past_left(const orri_cursor* cursor)
 {
     return cursor->inbox->on ? (uint32_t)(orri_event_end(cursor->queue) - cursor->at) : 0;
 }
 
+// Events that a system of the simulation has not read.
 static uint32_t event_past_waiting(const orri_event_queue* queue)
 {
     uint32_t most = 0;
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
         const orri_cursor* cursor = queue->cursors[i];
-        uint32_t left = cursor->inbox->aside ? 0 : event_past_left(cursor);
+        uint32_t left = cursor->inbox->spectator ? 0 : event_past_left(cursor);
         most = left > most ? left : most;
     }
     return most;
@@ -49,13 +51,13 @@ static size_t event_past_round(size_t size)
     return (size + 15) & ~(size_t)15;
 }
 
-// Lays out the block; with `past` NULL it is only measured.
+// Measures the allocation.
 static orri_events_past event_past_measure(const struct orri_events* events)
 {
     orri_events_past sizes = {.bytes = event_past_round(sizeof(orri_events_past))};
     for (const orri_event_cursors* inbox = events->first; inbox != NULL; inbox = inbox->next) {
-        sizes.inbox_count += !inbox->aside;
-        sizes.left_count += inbox->aside ? 0 : inbox->count;
+        sizes.inbox_count += !inbox->spectator;
+        sizes.left_count += inbox->spectator ? 0 : inbox->count;
     }
     for (uint32_t i = 0; i < events->capacity; i++) {
         uint32_t count = events->queues[i] != NULL ? event_past_waiting(events->queues[i]) : 0;
@@ -73,10 +75,10 @@ static void event_past_fill_inboxes(const struct orri_events* events, orri_event
 {
     uint32_t n = 0, left = 0;
     for (const orri_event_cursors* inbox = events->first; inbox != NULL; inbox = inbox->next) {
-        if (inbox->aside) {
+        if (inbox->spectator) {
             continue;
         }
-        past->inboxes[n++] = (event_past_inbox){inbox->birth, inbox->on, left};
+        past->inboxes[n++] = (event_past_inbox){inbox->serial, inbox->on, left};
         for (uint32_t i = 0; i < inbox->count; i++) {
             past->left[left++] = event_past_left(&inbox->cursors[i]);
         }
@@ -119,7 +121,7 @@ bool orri_events_remember(orr_world* world, orri_events_past** out)
     orri_events_past sizes = event_past_measure(events);
     orri_events_past* past = orri_alloc(&world->env, ORR_MEMORY_MESSAGE, sizes.bytes, 16);
     if (past == NULL) {
-        (void)orri_refuse_memory(&world->env, "remembering events that wait");
+        (void)orri_refuse_memory(&world->env, "recording waiting events");
         return false;
     }
     *past = sizes;
@@ -144,7 +146,7 @@ bool orri_events_restore_prepare(orr_world* world, const orri_events_past* past)
 {
     const struct orri_events* events = event_past_kept(world);
     for (uint32_t i = 0; past != NULL && i < past->queue_count; i++) {
-        // Queues stay until the world ends.
+        // Queues exist until the world is destroyed.
         if (!orri_event_room(world, events->queues[past->queues[i].type_index],
                              past->queues[i].count)) {
             return false;
@@ -153,22 +155,22 @@ bool orri_events_restore_prepare(orr_world* world, const orri_events_past* past)
     return true;
 }
 
-// NULL: it came later.
-static const event_past_inbox* event_past_find(const orri_events_past* past, uint64_t birth)
+// The record of an inbox; NULL: the inbox was created later.
+static const event_past_inbox* event_past_find(const orri_events_past* past, uint64_t serial)
 {
     for (uint32_t i = 0; past != NULL && i < past->inbox_count; i++) {
-        if (past->inboxes[i].birth == birth) {
+        if (past->inboxes[i].serial == serial) {
             return &past->inboxes[i];
         }
     }
     return NULL;
 }
 
-// Who came later was off. Queues hold what waited.
+// Sets the cursors after the queues were refilled. An inbox that was created later is disabled.
 static void event_past_put_inbox(orri_event_cursors* inbox, const orri_events_past* past)
 {
-    const event_past_inbox* was = inbox->aside ? NULL : event_past_find(past, inbox->birth);
-    inbox->on = inbox->aside ? inbox->on : was != NULL && was->on;
+    const event_past_inbox* was = inbox->spectator ? NULL : event_past_find(past, inbox->serial);
+    inbox->on = inbox->spectator ? inbox->on : was != NULL && was->on;
     for (uint32_t i = 0; i < inbox->count; i++) {
         orri_cursor* cursor = &inbox->cursors[i];
         cursor->asked = false;

@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: MIT
-// Messages of a moment. Batches are never changed, so that a queue is remembered by holding what waits in it; of events and transactions there are
-// copies. What readers were told is not remembered: it is what the world was, but for what they were not told yet (baseline_past.c).
+// Messages as part of the state of a moment. Batches are never changed, so that a queue is recorded
+// by holding its views; events and transactions are copied. The baseline is not recorded: it equals
+// the world, except for what readers had not received yet (baseline_past.c).
 #include "message/past/past.h"
 #include "message/past/past_parts.h"
 
+// A reader of the moment.
 typedef struct past_reader {
-    uint64_t birth;
-    uint32_t first, count; // Of `views`.
+    uint64_t serial;
+    uint32_t first, count; // In `views`.
     bool on, fresh, lost;
 } past_reader;
 
 struct orri_messages_past {
-    uint32_t refs; // Its holder's, and one while the world could not be settled there.
+    uint32_t refs; // That of the owner, and one while the travel to this past is not settled.
     past_reader* readers;
     uint32_t reader_count;
-    orri_message_view** views; // Each counts in its batch.
+    orri_message_view** views; // Each holds a reference to its batch.
     uint32_t view_count;
     orri_events_past* events;
     struct orri_posts* posts;
-    orri_baseline_past* told;
+    orri_baseline_past* baseline;
 };
 
-static struct orri_baseline* past_told(const orr_world* world)
+static struct orri_baseline* past_baseline(const orr_world* world)
 {
-    return world->messages != NULL ? world->messages->told : NULL;
+    return world->messages != NULL ? world->messages->baseline : NULL;
 }
 
-// ---- queues ---------------------------------------------------------------------------------------------------------
+// ---- queues -------------------------------------------------------------------------------------
 
-static void past_count(const struct orri_baseline* told, uint32_t* readers, uint32_t* views)
+static void past_count(const struct orri_baseline* baseline, uint32_t* readers, uint32_t* views)
 {
     *readers = *views = 0;
-    for (const orri_reader* reader = told != NULL ? told->first : NULL; reader != NULL;
+    for (const orri_reader* reader = baseline != NULL ? baseline->first : NULL; reader != NULL;
          reader = reader->next) {
         *readers += !reader->outside;
         for (const orri_message_view* view = reader->outside ? NULL : reader->first; view != NULL;
@@ -43,13 +45,13 @@ static void past_count(const struct orri_baseline* told, uint32_t* readers, uint
 
 static void past_queue(orri_messages_past* past, const orri_reader* reader)
 {
-    ORR_ASSERT(reader->held == NULL && !reader->handed);
+    ORR_ASSERT(reader->reading == NULL && !reader->handed);
     uint32_t first = past->view_count;
     for (orri_message_view* view = reader->first; view != NULL; view = view->next) {
         view->batch->refs++;
         past->views[past->view_count++] = view;
     }
-    past->readers[past->reader_count++] = (past_reader){.birth = reader->birth,
+    past->readers[past->reader_count++] = (past_reader){.serial = reader->serial,
                                                         .first = first,
                                                         .count = past->view_count - first,
                                                         .on = reader->on,
@@ -57,12 +59,13 @@ static void past_queue(orri_messages_past* past, const orri_reader* reader)
                                                         .lost = reader->lost};
 }
 
+// Records the queues of all readers that are part of the state. False when refused (reported).
 static bool past_queues(orr_world* world, orri_messages_past* past)
 {
-    const struct orri_baseline* told = past_told(world);
+    const struct orri_baseline* baseline = past_baseline(world);
     orri_env* env = &world->env;
     uint32_t readers, views;
-    past_count(told, &readers, &views);
+    past_count(baseline, &readers, &views);
     if (readers == 0) {
         return true;
     }
@@ -73,10 +76,10 @@ static bool past_queues(orr_world* world, orri_messages_past* past)
         ORRI_FREE(env, ORR_MEMORY_MESSAGE, orri_message_view*, past->views, views);
         past->readers = NULL;
         past->views = NULL;
-        (void)orri_refuse_memory(env, "remembering queues of messages");
+        (void)orri_refuse_memory(env, "recording message queues");
         return false;
     }
-    for (const orri_reader* reader = told->first; reader != NULL; reader = reader->next) {
+    for (const orri_reader* reader = baseline->first; reader != NULL; reader = reader->next) {
         if (!reader->outside) {
             past_queue(past, reader);
         }
@@ -84,6 +87,7 @@ static bool past_queues(orr_world* world, orri_messages_past* past)
     return true;
 }
 
+// Releases a reference; the last one frees everything.
 static void past_release(orr_world* world, orri_messages_past* past)
 {
     if (--past->refs > 0) {
@@ -99,11 +103,11 @@ static void past_release(orr_world* world, orri_messages_past* past)
     }
     orri_events_forget(world, past->events);
     orri_posts_free(world, past->posts);
-    orri_baseline_past_free(world, past->told);
+    orri_baseline_past_free(world, past->baseline);
     ORRI_FREE(env, ORR_MEMORY_MESSAGE, orri_messages_past, past, 1);
 }
 
-// ---- remembering ------------------------------------------------------------------------------------------------------
+// ---- recording ----------------------------------------------------------------------------------
 
 orri_messages_past* orri_messages_remember(orr_world* world)
 {
@@ -113,7 +117,7 @@ orri_messages_past* orri_messages_remember(orr_world* world)
     orri_messages_past* past =
         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, orri_messages_past, 1);
     if (past == NULL) {
-        (void)orri_refuse_memory(&world->env, "remembering messages");
+        (void)orri_refuse_memory(&world->env, "recording messages");
         return NULL;
     }
     past->refs = 1;
@@ -121,7 +125,7 @@ orri_messages_past* orri_messages_remember(orr_world* world)
     if (!past_queues(world, past) || !orri_events_remember(world, &past->events) ||
         (command_buffers != NULL &&
          !orri_posts_copy(world, command_buffers->shared->posted, false, &past->posts)) ||
-        !orri_baseline_remember(world, &past->told)) {
+        !orri_baseline_remember(world, &past->baseline)) {
         past_release(world, past);
         return NULL;
     }
@@ -139,19 +143,20 @@ uint64_t orri_messages_past_bytes(const orri_messages_past* past)
 {
     uint64_t bytes = sizeof *past + past->reader_count * sizeof *past->readers +
                      past->view_count * sizeof *past->views + orri_events_past_bytes(past->events) +
-                     orri_posts_bytes(past->posts) + orri_baseline_past_bytes(past->told);
+                     orri_posts_bytes(past->posts) + orri_baseline_past_bytes(past->baseline);
     for (uint32_t i = 0; i < past->view_count; i++) {
-        bytes += past->views[i]->batch->bytes / past->views[i]->batch->refs; // Others hold it, too.
+        // Others hold the batch too.
+        bytes += past->views[i]->batch->bytes / past->views[i]->batch->refs;
     }
     return bytes;
 }
 
 bool orri_messages_past_whole(const orri_messages_past* past)
 {
-    return past->told == NULL;
+    return past->baseline == NULL;
 }
 
-// ---- going back ---------------------------------------------------------------------------------------------------------
+// ---- restoring ----------------------------------------------------------------------------------
 
 orr_result orri_messages_restore_prepare(orr_world* world, const orri_messages_past* past)
 {
@@ -179,14 +184,15 @@ void orri_messages_restore_cancel(orr_world* world)
 static const past_reader* past_find(const orri_messages_past* past, const orri_reader* reader)
 {
     for (uint32_t i = 0; i < past->reader_count; i++) {
-        if (past->readers[i].birth == reader->birth) {
+        if (past->readers[i].serial == reader->serial) {
             return &past->readers[i];
         }
     }
     return NULL;
 }
 
-// Its queue is what it was. A view of a reader is in no other list: it is linked again.
+// Restores a queue. A view belongs to one reader and is in no other list, so that it can be linked
+// again.
 static void past_fill(const orri_messages_past* past, const past_reader* was, orri_reader* reader)
 {
     orri_reader_empty(reader);
@@ -202,11 +208,11 @@ static void past_fill(const orri_messages_past* past, const past_reader* was, or
     reader->lost = was->lost;
 }
 
-// Who came later was off, and had nothing.
+// Restores all queues. Readers that were created later are disabled.
 static void past_refill(orr_world* world, const orri_messages_past* past)
 {
-    struct orri_baseline* told = past_told(world);
-    for (orri_reader* reader = told != NULL ? told->first : NULL; reader != NULL;
+    struct orri_baseline* baseline = past_baseline(world);
+    for (orri_reader* reader = baseline != NULL ? baseline->first : NULL; reader != NULL;
          reader = reader->next) {
         const past_reader* was = reader->outside ? NULL : past_find(past, reader);
         if (!reader->outside) {
@@ -225,16 +231,16 @@ orr_result orri_messages_settle(orr_world* world)
         return ORR_OK;
     }
     orr_result result = orri_diff_travel(world);
-    struct orri_baseline* told = past_told(world);
-    // Who was to be told of everything still is.
-    for (orri_reader* reader = told != NULL ? told->first : NULL;
+    struct orri_baseline* baseline = past_baseline(world);
+    // Readers that were fresh are fresh again.
+    for (orri_reader* reader = baseline != NULL ? baseline->first : NULL;
          result == ORR_OK && reader != NULL; reader = reader->next) {
         const past_reader* was = reader->outside ? NULL : past_find(past, reader);
         if (was == NULL ? !reader->outside : was->fresh) {
             orri_reader_forget(reader);
         }
     }
-    if (result == ORR_OK && !orri_baseline_restore(world, past->told)) {
+    if (result == ORR_OK && !orri_baseline_restore(world, past->baseline)) {
         result = orri_env_result(&world->env);
     }
     if (result == ORR_OK) {
@@ -258,14 +264,14 @@ void orri_messages_restore(orr_world* world, orri_messages_past* past)
     orri_posts_restore(world, messages->posts_ready);
     messages->posts_ready = NULL;
     orri_events_restore(world, past->events);
-    if (messages->told != NULL) {
-        orri_spares_trim(world, messages->told, true); // Their ticks may lie ahead now.
+    if (messages->baseline != NULL) {
+        orri_spares_trim(world, messages->baseline, true); // Their ticks may be in the future now.
     }
     past_refill(world, past);
     if (orri_messages_settle(world) != ORR_OK) {
         orri_log(&world->env, ORR_LOG_ID_MESSAGE_DROPPED,
-                 "the world went back, but there is no memory to tell readers of it; the next tick "
-                 "does that first");
+                 "the world travelled to another tick, but memory is too short to notify readers; "
+                 "the next tick notifies them first");
     }
 }
 

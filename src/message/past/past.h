@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What messages are of a world's state: queues of readers, events, what is sent and waits, what was told. Held for a snapshot, and gone back to.
-// Of readers outside of the state (spectators, the journal, systems with a `user`) nothing is held: they are told what is different.
+// The part of messages that belongs to a world's state at one moment: queues of readers, waiting events,
+// waiting transactions, and the difference between world and baseline. It is kept with a snapshot and
+// restored by a travel.
+//
+// Nothing is kept for readers outside of the state (spectators, the journal, systems with a `user`).
+// After a travel they receive the difference.
 #ifndef ORRI_MESSAGE_PAST_PAST_H
 #define ORRI_MESSAGE_PAST_PAST_H
 
@@ -8,22 +12,25 @@
 
 typedef struct orri_messages_past orri_messages_past;
 
-// Between ticks. NULL when refused (reported). A world without messages has one, too.
+// Records the present state, between ticks; also of a world without messages. NULL when refused
+// (reported).
 orri_messages_past* orri_messages_remember(orr_world* world);
 void orri_messages_forget(orr_world* world, orri_messages_past* past);
 uint64_t orri_messages_past_bytes(const orri_messages_past* past);
-// True when readers had been told everything.
+// True when the baseline was equal to the world: readers had been notified of everything.
 bool orri_messages_past_whole(const orri_messages_past* past);
-// All that may be refused; then done, after the store, or not.
+// Restoring has three steps: prepare does everything that may be refused; then the store is restored;
+// then restore, which cannot fail, or cancel.
 orr_result orri_messages_restore_prepare(orr_world* world, const orri_messages_past* past);
-// Queues are what they were. Readers outside of the state are told, at their next run: when there is no memory for that (said in the log), what was told
-// is settled by the next tick.
+// Readers outside of the state are notified at their next run. If memory is short for that (logged), the
+// next tick settles the baseline first.
 void orri_messages_restore(orr_world* world, orri_messages_past* past);
 void orri_messages_restore_cancel(orr_world* world);
 
-// Before anything is told, or remembered: ends a travel that is not settled. Does nothing else. On refusal (reported) it can be tried again.
+// Finishes a travel after which readers could not be notified; otherwise does nothing. To be called
+// before a diff and before remembering. On refusal (reported) it can be repeated.
 orr_result orri_messages_settle(orr_world* world);
-// The world ends.
+// The world is being destroyed: frees an unfinished travel.
 void orri_messages_settled_term(orr_world* world);
 
 #endif

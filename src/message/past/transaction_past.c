@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Transactions of a moment: copies of blocks that wait for another pipeline. What one posted is bytes, so that a copy is all there is to it.
+// Waiting transactions of a moment: copies of blocks that wait for another pipeline.
 #include "message/past/past_parts.h"
 
 static bool transaction_past_stream(orri_env* env, const orri_stream* from, orri_stream* to)
@@ -27,7 +27,7 @@ static bool transaction_past_fill(orri_env* env, const struct orri_posts* from,
 {
     to->rights = from->rights;
     to->command_buffers = from->command_buffers;
-    to->ripe = from->ripe;
+    to->ready = from->ready;
     if (!ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &to->streams, &to->stream_capacity,
                       from->stream_count) ||
         !ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &to->bytes, &to->byte_capacity, from->byte_count)) {
@@ -52,13 +52,13 @@ bool orri_posts_copy(orr_world* world, const struct orri_posts* from, bool whole
 {
     struct orri_posts *first = NULL, **end = &first;
     for (; from != NULL; from = from->next) {
-        if (!whole && from->rights->aside) {
+        if (!whole && from->rights->spectator) {
             continue;
         }
         *end = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_posts, 1);
         if (*end == NULL || !transaction_past_fill(&world->env, from, *end)) {
             orri_posts_free(world, first);
-            (void)orri_refuse_memory(&world->env, "remembering transactions that wait");
+            (void)orri_refuse_memory(&world->env, "recording waiting transactions");
             return false;
         }
         end = &(*end)->next;
@@ -83,8 +83,9 @@ size_t orri_posts_bytes(const struct orri_posts* posts)
     return bytes;
 }
 
-// Lanes of a pipeline may be gone: then they were left (orri_posts_leave()).
-static bool transaction_past_lanes(const struct orri_command_buffers_shared* shared,
+// True when a set of command buffers still exists. Blocks of a destroyed set belong to the world
+// (orri_posts_leave()).
+static bool transaction_past_alive(const struct orri_command_buffers_shared* shared,
                                    const struct orri_command_buffers* command_buffers)
 {
     const struct orri_command_buffers* other = shared->all;
@@ -94,7 +95,8 @@ static bool transaction_past_lanes(const struct orri_command_buffers_shared* sha
     return other != NULL;
 }
 
-// What spectators posted stays, behind the others: it is for spectators, and these have none of theirs.
+// Transactions of spectators stay, after the restored ones: they are for pipelines of spectators, and
+// no past contains any of them.
 void orri_posts_restore(orr_world* world, struct orri_posts* posts)
 {
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
@@ -105,14 +107,14 @@ void orri_posts_restore(orr_world* world, struct orri_posts* posts)
     struct orri_command_buffers_shared* shared = command_buffers->shared;
     for (struct orri_posts *old = shared->posted, *next; old != NULL; old = next) {
         next = old->next;
-        if (!old->rights->aside) {
+        if (!old->rights->spectator) {
             orri_posts_done(command_buffers, old);
         }
     }
     struct orri_posts *rest = shared->posted, **end = &shared->posted;
     for (; posts != NULL; posts = posts->next) {
         posts->command_buffers =
-            transaction_past_lanes(shared, posts->command_buffers) ? posts->command_buffers : NULL;
+            transaction_past_alive(shared, posts->command_buffers) ? posts->command_buffers : NULL;
         *end = shared->posted_last = posts;
         end = &posts->next;
         shared->posts_used++;

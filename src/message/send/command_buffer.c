@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: MIT
-// Lanes: opened for a run, filled by sending (send.c), kept until what they hold was committed. A lane touches nothing but its
-// own memory while its system runs. Lanes are used in the same order again, so that each finds the memory it needed before.
+// Command buffers: opened for a run, filled by sending (send.c), kept until their commands are
+// applied. While its system runs, a buffer touches only its own memory. Free buffers are reused in
+// the order in which they were used last, so that each run finds the memory that the same run
+// needed in the last tick.
 #include "message/send/command_buffer.h"
 
-#define BUFFER_ROWS_MIN 16   // Of a new strip.
-#define BUFFER_TURN     64   // Commits between two looks at memory that is kept.
-#define BUFFER_KEPT_MIN 4096 // Bytes of a block that is not worth a look.
+#define BUFFER_ROWS_MIN 16   // Of a new command array.
+#define BUFFER_TURN     64   // Commits between two trims.
+#define BUFFER_KEPT_MIN 4096 // Blocks of at most so many bytes are never trimmed.
 
-// ---- words --------------------------------------------------------------------------------------------------
+// ---- error texts --------------------------------------------------------------------------------
 
-const char* orri_sent_name_of(orri_sent kind)
+const char* orri_command_kind_name(orri_command_kind kind)
 {
     static const char* const names[] = {
-        [ORRI_SENT_CREATE] = "EntityAdded",
-        [ORRI_SENT_DESTROY] = "EntityRemoved",
-        [ORRI_SENT_ADD] = "ComponentAdded",
-        [ORRI_SENT_PRESET] = "ComponentAdded",
-        [ORRI_SENT_CHANGE] = "ComponentChanged",
-        [ORRI_SENT_REMOVE] = "ComponentRemoved",
-        [ORRI_SENT_TAG_ON] = "a tag",
-        [ORRI_SENT_TAG_OFF] = "a tag taken off",
-        [ORRI_SENT_ON] = "a switch",
-        [ORRI_SENT_OFF] = "a switch",
-        [ORRI_SENT_NAME] = "a name",
-        [ORRI_SENT_EVENT] = "an event",
+        [ORRI_COMMAND_CREATE] = "EntityAdded",
+        [ORRI_COMMAND_DESTROY] = "EntityRemoved",
+        [ORRI_COMMAND_ADD] = "ComponentAdded",
+        [ORRI_COMMAND_ADD_PRESET] = "ComponentAdded",
+        [ORRI_COMMAND_CHANGE] = "ComponentChanged",
+        [ORRI_COMMAND_REMOVE] = "ComponentRemoved",
+        [ORRI_COMMAND_TAG_ADD] = "a tag",
+        [ORRI_COMMAND_TAG_REMOVE] = "a removed tag",
+        [ORRI_COMMAND_ENABLE] = "an enabling",
+        [ORRI_COMMAND_DISABLE] = "a disabling",
+        [ORRI_COMMAND_NAME] = "a name",
+        [ORRI_COMMAND_EVENT] = "an event",
     };
     return names[kind];
 }
@@ -32,16 +34,17 @@ orr_result orri_command_buffer_refuse_memory(orr_command_buffer* commands)
 {
     commands->failed = true;
     return orri_refuse(&commands->world->env, ORR_ERR_MEMORY, ORR_LOG_ID_SEND_REFUSED,
-                       "out of memory while system '%s' sent: what it sends from here on in this "
-                       "run may be lost",
+                       "out of memory while system '%s' sent a command; this command and later "
+                       "ones of the same run may be lost. Free memory or raise memory_bytes_max",
                        commands->rights->name);
 }
 
 orr_result orri_check_run(const orr_run* run, const char* call)
 {
     if (run == NULL || run->world == NULL) {
-        // There is no world to tell.
-        ORR_ASSERT(run != NULL && "the run is NULL; pass on what the system's function was given");
+        // There is no world to report to.
+        ORR_ASSERT(run != NULL &&
+                   "the run is NULL; pass the orr_run that the system's function received");
         return ORR_ERR_ARGUMENT;
     }
     if (ORR_LIKELY(run->commands != NULL && run->commands->open)) {
@@ -49,15 +52,15 @@ orr_result orri_check_run(const orr_run* run, const char* call)
     }
     if (run->commands == NULL && orri_atomic_section_here()) {
         return orri_refuse(orri_env_of(run->world), ORR_ERR_STATE, ORR_LOG_ID_SEND_REFUSED,
-                           "%s: an atomic section has its value, and sees and does nothing else of "
-                           "the world; call it before or after the section",
+                           "%s: an atomic section may use only its own value; make the call before "
+                           "or after the section",
                            call);
     }
     return orri_refuse(orri_env_of(run->world), ORR_ERR_STATE, ORR_LOG_ID_SEND_REFUSED,
-                       "%s: %s; pass on the run that the system's function was given, while it "
-                       "runs. Between ticks the calls of the store do the same",
+                       "%s: %s; pass the orr_run that the system's function received, while the "
+                       "function runs. Between ticks use the calls of the store instead",
                        call,
-                       run->commands == NULL ? "this is a loop, not the run of a system"
+                       run->commands == NULL ? "this is a query loop, not the run of a system"
                                              : "the system's function has returned");
 }
 
@@ -66,117 +69,122 @@ orri_rights* orri_command_buffer_rights(const orr_command_buffer* commands)
     return commands->rights;
 }
 
-// ---- strips ---------------------------------------------------------------------------------------------------
+// ---- command arrays -----------------------------------------------------------------------------
 
-static uint32_t buffer_stride(orri_sent kind, const orri_type* info)
+// Bytes of a value; 0: the kind has no values.
+static uint32_t buffer_stride(orri_command_kind kind, const orri_type* info)
 {
     switch (kind) {
-    case ORRI_SENT_ADD:
-    case ORRI_SENT_CHANGE:
-    case ORRI_SENT_EVENT:
+    case ORRI_COMMAND_ADD:
+    case ORRI_COMMAND_CHANGE:
+    case ORRI_COMMAND_EVENT:
         return info->info.size;
-    case ORRI_SENT_TAG_ON:
-    case ORRI_SENT_TAG_OFF:
+    case ORRI_COMMAND_TAG_ADD:
+    case ORRI_COMMAND_TAG_REMOVE:
         return (uint32_t)sizeof(orr_tag);
-    case ORRI_SENT_NAME:
-        return (uint32_t)sizeof(orri_sent_name);
+    case ORRI_COMMAND_NAME:
+        return (uint32_t)sizeof(orri_command_name);
     default:
         return 0;
     }
 }
 
-static bool buffer_has_ids(const orri_strip* strip)
+// Commands on instances of a multiple type carry an id.
+static bool buffer_has_ids(const orri_command_array* array)
 {
-    return strip->info != NULL && strip->info->info.multiplicity == ORR_MULTIPLE &&
-           strip->kind != ORRI_SENT_EVENT;
+    return array->info != NULL && array->info->info.multiplicity == ORR_MULTIPLE &&
+           array->kind != ORRI_COMMAND_EVENT;
 }
 
-static bool buffer_has_entities(const orri_strip* strip)
+static bool buffer_has_entities(const orri_command_array* array)
 {
-    return strip->kind != ORRI_SENT_EVENT && !strip->follows;
+    return array->kind != ORRI_COMMAND_EVENT && !array->shares_entities;
 }
 
-static size_t buffer_row_bytes(const orri_strip* strip)
+static size_t buffer_row_bytes(const orri_command_array* array)
 {
-    return strip->stride + (buffer_has_entities(strip) ? sizeof(orr_entity) : 0) +
-           (buffer_has_ids(strip) ? sizeof(orr_component_id) : 0);
+    return array->stride + (buffer_has_entities(array) ? sizeof(orr_entity) : 0) +
+           (buffer_has_ids(array) ? sizeof(orr_component_id) : 0);
 }
 
-// Values, then entities, then ids, within a block. Rows must be a multiple of 8, so that each part begins aligned.
-static void buffer_lay_out(orri_strip* strip, uint8_t* block, uint32_t capacity)
+// The layout of a block: values, then entities, then ids. The capacity must be a multiple of 8, so
+// that each column begins aligned.
+static void buffer_lay_out(orri_command_array* array, uint8_t* block, uint32_t capacity)
 {
-    uint8_t* entities = block + (size_t)capacity * strip->stride;
-    bool has = buffer_has_entities(strip);
+    uint8_t* entities = block + (size_t)capacity * array->stride;
+    bool has = buffer_has_entities(array);
     uint8_t* ids = entities + (has ? (size_t)capacity * sizeof(orr_entity) : 0);
-    strip->values = block;
-    strip->entities = has ? (orr_entity*)(void*)entities : NULL;
-    strip->ids = buffer_has_ids(strip) ? (orr_component_id*)(void*)ids : NULL;
-    strip->capacity = capacity;
+    array->values = block;
+    array->entities = has ? (orr_entity*)(void*)entities : NULL;
+    array->ids = buffer_has_ids(array) ? (orr_component_id*)(void*)ids : NULL;
+    array->capacity = capacity;
 }
 
-// Uses the block that the strip has kept, for rows of another kind too.
-static void buffer_reuse_block(orri_strip* strip)
+// Lays out the block that the slot has kept, which may have held rows of another kind.
+static void buffer_reuse_block(orri_command_array* array)
 {
-    size_t rows = strip->block_size / (buffer_row_bytes(strip) > 0 ? buffer_row_bytes(strip) : 1);
+    size_t rows = array->block_size / (buffer_row_bytes(array) > 0 ? buffer_row_bytes(array) : 1);
     uint32_t capacity = rows < UINT32_MAX - 7 ? (uint32_t)rows & ~7u : UINT32_MAX & ~7u;
-    buffer_lay_out(strip, strip->block, capacity);
+    buffer_lay_out(array, array->block, capacity);
 }
 
-static void buffer_move_rows(orri_strip* strip, const orri_strip* old)
+// Moves the rows to a larger block; types with hooks are moved by their hook.
+static void buffer_move_rows(orri_command_array* array, const orri_command_array* old)
 {
-    if (strip->stride > 0 && strip->info != NULL && !strip->info->plain) {
-        orri_rows_move(strip->info, strip->values, old->values, old->count);
-    } else if (strip->stride > 0) {
-        memcpy(strip->values, old->values, (size_t)old->count * strip->stride);
+    if (array->stride > 0 && array->info != NULL && !array->info->plain) {
+        orri_rows_move(array->info, array->values, old->values, old->count);
+    } else if (array->stride > 0) {
+        memcpy(array->values, old->values, (size_t)old->count * array->stride);
     }
-    if (strip->entities != NULL) {
-        memcpy(strip->entities, old->entities, old->count * sizeof *strip->entities);
+    if (array->entities != NULL) {
+        memcpy(array->entities, old->entities, old->count * sizeof *array->entities);
     }
-    if (strip->ids != NULL) {
-        memcpy(strip->ids, old->ids, old->count * sizeof *strip->ids);
+    if (array->ids != NULL) {
+        memcpy(array->ids, old->ids, old->count * sizeof *array->ids);
     }
 }
 
-bool orri_strip_reserve(orr_command_buffer* commands, orri_strip* strip, uint32_t more)
+bool orri_command_array_reserve(orr_command_buffer* commands, orri_command_array* array,
+                                uint32_t more)
 {
-    if (ORR_LIKELY(more <= strip->capacity - strip->count)) {
+    if (ORR_LIKELY(more <= array->capacity - array->count)) {
         return true;
     }
-    uint64_t wanted = (uint64_t)strip->capacity * 2;
-    uint64_t needed = (uint64_t)strip->count + more;
+    uint64_t wanted = (uint64_t)array->capacity * 2;
+    uint64_t needed = (uint64_t)array->count + more;
     wanted = wanted > needed ? wanted : (needed + 7) & ~(uint64_t)7;
     wanted = wanted > BUFFER_ROWS_MIN ? wanted : BUFFER_ROWS_MIN;
-    size_t size = wanted <= UINT32_MAX - 7 ? orri_size_mul(buffer_row_bytes(strip), (size_t)wanted)
+    size_t size = wanted <= UINT32_MAX - 7 ? orri_size_mul(buffer_row_bytes(array), (size_t)wanted)
                                            : SIZE_MAX;
     uint8_t* block = orri_alloc(&commands->world->env, ORR_MEMORY_MESSAGE, size, ORRI_BLOCK_ALIGN);
     if (block == NULL) {
         (void)orri_command_buffer_refuse_memory(commands);
         return false;
     }
-    orri_strip old = *strip;
-    buffer_lay_out(strip, block, (uint32_t)wanted);
+    orri_command_array old = *array;
+    buffer_lay_out(array, block, (uint32_t)wanted);
     if (old.count > 0) {
-        buffer_move_rows(strip, &old);
+        buffer_move_rows(array, &old);
     }
     orri_free(&commands->world->env, ORR_MEMORY_MESSAGE, old.block, old.block_size,
               ORRI_BLOCK_ALIGN);
-    strip->block = block;
-    strip->block_size = size;
+    array->block = block;
+    array->block_size = size;
     return true;
 }
 
-uint32_t orri_strip_sequence(const orri_strip* strip, uint32_t row)
+uint32_t orri_command_array_sequence(const orri_command_array* array, uint32_t row)
 {
-    uint32_t low = 0, high = strip->break_count;
+    uint32_t low = 0, high = array->sequence_run_count;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (strip->breaks[middle].row <= row) {
+        if (array->sequence_runs[middle].row <= row) {
             low = middle;
         } else {
             high = middle;
         }
     }
-    return strip->breaks[low].sequence + (row - strip->breaks[low].row);
+    return array->sequence_runs[low].sequence + (row - array->sequence_runs[low].row);
 }
 
 uint32_t orri_command_buffer_records(const orr_command_buffer* commands)
@@ -185,126 +193,133 @@ uint32_t orri_command_buffer_records(const orr_command_buffer* commands)
            (commands->current != NULL ? commands->current->count - commands->run_first : 0);
 }
 
-bool orri_command_buffer_turn(orr_command_buffer* commands, orri_strip* strip)
+bool orri_command_buffer_turn(orr_command_buffer* commands, orri_command_array* array)
 {
-    if (commands->current == strip) {
+    if (commands->current == array) {
         return true;
     }
-    if (!ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &strip->breaks,
-                      &strip->break_capacity, strip->break_count + 1)) {
+    if (!ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &array->sequence_runs,
+                      &array->sequence_run_capacity, array->sequence_run_count + 1)) {
         return false;
     }
     commands->sequence = orri_command_buffer_records(commands);
-    commands->run_first = strip->count;
-    strip->breaks[strip->break_count++] = (orri_break){strip->count, commands->sequence};
-    commands->current = strip;
+    commands->run_first = array->count;
+    array->sequence_runs[array->sequence_run_count++] =
+        (orri_sequence_run){array->count, commands->sequence};
+    commands->current = array;
     return true;
 }
 
-// A slot that is not in use: that which was of this kind and type before, else a new one, else any.
-static orri_strip* buffer_slot(orr_command_buffer* commands, orri_sent kind, orr_type type)
+// A slot that is not in use: one that held this kind and type before, else a new one. With more
+// than 8 slots any free slot is preferred to a new one.
+static orri_command_array* buffer_slot(orr_command_buffer* commands, orri_command_kind kind,
+                                       orr_type type)
 {
-    orri_strip* found = NULL;
-    for (uint32_t i = 0; i < commands->strip_count; i++) {
-        orri_strip* strip = &commands->strips[i];
-        if (!strip->used && strip->kind == kind && strip->type.id == type.id) {
-            return strip;
+    orri_command_array* found = NULL;
+    for (uint32_t i = 0; i < commands->array_count; i++) {
+        orri_command_array* array = &commands->arrays[i];
+        if (!array->used && array->kind == kind && array->type.id == type.id) {
+            return array;
         }
-        found = !strip->used && commands->strip_count > ORRI_COMMAND_BUFFER_RECENT ? strip : found;
+        found = !array->used && commands->array_count > ORRI_COMMAND_BUFFER_RECENT ? array : found;
     }
     if (found != NULL) {
         return found;
     }
-    size_t current = commands->current != NULL ? (size_t)(commands->current - commands->strips) : 0;
-    if (!ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &commands->strips,
-                      &commands->strip_capacity, commands->strip_count + 1)) {
+    size_t current = commands->current != NULL ? (size_t)(commands->current - commands->arrays) : 0;
+    if (!ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &commands->arrays,
+                      &commands->array_capacity, commands->array_count + 1)) {
         return NULL;
     }
-    commands->current = commands->current != NULL ? commands->strips + current : NULL;
-    found = &commands->strips[commands->strip_count++];
-    *found = (orri_strip){.kind = kind};
+    commands->current = commands->current != NULL ? commands->arrays + current : NULL;
+    found = &commands->arrays[commands->array_count++];
+    *found = (orri_command_array){.kind = kind};
     return found;
 }
 
-static orri_strip* buffer_strip_make(orr_command_buffer* commands, orri_sent kind, orr_type type,
-                                     const orri_type* info)
+// Puts a new array at the end of `order`. NULL when refused (reported).
+static orri_command_array* buffer_array_make(orr_command_buffer* commands, orri_command_kind kind,
+                                             orr_type type, const orri_type* info)
 {
-    orri_strip* strip = NULL;
-    if (!commands->mute && ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &commands->order,
-                                        &commands->order_capacity, commands->order_count + 1)) {
-        strip = buffer_slot(commands, kind, type);
+    orri_command_array* array = NULL;
+    if (!commands->refuses_all &&
+        ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &commands->order,
+                     &commands->order_capacity, commands->order_count + 1)) {
+        array = buffer_slot(commands, kind, type);
     }
-    if (strip == NULL) {
+    if (array == NULL) {
         (void)orri_command_buffer_refuse_memory(commands);
         return NULL;
     }
-    *strip = (orri_strip){.kind = kind,
-                          .type = type,
-                          .info = info,
-                          .stride = buffer_stride(kind, info),
-                          .used = true,
-                          .place = commands->order_count,
-                          .block = strip->block,
-                          .block_size = strip->block_size,
-                          .peak = strip->peak,
-                          .breaks = strip->breaks,
-                          .break_capacity = strip->break_capacity};
-    strip->quick = (info == NULL || (info->plain && !info->info.has_padding)) &&
-                   !commands->rights->aside;
-    strip->swift = strip->quick && !buffer_has_ids(strip);
-    if (strip->block != NULL) {
-        buffer_reuse_block(strip);
+    *array = (orri_command_array){.kind = kind,
+                                  .type = type,
+                                  .info = info,
+                                  .stride = buffer_stride(kind, info),
+                                  .used = true,
+                                  .order_index = commands->order_count,
+                                  .block = array->block,
+                                  .block_size = array->block_size,
+                                  .peak = array->peak,
+                                  .sequence_runs = array->sequence_runs,
+                                  .sequence_run_capacity = array->sequence_run_capacity};
+    array->plain_values = (info == NULL || (info->plain && !info->info.has_padding)) &&
+                          !commands->rights->spectator;
+    array->fast_append = array->plain_values && !buffer_has_ids(array);
+    if (array->block != NULL) {
+        buffer_reuse_block(array);
     }
-    commands->order[commands->order_count++] = (uint32_t)(strip - commands->strips);
-    return strip;
+    commands->order[commands->order_count++] = (uint32_t)(array - commands->arrays);
+    return array;
 }
 
-orri_strip* orri_command_buffer_strip(orr_command_buffer* commands, orri_sent kind, orr_type type,
-                                      const orri_type* info)
+orri_command_array* orri_command_buffer_array(orr_command_buffer* commands, orri_command_kind kind,
+                                              orr_type type, const orri_type* info)
 {
     uint32_t* recent = &commands->recent[ORRI_COMMAND_BUFFER_RECENT_OF(kind, type)];
-    orri_strip* strip = *recent != 0 ? &commands->strips[*recent - 1] : NULL;
-    if (strip == NULL || strip->kind != kind || strip->type.id != type.id) {
-        strip = NULL;
-        for (uint32_t i = commands->order_count; strip == NULL && i-- > 0;) {
-            orri_strip* seen = &commands->strips[commands->order[i]];
-            bool same = seen->kind == kind && seen->type.id == type.id && !seen->own;
-            strip = same ? seen : NULL;
+    orri_command_array* array = *recent != 0 ? &commands->arrays[*recent - 1] : NULL;
+    if (array == NULL || array->kind != kind || array->type.id != type.id) {
+        array = NULL;
+        for (uint32_t i = commands->order_count; array == NULL && i-- > 0;) {
+            orri_command_array* seen = &commands->arrays[commands->order[i]];
+            bool same = seen->kind == kind && seen->type.id == type.id && !seen->bulk;
+            array = same ? seen : NULL;
         }
-        strip = strip != NULL ? strip : buffer_strip_make(commands, kind, type, info);
-        if (strip == NULL) {
+        array = array != NULL ? array : buffer_array_make(commands, kind, type, info);
+        if (array == NULL) {
             return NULL;
         }
-        *recent = (uint32_t)(strip - commands->strips) + 1;
+        *recent = (uint32_t)(array - commands->arrays) + 1;
     }
-    if (!orri_command_buffer_turn(commands, strip)) {
+    if (!orri_command_buffer_turn(commands, array)) {
         (void)orri_command_buffer_refuse_memory(commands);
         return NULL;
     }
-    return strip;
+    return array;
 }
 
-orri_strip* orri_command_buffer_strip_own(orr_command_buffer* commands, orri_sent kind,
-                                          orr_type type, const orri_type* info)
+orri_command_array* orri_command_buffer_array_bulk(orr_command_buffer* commands,
+                                                   orri_command_kind kind, orr_type type,
+                                                   const orri_type* info)
 {
-    orri_strip* strip = buffer_strip_make(commands, kind, type, info);
-    if (strip == NULL) {
+    orri_command_array* array = buffer_array_make(commands, kind, type, info);
+    if (array == NULL) {
         return NULL;
     }
-    strip->own = true;
-    strip->swift = false;
-    strip->follows = kind != ORRI_SENT_CREATE;
-    if (strip->block != NULL) {
-        buffer_reuse_block(strip);
+    array->bulk = true;
+    array->fast_append = false;
+    array->shares_entities = kind != ORRI_COMMAND_CREATE;
+    if (array->block != NULL) {
+        buffer_reuse_block(array);
     }
-    return strip;
+    return array;
 }
 
 uint32_t orri_command_buffer_text(orr_command_buffer* commands, const char* text)
 {
     uint32_t size = (uint32_t)strlen(text) + 1, at = commands->text_count;
-    if (commands->mute || !ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &commands->texts,
-                                        &commands->text_capacity, at + size)) {
+    if (commands->refuses_all ||
+        !ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &commands->texts,
+                      &commands->text_capacity, at + size)) {
         (void)orri_command_buffer_refuse_memory(commands);
         return 0;
     }
@@ -313,48 +328,48 @@ uint32_t orri_command_buffer_text(orr_command_buffer* commands, const char* text
     return at + 1;
 }
 
-void orri_strip_clear(orri_strip* strip)
+void orri_command_array_clear(orri_command_array* array)
 {
-    if (strip->stride > 0 && strip->info != NULL && !strip->info->plain) {
-        orri_rows_destruct(strip->info, strip->values, strip->count);
+    if (array->stride > 0 && array->info != NULL && !array->info->plain) {
+        orri_rows_destruct(array->info, array->values, array->count);
     }
-    size_t used = strip->count * buffer_row_bytes(strip);
-    strip->peak = used > strip->peak ? used : strip->peak;
-    strip->count = 0;
+    size_t used = array->count * buffer_row_bytes(array);
+    array->peak = used > array->peak ? used : array->peak;
+    array->count = 0;
 }
 
-// ---- lanes ------------------------------------------------------------------------------------------------------
+// ---- command buffers ----------------------------------------------------------------------------
 
-// Forgets all records; memory stays.
+// Removes all commands; memory stays.
 static void buffer_empty(orr_command_buffer* commands)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        orri_strip* strip = &commands->strips[commands->order[i]];
-        orri_strip_clear(strip);
-        strip->used = false;
-        strip->break_count = 0;
+        orri_command_array* array = &commands->arrays[commands->order[i]];
+        orri_command_array_clear(array);
+        array->used = false;
+        array->sequence_run_count = 0;
     }
     memset(commands->recent, 0, sizeof commands->recent);
     commands->order_count = 0;
     commands->current = NULL;
     commands->sequence = commands->run_first = 0;
-    commands->text_count = commands->many = commands->many_count = 0;
+    commands->text_count = commands->bulk_first1 = commands->bulk_count = 0;
 }
 
 static void buffer_free_memory(orr_world* world, orr_command_buffer* commands)
 {
     orri_env* env = &world->env;
     buffer_empty(commands);
-    for (uint32_t i = 0; i < commands->strip_count; i++) {
-        orri_strip* strip = &commands->strips[i];
-        orri_free(env, ORR_MEMORY_MESSAGE, strip->block, strip->block_size, ORRI_BLOCK_ALIGN);
-        ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, strip->breaks, strip->break_capacity);
+    for (uint32_t i = 0; i < commands->array_count; i++) {
+        orri_command_array* array = &commands->arrays[i];
+        orri_free(env, ORR_MEMORY_MESSAGE, array->block, array->block_size, ORRI_BLOCK_ALIGN);
+        ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, array->sequence_runs, array->sequence_run_capacity);
     }
-    ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, commands->strips, commands->strip_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, commands->arrays, commands->array_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, commands->order, commands->order_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_MESSAGE, commands->texts, commands->text_capacity);
-    if (commands->asides != NULL) {
-        orri_transient_sends_free(world, commands->asides);
+    if (commands->transients != NULL) {
+        orri_transient_sends_free(world, commands->transients);
     }
 }
 
@@ -364,17 +379,18 @@ static void buffer_free(orr_world* world, orr_command_buffer* commands)
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orr_command_buffer, commands, 1);
 }
 
-// Those of a world, or others beside them. NULL when refused (reported).
+// Allocates a set of command buffers: the world's own, or that of a pipeline. NULL when refused
+// (reported).
 static struct orri_command_buffers* buffer_make_all(orr_world* world,
                                                     struct orri_command_buffers_shared* shared)
 {
     struct orri_command_buffers* command_buffers =
         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_command_buffers, 1);
     if (command_buffers == NULL) {
-        (void)orri_refuse_memory(&world->env, "beginning lanes");
+        (void)orri_refuse_memory(&world->env, "allocating command buffers");
         return NULL;
     }
-    command_buffers->spare.mute = true;
+    command_buffers->spare.refuses_all = true;
     command_buffers->shared = shared;
     command_buffers->next = shared->all;
     shared->all = command_buffers;
@@ -390,7 +406,7 @@ bool orri_command_buffers_begin(orr_world* world)
     struct orri_command_buffers_shared* shared =
         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_command_buffers_shared, 1);
     if (shared == NULL) {
-        (void)orri_refuse_memory(&world->env, "beginning lanes");
+        (void)orri_refuse_memory(&world->env, "allocating command buffers");
         return false;
     }
     messages->command_buffers = buffer_make_all(world, shared);
@@ -417,6 +433,7 @@ void orri_command_buffers_use(orr_world* world, struct orri_command_buffers* com
     world->context->commands = command_buffers;
 }
 
+// A free buffer, a new one, or the stand-in that refuses everything.
 static orr_command_buffer* buffer_obtain(orr_world* world,
                                          struct orri_command_buffers* command_buffers)
 {
@@ -444,7 +461,7 @@ orr_command_buffer* orri_command_buffer_open(orr_world* world, orri_rights* righ
     commands->rights = rights;
     commands->next = NULL;
     commands->open = true;
-    commands->marked = commands->valued = commands->failed = false;
+    commands->marked = commands->values_done = commands->failed = false;
     commands->base = command_buffers->reserved;
     commands->cursor = command_buffers->cursor;
     commands->creates_max = rights->may_create ? creates_max : 0;
@@ -459,13 +476,13 @@ orr_command_buffer* orri_command_buffer_open(orr_world* world, orri_rights* righ
 bool orri_command_buffer_end(orr_command_buffer* commands)
 {
     commands->open = false;
-    return commands->order_count != 0 || (commands->failed && !commands->mute) ||
-           commands->asides != NULL || orri_posts_any(commands->posts);
+    return commands->order_count != 0 || (commands->failed && !commands->refuses_all) ||
+           commands->transients != NULL || orri_posts_any(commands->posts);
 }
 
 bool orri_command_buffer_real(const orr_command_buffer* commands)
 {
-    return commands != NULL && !commands->mute;
+    return commands != NULL && !commands->refuses_all;
 }
 
 uint64_t orri_command_buffers_reserved(const orr_world* world)
@@ -486,10 +503,10 @@ void orri_command_buffer_close(orr_world* world, orr_command_buffer* commands)
     if (commands->posts != NULL) {
         orri_posts_close(command_buffers, commands);
     }
-    if (ORR_UNLIKELY(commands->asides != NULL)) {
+    if (ORR_UNLIKELY(commands->transients != NULL)) {
         orri_transient_sends_close(command_buffers, commands);
     }
-    if (ORR_LIKELY(commands->order_count == 0 && !commands->failed && !commands->mute)) {
+    if (ORR_LIKELY(commands->order_count == 0 && !commands->failed && !commands->refuses_all)) {
         commands->next = command_buffers->free;
         command_buffers->free = commands;
         return;
@@ -497,7 +514,7 @@ void orri_command_buffer_close(orr_world* world, orr_command_buffer* commands)
     if (ORR_UNLIKELY(commands->failed)) {
         atomic_store_explicit(&command_buffers->refused, true, memory_order_relaxed);
     }
-    if (commands->mute) {
+    if (commands->refuses_all) {
         return;
     }
     if (commands->create_count > 0) {
@@ -528,10 +545,11 @@ void orri_command_buffer_close(orr_world* world, orr_command_buffer* commands)
                                      : command_buffers->used_count;
 }
 
+// True when commands of the buffer still wait.
 static bool buffer_waits(const orr_command_buffer* commands)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        if (commands->strips[commands->order[i]].count > 0) {
+        if (commands->arrays[commands->order[i]].count > 0) {
             return true;
         }
     }
@@ -540,7 +558,8 @@ static bool buffer_waits(const orr_command_buffer* commands)
 
 void orri_command_buffers_release(struct orri_command_buffers* command_buffers, bool all)
 {
-    // Those before `unseen` were looked at already, and wait: walking them for every system would be quadratic.
+    // Buffers before `unseen` were handled and wait. Walking them for every system would be
+    // quadratic.
     orr_command_buffer* before = all ? NULL : command_buffers->seen_last;
     orr_command_buffer *freed = NULL, **freed_end = &freed;
     orr_command_buffer** link = before != NULL ? &before->next : &command_buffers->first;
@@ -549,8 +568,8 @@ void orri_command_buffers_release(struct orri_command_buffers* command_buffers, 
     while (*link != NULL) {
         orr_command_buffer* commands = *link;
         if (!all && buffer_waits(commands)) {
-            if (command_buffers->unseen == NULL &&
-                !commands->valued) { // Of callbacks of another system.
+            // Not handled yet: a buffer of another system's callbacks.
+            if (command_buffers->unseen == NULL && !commands->values_done) {
                 command_buffers->unseen = commands;
                 command_buffers->seen_last = command_buffers->last;
             }
@@ -564,7 +583,8 @@ void orri_command_buffers_release(struct orri_command_buffers* command_buffers, 
         *freed_end = commands;
         freed_end = &commands->next;
     }
-    // In the order of use, before those that were used earlier: the next run gets the memory that its like had.
+    // In the order of use, before buffers that were used earlier: the next run gets the memory that
+    // the same run had.
     *freed_end = command_buffers->free;
     command_buffers->free = freed;
 }
@@ -573,7 +593,7 @@ bool orri_commit_pending(const orr_world* world)
 {
     const struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
     return command_buffers != NULL &&
-           (command_buffers->first != NULL || command_buffers->aside_first != NULL);
+           (command_buffers->first != NULL || command_buffers->transient_first != NULL);
 }
 
 bool orri_command_buffers_refused(orr_world* world)
@@ -593,20 +613,20 @@ bool orri_events_lost(orr_world* world)
     return lost;
 }
 
-// ---- memory that is kept ---------------------------------------------------------------------------------------
+// ---- memory that is kept ------------------------------------------------------------------------
 
-// Of a lane that is free: blocks that were never a quarter full go.
+// Frees the blocks of a free buffer that were never a quarter full.
 static void buffer_trim(orr_world* world, orr_command_buffer* commands)
 {
-    for (uint32_t i = 0; i < commands->strip_count; i++) {
-        orri_strip* strip = &commands->strips[i];
-        if (strip->block_size > BUFFER_KEPT_MIN && strip->peak < strip->block_size / 4) {
-            orri_free(&world->env, ORR_MEMORY_MESSAGE, strip->block, strip->block_size,
+    for (uint32_t i = 0; i < commands->array_count; i++) {
+        orri_command_array* array = &commands->arrays[i];
+        if (array->block_size > BUFFER_KEPT_MIN && array->peak < array->block_size / 4) {
+            orri_free(&world->env, ORR_MEMORY_MESSAGE, array->block, array->block_size,
                       ORRI_BLOCK_ALIGN);
-            strip->block = NULL;
-            strip->block_size = 0;
+            array->block = NULL;
+            array->block_size = 0;
         }
-        strip->peak = 0;
+        array->peak = 0;
     }
 }
 
@@ -617,7 +637,7 @@ void orri_command_buffers_trim(orr_world* world)
         return;
     }
     command_buffers->turn = 0;
-    // One more than waited at once: a run has its lane before it is known whether it sends.
+    // One more than waited at once: a run gets its buffer before it is known whether it sends.
     uint32_t kept = command_buffers->used_peak + 1;
     orr_command_buffer** link = &command_buffers->free;
     while (*link != NULL) {
@@ -639,10 +659,11 @@ void orri_command_buffers_trim(orr_world* world)
         command_buffers->item_capacity = 0;
     }
     command_buffers->item_peak = 0;
-    orri_commit_arena_trim(world, &command_buffers->scratch);
+    orri_commit_arena_trim(world, &command_buffers->arena);
     orri_posts_trim(world);
 }
 
+// Frees a set of command buffers; it is in no list any more.
 static void buffer_free_all(orr_world* world, struct orri_command_buffers* command_buffers)
 {
     orri_command_buffers_release(command_buffers, true);
@@ -657,7 +678,7 @@ static void buffer_free_all(orr_world* world, struct orri_command_buffers* comma
                  command_buffers->item_capacity);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, command_buffers->held,
                  command_buffers->held_capacity);
-    orri_commit_arena_term(world, &command_buffers->scratch);
+    orri_commit_arena_term(world, &command_buffers->arena);
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_command_buffers, command_buffers, 1);
 }
 
@@ -667,9 +688,9 @@ void orri_command_buffers_destroy(orr_world* world, struct orri_command_buffers*
         return;
     }
     ORR_ASSERT(command_buffers != orri_command_buffers_at(world) && command_buffers->holds);
-    ORR_ASSERT(command_buffers->first == NULL && command_buffers->aside_first == NULL);
+    ORR_ASSERT(command_buffers->first == NULL && command_buffers->transient_first == NULL);
     if (command_buffers->held_count >
-        0) { // A refusal was reported: what cannot be put back is not given again.
+        0) { // A refusal was reported. Ids that cannot be returned are never given again.
         (void)orri_command_ids_free(world, command_buffers);
     }
     orri_posts_leave(command_buffers);

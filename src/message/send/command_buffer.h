@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Lanes from the inside: what one run of a system sent, in columns.
+// Command buffers from the inside, for the files of this module: what one run of a system sent, in
+// columns; and the interfaces of the steps that read them (pending, merge, commit).
 //
-//   lane ──> strips, one for each kind and type ──> entities[], ids[], values[]
-//              └─ breaks: where in the order of sending the runs of its rows lie
+//   command buffer ──> command arrays, one per kind and type ──> entities[], ids[], values[]
+//                        └─ sequence runs: positions of its rows in the order of sending
 //
-// Vocabulary: a *strip* holds all records of a lane with the same kind and type, so that a million adds are one strip, and so are
-// the adds of a system that creates, adds and adds for each of its rows. The *sequence* of a record is its number within the lane;
-// it is not stored by record but by *break*: one for each time the sender came back to the strip. Strips with the
-// same entities in the same order are *aligned*: they make one *bundle*.
+// Vocabulary:
+//   command array  all commands of a buffer with the same kind and type. A million adds are one
+//                  array, and so are the adds of a system that sends create, add, add for every row.
+//   sequence       number of a command within its buffer. It is not stored per command but as runs:
+//                  one for each time the sender came back to the array.
+//   bundle         command arrays of one buffer with the same entities in the same order ("aligned")
+//   mark           a bit per entity index: a waiting command mentions the entity
 #ifndef ORRI_MESSAGE_SEND_COMMAND_BUFFER_H
 #define ORRI_MESSAGE_SEND_COMMAND_BUFFER_H
 
@@ -15,175 +19,194 @@
 #include "store/change/change_set.h"
 #include <stdatomic.h>
 
-typedef enum orri_sent {
-    ORRI_SENT_CREATE,
-    ORRI_SENT_DESTROY,
-    ORRI_SENT_ADD,
-    ORRI_SENT_PRESET, // Added with its preset.
-    ORRI_SENT_CHANGE,
-    ORRI_SENT_REMOVE,
-    ORRI_SENT_TAG_ON, // Values are orr_tag.
-    ORRI_SENT_TAG_OFF,
-    ORRI_SENT_ON, // Null type: the entity.
-    ORRI_SENT_OFF,
-    ORRI_SENT_NAME,  // Values are orri_sent_name.
-    ORRI_SENT_EVENT, // No entities.
-} orri_sent;
+// The order matters: merge.c tests ranges (ADD to CHANGE, ENABLE and above).
+typedef enum orri_command_kind {
+    ORRI_COMMAND_CREATE,
+    ORRI_COMMAND_DESTROY,
+    ORRI_COMMAND_ADD,        // Adds a component with a value.
+    ORRI_COMMAND_ADD_PRESET, // Adds a component with the preset of its type.
+    ORRI_COMMAND_CHANGE,
+    ORRI_COMMAND_REMOVE,
+    ORRI_COMMAND_TAG_ADD,    // Values are orr_tag.
+    ORRI_COMMAND_TAG_REMOVE, // Values are orr_tag.
+    ORRI_COMMAND_ENABLE,     // Null type: the entity itself.
+    ORRI_COMMAND_DISABLE,    // Null type: the entity itself.
+    ORRI_COMMAND_NAME,       // Values are orri_command_name.
+    ORRI_COMMAND_EVENT,      // No entities.
+} orri_command_kind;
 
-typedef struct orri_sent_name {
+typedef struct orri_command_name {
     orr_entity scope;
-    uint64_t text1; // Where in the lane's texts, plus 1; 0: the name goes.
-} orri_sent_name;
+    uint64_t text1; // 1 + offset of the name in the buffer's `texts`; 0: removes the name.
+} orri_command_name;
 
-// Rows from `row` on were sent from `sequence` on.
-typedef struct orri_break {
+// Rows from `row` on were sent as number `sequence`, `sequence + 1`, … of the buffer.
+typedef struct orri_sequence_run {
     uint32_t row, sequence;
-} orri_break;
+} orri_sequence_run;
 
-typedef struct orri_strip {
-    orri_sent kind;
-    orr_type type;
+// All commands of one buffer with the same kind and type. Values, entities and ids are columns in one
+// memory block, which stays with the array when the buffer is emptied.
+typedef struct orri_command_array {
+    orri_command_kind kind;
+    orr_type type;            // Null: the kind has none.
     uint32_t count, capacity; // Rows.
-    orr_entity* entities;     // A null one was dealt with already.
+    orr_entity* entities;     // A null entity: the command was already applied (M3).
     uint8_t* values;
-    orr_component_id* ids; // NULL: no multiple type.
+    orr_component_id* ids; // Instance ids; NULL: the type is not multiple.
     uint32_t stride;       // Bytes of a value.
-    bool quick;            // Values are bytes as they come: plain, nothing to clean or to check,
-    bool swift;            // and so it is with whole records: no ids, not `own`, not `born_only`.
-    bool born_only;        // For entities of this commit only: declared by `creates` alone.
-    bool own;              // Of orr_send_create_many(): nothing else goes here,
-    bool follows;          // and the entities are those of its creations, which has them.
-    bool used;             // Holds, or held, rows of the present run.
+    bool plain_values;     // Values are copied as bytes: no hooks, no owned values, no padding.
+    bool fast_append;      // plain_values, and rows have no ids, and neither `bulk` nor
+                           // `created_only` is set: a send only stores entity and value.
+    bool created_only;     // Only for entities of this commit: the type is declared in `creates`,
+                           // not in `adds`.
+    bool bulk;             // Made by orr_send_create_many(): other sends do not append to it.
+    bool shares_entities;  // `entities` are those of the bulk creation it belongs to.
+    bool used;             // Has, or had, rows of the current run.
     const orri_type* info; // NULL: no type.
-    orr_cluster cluster;   // Of orr_send_create_many(): where to.
-    uint8_t* block;        // Values, entities, ids. Stays with the strip when the lane is emptied.
+    orr_cluster cluster;   // Target cluster of orr_send_create_many().
+    uint8_t* block;        // Memory of values, entities and ids.
     size_t block_size;
-    size_t peak; // Bytes used at most since blocks were last looked at.
-    orri_break* breaks;
-    uint32_t break_count, break_capacity;
-    uint32_t place; // In the lane's order.
-    uint32_t next1; // In its bundle: slot + 1.
-    bool bundled;   // In the bundle of an earlier strip.
-} orri_strip;
+    size_t peak; // Most bytes in use since the last orri_command_buffers_trim() that looked.
+    orri_sequence_run* sequence_runs; // Ascending in both members (M2).
+    uint32_t sequence_run_count, sequence_run_capacity;
+    uint32_t order_index; // Index in the buffer's `order`.
+    uint32_t next1;       // Next array of the bundle: slot + 1; 0: the last.
+    bool bundled;         // Part of the bundle of an earlier array.
+} orri_command_array;
 
-// What happened to records of a lane in a commit that is not done yet: said, and counted, when it is.
+// Commands of a buffer that have no effect in a commit that is not complete yet. They are counted and
+// logged when the commit has succeeded.
 typedef struct orri_command_buffer_note {
-    uint64_t dropped, twice; // Dropped; added though it was there.
-    const char* why;         // Of the first drop.
-    orr_entity entity, twice_entity;
+    uint64_t dropped;                // Commands without effect; the first one is described below.
+    uint64_t twice;                  // ComponentAdded for a component that was there.
+    const char* why;                 // Reason of the first drop.
+    orr_entity entity, twice_entity; // Of the first drop; of the first double add.
     orr_type type, twice_type;
-    orri_sent kind;
+    orri_command_kind kind;
 } orri_command_buffer_note;
 
+// Size of a small cache that maps (kind, type) to the array used last.
 #define ORRI_COMMAND_BUFFER_RECENT 8
 #define ORRI_COMMAND_BUFFER_RECENT_OF(kind, type) \
     (((uint32_t)(kind)*5 + (type).id) % ORRI_COMMAND_BUFFER_RECENT)
 
+// What one run of a system sent. While the system runs, only its thread touches the buffer.
 struct orr_command_buffer {
-    orri_strip* current; // Of the last record; NULL: none.
+    orri_command_array* current; // Array of the last command; NULL: none yet.
     orr_world* world;
-    struct orri_command_buffers*
-        command_buffers; // Whose it is: while a system runs the world's may be those of another pipeline.
-    orri_rights* rights;
-    bool open;
-    bool mute;          // There was no memory for a lane: all is refused.
-    bool marked;        // Its structure is in the marks.
-    bool valued;        // orri_commit_values() is done with it.
-    bool failed;        // Something was refused for want of memory.
-    uint32_t run_first; // Row at which the run of `current` began,
-    uint32_t sequence;  // and its sequence.
-    orri_strip* strips; // Slots. They stay with the lane, with their memory.
-    uint32_t strip_count, strip_capacity;
-    uint32_t*
-        order; // Slots in use, by first record. What follows from records must not depend on slots.
+    struct orri_command_buffers* command_buffers; // The set it belongs to. While a system runs, the
+                                                  // world's current set may be another one.
+    orri_rights* rights;                          // Of the sending system.
+    bool open;                                    // The system's function is running.
+    bool refuses_all; // The stand-in for lack of memory: every send is refused.
+    bool marked;      // Its structure is in the marks.
+    bool values_done; // orri_commit_values() has handled it.
+    bool failed;      // A send was refused for lack of memory.
+    // The run of commands being appended to `current`: its first row and its sequence number.
+    uint32_t run_first;
+    uint32_t sequence;
+    orri_command_array* arrays; // Slots. They keep their memory from run to run.
+    uint32_t array_count, array_capacity;
+    // Slots in use, by first command. Results may depend on this order, never on slots (M6).
+    uint32_t* order;
     uint32_t order_count, order_capacity;
-    uint32_t recent[ORRI_COMMAND_BUFFER_RECENT]; // Slot + 1 by kind and type: where to look first.
-    uint64_t base; // Position of its first id; of `held`, if there are such.
-    uint32_t creates_max, create_count;
-    orri_index_cursor cursor;
-    uint32_t provisional_count;
-    char* texts;
-    uint32_t text_count, text_capacity;
-    uint32_t many;       // orr_send_create_many(): 1 + place in `order` of the last call's strips,
-    uint32_t many_count; // and their number.
-    uint64_t number;     // In order of closing.
-    uint32_t record_count; // When it was closed.
+    uint32_t recent[ORRI_COMMAND_BUFFER_RECENT]; // Slot + 1 by hash of kind and type; 0: none.
+    uint64_t base; // Position of its first entity id, in the free list or in `held` (M8).
+    uint32_t creates_max, create_count; // Ids reserved, and ids given.
+    orri_index_cursor cursor;           // Where the free list was read last.
+    uint32_t provisional_count;         // Provisional instance ids given in this run.
+    char* texts;                        // Names, zero-terminated, one after another.
+    uint32_t text_count, text_capacity; // Bytes.
+    // The arrays of the last orr_send_create_many(): 1 + index in `order`; 0: none.
+    uint32_t bulk_first1;
+    uint32_t bulk_count;
+    uint64_t number;       // Number in the order of closing.
+    uint32_t record_count; // Commands, set when the buffer is closed.
     orri_command_buffer_note note;
-    struct orri_posts* posts;            // Transactions (transaction.h); NULL: none.
-    struct orri_transient_sends* asides; // About transient entities (transient_send.c); NULL: none.
-    orr_command_buffer* next;
+    struct orri_posts* posts; // Transactions (transaction/transaction.h); NULL: none.
+    struct orri_transient_sends* transients; // Commands about transient entities
+                                             // (transient_send.c); NULL: none.
+    orr_command_buffer* next;                // In the list of waiting or of free buffers.
 };
 
-// Memory of a commit: pieces that stay from one to the next.
-typedef struct orri_commit_arena_piece {
-    struct orri_commit_arena_piece* next;
+// A block of the arena; the memory follows the header.
+typedef struct orri_commit_arena_block {
+    struct orri_commit_arena_block* next;
     size_t size, used;
-} orri_commit_arena_piece;
+} orri_commit_arena_block;
 
+// Memory of one commit. Blocks are kept from commit to commit.
 typedef struct orri_commit_arena {
-    orri_commit_arena_piece *first, *now; // Filled from first to now.
-    size_t peak, used;
+    orri_commit_arena_block *first, *now; // Blocks from `first` to `now` are in use; NULL: none.
+    size_t peak, used;                    // Most bytes since the last trim; bytes now.
 } orri_commit_arena;
 
-// What all lanes of a world have in common.
+// What all sets of command buffers of a world have in common.
 struct orri_command_buffers_shared {
     struct orri_command_buffers*
-        all; // Those that were made last come first; the world's own is the last.
-    // Transactions that wait, in order of (system, run); blocks that hold none; who did the last ones, and the memory of a commit of them.
+        all; // List of sets, the newest first; the world's own is the last.
+    // Waiting transactions in the order of (system, run), and blocks that hold none.
     struct orri_posts *posted, *posted_last, *posts_free;
-    uint32_t posts_used, posts_peak;
-    orr_system transactor;
-    orri_commit_arena tally;
+    uint32_t posts_used, posts_peak; // Waiting blocks; most since the last trim.
+    orr_system transactor;           // Sender of the last applied transactions; null: several.
+    orri_commit_arena apply_arena;   // Memory for applying transactions.
 };
 
+// A set of command buffers: the world's own, or that of one pipeline in real time.
 struct orri_command_buffers {
     struct orri_command_buffers_shared* shared;
-    struct orri_command_buffers* next;
-    // Ids were taken out of line before they are promised (command_ids.c): positions are places in `held`. Otherwise they are those of
-    // the line itself, which nobody but these lanes may use then.
+    struct orri_command_buffers* next; // In shared->all.
+
+    // Entity ids. A set that holds ids (command_ids.c) has taken them out of the free list in advance
+    // and gives them by position in `held`. A set that does not gives ids by position in the free
+    // list itself; no other set may create then.
     bool holds;
-    bool
-        aside; // Ids are of transient entities, and one that is used is null in `held` until the commit point.
+    bool transient_ids; // Held ids are of transient entities. A used id is null in `held` until the
+                        // commit point.
     orr_entity* held;
     uint32_t held_count, held_capacity;
-    uint32_t held_next;               // Likewise: where the next one is looked for that is used.
-    orr_command_buffer *first, *last; // With records that wait, in order of (system, run).
-    orr_command_buffer* free;         // In the order in which they were used last.
-    uint32_t used_count,
-        used_peak;   // Waiting ones, and how many at most since memory was last looked at.
-    uint32_t turn;   // Commits since then.
-    uint64_t closed; // Lanes ever closed with records.
-    // The first that orri_commit_values() has not looked at, and the one before it; NULL: none.
+    uint32_t held_next;       // transient_ids: where the search for the next used id begins.
+    uint64_t reserved;        // Ids reserved by buffers since the last commit point.
+    orri_index_cursor cursor; // The furthest cursor of the buffers closed since then.
+
+    orr_command_buffer *first,
+        *last;                      // Buffers with waiting commands, in the order of (system, run).
+    orr_command_buffer* free;       // Free buffers, in the order in which they were last used.
+    uint32_t used_count, used_peak; // Waiting buffers; most since the last trim.
+    uint32_t turn;                  // Commits since the last trim that looked.
+    uint64_t closed;                // Buffers with commands closed so far.
+    // The first waiting buffer that orri_commit_values() has not handled, and its predecessor.
     orr_command_buffer *unseen, *seen_last;
-    uint64_t reserved;        // Positions of ids given to lanes since the last commit.
-    orri_index_cursor cursor; // The furthest of the lanes closed since then.
-    atomic_bool refused;
-    bool overflowed;          // A queue of events was full.
-    orr_command_buffer spare; // When there is no memory for another: mute.
+    atomic_bool refused;      // A send was refused for lack of memory.
+    bool overflowed;          // An event queue was full.
+    orr_command_buffer spare; // Stand-in when a buffer cannot be allocated; refuses_all is set.
 
-    // Marks by entity index, for all records that wait: mentioned by some bundle, by several, created. `touched` has a bit for
-    // each page of 4096 of them with any mark, so that clearing costs what was marked.
-    uint64_t *seen, *multi, *born, *touched;
-    uint32_t mark_words;
+    // Marks: a bit per entity index, for all waiting commands. `seen`: mentioned by a bundle;
+    // `multi`: mentioned by several bundles or twice by one; `created`: to be created. `touched` has
+    // a bit for each page of 4096 entities with any mark, so that clearing costs what was marked.
+    uint64_t *seen, *multi, *created, *touched;
+    uint32_t mark_words; // Length of `seen`, `multi` and `created`.
     bool marks_any, multi_any;
-    bool marks_old; // They are of the last commit, kept for orri_commit_source().
+    bool marks_old; // The marks are those of the last commit, kept for orri_commit_source().
 
-    // Of the last commit: who sent. With several senders, and only while there are readers, also the last one by entity, good
-    // where it is `seen`.
+    // Senders of the last commit. With several senders, and only while there are readers, `sources`
+    // has the last sender of each entity; valid where the entity is `seen`.
     orr_system* senders;
     uint32_t sender_count, sender_capacity;
-    uint16_t* sources; // By entity index: which of the senders.
+    uint16_t* sources; // By entity index: index in `senders`.
     uint32_t source_capacity;
 
-    bool merged; // The last commit point had something to merge: the marks are of that.
-    struct orri_transient_sends *aside_first,
-        *aside_last; // What waits about transient entities, in order.
+    bool merged; // The last commit point had something to merge: the marks are of that commit.
+    // Waiting commands about transient entities, in the order of closing.
+    struct orri_transient_sends *transient_first, *transient_last;
 
-    orri_commit_arena scratch;
-    orri_ranked* items; // Of a merge.
+    orri_commit_arena arena; // Memory of one merge.
+    orri_ranked* items;      // Commands that a merge handles by entity.
     uint32_t item_capacity, item_peak;
 };
 
+// The current set of command buffers; NULL: the world has no messages.
 static inline struct orri_command_buffers* orri_command_buffers_at(const orr_world* world)
 {
     if (world->messages == NULL) {
@@ -193,80 +216,86 @@ static inline struct orri_command_buffers* orri_command_buffers_at(const orr_wor
     return commands != NULL ? commands : world->messages->command_buffers;
 }
 
-// ---- command_buffer.c: strips ----------------------------------------------------------------------------------------
+// ---- command_buffer.c: command arrays -----------------------------------------------------------------------
 
-// The strip of a kind and type, made if missing, as the lane's current one. NULL when memory is refused (reported).
-orri_strip* orri_command_buffer_strip(orr_command_buffer* commands, orri_sent kind, orr_type type,
-                                      const orri_type* info);
-// A strip that nothing else will be put in. Any but one of creations has no entities of its own: whoever reserves sets them.
-orri_strip* orri_command_buffer_strip_own(orr_command_buffer* commands, orri_sent kind,
-                                          orr_type type, const orri_type* info);
-// Makes it the one that is appended to. False when refused (silent).
-bool orri_command_buffer_turn(orr_command_buffer* commands, orri_strip* strip);
-// Room for more rows. False when refused (reported).
-bool orri_strip_reserve(orr_command_buffer* commands, orri_strip* strip, uint32_t more);
-// Keeps a text. 1 + where; 0 when refused (reported).
+// The array of a kind and type, created if missing, as the buffer's current one. NULL when memory is
+// refused (reported).
+orri_command_array* orri_command_buffer_array(orr_command_buffer* commands, orri_command_kind kind,
+                                              orr_type type, const orri_type* info);
+// A new bulk array, to which no other send appends. All kinds except CREATE have no entities of their
+// own: the caller sets them.
+orri_command_array* orri_command_buffer_array_bulk(orr_command_buffer* commands,
+                                                   orri_command_kind kind, orr_type type,
+                                                   const orri_type* info);
+// Makes the array current and begins a sequence run. False when memory is refused (not reported).
+bool orri_command_buffer_turn(orr_command_buffer* commands, orri_command_array* array);
+// Room for `more` rows. False when refused (reported).
+bool orri_command_array_reserve(orr_command_buffer* commands, orri_command_array* array,
+                                uint32_t more);
+// Stores a text. Returns 1 + its offset in `texts`; 0 when refused (reported).
 uint32_t orri_command_buffer_text(orr_command_buffer* commands, const char* text);
-// Reports that memory was refused, and notes it.
+// Reports ORR_ERR_MEMORY for a send and sets `failed`.
 ORRI_COLD orr_result orri_command_buffer_refuse_memory(orr_command_buffer* commands);
-// The sequence of a row.
-uint32_t orri_strip_sequence(const orri_strip* strip, uint32_t row);
-// All rows of a lane so far.
+// The sequence number of a row.
+uint32_t orri_command_array_sequence(const orri_command_array* array, uint32_t row);
+// Number of commands in the buffer so far.
 uint32_t orri_command_buffer_records(const orr_command_buffer* commands);
-// Destructs the values of a strip, and forgets its rows.
-void orri_strip_clear(orri_strip* strip);
-// Ends the waiting of a lane, or of all.
+// Destructs the values of the array and removes all rows. Memory stays.
+void orri_command_array_clear(orri_command_array* array);
+// Moves waiting buffers without remaining commands (`all`: every waiting buffer) to the free list.
 void orri_command_buffers_release(struct orri_command_buffers* command_buffers, bool all);
-// Gives back memory that was not needed for a while. Once per commit. What was not a quarter full in the last 64 of them goes.
+// Once per commit. Every 64 commits: frees memory that was less than a quarter full since then.
 void orri_command_buffers_trim(orr_world* world);
-// As orri_refuse_right(), of a tag.
+// As orri_refuse_right(), for adding (`on`) or removing a tag.
 ORRI_COLD orr_result orri_refuse_tag(const orr_world* world, orri_rights* rights, const char* call,
                                      orr_tag tag, bool on, orr_entity entity);
-// What a kind of record is called: "ComponentAdded".
-const char* orri_sent_name_of(orri_sent kind);
+// The name of a kind of command in error messages, such as "ComponentAdded".
+const char* orri_command_kind_name(orri_command_kind kind);
 
-// ---- send.c, send_many.c -----------------------------------------------------------------------------------
+// ---- send.c, send_many.c --------------------------------------------------------------------------------------
 
-// The id of the creation `n` after those of the lane so far. Null when there are no more.
+// The id of creation number `n` after those the buffer has so far. Null when there is none.
 orr_entity orri_command_buffer_id(const orr_command_buffer* commands, orri_index_cursor* cursor,
                                   uint32_t n);
-// Those of the next `count`. False when there are not as many.
+// The ids of the next `count` creations. False when there are not as many.
 bool orri_command_buffer_ids(const orr_command_buffer* commands, orri_index_cursor* cursor,
                              orr_entity* out, uint32_t count);
-// More creations than the system said, or than the world may have.
+// Reports ORR_ERR_CAPACITY: more creations than creates_max, or than the world's entities_max.
 ORRI_COLD orr_result orri_refuse_ids(orr_command_buffer* commands, const char* call,
                                      uint32_t count);
 
-// ---- transient_send.c: what spectators send about transient entities -----------------------------------------------------
+// ---- transient_send.c: commands of spectators about transient entities ---------------------------------------------
 
-// True when a record is kept there. (Sends of spectators go the long way, so that all of them ask.)
-static inline bool orri_transient_send(const orr_command_buffer* commands, orr_entity entity)
+// True when a command about the entity is kept by transient_send.c. Arrays of spectators never have
+// plain_values, so that every send of a spectator comes to this test.
+static inline bool orri_is_transient_send(const orr_command_buffer* commands, orr_entity entity)
 {
-    return ORR_UNLIKELY(commands->rights->aside) && (int32_t)orri_id_index(entity) < 0;
+    return ORR_UNLIKELY(commands->rights->spectator) && (int32_t)orri_id_index(entity) < 0;
 }
-// All was checked. `info` NULL: of the entity; `value` NULL: none.
-orr_result orri_transient_send_send(orr_command_buffer* commands, orri_sent kind, orr_entity entity,
-                                    const orri_type* info, const void* value);
-// Null when refused (reported).
+// Appends a checked command. `info` NULL: about the entity itself; `value` NULL: none.
+orr_result orri_transient_send_add(orr_command_buffer* commands, orri_command_kind kind,
+                                   orr_entity entity, const orri_type* info, const void* value);
+// Sends the creation of a transient entity. Null when refused (reported).
 orr_entity orri_transient_send_create(orr_command_buffer* commands);
-// A spectator wants to destroy an entity of the simulation.
+// Refuses with ORR_ERR_STATE: a spectator tries to destroy an entity of the simulation.
 ORRI_COLD orr_result orri_transient_send_refuse(orr_command_buffer* commands, const char* call,
                                                 orr_entity entity);
+// The buffer is closed: its commands about transient entities wait.
 void orri_transient_sends_close(struct orri_command_buffers* command_buffers,
                                 orr_command_buffer* commands);
-void orri_transient_sends_free(orr_world* world, struct orri_transient_sends* asides);
-// Drops what waits. `counted`: whoever sent it is still there, and is told.
+void orri_transient_sends_free(orr_world* world, struct orri_transient_sends* transients);
+// Drops what waits. `counted`: the senders still exist and the drops are counted for them.
 void orri_transient_sends_abandon(orr_world* world, struct orri_command_buffers* command_buffers,
                                   bool counted);
-// Does what waits, in order. On refusal (reported) the rest waits; calling again goes on.
+// Applies what waits, in order. On refusal (reported) the rest waits; the next call continues.
 orr_result orri_transient_sends_commit(orr_world* world);
 
-// ---- pending.c -------------------------------------------------------------------------------------------------
+// ---- commit/pending.c: marks ------------------------------------------------------------------------------------
 
-// Before marking: forgets those of the last commit, makes room for all entities, those to be created too. False when refused
-// (reported).
+// Prepares marking: clears the marks of the last commit and makes room for all entities, including
+// those to be created. False when refused (reported).
 bool orri_pending_begin(orr_world* world);
-// Finds the bundles of a lane and marks its structure. There must be room.
+// Finds the bundles of a buffer and marks its structure. orri_pending_begin() has made room.
 void orri_pending_add(struct orri_command_buffers* command_buffers, orr_command_buffer* commands);
 // Marks an entity once more.
 void orri_pending_mark(struct orri_command_buffers* command_buffers, uint32_t index);
@@ -276,132 +305,143 @@ static inline bool orri_pending_get(const uint64_t* marks, uint32_t words, uint3
 {
     return index >> 6 < words && orri_bit_get(marks, index);
 }
-// True for an id that a record which waits creates, and none destroys.
-bool orri_pending_mark_born(const orr_world* world, orr_entity entity);
+// True for the id of an entity that a waiting command creates and no waiting command destroys (M5).
+bool orri_pending_created(const orr_world* world, orr_entity entity);
 
-// ---- arena.c ---------------------------------------------------------------------------------------------------
+// ---- commit/arena.c ------------------------------------------------------------------------------------------------
 
-// Memory until the next reset, 64-byte aligned where `size` is 64 or more, else 16; NULL when refused (silent).
-void* orri_commit_arena_take(orr_world* world, orri_commit_arena* scratch, size_t size);
-void orri_commit_arena_reset(orri_commit_arena* scratch);
-// Frees the pieces past what was used at most since the last call.
-void orri_commit_arena_trim(orr_world* world, orri_commit_arena* scratch);
-void orri_commit_arena_term(orr_world* world, orri_commit_arena* scratch);
+// Memory until the next reset; aligned to 64 bytes if `size` is at least 64, else to 16. NULL when
+// refused (not reported).
+void* orri_commit_arena_take(orr_world* world, orri_commit_arena* arena, size_t size);
+void orri_commit_arena_reset(orri_commit_arena* arena);
+// Frees blocks beyond four times the peak since the last call.
+void orri_commit_arena_trim(orr_world* world, orri_commit_arena* arena);
+void orri_commit_arena_term(orr_world* world, orri_commit_arena* arena);
 
-// ---- merge.c, merge_entity.c: records to groups ------------------------------------------------------------------------------
+// ---- commit/merge.c, commit/merge_entity.c: commands to groups of a change set -----------------------------------------
 
-// A strip that takes part.
+// A command array that takes part in a merge.
 typedef struct orri_merge_ref {
     orr_command_buffer* commands;
-    orri_strip* strip;
+    orri_command_array* array;
 } orri_merge_ref;
 
+// One merge: command buffers in, groups of one change set out.
 typedef struct orri_merge {
     orr_world* world;
     struct orri_command_buffers* command_buffers;
-    orri_merge_ref* refs; // In order of lanes, and of first records.
+    orri_merge_ref* refs; // In the order of buffers, then of first commands.
     uint32_t ref_count, ref_capacity;
-    orr_command_buffer* commands; // The one added last,
-    uint32_t lane_first;          // its first ref,
-    uint32_t lane_order;          // and the order of its first record;
-    uint32_t order;               // of the next one's.
-    // Records that go through the merge by entity: key is (entity index, order), index the ref, chunk the row.
-    orri_ranked* items; // Of the lanes: their memory stays.
+    orr_command_buffer* commands; // The buffer added last:
+    uint32_t buffer_first;        // its first ref,
+    uint32_t buffer_order;        // and the merge-wide number of its first command.
+    uint32_t order;               // Number of the first command of the next buffer.
+    // Commands that are merged by entity. key: entity index and number; index: ref; chunk: row.
+    orri_ranked* items; // Memory of the set of command buffers; it stays.
     uint32_t item_count;
     orri_group* groups;
-    orri_rights** senders; // By group.
+    orri_rights** senders; // By group: whose drops are counted.
     uint32_t group_count, group_capacity, sender_capacity;
-    orr_entity* stillborn; // Created and destroyed by the same commit.
+    orr_entity* stillborn; // Entities created and destroyed by the same commit.
     uint32_t stillborn_count, stillborn_capacity;
-    struct orri_net_change* net;
-    bool creates;     // At the commit point: creations take part.
-    orr_entity* held; // Their ids that were put back in line (command_ids.c).
+    struct orri_net_change* change; // Work space of merge_entity.c; NULL: not needed so far.
+    bool creates;                   // At the commit point: creations take part.
+    orr_entity* held;               // Held ids that were returned to the free list (command_ids.c).
     uint32_t held_count;
 } orri_merge;
 
 orri_merge orri_merge_begin(orr_world* world);
 void orri_merge_end(orri_merge* merge);
-// A lane takes part; lanes come in order. All of what follows: false when memory is refused (silent).
-bool orri_merge_lane_add(orri_merge* merge, orr_command_buffer* commands);
-// A record of the lane added last goes through the merge by entity. `place` is that of its strip in the lane's order.
+// Adds a buffer; buffers must be added in order. This and the following functions return false when
+// memory is refused (not reported).
+bool orri_merge_buffer_add(orri_merge* merge, orr_command_buffer* commands);
+// A command of the buffer added last is merged by entity. `place` is its array's order_index.
 bool orri_merge_item(orri_merge* merge, uint32_t place, uint32_t row);
-// All records of the lane added last: those of entities mentioned once become groups at once, the others items.
+// All commands of the buffer added last: commands of entities mentioned once become groups that point
+// into the arrays, the others become items.
 bool orri_merge_records(orri_merge* merge);
-// Items become groups.
+// Merges the items by entity into groups.
 bool orri_merge_items(orri_merge* merge);
-// Another group.
+// Appends a group.
 bool orri_merge_group(orri_merge* merge, const orri_group* group, orri_rights* sender);
+// Memory until the end of the merge.
 void* orri_merge_take(orri_merge* merge, size_t size);
-// What a value refers to: all alive (or as in `old`, may be NULL), or all of that or to be created by what waits, or not.
+
+// State of the entities that a value refers to.
 typedef enum orri_refers {
-    ORRI_REFERS_ALIVE,
-    ORRI_REFERS_BORN,
-    ORRI_REFERS_DEAD,
+    ORRI_REFERS_ALIVE,   // All are alive, or the old value refers to the same dead entities.
+    ORRI_REFERS_CREATED, // As above, except that some will be created by waiting commands.
+    ORRI_REFERS_DEAD,    // Some are dead.
 } orri_refers;
+// `old` is the value it replaces; may be NULL.
 orri_refers orri_value_refers(const orr_world* world, const orri_type* type, const void* old,
                               const void* value);
-// The value of a unique type that an entity has; NULL if it has none, or is dead. Silent.
+// The entity's value of a unique type. NULL if it has none or is dead. Reports nothing.
 const void* orri_value_there(const orr_world* world, orr_entity entity, const orri_type* type);
-// Notes for the commit's end that a record has no effect.
-void orri_note_drop(orr_command_buffer* commands, const orri_strip* strip, uint32_t row,
+// Notes that a command has no effect, or added a component that was there. Reported at the end of the
+// commit by orri_command_buffer_report().
+void orri_note_drop(orr_command_buffer* commands, const orri_command_array* array, uint32_t row,
                     const char* why);
-void orri_note_twice(orr_command_buffer* commands, const orri_strip* strip, uint32_t row);
+void orri_note_twice(orr_command_buffer* commands, const orri_command_array* array, uint32_t row);
 
-// ---- commit.c: shared with values.c -------------------------------------------------------------------------------------
+// ---- commit/commit.c: shared with values.c --------------------------------------------------------------------------
 
-// Makes all groups, or none (reported).
+// Applies all groups, or none (reported).
 orr_result orri_merge_apply(orri_merge* merge);
-// Counts and says what has no effect.
-void orri_command_buffer_say(const orr_command_buffer* commands);
-// Reports why what a system sent cannot be done: the words of the last refusal, and what to do.
+// Counts and logs the notes of a buffer.
+void orri_command_buffer_report(const orr_command_buffer* commands);
+// Reports that the commands of a system (`others`: and of other systems) cannot be applied: the text
+// of the last refusal, and the remedy.
 ORRI_COLD orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool others);
-
-// Counts are the caller's. One line per system: "sent ComponentChanged of Count for bob, which has no effect: …".
-ORRI_COLD void orri_say_drop(const orr_world* world, orri_rights* rights, const char* kind,
+// Logs a dropped command, once per system. The caller counts it.
+ORRI_COLD void orri_log_drop(const orr_world* world, orri_rights* rights, const char* kind,
                              orr_type type, orr_entity entity, const char* why);
 
-// ---- transaction.c: blocks of transactions --------------------------------------------------------------------------------------
+// ---- transaction/transaction.c: blocks of transactions ---------------------------------------------------------------
 
-// The block of a lane that may transact, if one is at hand.
+// Gives a free block to a buffer whose system may transact, if there is one.
 void orri_posts_open(struct orri_command_buffers* command_buffers, orr_command_buffer* commands);
-// Takes the block of a lane that is closed: it waits, or is free again.
+// Takes the block of a buffer that is closed: it waits, or it is free again if it is empty.
 void orri_posts_close(struct orri_command_buffers* command_buffers, orr_command_buffer* commands);
-// True when something was posted.
+// True when the block has transactions. NULL is allowed.
 bool orri_posts_any(const struct orri_posts* posts);
-// What waits is done: its block is free again. Or given up, and counted; where ids are held only what these lanes posted.
+// A waiting block was applied: it is free again.
 void orri_posts_done(struct orri_command_buffers* command_buffers, struct orri_posts* posts);
+// Drops and counts waiting transactions; a set that holds ids drops only its own.
 void orri_posts_abandon(struct orri_command_buffers* command_buffers);
-// The structure that was sent beside what these lanes posted is there: others may do it now.
-void orri_posts_ripen(struct orri_command_buffers* command_buffers);
-// The lanes go, what they posted stays.
+// The set has committed the structure sent with its transactions: other pipelines may apply them now.
+void orri_posts_set_ready(struct orri_command_buffers* command_buffers);
+// The set is destroyed; its transactions stay.
 void orri_posts_leave(struct orri_command_buffers* command_buffers);
 void orri_posts_trim(orr_world* world);
-// Blocks that are in no list of the world's. NULL: none.
+// Frees a list of blocks that is in no list of the world. NULL is allowed.
 void orri_posts_free(orr_world* world, struct orri_posts* posts);
 void orri_posts_term(orr_world* world, struct orri_command_buffers_shared* shared);
 
-// ---- command_ids.c: ids taken out of line ---------------------------------------------------------------------------------------
+// ---- command_ids.c: entity ids held in advance ---------------------------------------------------------------------------
 
-// The ids of all creations that wait are put back in line, in order of lanes. False when refused (reported): nothing was done.
+// Returns the ids of all waiting creations to the head of the free list, in the order of buffers, so
+// that the commit can create the entities there. False when refused (reported): nothing was done.
 bool orri_command_ids_return(orri_merge* merge);
-// All that is held goes back. False when refused (reported).
+// Returns all held ids. False when refused (reported).
 bool orri_command_ids_free(orr_world* world, struct orri_command_buffers* command_buffers);
-// What was put back is taken again: nothing was created.
+// The commit was refused: takes the returned ids out of the free list again.
 void orri_command_ids_retake(orri_merge* merge);
-// What was put back is given: the others stay, in order.
+// The commit succeeded: removes the used ids from `held`; the others stay, in order.
 void orri_command_ids_forget(struct orri_command_buffers* command_buffers);
-// The same for one that a spectator creates: it is put back, and (false: nothing was created) taken again, or given.
-void orri_command_ids_return_aside(orr_world* world, orr_entity entity);
-void orri_command_ids_end_aside(orr_world* world, struct orri_command_buffers* command_buffers,
-                                orr_entity entity, bool created);
-// At the commit point: those that are used go.
-void orri_command_ids_forget_aside(struct orri_command_buffers* command_buffers);
+// The same for one transient entity: returns its id; then takes it again (`created` false) or marks
+// it as used.
+void orri_command_ids_return_transient(orr_world* world, orr_entity entity);
+void orri_command_ids_end_transient(orr_world* world, struct orri_command_buffers* command_buffers,
+                                    orr_entity entity, bool created);
+// At the commit point: removes the used ids from `held`.
+void orri_command_ids_forget_transient(struct orri_command_buffers* command_buffers);
 
-// ---- merge_entity.c, merge_group.c ---------------------------------------------------------------------------------------------------
+// ---- commit/merge_entity.c, commit/merge_group.c ---------------------------------------------------------------------------
 
-// Merges the records of one entity, in order, to one net change.
+// Merges the commands of one entity, in order, into one net change.
 bool orri_net_change_entity(orri_merge* merge, const orri_ranked* items, uint32_t count);
-// Closes the group that is open for neighbours.
+// Closes the open group that neighbouring entities share.
 bool orri_net_change_groups(orri_merge* merge);
 void orri_net_change_end(orri_merge* merge);
 

@@ -1,67 +1,72 @@
 // SPDX-License-Identifier: MIT
-// A lane as bytes: what a run of a system sent and what it had heard, to be sent again where the system does not run. Types stand there by
-// index, entities and instances by their ids, transactions that call a function by its number in a list beside.
+// Command buffers as bytes: what a run of a system sent and what it received, so that a replay can
+// send the same without running the system. Types are encoded by index, entities and instances by
+// id, functions of transactions by their index in a separate list. Decoding checks everything: the
+// bytes may come from a damaged file.
 #include "base/bytes.h"
 #include "message/deliver/baseline.h"
 #include "message/event/event.h"
 #include "message/transaction/transaction.h"
 
 enum {
-    COMMAND_CODEC_BORN_ONLY = 1,
-    COMMAND_CODEC_OWN = 2,
+    COMMAND_CODEC_CREATED_ONLY = 1,
+    COMMAND_CODEC_BULK = 2,
 };
 
-// ---- strips ---------------------------------------------------------------------------------------------------------
+// ---- command arrays -----------------------------------------------------------------------------
 
+// 1 + index of a type; 0: no type.
 static uint64_t command_codec_type(const orr_world* world, const orri_type* info)
 {
     return info != NULL ? orri_type_index(world, (orr_type){info->id}) + UINT64_C(1) : 0;
 }
 
-// False: there is no such type.
+// Looks up an encoded type; 0 is no type. False: there is no such type.
 static bool command_codec_find(const orr_world* world, uint64_t id, const orri_type** out)
 {
     *out = id > 0 && id <= world->schema.type_count ? world->schema.types[id - 1] : NULL;
     return id == 0 || *out != NULL;
 }
 
-static void command_codec_put_strip(const orr_command_buffer* commands, const orri_strip* strip,
-                                    orri_bytes* out)
+static void command_codec_put_array(const orr_command_buffer* commands,
+                                    const orri_command_array* array, orri_bytes* out)
 {
-    uint64_t flags = (strip->born_only ? COMMAND_CODEC_BORN_ONLY : 0) |
-                     (strip->own ? COMMAND_CODEC_OWN : 0);
-    orri_bytes_put_word(out, strip->kind | flags << 8);
-    orri_bytes_put_word(out, command_codec_type(commands->world, strip->info));
-    orri_bytes_put_word(out, strip->cluster.id | (uint64_t)strip->cluster.generation << 32);
-    orri_bytes_put_word(out, strip->count | (uint64_t)strip->break_count << 32);
-    orri_bytes_put(out, strip->breaks, strip->break_count * sizeof *strip->breaks);
-    orri_bytes_put(out, strip->values, (size_t)strip->count * strip->stride);
-    if (strip->entities != NULL && !strip->follows) {
-        orri_bytes_put(out, strip->entities, strip->count * sizeof *strip->entities);
+    uint64_t flags = (array->created_only ? COMMAND_CODEC_CREATED_ONLY : 0) |
+                     (array->bulk ? COMMAND_CODEC_BULK : 0);
+    orri_bytes_put_word(out, array->kind | flags << 8);
+    orri_bytes_put_word(out, command_codec_type(commands->world, array->info));
+    orri_bytes_put_word(out, array->cluster.id | (uint64_t)array->cluster.generation << 32);
+    orri_bytes_put_word(out, array->count | (uint64_t)array->sequence_run_count << 32);
+    orri_bytes_put(out, array->sequence_runs,
+                   array->sequence_run_count * sizeof *array->sequence_runs);
+    orri_bytes_put(out, array->values, (size_t)array->count * array->stride);
+    if (array->entities != NULL && !array->shares_entities) {
+        orri_bytes_put(out, array->entities, array->count * sizeof *array->entities);
     }
-    if (strip->ids != NULL) {
-        orri_bytes_put(out, strip->ids, strip->count * sizeof *strip->ids);
+    if (array->ids != NULL) {
+        orri_bytes_put(out, array->ids, array->count * sizeof *array->ids);
     }
 }
 
-static bool command_codec_values(orri_strip* strip, const uint8_t* values, uint32_t count)
+static bool command_codec_values(orri_command_array* array, const uint8_t* values, uint32_t count)
 {
-    if (strip->stride == 0 || count == 0) {
+    if (array->stride == 0 || count == 0) {
         return true;
     }
-    if (strip->info == NULL || strip->info->plain) {
-        memcpy(strip->values, values, (size_t)count * strip->stride);
+    if (array->info == NULL || array->info->plain) {
+        memcpy(array->values, values, (size_t)count * array->stride);
         return true;
     }
-    return orri_rows_copy(strip->info, strip->values, values, count);
+    return orri_rows_copy(array->info, array->values, values, count);
 }
 
-// Breaks are of its rows, the first of the first one, and follow each other. (What was refused left some behind, of no rows.)
-static bool command_codec_breaks(const uint8_t* data, uint32_t breaks, uint32_t count)
+// True when the sequence runs begin at row 0, ascend and lie within the rows. Runs without rows are
+// valid: refused sends leave them behind.
+static bool command_codec_sequence_runs(const uint8_t* data, uint32_t sequence_runs, uint32_t count)
 {
-    orri_break last = {0};
-    for (uint32_t i = 0; i < breaks; i++) {
-        orri_break at;
+    orri_sequence_run last = {0};
+    for (uint32_t i = 0; i < sequence_runs; i++) {
+        orri_sequence_run at;
         memcpy(&at, data + i * sizeof at, sizeof at);
         bool follows = at.row >= last.row && at.sequence >= last.sequence;
         if (!follows || (i == 0 && at.row != 0) || at.row > count || at.sequence > UINT32_MAX / 2) {
@@ -69,15 +74,15 @@ static bool command_codec_breaks(const uint8_t* data, uint32_t breaks, uint32_t 
         }
         last = at;
     }
-    return breaks > 0 || count == 0;
+    return sequence_runs > 0 || count == 0;
 }
 
-// Names are texts of the lane.
+// True when all names refer to texts of the buffer.
 static bool command_codec_texts(const orr_command_buffer* commands, const uint8_t* values,
                                 uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        orri_sent_name name;
+        orri_command_name name;
         memcpy(&name, values + i * sizeof name, sizeof name);
         if (name.text1 > commands->text_count) {
             return false;
@@ -86,113 +91,117 @@ static bool command_codec_texts(const orr_command_buffer* commands, const uint8_
     return true;
 }
 
-// So many rows may be asked for: those that follow have as many entities as there are, others bring theirs, and events come from somebody's memory.
-static bool command_codec_counts(const orri_strip* strip, const orri_bytes_from* in, uint32_t count,
-                                 uint32_t born)
+// True when the count of rows is plausible: arrays that share entities have as many rows as the
+// creations, the others bring their entities with them, and events are limited to 2^24.
+static bool command_codec_counts(const orri_command_array* array, const orri_bytes_from* in,
+                                 uint32_t count, uint32_t created)
 {
-    return strip->follows                   ? count == born
-           : strip->kind == ORRI_SENT_EVENT ? count <= UINT32_C(1) << 24
-                                            : count <= (in->count - in->at) / sizeof(orr_entity);
+    return array->shares_entities              ? count == created
+           : array->kind == ORRI_COMMAND_EVENT ? count <= UINT32_C(1) << 24
+                                               : count <= (in->count - in->at) / sizeof(orr_entity);
 }
 
-// Entities of the last creations, which those that follow share; and which of the lane's ids were created.
-typedef struct command_codec_born {
+// The entities of the last bulk creation, which the following arrays share; and which of the
+// buffer's ids were created.
+typedef struct command_codec_created {
     orr_entity* entities;
     uint32_t count;
     uint32_t ids;
-    bool* used; // [ids]
-} command_codec_born;
+    bool* used; // [ids]: the id was created by an earlier row.
+} command_codec_created;
 
-// Creations are of ids that the lane has, each once, in order.
-static bool command_codec_created(const orr_command_buffer* commands, const orri_strip* strip,
-                                  command_codec_born* born)
+// True when every creation has an id of the buffer, in order and at most once.
+static bool command_codec_check_created(const orr_command_buffer* commands,
+                                        const orri_command_array* array,
+                                        command_codec_created* created)
 {
     orri_index_cursor cursor = {0};
     uint32_t n = 0;
-    for (uint32_t row = 0; strip->kind == ORRI_SENT_CREATE && row < strip->count; row++, n++) {
-        while (n < born->ids &&
-               orri_command_buffer_id(commands, &cursor, n).id != strip->entities[row].id) {
+    for (uint32_t row = 0; array->kind == ORRI_COMMAND_CREATE && row < array->count; row++, n++) {
+        while (n < created->ids &&
+               orri_command_buffer_id(commands, &cursor, n).id != array->entities[row].id) {
             n++;
         }
-        if (n >= born->ids || born->used[n]) {
+        if (n >= created->ids || created->used[n]) {
             return false;
         }
-        born->used[n] = true;
+        created->used[n] = true;
     }
     return true;
 }
 
-// What stands behind its head.
-static bool command_codec_fill(orr_command_buffer* commands, orri_strip* strip, orri_bytes_from* in,
-                               command_codec_born* born)
+// Decodes everything after the head of an array.
+static bool command_codec_fill(orr_command_buffer* commands, orri_command_array* array,
+                               orri_bytes_from* in, command_codec_created* created)
 {
     uint64_t word = orri_bytes_word(in);
-    uint32_t count = (uint32_t)word, breaks = (uint32_t)(word >> 32);
-    const uint8_t* from = orri_bytes_take(in, breaks * sizeof *strip->breaks);
-    const uint8_t* values = orri_bytes_take(in, (size_t)count * strip->stride);
-    bool good = !in->failed && command_codec_breaks(from, breaks, count) &&
-                command_codec_counts(strip, in, count, born->count) &&
-                (strip->kind != ORRI_SENT_NAME || command_codec_texts(commands, values, count));
-    bool room = good && orri_strip_reserve(commands, strip, count) &&
-                ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &strip->breaks,
-                             &strip->break_capacity, breaks);
-    if (!room || !command_codec_values(strip, values, count)) {
+    uint32_t count = (uint32_t)word, sequence_runs = (uint32_t)(word >> 32);
+    const uint8_t* from = orri_bytes_take(in, sequence_runs * sizeof *array->sequence_runs);
+    const uint8_t* values = orri_bytes_take(in, (size_t)count * array->stride);
+    bool good = !in->failed && command_codec_sequence_runs(from, sequence_runs, count) &&
+                command_codec_counts(array, in, count, created->count) &&
+                (array->kind != ORRI_COMMAND_NAME || command_codec_texts(commands, values, count));
+    bool room = good && orri_command_array_reserve(commands, array, count) &&
+                ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &array->sequence_runs,
+                             &array->sequence_run_capacity, sequence_runs);
+    if (!room || !command_codec_values(array, values, count)) {
         return false;
     }
-    if (breaks > 0) {
-        memcpy(strip->breaks, from, breaks * sizeof *strip->breaks);
+    if (sequence_runs > 0) {
+        memcpy(array->sequence_runs, from, sequence_runs * sizeof *array->sequence_runs);
     }
-    strip->break_count = breaks;
-    const uint8_t* entities = strip->entities != NULL && !strip->follows
-                                  ? orri_bytes_take(in, count * sizeof *strip->entities)
+    array->sequence_run_count = sequence_runs;
+    const uint8_t* entities = array->entities != NULL && !array->shares_entities
+                                  ? orri_bytes_take(in, count * sizeof *array->entities)
                                   : NULL;
-    const uint8_t* ids = strip->ids != NULL ? orri_bytes_take(in, count * sizeof *strip->ids)
+    const uint8_t* ids = array->ids != NULL ? orri_bytes_take(in, count * sizeof *array->ids)
                                             : NULL;
     if (entities != NULL && count > 0) {
-        memcpy(strip->entities, entities, count * sizeof *strip->entities);
+        memcpy(array->entities, entities, count * sizeof *array->entities);
     }
     if (ids != NULL && count > 0) {
-        memcpy(strip->ids, ids, count * sizeof *strip->ids);
+        memcpy(array->ids, ids, count * sizeof *array->ids);
     }
-    strip->count = count; // From here on values are ended with it.
-    strip->entities = strip->follows ? born->entities : strip->entities;
-    if (strip->own && !strip->follows) {
-        born->entities = strip->entities;
-        born->count = count;
+    array->count = count; // From here on the values are destructed with the array.
+    array->entities = array->shares_entities ? created->entities : array->entities;
+    if (array->bulk && !array->shares_entities) {
+        created->entities = array->entities;
+        created->count = count;
     }
-    return !in->failed && command_codec_created(commands, strip, born);
+    return !in->failed && command_codec_check_created(commands, array, created);
 }
 
-static bool command_codec_get_strip(orr_command_buffer* commands, orri_bytes_from* in,
-                                    command_codec_born* born)
+static bool command_codec_get_array(orr_command_buffer* commands, orri_bytes_from* in,
+                                    command_codec_created* created)
 {
     const orri_type* info;
     uint64_t head = orri_bytes_word(in);
-    orri_sent kind = (orri_sent)(head & 0xFF);
+    orri_command_kind kind = (orri_command_kind)(head & 0xFF);
     bool known = command_codec_find(commands->world, orri_bytes_word(in), &info) &&
-                 (head & 0xFF) <= ORRI_SENT_EVENT;
+                 (head & 0xFF) <= ORRI_COMMAND_EVENT;
     uint64_t cluster = orri_bytes_word(in);
-    bool valued = kind == ORRI_SENT_ADD || kind == ORRI_SENT_CHANGE || kind == ORRI_SENT_EVENT;
+    bool valued = kind == ORRI_COMMAND_ADD || kind == ORRI_COMMAND_CHANGE ||
+                  kind == ORRI_COMMAND_EVENT;
     bool plain = info == NULL || (!info->info.has_owned && !info->info.has_hooks);
     if (in->failed || !known || !plain || (valued && info == NULL)) {
         return false;
     }
     orr_type type = {info != NULL ? info->id : 0};
-    bool own = (head >> 8 & COMMAND_CODEC_OWN) != 0;
-    orri_strip* strip = own ? orri_command_buffer_strip_own(commands, kind, type, info)
-                            : orri_command_buffer_strip(commands, kind, type, info);
-    if (strip == NULL || strip->count > 0) { // It comes twice.
+    bool own = (head >> 8 & COMMAND_CODEC_BULK) != 0;
+    orri_command_array* array = own ? orri_command_buffer_array_bulk(commands, kind, type, info)
+                                    : orri_command_buffer_array(commands, kind, type, info);
+    if (array == NULL || array->count > 0) { // The array occurs twice.
         return false;
     }
-    strip->born_only = (head >> 8 & COMMAND_CODEC_BORN_ONLY) != 0;
-    strip->cluster = (orr_cluster){(uint32_t)cluster, (uint32_t)(cluster >> 32)};
-    return command_codec_fill(commands, strip, in, born);
+    array->created_only = (head >> 8 & COMMAND_CODEC_CREATED_ONLY) != 0;
+    array->cluster = (orr_cluster){(uint32_t)cluster, (uint32_t)(cluster >> 32)};
+    return command_codec_fill(commands, array, in, created);
 }
 
-// ---- transactions -----------------------------------------------------------------------------------------------------
+// ---- transactions -------------------------------------------------------------------------------
 
-// Its number in the list, plus 1. 0: none, or memory is refused.
-static uint64_t command_codec_function(orri_kept* out, orr_transaction function)
+// 1 + index of the function in the list, appended if missing. 0: no function, or memory is refused.
+static uint64_t command_codec_function(orri_command_bytes* out, orr_transaction function)
 {
     uint32_t at = 0;
     while (at < out->function_count && out->functions[at] != function) {
@@ -212,15 +221,15 @@ static uint64_t command_codec_function(orri_kept* out, orr_transaction function)
     return at + UINT64_C(1);
 }
 
-static void command_codec_put_verb(orri_kept* out, const orri_verb* verb)
+static void command_codec_put_verb(orri_command_bytes* out, const orri_verb* verb)
 {
     orri_bytes_put_word(&out->bytes, command_codec_function(out, verb->function));
     orri_bytes_put_word(&out->bytes, verb->id);
     orri_bytes_put_word(&out->bytes, verb->offset | (uint64_t)verb->size << 32);
-    orri_bytes_put_word(&out->bytes, (uint64_t)verb->op << 1 | verb->far);
+    orri_bytes_put_word(&out->bytes, (uint64_t)verb->op << 1 | verb->in_bytes);
 }
 
-static void command_codec_put_posts(const orr_command_buffer* commands, orri_kept* out)
+static void command_codec_put_posts(const orr_command_buffer* commands, orri_command_bytes* out)
 {
     const struct orri_posts* posts = commands->posts;
     uint32_t streams = posts != NULL ? posts->stream_count : 0;
@@ -238,7 +247,7 @@ static void command_codec_put_posts(const orr_command_buffer* commands, orri_kep
             for (uint32_t p = first; p < end; p++) {
                 const orri_post* post = &stream->posts[p];
                 orri_bytes_put_word(&out->bytes, post->entity.id);
-                if (verb->far) {
+                if (verb->in_bytes) {
                     orri_bytes_put(&out->bytes, posts->bytes + post->number, verb->size);
                 } else {
                     orri_bytes_put_word(&out->bytes, post->number);
@@ -248,32 +257,32 @@ static void command_codec_put_posts(const orr_command_buffer* commands, orri_kep
     }
 }
 
-// Posts with the same verb are posted anew.
+// Decodes consecutive posts with the same verb by posting them again.
 static bool command_codec_get_run(orr_command_buffer* commands, orri_bytes_from* in,
-                                  const orri_kept* kept, orr_type type)
+                                  const orri_command_bytes* encoded, orr_type type)
 {
     orr_run run = {.world = commands->world, .commands = commands};
     uint64_t function = orri_bytes_word(in);
     orr_component_id id = (orr_component_id)orri_bytes_word(in);
     uint64_t place = orri_bytes_word(in), how = orri_bytes_word(in), count = orri_bytes_word(in);
     uint32_t offset = (uint32_t)place, size = (uint32_t)(place >> 32);
-    orr_result result = function <= kept->function_count ? ORR_OK : ORR_ERR_FORMAT;
+    orr_result result = function <= encoded->function_count ? ORR_OK : ORR_ERR_FORMAT;
     for (uint64_t i = 0; result == ORR_OK && !in->failed && i < count; i++) {
         orr_entity target = {orri_bytes_word(in)};
         uint64_t aligned = 0;
-        bool far = how & 1;
-        const uint8_t* data = orri_bytes_take(in, far ? size : sizeof(uint64_t));
+        bool in_bytes = how & 1;
+        const uint8_t* data = orri_bytes_take(in, in_bytes ? size : sizeof(uint64_t));
         if (data == NULL) {
             return false;
         }
-        if (!far) {
+        if (!in_bytes) {
             uint64_t number;
             memcpy(&number, data, sizeof number);
             orri_store(&aligned, size, number);
             data = (const uint8_t*)&aligned;
         }
         result = function != 0 ? orr_transact_call(&run, target, type, id,
-                                                   kept->functions[function - 1], data, size)
+                                                   encoded->functions[function - 1], data, size)
                                : orr_transact_field(&run, (orr_op)(how >> 1), target, type, id,
                                                     offset, size, data);
     }
@@ -281,7 +290,7 @@ static bool command_codec_get_run(orr_command_buffer* commands, orri_bytes_from*
 }
 
 static bool command_codec_get_posts(orr_command_buffer* commands, orri_bytes_from* in,
-                                    const orri_kept* kept)
+                                    const orri_command_bytes* encoded)
 {
     const orri_type* info;
     uint64_t streams = orri_bytes_word(in);
@@ -290,33 +299,33 @@ static bool command_codec_get_posts(orr_command_buffer* commands, orri_bytes_fro
         good = command_codec_find(commands->world, orri_bytes_word(in), &info) && info != NULL;
         uint64_t runs = orri_bytes_word(in);
         for (uint64_t r = 0; good && r < runs; r++) {
-            good = command_codec_get_run(commands, in, kept, (orr_type){info->id});
+            good = command_codec_get_run(commands, in, encoded, (orr_type){info->id});
         }
     }
     return good;
 }
 
-// ---- lanes ------------------------------------------------------------------------------------------------------------
+// ---- command buffers ----------------------------------------------------------------------------
 
-// Creations are of ids that the lane was promised, in their order.
-static bool command_codec_promised(const orr_command_buffer* commands, const orri_strip* strip,
-                                   uint32_t creates)
+// True when the creations have ids that the buffer has reserved, in order.
+static bool command_codec_promised(const orr_command_buffer* commands,
+                                   const orri_command_array* array, uint32_t creates)
 {
     orri_index_cursor cursor = commands->cursor;
     uint32_t n = 0;
-    for (uint32_t row = 0; row < strip->count; row++) {
+    for (uint32_t row = 0; row < array->count; row++) {
         bool found = false;
         while (!found && n < creates) {
-            found = orri_command_buffer_id(commands, &cursor, n++).id == strip->entities[row].id;
+            found = orri_command_buffer_id(commands, &cursor, n++).id == array->entities[row].id;
         }
-        if (!found || strip->entities[row].id == 0) {
+        if (!found || array->entities[row].id == 0) {
             return false;
         }
     }
     return true;
 }
 
-void orri_command_buffer_put(const orr_command_buffer* commands, orri_kept* out)
+void orri_command_buffer_put(const orr_command_buffer* commands, orri_command_bytes* out)
 {
     orri_bytes_put_word(&out->bytes,
                         commands->create_count | (uint64_t)commands->provisional_count << 32);
@@ -324,13 +333,13 @@ void orri_command_buffer_put(const orr_command_buffer* commands, orri_kept* out)
     orri_bytes_put_word(&out->bytes, orri_command_buffer_records(commands));
     orri_bytes_put(&out->bytes, commands->texts, commands->text_count);
     for (uint32_t i = 0; i < commands->order_count; i++) {
-        command_codec_put_strip(commands, &commands->strips[commands->order[i]], &out->bytes);
+        command_codec_put_array(commands, &commands->arrays[commands->order[i]], &out->bytes);
     }
     command_codec_put_posts(commands, out);
 }
 
 bool orri_command_buffer_get(orr_command_buffer* commands, orri_bytes_from* in,
-                             const orri_kept* kept)
+                             const orri_command_bytes* encoded)
 {
     uint64_t ids = orri_bytes_word(in), counts = orri_bytes_word(in);
     uint32_t records = (uint32_t)orri_bytes_word(in), texts = (uint32_t)counts;
@@ -346,25 +355,25 @@ bool orri_command_buffer_get(orr_command_buffer* commands, orri_bytes_from* in,
         memcpy(commands->texts, text, texts);
         commands->text_count = texts;
     }
-    command_codec_born born = {.ids = good ? (uint32_t)ids : 0};
-    born.used = ORRI_ALLOC_ZERO(&commands->world->env, ORR_MEMORY_TEMP, bool, born.ids);
-    if (born.used == NULL) {
+    command_codec_created created = {.ids = good ? (uint32_t)ids : 0};
+    created.used = ORRI_ALLOC_ZERO(&commands->world->env, ORR_MEMORY_TEMP, bool, created.ids);
+    if (created.used == NULL) {
         (void)orri_command_buffer_refuse_memory(commands);
         return false;
     }
     for (uint32_t i = 0; good && i < counts >> 32; i++) {
-        good = command_codec_get_strip(commands, in, &born);
+        good = command_codec_get_array(commands, in, &created);
     }
-    ORRI_FREE(&commands->world->env, ORR_MEMORY_TEMP, bool, born.used, born.ids);
+    ORRI_FREE(&commands->world->env, ORR_MEMORY_TEMP, bool, created.used, created.ids);
     commands->current = NULL;
     commands->sequence = records;
     for (uint32_t i = 0; good && i < commands->order_count; i++) {
-        const orri_strip* strip = &commands->strips[commands->order[i]];
-        good = strip->kind != ORRI_SENT_CREATE ||
-               command_codec_promised(commands, strip, (uint32_t)ids);
+        const orri_command_array* array = &commands->arrays[commands->order[i]];
+        good = array->kind != ORRI_COMMAND_CREATE ||
+               command_codec_promised(commands, array, (uint32_t)ids);
     }
     for (uint32_t i = 0; !good && i < commands->order_count; i++) {
-        commands->strips[commands->order[i]].count = 0; // Nothing of it is done.
+        commands->arrays[commands->order[i]].count = 0; // Nothing of it is applied.
     }
     if (!good) {
         commands->sequence = 0;
@@ -372,12 +381,13 @@ bool orri_command_buffer_get(orr_command_buffer* commands, orri_bytes_from* in,
     }
     commands->create_count = (uint32_t)ids;
     commands->provisional_count = (uint32_t)(ids >> 32);
-    return good && command_codec_get_posts(commands, in, kept);
+    return good && command_codec_get_posts(commands, in, encoded);
 }
 
-// ---- what was heard -----------------------------------------------------------------------------------------------------
+// ---- received messages and events ---------------------------------------------------------------
 
-// What a system has before it: in real time what it was handed, in lockstep its queue.
+// Number of messages the system has not taken: in real time of those handed to it, in lockstep of
+// its queue.
 static uint64_t command_codec_ahead(const orr_world* world, const orri_reader* reader)
 {
     uint64_t count = 0;
@@ -390,7 +400,7 @@ static uint64_t command_codec_ahead(const orr_world* world, const orri_reader* r
     return count;
 }
 
-void orri_heard_put(const orr_world* world, const orri_rights* rights, orri_bytes* out)
+void orri_received_put(const orr_world* world, const orri_rights* rights, orri_bytes* out)
 {
     orri_bytes_put_word(out, command_codec_ahead(world, rights->reader));
     for (uint32_t i = 0; rights->inbox != NULL && i < rights->inbox->count; i++) {
@@ -398,7 +408,7 @@ void orri_heard_put(const orr_world* world, const orri_rights* rights, orri_byte
     }
 }
 
-void orri_heard_get(const orr_world* world, const orri_rights* rights, orri_bytes_from* in)
+void orri_received_get(const orr_world* world, const orri_rights* rights, orri_bytes_from* in)
 {
     uint64_t left = orri_bytes_word(in), there = command_codec_ahead(world, rights->reader);
     for (; there > left; there--) {

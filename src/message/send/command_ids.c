@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Ids that lanes hold (store/apply.h), so that several pipelines can promise some at once.
+// Entity ids that a set of command buffers holds in advance (store/change/id_reserve.c), so that
+// several pipelines can reserve ids at the same time.
 //
-//   held: │ promised: of lane 1 │ of lane 2 │ … │ not promised │        base of a lane: where its own begin
+//    held: │ reserved: by buffer 1 │ by buffer 2 │ … │ not reserved │      base of a buffer: its first id
 //
-// At the commit point those that were used are put back in line, in order of lanes, and given there like all others. What was promised and
-// not used is promised again.
+// At the commit point the used ids are returned to the head of the free list, in the order of
+// buffers, and the commit takes them from there like all others. Ids that were reserved and not
+// used are reserved again.
 #include "message/send/command_buffer.h"
 #include "store/table/transient.h"
 
-void orri_command_buffers_aside(struct orri_command_buffers* command_buffers)
+void orri_command_buffers_transient(struct orri_command_buffers* command_buffers)
 {
     ORR_ASSERT(command_buffers->holds && command_buffers->held_count == 0);
-    command_buffers->aside = true;
+    command_buffers->transient_ids = true;
 }
 
 bool orri_command_buffers_hold(orr_world* world, uint32_t count)
@@ -25,13 +27,13 @@ bool orri_command_buffers_hold(orr_world* world, uint32_t count)
     if (wanted > UINT32_MAX ||
         !ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &command_buffers->held,
                       &command_buffers->held_capacity, (uint32_t)wanted)) {
-        (void)orri_refuse_memory(&world->env, "making room for ids of entities to be created");
+        (void)orri_refuse_memory(&world->env, "reserving ids of entities to be created");
         return false;
     }
     uint32_t more = (uint32_t)wanted - command_buffers->held_count;
     orr_entity* ids = command_buffers->held + command_buffers->held_count;
-    if (!(command_buffers->aside ? orri_transient_hold(world, ids, more)
-                                 : orri_index_hold(world, ids, more))) {
+    if (!(command_buffers->transient_ids ? orri_transient_hold(world, ids, more)
+                                         : orri_index_hold(world, ids, more))) {
         return false;
     }
     command_buffers->held_count += more;
@@ -48,8 +50,8 @@ uint32_t orri_command_buffers_held_left(const orr_world* world)
 
 bool orri_command_ids_free(orr_world* world, struct orri_command_buffers* command_buffers)
 {
-    if (command_buffers->aside) {
-        orri_command_ids_forget_aside(command_buffers);
+    if (command_buffers->transient_ids) {
+        orri_command_ids_forget_transient(command_buffers);
         orri_transient_unhold(world, command_buffers->held, command_buffers->held_count);
     } else if (!orri_index_unhold(world, command_buffers->held, command_buffers->held_count)) {
         return false;
@@ -62,16 +64,17 @@ bool orri_command_buffers_unhold(orr_world* world)
 {
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
     ORR_ASSERT(command_buffers->reserved == 0 && command_buffers->first == NULL &&
-               command_buffers->aside_first == NULL);
+               command_buffers->transient_first == NULL);
     return orri_command_ids_free(world, command_buffers);
 }
 
-// ---- at the commit point -------------------------------------------------------------------------------------------
+// ---- at the commit point ------------------------------------------------------------------------
 
-// Of a lane of the simulation: spectators create with ids of another kind, one by one.
+// Ids that a buffer has used. Spectators create transient entities, whose ids are returned one by
+// one.
 static uint32_t command_ids_used(const orr_command_buffer* commands)
 {
-    return commands->rights->aside ? 0 : commands->create_count;
+    return commands->rights->spectator ? 0 : commands->create_count;
 }
 
 bool orri_command_ids_return(orri_merge* merge)
@@ -88,7 +91,7 @@ bool orri_command_ids_return(orri_merge* merge)
     }
     merge->held = orri_merge_take(merge, count * sizeof *merge->held);
     if (merge->held == NULL) {
-        (void)orri_refuse_memory(&merge->world->env, "putting ids in line");
+        (void)orri_refuse_memory(&merge->world->env, "returning reserved ids");
         return false;
     }
     uint32_t at = 0;
@@ -110,12 +113,14 @@ bool orri_command_ids_return(orri_merge* merge)
 
 void orri_command_ids_retake(orri_merge* merge)
 {
-    // They are the next ones still, and their pages were written a moment ago.
+    // Cannot fail: they are still the first of the free list, and their index pages were just made
+    // writable.
     bool held = orri_index_hold(merge->world, merge->held, merge->held_count);
     ORR_ASSERT(held);
     (void)held;
 }
 
+// Removes null entries from `held`; the order stays.
 static void command_ids_close_up(struct orri_command_buffers* command_buffers)
 {
     uint32_t kept = 0;
@@ -138,24 +143,24 @@ void orri_command_ids_forget(struct orri_command_buffers* command_buffers)
     command_ids_close_up(command_buffers);
 }
 
-// ---- of spectators: one by one -----------------------------------------------------------------------------------
+// ---- ids of transient entities, one by one ------------------------------------------------------
 
-void orri_command_ids_return_aside(orr_world* world, orr_entity entity)
+void orri_command_ids_return_transient(orr_world* world, orr_entity entity)
 {
     orri_transient_unhold(world, &entity, 1);
 }
 
-void orri_command_ids_end_aside(orr_world* world, struct orri_command_buffers* command_buffers,
-                                orr_entity entity, bool created)
+void orri_command_ids_end_transient(orr_world* world, struct orri_command_buffers* command_buffers,
+                                    orr_entity entity, bool created)
 {
     orr_entity again;
     if (!created) {
-        bool held = orri_transient_hold(world, &again, 1); // It is the next one.
+        bool held = orri_transient_hold(world, &again, 1); // It is the first of the free list.
         ORR_ASSERT(held && again.id == entity.id);
         (void)held;
         return;
     }
-    // They are created in the order in which they are held.
+    // Entities are created in the order of `held`: the search begins after the last one found.
     for (uint32_t i = 0; i < command_buffers->held_count; i++) {
         uint32_t at = (command_buffers->held_next + i) % command_buffers->held_count;
         if (command_buffers->held[at].id == entity.id) {
@@ -166,7 +171,7 @@ void orri_command_ids_end_aside(orr_world* world, struct orri_command_buffers* c
     }
 }
 
-void orri_command_ids_forget_aside(struct orri_command_buffers* command_buffers)
+void orri_command_ids_forget_transient(struct orri_command_buffers* command_buffers)
 {
     command_ids_close_up(command_buffers);
     command_buffers->held_next = 0;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Sending: each call checks what the system declared, and appends to a strip of its lane. Whether a system may send a kind of
-// record of a type is asked when the strip is made; from then on a call costs little more than storing id and value.
+// The calls that send one command. Each checks what the system declared and appends to a command
+// array of its buffer. Whether the system may send a kind and type is checked when the array is
+// created; afterwards a call costs little more than storing an id and a value.
 #include "message/send/command_buffer.h"
 #include "store/pool/pool.h"
 #include "store/relation/entity_name.h"
 #include "store/table/transient.h"
 
-// ---- what every call begins with ----------------------------------------------------------------------------
+// ---- checks -------------------------------------------------------------------------------------
 
-static inline orr_command_buffer* send_lane(const orr_run* run, const char* call)
+// The open command buffer of a run. NULL: there is none (reported).
+static inline orr_command_buffer* send_buffer(const orr_run* run, const char* call)
 {
     if (ORR_LIKELY(run != NULL && run->commands != NULL && run->commands->open)) {
         return run->commands;
@@ -17,7 +19,8 @@ static inline orr_command_buffer* send_lane(const orr_run* run, const char* call
     return NULL;
 }
 
-ORRI_COLD static orr_result send_no_lane(const orr_run* run)
+// The result that goes with send_buffer() being NULL.
+ORRI_COLD static orr_result send_no_buffer(const orr_run* run)
 {
     return run != NULL ? ORR_ERR_STATE : ORR_ERR_ARGUMENT;
 }
@@ -38,7 +41,7 @@ static orr_result send_check_entity(orr_command_buffer* commands, const char* ca
                              "the entity is null; was its creation refused?");
 }
 
-// A type that can be sent as a component.
+// Checks that a type can be sent as a component.
 static orr_result send_check_type(orr_command_buffer* commands, const char* call, orr_type type,
                                   orr_entity entity, const orri_type** out)
 {
@@ -50,21 +53,22 @@ static orr_result send_check_type(orr_command_buffer* commands, const char* call
     if (strncmp(name, "orr_", 4) == 0) {
         if (strcmp(name, "orr_name") == 0) {
             orri_id_text id = orri_entity_format(commands->world, entity);
-            return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
-                               "%s: system '%s': orr_name of entity %s is sent by orr_send_name() "
-                               "only; use that",
-                               call, commands->rights->name, id.text);
+            return orri_refuse(
+                &commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
+                "%s: system '%s': orr_name of entity %s can be sent by orr_send_name() only", call,
+                commands->rights->name, id.text);
         }
         if (strcmp(name, "orr_enabled") == 0 || strcmp(name, "orr_tags") == 0) {
             return send_refuse(commands, ORR_ERR_TYPE, call,
-                               "orr_enabled and orr_tags are no components; use "
+                               "orr_enabled and orr_tags are not components; use "
                                "orr_send_enable_type() and orr_send_tag()");
         }
     }
     return ORR_OK;
 }
 
-// References to what is not there yet may be sent, owned handles must be there: they are counted by the lane.
+// Checks values. References to entities that do not exist yet are allowed. Owned handles must
+// exist, because the buffer counts them.
 static orr_result send_check_value(orr_command_buffer* commands, const char* call,
                                    const orri_type* type, const void* values, uint32_t count)
 {
@@ -78,115 +82,122 @@ static orr_result send_check_value(orr_command_buffer* commands, const char* cal
         const uint8_t* value = (const uint8_t*)values + (size_t)i * type->info.size;
         if (orri_value_owned_gone(type, value, &field)) {
             return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
-                               "%s: system '%s': %s.%s holds an owned string or array that is "
-                               "gone, or of another world; one that is not stored lives until the "
-                               "next tick",
+                               "%s: system '%s': %s.%s holds an owned string or array that no "
+                               "longer exists or belongs to another world; one that is not stored "
+                               "in a component lives until the next tick",
                                call, commands->rights->name, type->info.name, field);
         }
     }
     return ORR_OK;
 }
 
-// ---- appending ----------------------------------------------------------------------------------------------
+// ---- appending ----------------------------------------------------------------------------------
 
-static inline bool send_current(const orr_command_buffer* commands, orri_sent kind, orr_type type)
+// True when the current array takes another command of this kind and type.
+static inline bool send_current(const orr_command_buffer* commands, orri_command_kind kind,
+                                orr_type type)
 {
-    const orri_strip* strip = commands->current;
-    return strip != NULL && strip->kind == kind && strip->type.id == type.id && !strip->own;
+    const orri_command_array* array = commands->current;
+    return array != NULL && array->kind == kind && array->type.id == type.id && !array->bulk;
 }
 
-// Copies values to the end of a strip that has room.
-static bool send_copy(const orri_strip* strip, const void* values, uint32_t count)
+// Copies values to the end of an array that has room. False: a hook refused.
+static bool send_copy(const orri_command_array* array, const void* values, uint32_t count)
 {
-    size_t stride = strip->stride;
-    uint8_t* to = strip->values + strip->count * stride;
+    size_t stride = array->stride;
+    uint8_t* to = array->values + array->count * stride;
     if (stride == 0) {
         return true;
     }
-    if (strip->quick) {
+    if (array->plain_values) {
         memcpy(to, values, count * stride);
         return true;
     }
-    return orri_rows_copy(strip->info, to, values, count);
+    return orri_rows_copy(array->info, to, values, count);
 }
 
-// One record, without its value. NULL when refused (reported).
-static orri_strip* send_room(orr_command_buffer* commands, orri_sent kind, orr_type type,
-                             const orri_type* info, uint32_t count)
+// The array of a kind and type with room for `count` rows. NULL when refused (reported).
+static orri_command_array* send_room(orr_command_buffer* commands, orri_command_kind kind,
+                                     orr_type type, const orri_type* info, uint32_t count)
 {
-    orri_strip* strip = send_current(commands, kind, type)
-                            ? commands->current
-                            : orri_command_buffer_strip(commands, kind, type, info);
-    return strip != NULL && orri_strip_reserve(commands, strip, count) ? strip : NULL;
+    orri_command_array* array = send_current(commands, kind, type)
+                                    ? commands->current
+                                    : orri_command_buffer_array(commands, kind, type, info);
+    return array != NULL && orri_command_array_reserve(commands, array, count) ? array : NULL;
 }
 
-// Appends records of some entities. `ids` may be NULL: 0.
-static orr_result send_append(orr_command_buffer* commands, const char* call, orri_strip* strip,
-                              const orr_entity* entities, const orr_component_id* ids,
-                              const void* values, uint32_t count)
+// Appends rows. `ids` may be NULL: all 0.
+static orr_result send_append(orr_command_buffer* commands, const char* call,
+                              orri_command_array* array, const orr_entity* entities,
+                              const orr_component_id* ids, const void* values, uint32_t count)
 {
-    if (!send_copy(strip, values, count)) {
-        return orri_refuse_hook(commands->world, call, strip->info);
+    if (!send_copy(array, values, count)) {
+        return orri_refuse_hook(commands->world, call, array->info);
     }
-    if (strip->entities != NULL) {
-        memcpy(strip->entities + strip->count, entities, count * sizeof *entities);
+    if (array->entities != NULL) {
+        memcpy(array->entities + array->count, entities, count * sizeof *entities);
     }
-    for (uint32_t i = 0; strip->ids != NULL && i < count; i++) {
-        strip->ids[strip->count + i] = ids != NULL ? ids[i] : 0;
+    for (uint32_t i = 0; array->ids != NULL && i < count; i++) {
+        array->ids[array->count + i] = ids != NULL ? ids[i] : 0;
     }
-    strip->count += count;
+    array->count += count;
     return ORR_OK;
 }
 
-static orr_result send_one(orr_command_buffer* commands, const char* call, orri_sent kind,
+// Appends one command, after all checks.
+static orr_result send_one(orr_command_buffer* commands, const char* call, orri_command_kind kind,
                            orr_type type, const orri_type* info, orr_entity entity,
                            orr_component_id id, const void* value)
 {
-    orri_strip* strip = send_room(commands, kind, type, info, 1);
-    return strip != NULL ? send_append(commands, call, strip, &entity, &id, value, 1)
+    orri_command_array* array = send_room(commands, kind, type, info, 1);
+    return array != NULL ? send_append(commands, call, array, &entity, &id, value, 1)
                          : ORR_ERR_MEMORY;
 }
 
-// A strip that was looked for before, as the lane's current one; NULL: look for it the long way.
-ORRI_ASIDE static orri_strip* send_again(orr_command_buffer* commands, orri_sent kind,
-                                         orr_type type, orr_entity entity)
+// Makes an array current that was found before (`recent`). NULL: take the long path.
+ORRI_ASIDE static orri_command_array* send_again(orr_command_buffer* commands,
+                                                 orri_command_kind kind, orr_type type,
+                                                 orr_entity entity)
 {
     uint32_t slot1 = commands->recent[ORRI_COMMAND_BUFFER_RECENT_OF(kind, type)];
-    orri_strip* strip = slot1 != 0 ? &commands->strips[slot1 - 1] : NULL;
-    bool same = strip != NULL && strip->kind == kind && strip->type.id == type.id;
-    bool ready = same && strip->quick && strip->ids == NULL && strip->count < strip->capacity &&
-                 !(strip->born_only && orri_record_find(commands->world, entity) != NULL);
-    return ready && orri_command_buffer_turn(commands, strip) ? strip : NULL;
+    orri_command_array* array = slot1 != 0 ? &commands->arrays[slot1 - 1] : NULL;
+    bool same = array != NULL && array->kind == kind && array->type.id == type.id;
+    bool ready = same && array->plain_values && array->ids == NULL &&
+                 array->count < array->capacity &&
+                 !(array->created_only && orri_record_find(commands->world, entity) != NULL);
+    return ready && orri_command_buffer_turn(commands, array) ? array : NULL;
 }
 
-// The short way: a kind and type that was sent before, values that are bytes as they come, and room. NULL: go the long way.
-static inline orri_strip* send_ready(orr_command_buffer* commands, orri_sent kind, orr_type type,
-                                     orr_entity entity)
+// The short path: the kind and type were sent before in this run, values are plain bytes and there
+// is room. NULL: take the long path.
+static inline orri_command_array* send_ready(orr_command_buffer* commands, orri_command_kind kind,
+                                             orr_type type, orr_entity entity)
 {
-    orri_strip* strip = commands->current;
-    if (ORR_LIKELY(strip != NULL && strip->kind == kind && strip->type.id == type.id &&
-                   strip->swift && strip->count != strip->capacity && entity.id != 0)) {
-        return strip;
+    orri_command_array* array = commands->current;
+    if (ORR_LIKELY(array != NULL && array->kind == kind && array->type.id == type.id &&
+                   array->fast_append && array->count != array->capacity && entity.id != 0)) {
+        return array;
     }
     return entity.id != 0 ? send_again(commands, kind, type, entity) : NULL;
 }
 
-static inline bool send_quick(orr_command_buffer* commands, orri_sent kind, orr_type type,
+// Appends one command by the short path. False: take the long path.
+static inline bool send_quick(orr_command_buffer* commands, orri_command_kind kind, orr_type type,
                               orr_entity entity, const void* value)
 {
-    orri_strip* strip = value != NULL ? send_ready(commands, kind, type, entity) : NULL;
-    if (ORR_UNLIKELY(strip == NULL)) {
+    orri_command_array* array = value != NULL ? send_ready(commands, kind, type, entity) : NULL;
+    if (ORR_UNLIKELY(array == NULL)) {
         return false;
     }
-    uint32_t row = strip->count++;
-    strip->entities[row] = entity;
-    orri_value_move(strip->values + (size_t)row * strip->stride, value, strip->stride);
+    uint32_t row = array->count++;
+    array->entities[row] = entity;
+    orri_value_move(array->values + (size_t)row * array->stride, value, array->stride);
     return true;
 }
 
-// ---- components -----------------------------------------------------------------------------------------------
+// ---- components ---------------------------------------------------------------------------------
 
-// ComponentAdded is declared by `adds`; for entities that this commit creates, `creates` will do.
+// ComponentAdded is declared by .adds; for entities that this commit creates, .creates is enough.
 static orr_result send_check_add(orr_command_buffer* commands, const char* call, orr_type type,
                                  orr_entity entity)
 {
@@ -203,6 +214,7 @@ static orr_result send_check_add(orr_command_buffer* commands, const char* call,
     return orri_refuse_right(commands->world, rights, call, "adds", type, entity);
 }
 
+// ComponentAdded with all checks.
 ORRI_ASIDE static orr_result send_add_long(orr_command_buffer* commands, orr_entity entity,
                                            orr_type type, const void* value,
                                            orr_component_id* out_id)
@@ -220,20 +232,21 @@ ORRI_ASIDE static orr_result send_add_long(orr_command_buffer* commands, orr_ent
     }
     bool multiple = info->info.multiplicity == ORR_MULTIPLE;
     orr_component_id id = multiple ? ORRI_PROVISIONAL | (commands->provisional_count + 1) : 0;
-    orri_sent kind = value != NULL || info->info.size == 0 ? ORRI_SENT_ADD : ORRI_SENT_PRESET;
-    if (orri_transient_send(commands, entity)) {
+    orri_command_kind kind = value != NULL || info->info.size == 0 ? ORRI_COMMAND_ADD
+                                                                   : ORRI_COMMAND_ADD_PRESET;
+    if (orri_is_transient_send(commands, entity)) {
         if (out_id != NULL) {
             *out_id = 0;
         }
-        return orri_transient_send_send(commands, kind, entity, info, value);
+        return orri_transient_send_add(commands, kind, entity, info, value);
     }
     result = send_one(commands, call, kind, type, info, entity, id, value);
     if (result == ORR_OK) {
         const orri_rights* rights = commands->rights;
-        orri_strip* strip = commands->current;
-        strip->born_only =
+        orri_command_array* array = commands->current;
+        array->created_only =
             !orri_right(rights->adds, rights, orri_type_index(commands->world, type));
-        strip->swift = strip->swift && !strip->born_only;
+        array->fast_append = array->fast_append && !array->created_only;
         commands->provisional_count += multiple;
         if (out_id != NULL) {
             *out_id = id;
@@ -245,11 +258,11 @@ ORRI_ASIDE static orr_result send_add_long(orr_command_buffer* commands, orr_ent
 orr_result orr_send_add_type(orr_run* run, orr_entity entity, orr_type type, const void* value,
                              orr_component_id* out_id)
 {
-    orr_command_buffer* commands = send_lane(run, "orr_send_add_type");
+    orr_command_buffer* commands = send_buffer(run, "orr_send_add_type");
     if (ORR_UNLIKELY(commands == NULL)) {
-        return send_no_lane(run);
+        return send_no_buffer(run);
     }
-    if (ORR_LIKELY(send_quick(commands, ORRI_SENT_ADD, type, entity, value))) {
+    if (ORR_LIKELY(send_quick(commands, ORRI_COMMAND_ADD, type, entity, value))) {
         if (out_id != NULL) {
             *out_id = 0;
         }
@@ -258,7 +271,7 @@ orr_result orr_send_add_type(orr_run* run, orr_entity entity, orr_type type, con
     return send_add_long(commands, entity, type, value, out_id);
 }
 
-// The id of an instance goes with a multiple type, and with no other.
+// Checks that an instance id is given for a multiple type, and for no other type.
 static orr_result send_check_id(orr_command_buffer* commands, const char* call,
                                 const orri_type* type, const orr_component_id* ids, uint32_t count,
                                 bool zero_allowed)
@@ -270,30 +283,31 @@ static orr_result send_check_id(orr_command_buffer* commands, const char* call,
             return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
                                "%s: system '%s': %s is %s, so its id %s", call,
                                commands->rights->name, type->info.name,
-                               multiple ? "a multiple type" : "unique",
-                               multiple ? "must say which instance is meant" : "is 0");
+                               multiple ? "a multiple type" : "a unique type",
+                               multiple ? "must name an instance" : "must be 0");
         }
     }
     return ORR_OK;
 }
 
-// Of a spectator, whose entities may be of both kinds.
-ORRI_COLD static orr_result send_change_aside(orr_command_buffer* commands, const char* call,
-                                              const orri_type* info, const orr_entity* entities,
-                                              uint32_t count, const void* values)
+// ComponentChanged of a spectator, whose entities may be of the simulation or transient.
+ORRI_COLD static orr_result send_change_spectator(orr_command_buffer* commands, const char* call,
+                                                  const orri_type* info, const orr_entity* entities,
+                                                  uint32_t count, const void* values)
 {
     orr_result result = ORR_OK;
     for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
         const void* value = (const uint8_t*)values + (size_t)i * info->info.size;
         result =
-            orri_transient_send(commands, entities[i])
-                ? orri_transient_send_send(commands, ORRI_SENT_CHANGE, entities[i], info, value)
-                : send_one(commands, call, ORRI_SENT_CHANGE, (orr_type){info->id}, info,
+            orri_is_transient_send(commands, entities[i])
+                ? orri_transient_send_add(commands, ORRI_COMMAND_CHANGE, entities[i], info, value)
+                : send_one(commands, call, ORRI_COMMAND_CHANGE, (orr_type){info->id}, info,
                            entities[i], 0, value);
     }
     return result;
 }
 
+// ComponentChanged with all checks.
 ORRI_ASIDE static orr_result send_change_rows(orr_command_buffer* commands, const char* call,
                                               orr_type type, const orr_entity* entities,
                                               const orr_component_id* ids, uint32_t count,
@@ -319,11 +333,11 @@ ORRI_ASIDE static orr_result send_change_rows(orr_command_buffer* commands, cons
     if (result != ORR_OK || count == 0) {
         return result;
     }
-    if (ORR_UNLIKELY(rights->aside)) {
-        return send_change_aside(commands, call, info, entities, count, values);
+    if (ORR_UNLIKELY(rights->spectator)) {
+        return send_change_spectator(commands, call, info, entities, count, values);
     }
-    orri_strip* strip = send_room(commands, ORRI_SENT_CHANGE, type, info, count);
-    return strip != NULL ? send_append(commands, call, strip, entities, ids, values, count)
+    orri_command_array* array = send_room(commands, ORRI_COMMAND_CHANGE, type, info, count);
+    return array != NULL ? send_append(commands, call, array, entities, ids, values, count)
                          : ORR_ERR_MEMORY;
 }
 
@@ -331,11 +345,11 @@ orr_result orr_send_change_type(orr_run* run, orr_entity entity, orr_type type, 
                                 const void* value)
 {
     const char* call = "orr_send_change_type";
-    orr_command_buffer* commands = send_lane(run, call);
+    orr_command_buffer* commands = send_buffer(run, call);
     if (ORR_UNLIKELY(commands == NULL)) {
-        return send_no_lane(run);
+        return send_no_buffer(run);
     }
-    if (ORR_LIKELY(id == 0 && send_quick(commands, ORRI_SENT_CHANGE, type, entity, value))) {
+    if (ORR_LIKELY(id == 0 && send_quick(commands, ORRI_COMMAND_CHANGE, type, entity, value))) {
         return ORR_OK;
     }
     return send_change_rows(commands, call, type, &entity, &id, 1, value);
@@ -345,9 +359,9 @@ orr_result orr_send_change_many(orr_run* run, orr_type type, const orr_entity* e
                                 const orr_component_id* ids, uint32_t count, const void* values)
 {
     const char* call = "orr_send_change_many";
-    orr_command_buffer* commands = send_lane(run, call);
+    orr_command_buffer* commands = send_buffer(run, call);
     if (commands == NULL) {
-        return send_no_lane(run);
+        return send_no_buffer(run);
     }
     if (count > 0 && entities == NULL) {
         return send_refuse(commands, ORR_ERR_ARGUMENT, call, "the entities are NULL");
@@ -359,13 +373,14 @@ orr_result orr_send_remove_type(orr_run* run, orr_entity entity, orr_type type, 
 {
     const char* call = "orr_send_remove_type";
     const orri_type* info;
-    orr_command_buffer* commands = send_lane(run, call);
+    orr_command_buffer* commands = send_buffer(run, call);
     if (ORR_UNLIKELY(commands == NULL)) {
-        return send_no_lane(run);
+        return send_no_buffer(run);
     }
-    orri_strip* strip = id == 0 ? send_ready(commands, ORRI_SENT_REMOVE, type, entity) : NULL;
-    if (ORR_LIKELY(strip != NULL)) {
-        strip->entities[strip->count++] = entity;
+    orri_command_array* array = id == 0 ? send_ready(commands, ORRI_COMMAND_REMOVE, type, entity)
+                                        : NULL;
+    if (ORR_LIKELY(array != NULL)) {
+        array->entities[array->count++] = entity;
         return ORR_OK;
     }
     orr_result result = send_check_entity(commands, call, entity);
@@ -378,15 +393,15 @@ orr_result orr_send_remove_type(orr_run* run, orr_entity entity, orr_type type, 
         return orri_refuse_right(commands->world, rights, call, "removes", type, entity);
     }
     result = send_check_id(commands, call, info, &id, 1, true);
-    if (result == ORR_OK && orri_transient_send(commands, entity)) {
-        return orri_transient_send_send(commands, ORRI_SENT_REMOVE, entity, info, NULL);
+    if (result == ORR_OK && orri_is_transient_send(commands, entity)) {
+        return orri_transient_send_add(commands, ORRI_COMMAND_REMOVE, entity, info, NULL);
     }
     return result == ORR_OK
-               ? send_one(commands, call, ORRI_SENT_REMOVE, type, info, entity, id, NULL)
+               ? send_one(commands, call, ORRI_COMMAND_REMOVE, type, info, entity, id, NULL)
                : result;
 }
 
-// ---- entities -------------------------------------------------------------------------------------------------
+// ---- entities -----------------------------------------------------------------------------------
 
 orr_result orri_refuse_ids(orr_command_buffer* commands, const char* call, uint32_t count)
 {
@@ -400,14 +415,13 @@ orr_result orri_refuse_ids(orr_command_buffer* commands, const char* call, uint3
     if (commands->command_buffers->holds) {
         return orri_refuse(
             &commands->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SEND_REFUSED,
-            "%s: system '%s' wants to create an entity, but no id is at hand: there "
-            "was no memory for as many, or the world may have no more than %u; raise "
-            "entities_max",
+            "%s: system '%s' cannot create an entity: no id is reserved for it, because memory was "
+            "short or the world may have at most %u entities; raise entities_max",
             call, commands->rights->name, commands->world->limits.entities);
     }
     return orri_refuse(&commands->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SEND_REFUSED,
-                       "%s: system '%s' wants to create an entity, but the world may have %u and "
-                       "ids for all of them are taken or reserved; raise entities_max",
+                       "%s: system '%s' cannot create an entity: the world may have at most %u "
+                       "entities, and all ids are in use or reserved; raise entities_max",
                        call, commands->rights->name, commands->world->limits.entities);
 }
 
@@ -439,6 +453,7 @@ bool orri_command_buffer_ids(const orr_command_buffer* commands, orri_index_curs
            orri_index_next(commands->world, cursor, (uint32_t)position, out, count);
 }
 
+// Checks that the system may create `count` more entities.
 static orr_result send_check_create(orr_command_buffer* commands, const char* call, uint32_t count)
 {
     if (!commands->rights->may_create) {
@@ -453,15 +468,15 @@ static orr_result send_check_create(orr_command_buffer* commands, const char* ca
 orr_entity orr_send_create(orr_run* run)
 {
     const char* call = "orr_send_create";
-    orr_command_buffer* commands = send_lane(run, call);
+    orr_command_buffer* commands = send_buffer(run, call);
     if (ORR_UNLIKELY(commands == NULL || send_check_create(commands, call, 1) != ORR_OK)) {
         return (orr_entity){0};
     }
-    if (ORR_UNLIKELY(commands->rights->aside)) {
+    if (ORR_UNLIKELY(commands->rights->spectator)) {
         return orri_transient_send_create(commands);
     }
-    orri_strip* strip = send_room(commands, ORRI_SENT_CREATE, (orr_type){0}, NULL, 1);
-    if (ORR_UNLIKELY(strip == NULL)) {
+    orri_command_array* array = send_room(commands, ORRI_COMMAND_CREATE, (orr_type){0}, NULL, 1);
+    if (ORR_UNLIKELY(array == NULL)) {
         return (orr_entity){0};
     }
     orr_entity entity = orri_command_buffer_id(commands, &commands->cursor, 0);
@@ -469,11 +484,13 @@ orr_entity orr_send_create(orr_run* run)
         (void)orri_refuse_ids(commands, call, 1);
         return entity;
     }
-    strip->entities[strip->count++] = entity;
+    array->entities[array->count++] = entity;
     commands->create_count++;
     return entity;
 }
 
+// A dead target needs only some right to create or destroy: it may have died, or be created by this
+// commit.
 static orr_result send_check_destroy(orr_command_buffer* commands, const char* call,
                                      orr_entity entity)
 {
@@ -494,23 +511,23 @@ static orr_result send_check_destroy(orr_command_buffer* commands, const char* c
 orr_result orr_send_destroy(orr_run* run, orr_entity entity)
 {
     const char* call = "orr_send_destroy";
-    orr_command_buffer* commands = send_lane(run, call);
+    orr_command_buffer* commands = send_buffer(run, call);
     if (ORR_UNLIKELY(commands == NULL)) {
-        return send_no_lane(run);
+        return send_no_buffer(run);
     }
     orr_result result = send_check_entity(commands, call, entity);
     result = result == ORR_OK ? send_check_destroy(commands, call, entity) : result;
-    if (result == ORR_OK && ORR_UNLIKELY(commands->rights->aside)) {
-        return orri_transient_send(commands, entity)
-                   ? orri_transient_send_send(commands, ORRI_SENT_DESTROY, entity, NULL, NULL)
+    if (result == ORR_OK && ORR_UNLIKELY(commands->rights->spectator)) {
+        return orri_is_transient_send(commands, entity)
+                   ? orri_transient_send_add(commands, ORRI_COMMAND_DESTROY, entity, NULL, NULL)
                    : orri_transient_send_refuse(commands, call, entity);
     }
-    return result == ORR_OK
-               ? send_one(commands, call, ORRI_SENT_DESTROY, (orr_type){0}, NULL, entity, 0, NULL)
-               : result;
+    return result == ORR_OK ? send_one(commands, call, ORRI_COMMAND_DESTROY, (orr_type){0}, NULL,
+                                       entity, 0, NULL)
+                            : result;
 }
 
-// ---- tags, switches, names ---------------------------------------------------------------------------------------
+// ---- tags, enable bits, names -------------------------------------------------------------------
 
 bool orri_may_tag(const orri_rights* rights, orr_tag tag)
 {
@@ -529,9 +546,9 @@ bool orri_may_tag(const orri_rights* rights, orr_tag tag)
 orr_result orr_send_tag(orr_run* run, orr_entity entity, orr_tag tag, bool on)
 {
     const char* call = "orr_send_tag";
-    orr_command_buffer* commands = send_lane(run, call);
+    orr_command_buffer* commands = send_buffer(run, call);
     if (commands == NULL) {
-        return send_no_lane(run);
+        return send_no_buffer(run);
     }
     orr_result result = send_check_entity(commands, call, entity);
     if (result != ORR_OK) {
@@ -540,8 +557,8 @@ orr_result orr_send_tag(orr_run* run, orr_entity entity, orr_tag tag, bool on)
     if (!orri_may_tag(commands->rights, tag)) {
         return orri_refuse_tag(commands->world, commands->rights, call, tag, on, entity);
     }
-    return send_one(commands, call, on ? ORRI_SENT_TAG_ON : ORRI_SENT_TAG_OFF, (orr_type){0}, NULL,
-                    entity, 0, &tag);
+    return send_one(commands, call, on ? ORRI_COMMAND_TAG_ADD : ORRI_COMMAND_TAG_REMOVE,
+                    (orr_type){0}, NULL, entity, 0, &tag);
 }
 
 orr_result orr_send_enable_type(orr_run* run, orr_entity entity, orr_type type, orr_component_id id,
@@ -549,9 +566,9 @@ orr_result orr_send_enable_type(orr_run* run, orr_entity entity, orr_type type, 
 {
     const char* call = "orr_send_enable_type";
     const orri_type* info = NULL;
-    orr_command_buffer* commands = send_lane(run, call);
+    orr_command_buffer* commands = send_buffer(run, call);
     if (commands == NULL) {
-        return send_no_lane(run);
+        return send_no_buffer(run);
     }
     orri_rights* rights = commands->rights;
     orr_result result = send_check_entity(commands, call, entity);
@@ -571,17 +588,19 @@ orr_result orr_send_enable_type(orr_run* run, orr_entity entity, orr_type type, 
         result = send_check_id(commands, call, info, &id, 1, true);
     } else if (id != 0) {
         result =
-            send_refuse(commands, ORR_ERR_ARGUMENT, call, "an entity has no instances; give id 0");
+            send_refuse(commands, ORR_ERR_ARGUMENT, call, "an entity has no instances; pass id 0");
     }
-    if (result == ORR_OK && orri_transient_send(commands, entity)) {
-        return orri_transient_send_send(commands, on ? ORRI_SENT_ON : ORRI_SENT_OFF, entity, info,
-                                        NULL);
+    if (result == ORR_OK && orri_is_transient_send(commands, entity)) {
+        return orri_transient_send_add(commands, on ? ORRI_COMMAND_ENABLE : ORRI_COMMAND_DISABLE,
+                                       entity, info, NULL);
     }
-    return result == ORR_OK ? send_one(commands, call, on ? ORRI_SENT_ON : ORRI_SENT_OFF, type,
-                                       info, entity, id, NULL)
-                            : result;
+    return result == ORR_OK
+               ? send_one(commands, call, on ? ORRI_COMMAND_ENABLE : ORRI_COMMAND_DISABLE, type,
+                          info, entity, id, NULL)
+               : result;
 }
 
+// 1 to 255 bytes, without '/' and control characters.
 static bool send_name_valid(const char* name)
 {
     size_t size = 0;
@@ -595,9 +614,9 @@ static bool send_name_valid(const char* name)
 orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity scope, const char* name)
 {
     const char* call = "orr_send_name";
-    orr_command_buffer* commands = send_lane(run, call);
+    orr_command_buffer* commands = send_buffer(run, call);
     if (commands == NULL) {
-        return send_no_lane(run);
+        return send_no_buffer(run);
     }
     orr_result result = send_check_entity(commands, call, entity);
     if (result != ORR_OK) {
@@ -608,30 +627,30 @@ orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity scope, cons
                                  entity);
     }
     if (name != NULL && !send_name_valid(name)) {
-        return send_refuse(commands, ORR_ERR_NAME, call,
-                           "this is no name for an entity; use 1 to 255 bytes without '/' and "
-                           "without control characters");
+        return send_refuse(
+            commands, ORR_ERR_NAME, call,
+            "the name is invalid; use 1 to 255 bytes without '/' and without control characters");
     }
-    orri_sent_name sent = {name != NULL ? scope : (orr_entity){0}, 0};
+    orri_command_name sent = {name != NULL ? scope : (orr_entity){0}, 0};
     if (name != NULL) {
         sent.text1 = orri_command_buffer_text(commands, name);
         if (sent.text1 == 0) {
             return ORR_ERR_MEMORY;
         }
     }
-    return send_one(commands, call, ORRI_SENT_NAME, (orr_type){0}, NULL, entity, 0, &sent);
+    return send_one(commands, call, ORRI_COMMAND_NAME, (orr_type){0}, NULL, entity, 0, &sent);
 }
 
-// ---- events -----------------------------------------------------------------------------------------------------
+// ---- events -------------------------------------------------------------------------------------
 
 orr_result orr_send_event_type(orr_run* run, orr_type type, const void* value)
 {
     const char* call = "orr_send_event_type";
-    orr_command_buffer* commands = send_lane(run, call);
+    orr_command_buffer* commands = send_buffer(run, call);
     if (ORR_UNLIKELY(commands == NULL)) {
-        return send_no_lane(run);
+        return send_no_buffer(run);
     }
-    if (!send_current(commands, ORRI_SENT_EVENT, type)) {
+    if (!send_current(commands, ORRI_COMMAND_EVENT, type)) {
         orri_rights* rights = commands->rights;
         orr_result result = orri_event_check(commands->world, call, type);
         if (result != ORR_OK) {
@@ -644,6 +663,6 @@ orr_result orr_send_event_type(orr_run* run, orr_type type, const void* value)
     const orri_type* info = orri_type_at(&commands->world->schema, type);
     orr_result result = send_check_value(commands, call, info, value, 1);
     return result == ORR_OK
-               ? send_one(commands, call, ORRI_SENT_EVENT, type, info, (orr_entity){0}, 0, value)
+               ? send_one(commands, call, ORRI_COMMAND_EVENT, type, info, (orr_entity){0}, 0, value)
                : result;
 }

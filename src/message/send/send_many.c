@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Sending many creations at once: ids, and columns of values, each copied in one go into strips of their own, which stay
-// aligned, so that the commit takes them as one group. All or nothing.
+// orr_send_create_many(): ids and columns of values are each copied at once into bulk arrays. The
+// arrays stay aligned, so that the commit takes them as one group. All or nothing.
 #include "message/send/command_buffer.h"
 #include "store/pool/pool.h"
 
-// One call. Strips stand one after another in the lane's order: the creations, then one for each column.
+// One call. Its arrays are consecutive in the buffer's `order`: the creations, then one for each
+// column.
 typedef struct send_many {
     orr_command_buffer* commands;
     const orri_cluster* cluster;
     uint32_t count;
     const orr_column_data* data;
     uint32_t data_count;
-    uint32_t place; // In the lane's order, of the creations.
-    uint32_t strip_count;
+    uint32_t order_index; // Index of the creations in the buffer's `order`.
+    uint32_t array_count;
 } send_many;
 
-static orri_strip* send_many_strip(const send_many* m, uint32_t i)
+// Array `i` of the call; 0 are the creations.
+static orri_command_array* send_many_array(const send_many* m, uint32_t i)
 {
-    return &m->commands->strips[m->commands->order[m->place + i]];
+    return &m->commands->arrays[m->commands->order[m->order_index + i]];
 }
 
 ORRI_COLD static orr_result send_many_refuse(const send_many* m, orr_result result, orr_type type,
@@ -28,6 +30,7 @@ ORRI_COLD static orr_result send_many_refuse(const send_many* m, orr_result resu
                        orri_type_label(m->commands->world, type), what);
 }
 
+// The data of a type among the first `end` columns; NULL: none.
 static const orr_column_data* send_many_data_of(const send_many* m, uint32_t end, orr_type type)
 {
     for (uint32_t i = 0; i < end; i++) {
@@ -61,13 +64,13 @@ static orr_result send_many_check_column(const send_many* m, uint32_t i)
         const uint8_t* value = (const uint8_t*)data->values + (size_t)row * info->info.size;
         if (orri_value_owned_gone(info, value, &field)) {
             return send_many_refuse(m, ORR_ERR_ARGUMENT, data->type,
-                                    "holds an owned string or array that is gone");
+                                    "holds an owned string or array that no longer exists");
         }
     }
     return ORR_OK;
 }
 
-// Everything the cluster has is declared.
+// Checks that every type and tag of the cluster is declared.
 static orr_result send_many_check_rights(const send_many* m)
 {
     const char* call = "orr_send_create_many";
@@ -93,78 +96,80 @@ static orr_result send_many_check_rights(const send_many* m)
     return ORR_OK;
 }
 
-// ---- strips ---------------------------------------------------------------------------------------------------
+// ---- arrays -------------------------------------------------------------------------------------
 
-// The columns there are strips for: those with data, and the multiple types, whose instances are sent one by one.
-static bool send_many_column(const send_many* m, uint32_t c, orri_sent* kind)
+// True for columns that get an array: those with data, and multiple types, whose instances are
+// separate commands. Other columns get their preset from the cluster.
+static bool send_many_column(const send_many* m, uint32_t c, orri_command_kind* kind)
 {
     const orri_type* info = m->cluster->columns[c].type;
     bool given = send_many_data_of(m, m->data_count, m->cluster->types[c]) != NULL;
-    *kind = given ? ORRI_SENT_ADD : ORRI_SENT_PRESET;
+    *kind = given ? ORRI_COMMAND_ADD : ORRI_COMMAND_ADD_PRESET;
     return given || info->info.multiplicity == ORR_MULTIPLE;
 }
 
-// True when the strips of the last call are for the same: then this one goes on with them.
+// True when the arrays of the last call have the same cluster and columns: this call appends to
+// them.
 static bool send_many_continues(send_many* m)
 {
     const orr_command_buffer* commands = m->commands;
-    if (commands->many == 0) {
+    if (commands->bulk_first1 == 0) {
         return false;
     }
-    m->place = commands->many - 1;
-    orr_cluster cluster = send_many_strip(m, 0)->cluster;
+    m->order_index = commands->bulk_first1 - 1;
+    orr_cluster cluster = send_many_array(m, 0)->cluster;
     bool same = cluster.id == m->cluster->index + 1;
     uint32_t count = 1;
     for (uint32_t c = 0; same && c < m->cluster->type_count; c++) {
-        orri_sent kind;
+        orri_command_kind kind;
         if (send_many_column(m, c, &kind)) {
-            same = count < commands->many_count &&
-                   send_many_strip(m, count)->type.id == m->cluster->types[c].id &&
-                   send_many_strip(m, count)->kind == kind;
+            same = count < commands->bulk_count &&
+                   send_many_array(m, count)->type.id == m->cluster->types[c].id &&
+                   send_many_array(m, count)->kind == kind;
             count++;
         }
     }
-    m->strip_count = count;
-    return same && count == commands->many_count;
+    m->array_count = count;
+    return same && count == commands->bulk_count;
 }
 
-static bool send_many_make_strips(send_many* m)
+static bool send_many_make_arrays(send_many* m)
 {
-    orri_sent kind;
-    m->place = m->commands->order_count;
-    m->strip_count = 1;
-    orri_strip* strip =
-        orri_command_buffer_strip_own(m->commands, ORRI_SENT_CREATE, (orr_type){0}, NULL);
-    if (strip != NULL) {
-        strip->cluster = orri_cluster_handle(m->cluster);
+    orri_command_kind kind;
+    m->order_index = m->commands->order_count;
+    m->array_count = 1;
+    orri_command_array* array =
+        orri_command_buffer_array_bulk(m->commands, ORRI_COMMAND_CREATE, (orr_type){0}, NULL);
+    if (array != NULL) {
+        array->cluster = orri_cluster_handle(m->cluster);
     }
-    for (uint32_t c = 0; strip != NULL && c < m->cluster->type_count; c++) {
+    for (uint32_t c = 0; array != NULL && c < m->cluster->type_count; c++) {
         if (send_many_column(m, c, &kind)) {
-            strip = orri_command_buffer_strip_own(m->commands, kind, m->cluster->types[c],
-                                                  m->cluster->columns[c].type);
-            m->strip_count++;
+            array = orri_command_buffer_array_bulk(m->commands, kind, m->cluster->types[c],
+                                                   m->cluster->columns[c].type);
+            m->array_count++;
         }
     }
-    return strip != NULL;
+    return array != NULL;
 }
 
-// All strips have the entities of the first, wherever they are by now.
+// All arrays use the entities of the first, which may have moved.
 static void send_many_follow(const send_many* m)
 {
-    for (uint32_t i = 1; i < m->strip_count; i++) {
-        send_many_strip(m, i)->entities = send_many_strip(m, 0)->entities;
+    for (uint32_t i = 1; i < m->array_count; i++) {
+        send_many_array(m, i)->entities = send_many_array(m, 0)->entities;
     }
 }
 
 static bool send_many_reserve_all(const send_many* m)
 {
-    for (uint32_t i = 0; i < m->strip_count; i++) {
-        orri_strip* strip = send_many_strip(m, i);
-        if (!orri_strip_reserve(m->commands, strip, m->count)) {
+    for (uint32_t i = 0; i < m->array_count; i++) {
+        orri_command_array* array = send_many_array(m, i);
+        if (!orri_command_array_reserve(m->commands, array, m->count)) {
             return false;
         }
-        if (!ORRI_RESERVE(&m->commands->world->env, ORR_MEMORY_MESSAGE, &strip->breaks,
-                          &strip->break_capacity, strip->break_count + 1)) {
+        if (!ORRI_RESERVE(&m->commands->world->env, ORR_MEMORY_MESSAGE, &array->sequence_runs,
+                          &array->sequence_run_capacity, array->sequence_run_count + 1)) {
             (void)orri_command_buffer_refuse_memory(m->commands);
             return false;
         }
@@ -179,36 +184,37 @@ static bool send_many_reserve(const send_many* m)
     return reserved;
 }
 
-// ---- filling ----------------------------------------------------------------------------------------------------
+// ---- filling ------------------------------------------------------------------------------------
 
-static bool send_many_copy(const send_many* m, orri_strip* strip)
+static bool send_many_copy(const send_many* m, orri_command_array* array)
 {
-    if (strip->kind != ORRI_SENT_ADD || strip->stride == 0) {
+    if (array->kind != ORRI_COMMAND_ADD || array->stride == 0) {
         return true;
     }
-    const void* values = send_many_data_of(m, m->data_count, strip->type)->values;
-    uint8_t* to = strip->values + (size_t)strip->count * strip->stride;
-    if (strip->quick) {
-        memcpy(to, values, (size_t)m->count * strip->stride);
+    const void* values = send_many_data_of(m, m->data_count, array->type)->values;
+    uint8_t* to = array->values + (size_t)array->count * array->stride;
+    if (array->plain_values) {
+        memcpy(to, values, (size_t)m->count * array->stride);
         return true;
     }
-    return orri_rows_copy(strip->info, to, values, m->count);
+    return orri_rows_copy(array->info, to, values, m->count);
 }
 
-// Values, past the rows that count. A hook that refuses undoes those before.
+// Writes values beyond the counted rows. If a hook refuses, the values written before are
+// destructed.
 static orr_result send_many_values(const send_many* m)
 {
-    for (uint32_t i = 1; i < m->strip_count; i++) {
-        orri_strip* strip = send_many_strip(m, i);
-        if (send_many_copy(m, strip)) {
+    for (uint32_t i = 1; i < m->array_count; i++) {
+        orri_command_array* array = send_many_array(m, i);
+        if (send_many_copy(m, array)) {
             continue;
         }
-        const orri_type* refused = strip->info;
+        const orri_type* refused = array->info;
         while (--i > 0) {
-            strip = send_many_strip(m, i);
-            if (strip->kind == ORRI_SENT_ADD && strip->stride > 0) {
-                orri_rows_destruct(strip->info,
-                                   strip->values + (size_t)strip->count * strip->stride, m->count);
+            array = send_many_array(m, i);
+            if (array->kind == ORRI_COMMAND_ADD && array->stride > 0) {
+                orri_rows_destruct(array->info,
+                                   array->values + (size_t)array->count * array->stride, m->count);
             }
         }
         return orri_refuse_hook(m->commands->world, "orr_send_create_many", refused);
@@ -216,28 +222,29 @@ static orr_result send_many_values(const send_many* m)
     return ORR_OK;
 }
 
-// The ids, past the rows that count.
+// Writes ids beyond the counted rows.
 static orr_result send_many_ids(const send_many* m, orri_index_cursor* cursor)
 {
-    const orri_strip* strip = send_many_strip(m, 0);
+    const orri_command_array* array = send_many_array(m, 0);
     bool all =
-        orri_command_buffer_ids(m->commands, cursor, strip->entities + strip->count, m->count);
+        orri_command_buffer_ids(m->commands, cursor, array->entities + array->count, m->count);
     return all ? ORR_OK : orri_refuse_ids(m->commands, "orr_send_create_many", m->count);
 }
 
-// Nothing of this can be refused.
+// Counts the rows. Cannot be refused: room for a sequence run was reserved.
 static void send_many_count(const send_many* m)
 {
-    for (uint32_t i = 0; i < m->strip_count; i++) {
-        orri_strip* strip = send_many_strip(m, i);
-        (void)orri_command_buffer_turn(m->commands, strip);
-        for (uint32_t row = 0; strip->ids != NULL && row < m->count; row++) {
-            strip->ids[strip->count + row] = ORRI_PROVISIONAL | ++m->commands->provisional_count;
+    for (uint32_t i = 0; i < m->array_count; i++) {
+        orri_command_array* array = send_many_array(m, i);
+        (void)orri_command_buffer_turn(m->commands, array);
+        for (uint32_t row = 0; array->ids != NULL && row < m->count; row++) {
+            array->ids[array->count + row] = ORRI_PROVISIONAL | ++m->commands->provisional_count;
         }
-        strip->count += m->count;
+        array->count += m->count;
     }
 }
 
+// Everything that may be refused comes before the first count changes.
 static orr_result send_many_fill(const send_many* m, orr_entity* out)
 {
     orri_index_cursor cursor = m->commands->cursor;
@@ -246,12 +253,12 @@ static orr_result send_many_fill(const send_many* m, orr_entity* out)
     if (result != ORR_OK) {
         return result;
     }
-    const orr_entity* entities = send_many_strip(m, 0)->entities + send_many_strip(m, 0)->count;
+    const orr_entity* entities = send_many_array(m, 0)->entities + send_many_array(m, 0)->count;
     send_many_count(m);
     m->commands->cursor = cursor;
     m->commands->create_count += m->count;
-    m->commands->many = m->place + 1;
-    m->commands->many_count = m->strip_count;
+    m->commands->bulk_first1 = m->order_index + 1;
+    m->commands->bulk_count = m->array_count;
     if (out != NULL) {
         memcpy(out, entities, m->count * sizeof *out);
     }
@@ -266,10 +273,10 @@ orr_result orr_send_create_many(orr_run* run, orr_cluster cluster, uint32_t coun
     if (result != ORR_OK) {
         return result;
     }
-    if (orri_command_buffer_rights(run->commands)->aside) {
+    if (orri_command_buffer_rights(run->commands)->spectator) {
         return orri_refuse(&run->world->env, ORR_ERR_STATE, ORR_LOG_ID_SEND_REFUSED,
-                           "%s: system '%s' is a spectator's, and transient entities are in no "
-                           "cluster; use orr_send_create() and orr_send_add()",
+                           "%s: system '%s' belongs to a spectator, and transient entities are in "
+                           "no cluster; use orr_send_create() and orr_send_add()",
                            call, orri_command_buffer_rights(run->commands)->name);
     }
     send_many m = {.commands = run->commands,
@@ -293,6 +300,6 @@ orr_result orr_send_create_many(orr_run* run, orr_cluster cluster, uint32_t coun
     if (count > m.commands->creates_max - m.commands->create_count) {
         return orri_refuse_ids(m.commands, call, count);
     }
-    bool room = (send_many_continues(&m) || send_many_make_strips(&m)) && send_many_reserve(&m);
+    bool room = (send_many_continues(&m) || send_many_make_arrays(&m)) && send_many_reserve(&m);
     return room ? send_many_fill(&m, out) : ORR_ERR_MEMORY;
 }

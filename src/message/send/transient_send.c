@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: MIT
-// What spectators send about transient entities. Nobody else sends any of that and nobody is told of it, so there is nothing to merge: records
-// wait beside the lanes, and are done one after the other at the end of the system that sent them.
+// Commands of spectators about transient entities. Only spectators send them, and no reader is
+// notified of them, so that there is nothing to merge: they wait in lists of their own and are
+// applied one by one at the end of the system that sent them.
 //
-// Where memory is refused, what comes before was done; the next call goes on from there.
+// When memory is refused, the commands before were applied; the next call continues from there.
 #include "message/send/command_buffer.h"
 #include "store/pool/pool.h"
 #include "store/table/transient.h"
 
-// Plain values, 16 bytes at a time.
+// Memory of plain values, in units of 16 bytes.
 typedef struct transient_send_cell {
     _Alignas(16) uint8_t bytes[16];
 } transient_send_cell;
 
 typedef struct transient_send_record {
-    orri_sent kind;
+    orri_command_kind kind;
     orr_entity entity;
-    const orri_type* info; // NULL: of the entity itself.
-    uint32_t cell;         // Where its value begins, if that is plain.
-    void* value;           // Otherwise: it. NULL: none.
+    const orri_type* info; // NULL: a command about the entity itself.
+    uint32_t cell;         // Index of its value in `cells`, if the value is plain.
+    void* value;           // A value that is not plain, in its own allocation; NULL: none.
 } transient_send_record;
 
+// The commands of one command buffer. `done` counts those that were applied.
 struct orri_transient_sends {
     struct orri_transient_sends* next;
     orri_rights* rights;
@@ -29,33 +31,35 @@ struct orri_transient_sends {
     uint32_t cell_count, cell_capacity;
 };
 
-// ---- sending ---------------------------------------------------------------------------------------------------
+// ---- sending ------------------------------------------------------------------------------------
 
 static struct orri_transient_sends* transient_send_of(orr_command_buffer* commands)
 {
-    if (commands->asides == NULL && !commands->mute) {
-        commands->asides = ORRI_ALLOC_ZERO(&commands->world->env, ORR_MEMORY_MESSAGE,
-                                           struct orri_transient_sends, 1);
+    if (commands->transients == NULL && !commands->refuses_all) {
+        commands->transients = ORRI_ALLOC_ZERO(&commands->world->env, ORR_MEMORY_MESSAGE,
+                                               struct orri_transient_sends, 1);
     }
-    return commands->asides;
+    return commands->transients;
 }
 
 static bool transient_send_keep_plain(orr_command_buffer* commands,
-                                      struct orri_transient_sends* asides,
+                                      struct orri_transient_sends* transients,
                                       transient_send_record* record, const void* value)
 {
     uint32_t size = record->info->info.size, cells = (size + 15) / 16;
-    if (!ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &asides->cells,
-                      &asides->cell_capacity, asides->cell_count + cells)) {
+    if (!ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &transients->cells,
+                      &transients->cell_capacity, transients->cell_count + cells)) {
         return false;
     }
-    record->cell = asides->cell_count;
-    asides->cell_count += cells;
-    memcpy(asides->cells[record->cell].bytes, value, size);
+    record->cell = transients->cell_count;
+    transients->cell_count += cells;
+    memcpy(transients->cells[record->cell].bytes, value, size);
     return true;
 }
 
-static bool transient_send_keep(orr_command_buffer* commands, struct orri_transient_sends* asides,
+// Copies the value of a command. False when refused.
+static bool transient_send_keep(orr_command_buffer* commands,
+                                struct orri_transient_sends* transients,
                                 transient_send_record* record, const void* value)
 {
     if (value == NULL || record->info->info.size == 0) {
@@ -63,7 +67,7 @@ static bool transient_send_keep(orr_command_buffer* commands, struct orri_transi
     }
     const orr_type_info* info = &record->info->info;
     if (record->info->plain) {
-        return transient_send_keep_plain(commands, asides, record, value);
+        return transient_send_keep_plain(commands, transients, record, value);
     }
     record->value =
         orri_alloc(&commands->world->env, ORR_MEMORY_MESSAGE, info->size, ORRI_BLOCK_ALIGN);
@@ -75,18 +79,18 @@ static bool transient_send_keep(orr_command_buffer* commands, struct orri_transi
     return record->value != NULL;
 }
 
-orr_result orri_transient_send_send(orr_command_buffer* commands, orri_sent kind, orr_entity entity,
-                                    const orri_type* info, const void* value)
+orr_result orri_transient_send_add(orr_command_buffer* commands, orri_command_kind kind,
+                                   orr_entity entity, const orri_type* info, const void* value)
 {
-    struct orri_transient_sends* asides = transient_send_of(commands);
+    struct orri_transient_sends* transients = transient_send_of(commands);
     transient_send_record record = {.kind = kind, .entity = entity, .info = info};
-    if (asides == NULL ||
-        !ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &asides->records,
-                      &asides->capacity, asides->count + 1) ||
-        !transient_send_keep(commands, asides, &record, value)) {
+    if (transients == NULL ||
+        !ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &transients->records,
+                      &transients->capacity, transients->count + 1) ||
+        !transient_send_keep(commands, transients, &record, value)) {
         return orri_command_buffer_refuse_memory(commands);
     }
-    asides->records[asides->count++] = record;
+    transients->records[transients->count++] = record;
     return ORR_OK;
 }
 
@@ -94,14 +98,15 @@ orr_entity orri_transient_send_create(orr_command_buffer* commands)
 {
     uint64_t position = commands->base + commands->create_count;
     orr_entity entity = {0};
-    if (ORR_UNLIKELY(commands->command_buffers->aside)) {
+    if (ORR_UNLIKELY(commands->command_buffers->transient_ids)) {
         entity = orri_command_buffer_id(commands, NULL, 0);
     } else if (position <= UINT32_MAX) {
         entity = orri_transient_nth(commands->world, (uint32_t)position);
     }
     if (entity.id == 0) {
         (void)orri_refuse_ids(commands, "orr_send_create", 1);
-    } else if (orri_transient_send_send(commands, ORRI_SENT_CREATE, entity, NULL, NULL) == ORR_OK) {
+    } else if (orri_transient_send_add(commands, ORRI_COMMAND_CREATE, entity, NULL, NULL) ==
+               ORR_OK) {
         commands->create_count++;
         return entity;
     }
@@ -114,25 +119,26 @@ orr_result orri_transient_send_refuse(orr_command_buffer* commands, const char* 
     orri_id_text name = orri_entity_format(commands->world, entity);
     commands->rights->counts.violations++;
     return orri_refuse(&commands->world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
-                       "%s: system '%s' is a spectator's, and entity %s is of the simulation; an "
-                       "spectator destroys transient entities only",
+                       "%s: system '%s' belongs to a spectator, and entity %s belongs to the "
+                       "simulation; a spectator may destroy transient entities only",
                        call, commands->rights->name, name.text);
 }
 
-// ---- waiting -----------------------------------------------------------------------------------------------------
+// ---- waiting ------------------------------------------------------------------------------------
 
 void orri_transient_sends_close(struct orri_command_buffers* command_buffers,
                                 orr_command_buffer* commands)
 {
-    struct orri_transient_sends* asides = commands->asides;
-    commands->asides = NULL;
-    asides->rights = commands->rights;
-    commands->rights->counts.sent += asides->count;
-    *(command_buffers->aside_last != NULL ? &command_buffers->aside_last->next
-                                          : &command_buffers->aside_first) = asides;
-    command_buffers->aside_last = asides;
+    struct orri_transient_sends* transients = commands->transients;
+    commands->transients = NULL;
+    transients->rights = commands->rights;
+    commands->rights->counts.sent += transients->count;
+    *(command_buffers->transient_last != NULL ? &command_buffers->transient_last->next
+                                              : &command_buffers->transient_first) = transients;
+    command_buffers->transient_last = transients;
 }
 
+// Destructs and frees the value of a command.
 static void transient_send_forget(orr_world* world, transient_send_record* record)
 {
     if (record->value != NULL) {
@@ -143,76 +149,77 @@ static void transient_send_forget(orr_world* world, transient_send_record* recor
     }
 }
 
-void orri_transient_sends_free(orr_world* world, struct orri_transient_sends* asides)
+void orri_transient_sends_free(orr_world* world, struct orri_transient_sends* transients)
 {
-    for (uint32_t i = asides->done; i < asides->count; i++) {
-        transient_send_forget(world, &asides->records[i]);
+    for (uint32_t i = transients->done; i < transients->count; i++) {
+        transient_send_forget(world, &transients->records[i]);
     }
-    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, asides->records, asides->capacity);
-    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, asides->cells, asides->cell_capacity);
-    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_transient_sends, asides, 1);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, transients->records, transients->capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, transients->cells, transients->cell_capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_transient_sends, transients, 1);
 }
 
 static void transient_send_pop(orr_world* world, struct orri_command_buffers* command_buffers)
 {
-    struct orri_transient_sends* asides = command_buffers->aside_first;
-    command_buffers->aside_first = asides->next;
-    command_buffers->aside_last = asides->next != NULL ? command_buffers->aside_last : NULL;
-    orri_transient_sends_free(world, asides);
+    struct orri_transient_sends* transients = command_buffers->transient_first;
+    command_buffers->transient_first = transients->next;
+    command_buffers->transient_last = transients->next != NULL ? command_buffers->transient_last
+                                                               : NULL;
+    orri_transient_sends_free(world, transients);
 }
 
 void orri_transient_sends_abandon(orr_world* world, struct orri_command_buffers* command_buffers,
                                   bool counted)
 {
-    while (command_buffers->aside_first != NULL) {
-        const struct orri_transient_sends* asides = command_buffers->aside_first;
+    while (command_buffers->transient_first != NULL) {
+        const struct orri_transient_sends* transients = command_buffers->transient_first;
         if (counted) {
-            asides->rights->counts.dropped += asides->count - asides->done;
+            transients->rights->counts.dropped += transients->count - transients->done;
         }
         transient_send_pop(world, command_buffers);
     }
 }
 
-// ---- doing it --------------------------------------------------------------------------------------------------------
+// ---- applying -----------------------------------------------------------------------------------
 
-// Why a record has no effect; NULL: it has one.
+// The reason why a command has no effect; NULL: it has one.
 static const char* transient_send_void(const orr_world* world, const orri_rights* rights,
                                        const transient_send_record* record, const void* value)
 {
-    if (record->kind == ORRI_SENT_CREATE) {
+    if (record->kind == ORRI_COMMAND_CREATE) {
         return NULL;
     }
     if (orri_transient_find(world, record->entity) == NULL) {
         return "the entity is dead";
     }
-    bool needs = record->kind == ORRI_SENT_CHANGE || record->kind == ORRI_SENT_ON ||
-                 record->kind == ORRI_SENT_OFF;
+    bool needs = record->kind == ORRI_COMMAND_CHANGE || record->kind == ORRI_COMMAND_ENABLE ||
+                 record->kind == ORRI_COMMAND_DISABLE;
     const void* old = NULL;
     if (record->info != NULL) {
         const orri_pool* pool = orri_pool_find(world, (orr_type){record->info->id});
         old = orri_pool_get(pool, orri_id_index(record->entity));
     }
     if (needs && old == NULL) {
-        return "the entity does not have it";
+        return "the entity does not have this component";
     }
-    if (record->kind == ORRI_SENT_ADD && old != NULL &&
+    if (record->kind == ORRI_COMMAND_ADD && old != NULL &&
         orri_is_foreign(rights->foreign, record->info->id - world->schema.type_base)) {
-        return "it has it already, and another pipeline writes this type";
+        return "the entity already has it, and another pipeline owns the type";
     }
     return value != NULL && orri_value_refers(world, record->info, old, value) != ORRI_REFERS_ALIVE
-               ? "it refers to an entity that is not alive"
+               ? "its value refers to a dead entity"
                : NULL;
 }
 
 static orr_result transient_send_create(orr_world* world, const char* call, orr_entity entity)
 {
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
-    if (ORR_LIKELY(!command_buffers->aside)) {
+    if (ORR_LIKELY(!command_buffers->transient_ids)) {
         return orri_transient_create(world, call, entity);
     }
-    orri_command_ids_return_aside(world, entity);
+    orri_command_ids_return_transient(world, entity);
     orr_result result = orri_transient_create(world, call, entity);
-    orri_command_ids_end_aside(world, command_buffers, entity, result == ORR_OK);
+    orri_command_ids_end_transient(world, command_buffers, entity, result == ORR_OK);
     return result;
 }
 
@@ -221,34 +228,36 @@ static orr_result transient_send_do(orr_world* world, const transient_send_recor
 {
     const char* call = "the commit";
     switch (record->kind) {
-    case ORRI_SENT_CREATE:
+    case ORRI_COMMAND_CREATE:
         return transient_send_create(world, call, record->entity);
-    case ORRI_SENT_DESTROY:
+    case ORRI_COMMAND_DESTROY:
         orri_transient_destroy(world, record->entity);
         return ORR_OK;
-    case ORRI_SENT_ADD:
-    case ORRI_SENT_CHANGE:
+    case ORRI_COMMAND_ADD:
+    case ORRI_COMMAND_CHANGE:
         return orri_pinned_set(world, call, record->entity, record->info, value);
-    case ORRI_SENT_PRESET:
+    case ORRI_COMMAND_ADD_PRESET:
         return orri_pinned_add(world, call, record->entity, record->info);
-    case ORRI_SENT_REMOVE:
+    case ORRI_COMMAND_REMOVE:
         return orri_pinned_remove(world, call, record->entity, record->info);
     default:
         return orri_pinned_enable(world, call, record->entity, record->info,
-                                  record->kind == ORRI_SENT_ON);
+                                  record->kind == ORRI_COMMAND_ENABLE);
     }
 }
 
-static orr_result transient_send_commit_one(orr_world* world, struct orri_transient_sends* asides,
+// Applies one command, or counts and logs it as dropped.
+static orr_result transient_send_commit_one(orr_world* world,
+                                            struct orri_transient_sends* transients,
                                             transient_send_record* record)
 {
     bool plain = record->info != NULL && record->info->plain && record->info->info.size > 0 &&
-                 (record->kind == ORRI_SENT_ADD || record->kind == ORRI_SENT_CHANGE);
-    const void* value = plain ? asides->cells[record->cell].bytes : record->value;
-    const char* why = transient_send_void(world, asides->rights, record, value);
+                 (record->kind == ORRI_COMMAND_ADD || record->kind == ORRI_COMMAND_CHANGE);
+    const void* value = plain ? transients->cells[record->cell].bytes : record->value;
+    const char* why = transient_send_void(world, transients->rights, record, value);
     if (why != NULL) {
-        asides->rights->counts.dropped++;
-        orri_say_drop(world, asides->rights, orri_sent_name_of(record->kind),
+        transients->rights->counts.dropped++;
+        orri_log_drop(world, transients->rights, orri_command_kind_name(record->kind),
                       (orr_type){record->info != NULL ? record->info->id : 0}, record->entity, why);
         return ORR_OK;
     }
@@ -258,14 +267,15 @@ static orr_result transient_send_commit_one(orr_world* world, struct orri_transi
 orr_result orri_transient_sends_commit(orr_world* world)
 {
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
-    while (command_buffers->aside_first != NULL) {
-        struct orri_transient_sends* asides = command_buffers->aside_first;
-        for (; asides->done < asides->count; asides->done++) {
-            transient_send_record* record = &asides->records[asides->done];
+    while (command_buffers->transient_first != NULL) {
+        struct orri_transient_sends* transients = command_buffers->transient_first;
+        for (; transients->done < transients->count; transients->done++) {
+            transient_send_record* record = &transients->records[transients->done];
             orr_result result = orri_check_open(world, "the commit");
-            result = result == ORR_OK ? transient_send_commit_one(world, asides, record) : result;
+            result = result == ORR_OK ? transient_send_commit_one(world, transients, record)
+                                      : result;
             if (result != ORR_OK) {
-                return orri_refuse_commit(world, asides->rights, false);
+                return orri_refuse_commit(world, transients->rights, false);
             }
             transient_send_forget(world, record);
         }

@@ -1,64 +1,69 @@
 // SPDX-License-Identifier: MIT
-// The tally: transactions that were collected are done. By type: every post finds its target; then posts are dealt out to ranges of
-// targets, each range keeping the order of systems, runs and calls; then every range is done, by whichever worker comes. Nothing is
-// sorted: that order within a range is all that counts, since ranges have no value in common.
+// Applies waiting transactions. For each type: the target of every post is found; then posts are
+// distributed to ranges of targets, each range keeping the order of systems, runs and calls; then
+// every range is applied, by whichever worker takes it. Nothing is sorted: the order within a range
+// is sufficient, since ranges have no value in common.
 //
-//   streams of all lanes, in order ──slices──> places ──> ranges: amends in order ──> values
+//   streams of all command buffers, in order ──slices──> places ──> ranges: ops in order ──> values
 //
-// Everything that may be refused comes first, for all types; then nothing can be.
+// Everything that may be refused comes first, for all types.
 #include "message/transaction/transaction.h"
 #include "store/pool/pool.h"
 
-#define APPLY_AHEAD       16u    // Records fetched ahead.
-#define APPLY_SHARED_MIN  16384u // Posts that are worth other workers.
+#define APPLY_AHEAD       16u    // Distance of prefetching, in posts.
+#define APPLY_SHARED_MIN  16384u // Below so many posts of a type other workers do not pay off.
 #define APPLY_SLICE_POSTS 8192u
 #define APPLY_SLICES      64u
 #define APPLY_RANGE_POSTS 4096u
-#define APPLY_RANGES      32u // More streams than the first TLB has entries make dealing twice as slow.
+// More output streams than the first-level TLB has entries make distributing twice as slow.
+#define APPLY_RANGES 32u
 
-// In the place of a place.
-#define APPLY_DONE   UINT32_MAX
-#define APPLY_WAITS  (UINT32_MAX - 1)
-#define APPLY_DEAD   (UINT32_MAX - 2)
-#define APPLY_ABSENT (UINT32_MAX - 3) // The smallest of these.
+// Special values of `places`: the post is not applied now.
+#define APPLY_DONE  UINT32_MAX
+#define APPLY_WAITS (UINT32_MAX - 1)
+#define APPLY_DEAD  (UINT32_MAX - 2)
+// The target does not have the component. The smallest special value.
+#define APPLY_ABSENT (UINT32_MAX - 3)
 
-// Of a block of values.
+// States of a block of values.
 enum {
     APPLY_UNKNOWN,
     APPLY_LACKS, // The chunk has no such column.
-    APPLY_MEANT, // Some post is for a value in it.
+    APPLY_MEANT, // A post has its target in the block.
 };
 
 // All transactions on one type.
 typedef struct apply_type {
     orr_world* world;
     struct orri_command_buffers* command_buffers;
-    const orri_hands* hands; // NULL: alone.
-    const uint64_t* marks;   // Whose structure waits; NULL: nobody's.
+    const orri_workers* workers; // NULL: the calling thread only.
+    const uint64_t* marks;       // Entities with pending structure; NULL: none.
     uint32_t type_index;
     orri_op_site site;
     orri_post_part* parts;
     uint32_t part_count;
-    uint32_t count; // Posts.
+    uint32_t count; // Number of posts.
     orri_verb* verbs;
-    uint32_t* places;     // By post.
-    uint32_t* odd;        // By slice: posts that are not done.
-    uint32_t* starts;     // By slice and range: how many, then where the next one goes.
-    uint32_t* range_ends; // By range.
-    orri_op* amends;
+    uint32_t* places;  // By post: where its target is, or a special value.
+    uint32_t* skipped; // By slice: posts that are not applied now.
+    // By slice and range: number of posts, then the index of the next one in `ops`.
+    uint32_t* starts;
+    uint32_t* range_ends; // By range: end in `ops`.
+    orri_op* ops;
     uint8_t* states;  // By block.
-    uint8_t** blocks; // By block, if it is meant.
+    uint8_t** blocks; // By block: address of the values, if the state is APPLY_MEANT.
     uint32_t block_count;
     uint32_t slice_count, slice_posts, range_count, range_shift;
     bool calls;
-    bool merged; // After structure was merged: the marks are of who it was about.
+    bool merged; // The commit has merged structure: marks are of entities that it changed.
 } apply_type;
 
+// Calls `work` for each item, on the workers if there are any.
 static void apply_share(const apply_type* t, uint32_t count,
                         void (*work)(void* context, uint32_t item))
 {
-    if (t->hands != NULL && count > 1) {
-        t->hands->run(t->hands->user, count, work, (void*)(uintptr_t)t);
+    if (t->workers != NULL && count > 1) {
+        t->workers->run(t->workers->user, count, work, (void*)(uintptr_t)t);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -73,9 +78,9 @@ static orri_post_walk apply_begin(const apply_type* t, uint32_t slice)
                                 end < t->count ? (uint32_t)end : t->count);
 }
 
-// ---- finding targets --------------------------------------------------------------------------------------------
+// ---- finding targets ----------------------------------------------------------------------------
 
-// Workers find the same of a block.
+// True when the block has the type. Several workers may look up the same block; all find the same.
 static bool apply_block(const apply_type* t, uint32_t block)
 {
     uint8_t state = __atomic_load_n(&t->states[block], __ATOMIC_RELAXED);
@@ -87,6 +92,7 @@ static bool apply_block(const apply_type* t, uint32_t block)
     return state == APPLY_MEANT;
 }
 
+// Where the target of a post is, or a special value.
 static inline uint32_t apply_place(const apply_type* t, orr_entity entity)
 {
     uint64_t index = entity.id & ORR_HOT_ID_MASK;
@@ -121,6 +127,7 @@ static bool apply_lacks_instance(const apply_type* t, uint32_t place, const orri
            orri_op_instance(t->world, t->site.type, place, verb->id) == NULL;
 }
 
+// Prefetches the index record of a target.
 static void apply_fetch(const apply_type* t, orr_entity entity)
 {
     uint64_t index = entity.id & ORR_HOT_ID_MASK;
@@ -129,37 +136,38 @@ static void apply_fetch(const apply_type* t, orr_entity entity)
     }
 }
 
+// Finds the targets of a slice and counts them by range.
 static void apply_find(void* context, uint32_t slice)
 {
     const apply_type* t = context;
     uint32_t* counts = t->starts + (size_t)slice * t->range_count;
-    uint32_t shift = t->site.slot_bits + t->range_shift, odd = 0;
+    uint32_t shift = t->site.slot_bits + t->range_shift, skipped = 0;
     bool multiple = t->site.type->info.multiplicity == ORR_MULTIPLE;
     orri_post_walk walk = apply_begin(t, slice);
-    orri_post_piece piece;
+    orri_post_span span;
     memset(counts, 0, t->range_count * sizeof *counts);
-    while (orri_post_walk_next(t->parts, &walk, &piece)) {
-        for (uint32_t i = 0; i < piece.count; i++) {
-            if (i + APPLY_AHEAD < piece.ahead) {
-                apply_fetch(t, piece.posts[i + APPLY_AHEAD].entity);
+    while (orri_post_walk_next(t->parts, &walk, &span)) {
+        for (uint32_t i = 0; i < span.count; i++) {
+            if (i + APPLY_AHEAD < span.ahead) {
+                apply_fetch(t, span.posts[i + APPLY_AHEAD].entity);
             }
-            uint32_t place = apply_place(t, piece.posts[i].entity);
+            uint32_t place = apply_place(t, span.posts[i].entity);
             if (ORR_UNLIKELY(multiple) && place < APPLY_ABSENT &&
-                apply_lacks_instance(t, place, &piece.part->stream->verbs[piece.verb])) {
+                apply_lacks_instance(t, place, &span.part->stream->verbs[span.verb])) {
                 place = APPLY_ABSENT;
             }
-            t->places[piece.first + i] = place;
+            t->places[span.first + i] = place;
             if (ORR_LIKELY(place < APPLY_ABSENT)) {
                 counts[(uint64_t)place >> shift]++;
             } else {
-                odd++;
+                skipped++;
             }
         }
     }
-    t->odd[slice] = odd;
+    t->skipped[slice] = skipped;
 }
 
-// Counts become where each slice puts its posts: range by range, in it slice by slice.
+// Turns counts into start indexes: range by range, within a range slice by slice.
 static void apply_lay_out(const apply_type* t)
 {
     uint32_t at = 0;
@@ -174,14 +182,16 @@ static void apply_lay_out(const apply_type* t)
     }
 }
 
-// ---- what may be refused ----------------------------------------------------------------------------------------
+// ---- steps that may be refused ------------------------------------------------------------------
 
+// Memory until the end of orri_transaction_commit().
 static void* apply_take(const apply_type* t, size_t size, size_t count)
 {
-    return orri_commit_arena_take(t->world, &t->command_buffers->shared->tally,
+    return orri_commit_arena_take(t->world, &t->command_buffers->shared->apply_arena,
                                   orri_size_mul(size, count));
 }
 
+// Streams with the same verbs share their copy; functions never do.
 static bool apply_same_verbs(const orri_stream* a, const orri_stream* b)
 {
     bool same = a->verb_count == b->verb_count;
@@ -203,15 +213,15 @@ static orri_stream* apply_stream(const struct orri_posts* posts, orr_type type)
     return NULL;
 }
 
-// What another pipeline posted waits until the structure it sent beside is there.
-static bool apply_ripe(const struct orri_command_buffers* command_buffers,
-                       const struct orri_posts* posts)
+// Posts of another pipeline wait until the structure sent with them is committed.
+static bool apply_ready(const struct orri_command_buffers* command_buffers,
+                        const struct orri_posts* posts)
 {
     return posts->command_buffers == NULL || posts->command_buffers == command_buffers ||
-           posts->ripe;
+           posts->ready;
 }
 
-// The streams of the type, and their verbs. False when refused.
+// Collects the streams of the type and their verbs. False when refused.
 static bool apply_gather(apply_type* t)
 {
     orr_type type = {t->site.type->id};
@@ -219,8 +229,8 @@ static bool apply_gather(apply_type* t)
     t->parts = apply_take(t, sizeof *t->parts, t->command_buffers->shared->posts_used);
     for (struct orri_posts* posts = t->command_buffers->shared->posted;
          t->parts != NULL && posts != NULL; posts = posts->next) {
-        orri_stream* stream = apply_ripe(t->command_buffers, posts) ? apply_stream(posts, type)
-                                                                    : NULL;
+        orri_stream* stream = apply_ready(t->command_buffers, posts) ? apply_stream(posts, type)
+                                                                     : NULL;
         if (stream == NULL) {
             continue;
         }
@@ -248,10 +258,11 @@ static bool apply_gather(apply_type* t)
     return t->parts != NULL && t->verbs != NULL;
 }
 
-// Into how many slices and ranges. Functions are called in the order of systems, whatever the target: one range.
+// Chooses the numbers of slices and ranges. Functions are called in the order of posts, whatever
+// the target: one range.
 static void apply_divide(apply_type* t)
 {
-    uint32_t slices = t->hands != NULL ? t->count / APPLY_SLICE_POSTS : 1;
+    uint32_t slices = t->workers != NULL ? t->count / APPLY_SLICE_POSTS : 1;
     uint32_t ranges = t->calls ? 1 : t->count / APPLY_RANGE_POSTS;
     slices = slices < 1 ? 1 : slices > APPLY_SLICES ? APPLY_SLICES : slices;
     ranges = ranges < 1 ? 1 : ranges > APPLY_RANGES ? APPLY_RANGES : ranges;
@@ -264,18 +275,19 @@ static void apply_divide(apply_type* t)
     t->range_count = (t->block_count >> t->range_shift) + 1;
 }
 
+// Memory for one type. False when refused.
 static bool apply_reserve(apply_type* t)
 {
     apply_divide(t);
     t->places = apply_take(t, sizeof *t->places, t->count);
-    t->amends = apply_take(t, sizeof *t->amends, t->count);
-    t->odd = apply_take(t, sizeof *t->odd, t->slice_count);
+    t->ops = apply_take(t, sizeof *t->ops, t->count);
+    t->skipped = apply_take(t, sizeof *t->skipped, t->slice_count);
     t->starts = apply_take(t, sizeof *t->starts, (size_t)t->slice_count * t->range_count);
     t->range_ends = apply_take(t, sizeof *t->range_ends, t->range_count);
     t->states = apply_take(t, 1, (size_t)t->block_count + 1);
     t->blocks = apply_take(t, sizeof *t->blocks, (size_t)t->block_count + 1);
     t->site.blocks = t->blocks;
-    if (t->places == NULL || t->amends == NULL || t->odd == NULL || t->starts == NULL ||
+    if (t->places == NULL || t->ops == NULL || t->skipped == NULL || t->starts == NULL ||
         t->range_ends == NULL || t->states == NULL || t->blocks == NULL) {
         return false;
     }
@@ -283,7 +295,7 @@ static bool apply_reserve(apply_type* t)
     return true;
 }
 
-// The rows alone, where there are few.
+// Copies only the written rows for snapshots, where there are few posts.
 static bool apply_own_rows(const apply_type* t)
 {
     for (uint32_t i = 0; i < t->count; i++) {
@@ -299,7 +311,7 @@ static bool apply_own_rows(const apply_type* t)
     return true;
 }
 
-// Somebody holds blocks: what will be written is kept for them first.
+// Blocks are shared with snapshots: copies what will be written.
 static bool apply_own_blocks(const apply_type* t)
 {
     bool held = t->site.pool == NULL && t->world->cow.live > 0;
@@ -332,19 +344,20 @@ static orr_result apply_prepare(apply_type* t)
         t->block_count = t->site.pool->block_count;
     }
     if (!apply_gather(t)) {
-        return orri_refuse_memory(&t->world->env, "doing transactions");
+        return orri_refuse_memory(&t->world->env, "applying transactions");
     }
-    t->hands = t->count >= APPLY_SHARED_MIN ? t->hands : NULL;
+    t->workers = t->count >= APPLY_SHARED_MIN ? t->workers : NULL;
     if (!apply_reserve(t)) {
-        return orri_refuse_memory(&t->world->env, "doing transactions");
+        return orri_refuse_memory(&t->world->env, "applying transactions");
     }
     apply_share(t, t->slice_count, apply_find);
     apply_lay_out(t);
     return apply_own_blocks(t) ? ORR_OK : orri_env_result(&t->world->env);
 }
 
-// ---- what may not -----------------------------------------------------------------------------------------------
+// ---- steps that cannot be refused ---------------------------------------------------------------
 
+// Stamps the versions of all blocks that will be written, and takes their addresses.
 static void apply_stamp(const apply_type* t)
 {
     for (uint32_t b = 0; b < t->block_count; b++) {
@@ -354,7 +367,7 @@ static void apply_stamp(const apply_type* t)
         if (t->site.pool != NULL) {
             orri_pool* pool = orri_pool_find(t->world, (orr_type){t->site.type->id});
             t->blocks[b] = pool->blocks[b].data;
-            uint32_t slot = b << pool->slot_bits; // Somebody has one of its slots.
+            uint32_t slot = b << pool->slot_bits; // At least one slot of the block is in use.
             while (orri_pool_owner(pool, slot) == ORRI_INDEX_NONE) {
                 slot++;
             }
@@ -366,59 +379,65 @@ static void apply_stamp(const apply_type* t)
     }
 }
 
-// Posts of a slice go to their ranges.
-static void apply_deal(void* context, uint32_t slice)
+// Distributes the posts of a slice to their ranges.
+static void apply_distribute(void* context, uint32_t slice)
 {
     const apply_type* t = context;
     uint32_t* starts = t->starts + (size_t)slice * t->range_count;
     uint32_t shift = t->site.slot_bits + t->range_shift;
     orri_post_walk walk = apply_begin(t, slice);
-    orri_post_piece piece;
-    while (orri_post_walk_next(t->parts, &walk, &piece)) {
-        uint32_t verb = piece.part->verbs + piece.verb;
-        const uint32_t* places = t->places + piece.first;
-        // What is far moves no more: from here on it is known by its address.
-        uint64_t base = t->verbs[verb].far ? (uint64_t)(uintptr_t)piece.part->posts->bytes : 0;
-        for (uint32_t i = 0; i < piece.count; i++) {
+    orri_post_span span;
+    while (orri_post_walk_next(t->parts, &walk, &span)) {
+        uint32_t verb = span.part->verbs + span.verb;
+        const uint32_t* places = t->places + span.first;
+        // The bytes of the block do not move any more: from here on the operand is known by its
+        // address.
+        uint64_t base = t->verbs[verb].in_bytes ? (uint64_t)(uintptr_t)span.part->posts->bytes : 0;
+        for (uint32_t i = 0; i < span.count; i++) {
             if (ORR_LIKELY(places[i] < APPLY_ABSENT)) {
-                t->amends[starts[(uint64_t)places[i] >> shift]++] =
-                    (orri_op){places[i], verb, base + piece.posts[i].number};
+                t->ops[starts[(uint64_t)places[i] >> shift]++] =
+                    (orri_op){places[i], verb, base + span.posts[i].number};
             }
         }
     }
 }
 
+// Applies a range: consecutive ops with the same verb at once.
 static void apply_do(void* context, uint32_t range)
 {
     const apply_type* t = context;
     uint32_t at = range > 0 ? t->range_ends[range - 1] : 0, end = t->range_ends[range];
     while (at < end) {
-        uint32_t verb = t->amends[at].verb, next = at + 1;
-        while (next < end && t->amends[next].verb == verb) {
+        uint32_t verb = t->ops[at].verb, next = at + 1;
+        while (next < end && t->ops[next].verb == verb) {
             next++;
         }
-        orri_op_run(&t->site, &t->verbs[verb], t->amends + at, next - at);
+        orri_op_run(&t->site, &t->verbs[verb], t->ops + at, next - at);
         at = next;
     }
 }
 
-// ---- afterwards -------------------------------------------------------------------------------------------------
+// ---- afterwards ---------------------------------------------------------------------------------
 
+// Counts and logs a post without effect.
 static void apply_drop(const apply_type* t, orri_post_part* part, orr_entity entity, bool dead)
 {
-    // Structure of the same commit destroyed the entity, or took the component away: the sender could not know.
+    // Structure of the same commit destroyed the entity or removed the component: the sender could
+    // not know.
     bool known = t->merged &&
                  orri_pending_get(t->command_buffers->seen, t->command_buffers->mark_words,
                                   orri_id_index(entity));
-    if (!known) { // Its system may run at this moment, and have an atomic section without effect.
+    // Atomic: the sender may be running on another thread, in an atomic section without effect.
+    if (!known) {
         __atomic_fetch_add(&part->posts->rights->counts.dropped, 1, __ATOMIC_RELAXED);
-        orri_say_drop(t->world, part->posts->rights, "a transaction", (orr_type){t->site.type->id},
-                      entity, dead ? "the entity is dead" : "it does not have this component");
+        orri_log_drop(t->world, part->posts->rights, "a transaction", (orr_type){t->site.type->id},
+                      entity,
+                      dead ? "the entity is dead" : "the entity does not have this component");
     }
 }
 
-// Some posts had no effect, or wait.
-static void apply_odd(const apply_type* t)
+// Handles posts that had no effect or must wait.
+static void apply_skipped(const apply_type* t)
 {
     for (uint32_t p = 0; p < t->part_count; p++) {
         orri_post_part* part = &t->parts[p];
@@ -433,7 +452,7 @@ static void apply_odd(const apply_type* t)
     }
 }
 
-// In blocks that wait only what waits is left.
+// In blocks that keep waiting, removes the posts that were applied.
 static void apply_leave(const apply_type* t)
 {
     for (uint32_t p = 0; p < t->part_count; p++) {
@@ -452,7 +471,7 @@ static void apply_leave(const apply_type* t)
     }
 }
 
-// Who did it, of all types so far.
+// Notes the sender of what was applied, over all types so far; null: several.
 static void apply_name(const apply_type* t, bool* changed)
 {
     for (uint32_t p = 0; p < t->part_count; p++) {
@@ -470,21 +489,21 @@ static void apply_name(const apply_type* t, bool* changed)
 static void apply_finish(apply_type* t, bool* changed)
 {
     apply_stamp(t);
-    apply_share(t, t->slice_count, apply_deal);
+    apply_share(t, t->slice_count, apply_distribute);
     // Functions are called by this thread, one after the other.
-    t->hands = t->calls ? NULL : t->hands;
+    t->workers = t->calls ? NULL : t->workers;
     apply_share(t, t->range_count, apply_do);
-    uint32_t odd = 0;
+    uint32_t skipped = 0;
     for (uint32_t s = 0; s < t->slice_count; s++) {
-        odd |= t->odd[s];
+        skipped |= t->skipped[s];
     }
-    if (ORR_UNLIKELY(odd != 0)) {
-        apply_odd(t);
+    if (ORR_UNLIKELY(skipped != 0)) {
+        apply_skipped(t);
     }
     apply_name(t, changed);
 }
 
-// ---- all types --------------------------------------------------------------------------------------------------
+// ---- all types ----------------------------------------------------------------------------------
 
 bool orri_transaction_pending(const orr_world* world)
 {
@@ -492,15 +511,16 @@ bool orri_transaction_pending(const orr_world* world)
     return command_buffers != NULL && command_buffers->shared->posted != NULL;
 }
 
-// True when some post that these lanes would do is of a type that the bits do not have. `bits` NULL: all are.
+// True when a waiting post is on a type whose bit is not set (`bits` NULL: no bit is set). `all`:
+// also posts that are not ready for the current set of command buffers.
 static bool apply_waits(const orr_world* world, const uint64_t* bits, uint32_t words, bool all)
 {
     const struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
     for (const struct orri_posts* posts = command_buffers != NULL ? command_buffers->shared->posted
                                                                   : NULL;
          posts != NULL; posts = posts->next) {
-        for (uint32_t i = 0; (all || apply_ripe(command_buffers, posts)) && i < posts->stream_count;
-             i++) {
+        for (uint32_t i = 0;
+             (all || apply_ready(command_buffers, posts)) && i < posts->stream_count; i++) {
             uint32_t index = orri_type_index(world, posts->streams[i].type);
             bool has = bits != NULL && index / 64 < words && orri_bit_get(bits, index);
             if (posts->streams[i].count > 0 && !has) {
@@ -527,13 +547,13 @@ orr_system orri_transaction_source(const orr_world* world)
     return orri_command_buffers_at(world)->shared->transactor;
 }
 
-// The types that were posted to, each once, in the order of types. False when refused.
+// Lists the types with posts to apply, in the order of types. False when refused.
 static bool apply_types(orr_world* world, struct orri_command_buffers* command_buffers,
                         const orri_foreign* foreign, apply_type** out, uint32_t* count)
 {
     uint32_t words = world->schema.type_count / 64 + 1;
     uint64_t* bits =
-        orri_commit_arena_take(world, &command_buffers->shared->tally, words * sizeof *bits);
+        orri_commit_arena_take(world, &command_buffers->shared->apply_arena, words * sizeof *bits);
     if (bits == NULL) {
         return false;
     }
@@ -544,16 +564,17 @@ static bool apply_types(orr_world* world, struct orri_command_buffers* command_b
         for (uint32_t i = 0; i < posts->stream_count; i++) {
             uint32_t index = orri_type_index(world, posts->streams[i].type);
             bool some = posts->streams[i].count > 0;
-            bool far = orri_is_foreign(foreign, index) || !apply_ripe(command_buffers, posts);
-            posts->waits |= some && far;
-            *count += some && !far && !orri_bit_get(bits, index);
-            orri_bit_set(bits, index, orri_bit_get(bits, index) || (some && !far));
+            bool later = orri_is_foreign(foreign, index) || !apply_ready(command_buffers, posts);
+            posts->waits |= some && later;
+            *count += some && !later && !orri_bit_get(bits, index);
+            orri_bit_set(bits, index, orri_bit_get(bits, index) || (some && !later));
         }
     }
     if (*count == 0) {
         return true;
     }
-    *out = orri_commit_arena_take(world, &command_buffers->shared->tally, *count * sizeof **out);
+    *out =
+        orri_commit_arena_take(world, &command_buffers->shared->apply_arena, *count * sizeof **out);
     for (uint32_t i = 0, n = 0; *out != NULL && i < world->schema.type_count; i++) {
         if (orri_bit_get(bits, i)) {
             (*out)[n++] = (apply_type){.world = world, .command_buffers = command_buffers};
@@ -563,6 +584,7 @@ static bool apply_types(orr_world* world, struct orri_command_buffers* command_b
     return *out != NULL;
 }
 
+// Frees the blocks of which no post keeps waiting.
 static void apply_release(struct orri_command_buffers* command_buffers)
 {
     for (struct orri_posts *posts = command_buffers->shared->posted, *next; posts != NULL;
@@ -595,7 +617,7 @@ static orr_result apply_all(orr_world* world, apply_type* types, uint32_t count,
 }
 
 orr_result orri_transaction_commit(orr_world* world, bool early, const orri_foreign* foreign,
-                                   const orri_hands* hands, bool* changed)
+                                   const orri_workers* workers, bool* changed)
 {
     *changed = false;
     if (!orri_transaction_pending(world)) {
@@ -608,16 +630,16 @@ orr_result orri_transaction_commit(orr_world* world, bool early, const orri_fore
     uint32_t count = 0;
     orr_result result = apply_types(world, command_buffers, foreign, &types, &count)
                             ? ORR_OK
-                            : orri_refuse_memory(&world->env, "doing transactions");
+                            : orri_refuse_memory(&world->env, "applying transactions");
     bool marked = early && command_buffers->first != NULL && command_buffers->marks_any &&
                   !command_buffers->marks_old;
     for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
-        types[i].hands = hands;
+        types[i].workers = workers;
         types[i].marks = marked ? command_buffers->seen : NULL;
         types[i].merged = !early && command_buffers->merged && command_buffers->marks_old;
     }
     result = result == ORR_OK ? apply_all(world, types, count, changed) : result;
-    orri_commit_arena_reset(&command_buffers->shared->tally);
+    orri_commit_arena_reset(&command_buffers->shared->apply_arena);
     return result == ORR_OK ? ORR_OK : orri_refuse_commit(world, rights, others);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Atomic sections: a system changes a component of another entity at once, beside others that do so. What may be refused, and where the
-// value is, is found out first; then the section runs, guarded by its stripe (atomic_section.h) and with the world closed to it.
+// orr_atomic(): a system changes a component of another entity at once, while other systems may do
+// the same. First everything is checked and the value is found; then the section runs, guarded by
+// its stripe (atomic_section.h), with all other access to the world refused.
 #include "message/transaction/atomic_section.h"
 #include "base/htm.h"
 #include "message/send/command_buffer.h"
@@ -10,9 +11,10 @@
 
 #define ATOMIC_SECTION_STRIPES 256u // A power of two.
 #define ATOMIC_SECTION_LINE    64u
-#define ATOMIC_SECTION_TRIES   4u   // Transactions before the mutex is taken.
-#define ATOMIC_SECTION_WAITS   128u // Looks at a mutex that is held, before each of them.
+#define ATOMIC_SECTION_TRIES   4u // Attempts as a processor transaction before the mutex is taken.
+#define ATOMIC_SECTION_WAITS   128u // Polls of a mutex that is locked, before each attempt.
 
+// A mutex on a cache line of its own.
 typedef struct atomic_section_stripe {
     orri_mutex mutex;
     uint8_t rest[ATOMIC_SECTION_LINE - sizeof(orri_mutex)];
@@ -20,12 +22,12 @@ typedef struct atomic_section_stripe {
 
 struct orri_atomic_sections {
     atomic_section_stripe stripes[ATOMIC_SECTION_STRIPES];
-    atomic_section_stripe blocks; // Around making a block one's own, and stamping it.
-    bool passing, counting;
-    _Atomic uint64_t passed;
+    atomic_section_stripe blocks; // Guards copying and stamping a block.
+    bool use_htm, counting;
+    _Atomic uint64_t htm_count;
 };
 
-// The section this thread is in.
+// The section that this thread is in.
 typedef struct atomic_section_here {
     const orr_world* world; // NULL: none.
     orri_rights* rights;
@@ -35,16 +37,16 @@ typedef struct atomic_section_here {
 
 static _Thread_local atomic_section_here section_now;
 
-// A section that can be done.
-typedef struct atomic_section_deed {
+// A checked section, ready to run.
+typedef struct atomic_section_call {
     orr_world* world;
     const orri_type* type;
     uint8_t* value;
     orr_section function;
     void* user;
-} atomic_section_deed;
+} atomic_section_call;
 
-// ---- the world's part --------------------------------------------------------------------------------------------
+// ---- beginning and end --------------------------------------------------------------------------
 
 bool orri_atomic_sections_begin(orr_world* world)
 {
@@ -55,10 +57,10 @@ bool orri_atomic_sections_begin(orr_world* world)
     messages->sections = orri_alloc_zero(&world->env, ORR_MEMORY_MESSAGE,
                                          sizeof(struct orri_atomic_sections), ATOMIC_SECTION_LINE);
     if (messages->sections == NULL) {
-        (void)orri_refuse_memory(&world->env, "making room for atomic sections");
+        (void)orri_refuse_memory(&world->env, "allocating the locks of atomic sections");
         return false;
     }
-    messages->sections->passing = orri_htm_works() && world->env.platform->sched_point == NULL;
+    messages->sections->use_htm = orri_htm_works() && world->env.platform->sched_point == NULL;
     return true;
 }
 
@@ -71,22 +73,22 @@ void orri_atomic_sections_term(orr_world* world)
     }
 }
 
-bool orri_atomic_section_way_set(orr_world* world, orri_atomic_section_way way)
+bool orri_atomic_section_mode_set(orr_world* world, orri_atomic_section_mode mode)
 {
     if (!orri_atomic_sections_begin(world)) {
         return false;
     }
     struct orri_atomic_sections* sections = world->messages->sections;
-    sections->passing =
-        way != ORRI_ATOMIC_SECTION_MUTEX && orri_htm_works() &&
-        (way == ORRI_ATOMIC_SECTION_PASSING || world->env.platform->sched_point == NULL);
+    sections->use_htm =
+        mode != ORRI_ATOMIC_SECTION_MUTEX && orri_htm_works() &&
+        (mode == ORRI_ATOMIC_SECTION_HTM || world->env.platform->sched_point == NULL);
     sections->counting = true;
     return true;
 }
 
-uint64_t orri_atomic_section_passed(const orr_world* world)
+uint64_t orri_atomic_section_htm_count(const orr_world* world)
 {
-    return atomic_load_explicit(&world->messages->sections->passed, memory_order_relaxed);
+    return atomic_load_explicit(&world->messages->sections->htm_count, memory_order_relaxed);
 }
 
 bool orri_atomic_section_here(void)
@@ -94,7 +96,7 @@ bool orri_atomic_section_here(void)
     return section_now.world != NULL;
 }
 
-// ---- what is refused ---------------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
 ORRI_COLD static orr_result atomic_section_refuse_nested(const orr_run* run, orr_entity target,
                                                          orr_type type)
@@ -104,10 +106,9 @@ ORRI_COLD static orr_result atomic_section_refuse_nested(const orr_run* run, orr
     orri_id_text inner = orri_entity_format(world, target);
     section_now.rights->counts.violations++;
     return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
-                       "orr_atomic: system '%s' is in an atomic section on %s of %s, and begins "
-                       "another within, on %s of %s; one component is held at a time: begin the "
-                       "second when the first has ended, or let one of them be a transaction "
-                       "(orr_transact)",
+                       "orr_atomic: system '%s' is in an atomic section on %s of %s and begins "
+                       "another one on %s of %s; sections cannot be nested: begin the second when "
+                       "the first has ended, or make one of them a transaction (orr_transact)",
                        section_now.rights->name,
                        orri_type_label(section_now.world, section_now.type), outer.text,
                        orri_type_label(world, type), inner.text);
@@ -126,10 +127,11 @@ ORRI_COLD static orr_result atomic_section_refuse_id(const orr_command_buffer* c
     bool multiple = type->info.multiplicity == ORR_MULTIPLE;
     return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
                        "orr_atomic: system '%s': %s is %s, so its id %s", commands->rights->name,
-                       type->info.name, multiple ? "a multiple type" : "unique",
-                       multiple ? "must be that of an instance that is there" : "is 0");
+                       type->info.name, multiple ? "a multiple type" : "a unique type",
+                       multiple ? "must be that of an existing instance" : "must be 0");
 }
 
+// Everything that is refused before the target is looked up.
 static orr_result atomic_section_check(const orr_command_buffer* commands, orr_entity target,
                                        orr_type type, orr_component_id id, orr_section function)
 {
@@ -153,34 +155,36 @@ static orr_result atomic_section_check(const orr_command_buffer* commands, orr_e
     if (ORR_UNLIKELY(multiple ? id == 0 || (id & ORRI_PROVISIONAL) != 0 : id != 0)) {
         return atomic_section_refuse_id(commands, info);
     }
-    // Its lock is held, and who waits for that one may be in a section.
+    // The lock of the error handler is held. A thread that waits for it may be in a section, so
+    // that taking a stripe here could deadlock.
     if (ORR_UNLIKELY(orri_refusing_here(&commands->world->env))) {
         return atomic_section_refuse(commands, ORR_ERR_STATE,
-                                     "an error handler looks at the world, but does not change it");
+                                     "an error handler may read the world, but not change it");
     }
     return ORR_OK;
 }
 
-// Not an error: it died, or lost the component, before the system ran.
+// Not an error: the entity died, or lost the component, before the system ran.
 ORRI_COLD static orr_result atomic_section_drop(const orr_command_buffer* commands,
                                                 orr_entity target, orr_type type, bool dead)
 {
     orri_rights* rights = commands->rights;
     __atomic_fetch_add(&rights->counts.dropped, 1, __ATOMIC_RELAXED);
-    if (!__atomic_exchange_n(&rights->drop_said, true, __ATOMIC_RELAXED)) {
+    if (!__atomic_exchange_n(&rights->drop_logged, true, __ATOMIC_RELAXED)) {
         orri_id_text who = orri_entity_format(commands->world, target);
         orri_log(&commands->world->env, ORR_LOG_ID_MESSAGE_DROPPED,
-                 "system '%s': an atomic section on %s of %s has no effect: %s. More of it is "
-                 "counted (orr_system_stats), but not said",
+                 "system '%s': an atomic section on %s of %s has no effect: %s. Further drops are "
+                 "counted (orr_system_stats), but not logged",
                  rights->name, orri_type_label(commands->world, type), who.text,
-                 dead ? "the entity is dead" : "it does not have this component");
+                 dead ? "the entity is dead" : "the entity does not have this component");
     }
     return ORR_OK;
 }
 
-// ---- where the value is ------------------------------------------------------------------------------------------
+// ---- finding the value --------------------------------------------------------------------------
 
-// The block of a column may be written from now on. The first of several threads copies it, if somebody holds it, and stamps it.
+// Makes the block of a column writable in this epoch. The first of several threads copies it, if it
+// is shared with a snapshot, and stamps its version. False when the copy was refused.
 static bool atomic_section_own(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     orri_column* entry = &chunk->columns[column];
@@ -196,7 +200,7 @@ static bool atomic_section_own(orr_world* world, orri_chunk* chunk, uint32_t col
         if (owned) {
             entry->tick = orri_tick_now(world);
             __atomic_store_n(&chunk->cluster->columns[column].version, epoch, __ATOMIC_RELAXED);
-            // Last: who sees it needs no lock any more.
+            // Last: a thread that sees this version skips the lock.
             __atomic_store_n(&entry->version, epoch, __ATOMIC_RELEASE);
         }
     }
@@ -204,7 +208,8 @@ static bool atomic_section_own(orr_world* world, orri_chunk* chunk, uint32_t col
     return owned;
 }
 
-// Which instance of a row has the id; UINT32_MAX: none. Looks at nothing that a section may write.
+// Index of the instance with an id in a row; UINT32_MAX: none. Reads nothing that a section may
+// write.
 static uint32_t atomic_section_instance(const orri_chunk* chunk, uint32_t column, uint32_t slot,
                                         orr_component_id id)
 {
@@ -220,7 +225,7 @@ static uint32_t atomic_section_instance(const orri_chunk* chunk, uint32_t column
     return UINT32_MAX;
 }
 
-// The value, to be written; NULL: the entity has none, or (`*result`) its block could not be copied.
+// The value to change. NULL: the entity has none, or its block could not be copied (`*result`).
 static uint8_t* atomic_section_value(orr_world* world, const orri_record* record, orr_entity target,
                                      const orri_type* type, orr_component_id id, orr_result* result)
 {
@@ -240,38 +245,39 @@ static uint8_t* atomic_section_value(orr_world* world, const orri_record* record
         return NULL;
     }
     if (ORR_UNLIKELY(!atomic_section_own(world, chunk, (uint32_t)column))) {
-        *result = orri_refuse_memory(&world->env, "copying a held block for an atomic section");
+        *result = orri_refuse_memory(&world->env, "copying a shared block for an atomic section");
         return NULL;
     }
     return chunk->columns[column].data + (size_t)slot * chunk->cluster->columns[column].size +
            (size_t)number * type->info.size;
 }
 
-// ---- the section itself --------------------------------------------------------------------------------------------
+// ---- running the section ------------------------------------------------------------------------
 
+// Calls the function and clears padding.
 static void atomic_section_do(void* context)
 {
-    const atomic_section_deed* deed = context;
-    deed->function(deed->value, deed->user);
-    if (deed->type->info.has_padding) {
-        orri_rows_clean(deed->type, deed->value, 1);
+    const atomic_section_call* call = context;
+    call->function(call->value, call->user);
+    if (call->type->info.has_padding) {
+        orri_rows_clean(call->type, call->value, 1);
     }
 }
 
-// By a transaction of the processor. False: it was not done.
-static bool atomic_section_pass(struct orri_atomic_sections* sections, orri_mutex* mutex,
-                                atomic_section_deed* deed)
+// Tries to run the section as a processor transaction. False: it did not run.
+static bool atomic_section_htm(struct orri_atomic_sections* sections, orri_mutex* mutex,
+                               atomic_section_call* call)
 {
-    for (uint32_t i = 0; sections->passing && i < ATOMIC_SECTION_TRIES; i++) {
+    for (uint32_t i = 0; sections->use_htm && i < ATOMIC_SECTION_TRIES; i++) {
         for (uint32_t wait = 0; wait < ATOMIC_SECTION_WAITS &&
                                 atomic_load_explicit(&mutex->word, memory_order_relaxed) != 0;
              wait++) {
         }
-        orri_htm_end end = orri_htm_try(&mutex->word, atomic_section_do, deed);
+        orri_htm_end end = orri_htm_try(&mutex->word, atomic_section_do, call);
         if (end == ORRI_HTM_DONE || end == ORRI_HTM_NEVER) {
             bool done = end == ORRI_HTM_DONE;
             if (ORR_UNLIKELY(sections->counting) && done) {
-                atomic_fetch_add_explicit(&sections->passed, 1, memory_order_relaxed);
+                atomic_fetch_add_explicit(&sections->htm_count, 1, memory_order_relaxed);
             }
             return done;
         }
@@ -279,44 +285,45 @@ static bool atomic_section_pass(struct orri_atomic_sections* sections, orri_mute
     return false;
 }
 
-static void atomic_section_guarded(atomic_section_deed* deed, orr_entity target,
+// Runs the section under its stripe. Systems that run alone need no lock.
+static void atomic_section_guarded(atomic_section_call* call, orr_entity target,
                                    orr_component_id id)
 {
-    orr_world* world = deed->world;
+    orr_world* world = call->world;
     if (!world->running.parallel) {
-        atomic_section_do(deed);
+        atomic_section_do(call);
         return;
     }
     struct orri_atomic_sections* sections = world->messages->sections;
-    uint64_t hash = orri_hash_word((uint64_t)deed->type->id << 32 | id, orri_id_index(target));
+    uint64_t hash = orri_hash_word((uint64_t)call->type->id << 32 | id, orri_id_index(target));
     orri_mutex* mutex = &sections->stripes[hash & (ATOMIC_SECTION_STRIPES - 1)].mutex;
-    if (!atomic_section_pass(sections, mutex, deed)) {
+    if (!atomic_section_htm(sections, mutex, call)) {
         orri_mutex_lock(world->env.platform, mutex);
-        atomic_section_do(deed);
+        atomic_section_do(call);
         orri_mutex_unlock(world->env.platform, mutex);
     }
 }
 
-// With the world closed to it, if systems are watched.
-static void atomic_section_watched(atomic_section_deed* deed, orri_rights* rights,
+// Runs the section; with access checks on, other access to the world is a violation.
+static void atomic_section_checked(atomic_section_call* call, orri_rights* rights,
                                    orr_entity target, orr_component_id id)
 {
-    orr_world* world = deed->world;
+    orr_world* world = call->world;
     const orri_access* before = world->running.access;
     const orri_access guard = {
         .system = rights->name, .section = true, .violations = &rights->counts.violations};
     if (before == NULL) {
-        atomic_section_guarded(deed, target, id);
+        atomic_section_guarded(call, target, id);
     } else if (world->running.parallel) {
         orri_thread_context here =
             orri_this_thread_enter(world, &guard, orri_this_thread.system, NULL);
-        atomic_section_guarded(deed, target, id);
+        atomic_section_guarded(call, target, id);
         orri_this_thread_leave(here);
     } else {
         orr_hot_table** tables = world->hot.tables;
         orri_access_leave(world);
         orri_access_enter(world, &guard, NULL);
-        atomic_section_guarded(deed, target, id);
+        atomic_section_guarded(call, target, id);
         orri_access_leave(world);
         orri_access_enter(world, before, tables);
     }
@@ -340,18 +347,18 @@ orr_result orr_atomic(orr_run* run, orr_entity target, orr_type type, orr_compon
     if (ORR_UNLIKELY(record == NULL)) {
         return atomic_section_drop(commands, target, type, true);
     }
-    atomic_section_deed deed = {.world = world,
+    atomic_section_call call = {.world = world,
                                 .type = orri_type_at(&world->schema, type),
                                 .function = section,
                                 .user = user};
-    deed.value = atomic_section_value(world, record, target, deed.type, id, &result);
-    if (ORR_UNLIKELY(deed.value == NULL)) {
+    call.value = atomic_section_value(world, record, target, call.type, id, &result);
+    if (ORR_UNLIKELY(call.value == NULL)) {
         return result == ORR_OK ? atomic_section_drop(commands, target, type, false) : result;
     }
-    // Within, the run is nobody's: what is sent by it is refused.
+    // Meanwhile the run has no command buffer, so that sends are refused.
     section_now = (atomic_section_here){world, commands->rights, type, target};
     run->commands = NULL;
-    atomic_section_watched(&deed, commands->rights, target, id);
+    atomic_section_checked(&call, commands->rights, target, id);
     run->commands = commands;
     section_now = (atomic_section_here){0};
     return ORR_OK;

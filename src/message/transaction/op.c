@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Amending: what a transaction does to a value, once it is found. The common ops have loops of their own; the others share one.
+// The operations of transactions on a value, once it is found. The common operations have loops of
+// their own; the others share one.
 #include "message/transaction/transaction.h"
 #include "store/pool/pool.h"
 #include "store/world/access.h"
 
-// ---- numbers ----------------------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
 static inline float op_f32(uint64_t bits)
 {
@@ -21,12 +22,13 @@ static inline double op_f64(uint64_t bits)
     return value;
 }
 
-// Whether a float takes the place of another: smaller, or larger, or the other is no number.
+// Whether a float replaces another: it is smaller (`least`) or larger, or the other is NaN.
 static inline bool op_float_wins(double now, double old, bool least)
 {
     return (least ? now < old : now > old) || (old != old && now == now);
 }
 
+// Whether MIN or MAX replaces the value, by the kind of the field.
 static inline bool op_wins(uint64_t now, uint64_t old, orr_kind kind, uint32_t size, bool least)
 {
     switch (kind) {
@@ -59,6 +61,7 @@ static inline void op_add(uint8_t* at, uint64_t number, orr_kind kind, uint32_t 
     }
 }
 
+// One operation on one number.
 static inline void op_one(uint8_t* at, uint64_t number, orr_op op, orr_kind kind, uint32_t size)
 {
     if (op == ORR_OP_ADD) {
@@ -69,7 +72,7 @@ static inline void op_one(uint8_t* at, uint64_t number, orr_op op, orr_kind kind
     }
 }
 
-// ---- values -----------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 uint8_t* orri_op_instance(const orr_world* world, const orri_type* type, uint32_t place,
                           orr_component_id id)
@@ -93,13 +96,14 @@ uint8_t* orri_op_instance(const orr_world* world, const orri_type* type, uint32_
     return NULL;
 }
 
+// The value of a unique type at a place.
 static inline uint8_t* op_at(const orri_op_site* site, uint32_t place, size_t size)
 {
     uint32_t mask = (1u << site->slot_bits) - 1;
     return site->blocks[place >> site->slot_bits] + (place & mask) * size;
 }
 
-// The same for every type.
+// The value of a place, for unique and multiple types.
 static uint8_t* op_value(const orri_op_site* site, const orri_verb* verb, uint32_t place)
 {
     return site->type->info.multiplicity == ORR_MULTIPLE
@@ -107,34 +111,36 @@ static uint8_t* op_value(const orri_op_site* site, const orri_verb* verb, uint32
                : op_at(site, place, site->type->info.size);
 }
 
-static inline void op_loop(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+// Inlined with constants, so that the common operations become tight loops.
+static inline void op_loop(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
                            uint32_t count, orr_op op, orr_kind kind, uint32_t size)
 {
     size_t stride = site->type->info.size, offset = verb->offset;
     for (uint32_t i = 0; i < count; i++) {
-        op_one(op_at(site, amends[i].place, stride) + offset, amends[i].number, op, kind, size);
+        op_one(op_at(site, ops[i].place, stride) + offset, ops[i].number, op, kind, size);
     }
 }
 
-// Bytes that are no number, and instances.
-static void op_seldom(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+// Operands that are not numbers, and instances.
+static void op_seldom(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
                       uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        uint8_t* value = op_value(site, verb, amends[i].place);
-        if (!verb->far) {
-            op_one(value + verb->offset, amends[i].number, verb->op, verb->kind, verb->size);
+        uint8_t* value = op_value(site, verb, ops[i].place);
+        if (!verb->in_bytes) {
+            op_one(value + verb->offset, ops[i].number, verb->op, verb->kind, verb->size);
             continue;
         }
-        memcpy(value + verb->offset, (const void*)(uintptr_t)amends[i].number, verb->size);
+        memcpy(value + verb->offset, (const void*)(uintptr_t)ops[i].number, verb->size);
         if (site->type->info.has_padding) {
             orri_rows_clean(site->type, value, 1);
         }
     }
 }
 
-// ---- functions --------------------------------------------------------------------------------------------------
+// ---- functions ----------------------------------------------------------------------------------
 
+// The entity at a place.
 static orr_entity op_target(const orri_op_site* site, uint32_t place)
 {
     uint32_t index =
@@ -144,13 +150,13 @@ static orr_entity op_target(const orri_op_site* site, uint32_t place)
     return orri_id_make(index, orri_record_at(site->world, index)->generation);
 }
 
-static void op_call_all(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+static void op_call_all(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
                         uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        uint8_t* value = op_value(site, verb, amends[i].place);
-        orr_entity target = op_target(site, amends[i].place);
-        verb->function(site->world, target, value, (const void*)(uintptr_t)amends[i].number);
+        uint8_t* value = op_value(site, verb, ops[i].place);
+        orr_entity target = op_target(site, ops[i].place);
+        verb->function(site->world, target, value, (const void*)(uintptr_t)ops[i].number);
         if (site->type->info.has_padding) {
             orri_rows_clean(site->type, value, 1);
         }
@@ -160,18 +166,19 @@ static void op_call_all(const orri_op_site* site, const orri_verb* verb, const o
     }
 }
 
-// The world is closed to them: they have a value, and an argument.
-static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+// Calls functions with access to the world refused: they have a value and an argument only.
+static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
                     uint32_t count)
 {
     orr_world* world = site->world;
     const orri_access guard = {.system = verb->rights->name,
                                .posted = true,
                                .violations = &verb->rights->counts.violations};
-    if (world->realtime) { // Systems of other pipelines run: who this is, the thread knows.
+    // Systems of other pipelines run: the access rule is set for this thread only.
+    if (world->realtime) {
         orri_thread_context here =
             orri_this_thread_enter(world, &guard, orri_this_thread.system, NULL);
-        op_call_all(site, verb, amends, count);
+        op_call_all(site, verb, ops, count);
         orri_this_thread_leave(here);
         return;
     }
@@ -180,26 +187,26 @@ static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_
     world->running.in_system = true;
     atomic_store_explicit(&world->loops.iterating, iterating + 1, memory_order_relaxed);
     orri_access_enter(world, &guard, NULL);
-    op_call_all(site, verb, amends, count);
+    op_call_all(site, verb, ops, count);
     orri_access_leave(world);
     atomic_store_explicit(&world->loops.iterating, iterating, memory_order_relaxed);
     world->running.in_system = in_system;
 }
 
-// ---- all of it --------------------------------------------------------------------------------------------------
+// ---- dispatch -----------------------------------------------------------------------------------
 
-void orri_op_run(const orri_op_site* site, const orri_verb* verb, const orri_op* amends,
+void orri_op_run(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
                  uint32_t count)
 {
     if (verb->function != NULL) {
-        op_call(site, verb, amends, count);
-    } else if (verb->far || site->type->info.multiplicity == ORR_MULTIPLE) {
-        op_seldom(site, verb, amends, count);
+        op_call(site, verb, ops, count);
+    } else if (verb->in_bytes || site->type->info.multiplicity == ORR_MULTIPLE) {
+        op_seldom(site, verb, ops, count);
     } else if (verb->op == ORR_OP_ADD && verb->kind == ORR_KIND_F32) {
-        op_loop(site, verb, amends, count, ORR_OP_ADD, ORR_KIND_F32, 4);
+        op_loop(site, verb, ops, count, ORR_OP_ADD, ORR_KIND_F32, 4);
     } else if (verb->op == ORR_OP_ADD && verb->kind != ORR_KIND_F64 && verb->size == 4) {
-        op_loop(site, verb, amends, count, ORR_OP_ADD, ORR_KIND_U32, 4);
+        op_loop(site, verb, ops, count, ORR_OP_ADD, ORR_KIND_U32, 4);
     } else {
-        op_loop(site, verb, amends, count, verb->op, verb->kind, verb->size);
+        op_loop(site, verb, ops, count, verb->op, verb->kind, verb->size);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Walking posts: from anywhere in the order of all posts of a type, stream by stream, in pieces with the same verb.
+// Iterates over the posts of one type from any number on, stream by stream, in spans with the same
+// verb.
 #include "message/transaction/transaction.h"
 
 orri_post_walk orri_post_walk_begin(const orri_post_part* parts, uint32_t part_count,
@@ -21,7 +22,7 @@ orri_post_walk orri_post_walk_begin(const orri_post_part* parts, uint32_t part_c
     return walk;
 }
 
-bool orri_post_walk_next(const orri_post_part* parts, orri_post_walk* walk, orri_post_piece* out)
+bool orri_post_walk_next(const orri_post_part* parts, orri_post_walk* walk, orri_post_span* out)
 {
     if (walk->at >= walk->end) {
         return false;
@@ -31,12 +32,12 @@ bool orri_post_walk_next(const orri_post_part* parts, orri_post_walk* walk, orri
     uint32_t within = walk->at - part->first, left = walk->end - walk->at;
     bool last = walk->run + 1 == stream->run_count;
     uint32_t run = (last ? stream->count : stream->runs[walk->run + 1].first) - within;
-    *out = (orri_post_piece){.part = part,
-                             .posts = stream->posts + within,
-                             .first = walk->at,
-                             .count = run < left ? run : left,
-                             .verb = stream->runs[walk->run].verb,
-                             .ahead = stream->count - within};
+    *out = (orri_post_span){.part = part,
+                            .posts = stream->posts + within,
+                            .first = walk->at,
+                            .count = run < left ? run : left,
+                            .verb = stream->runs[walk->run].verb,
+                            .ahead = stream->count - within};
     walk->at += out->count;
     walk->part += last;
     walk->run = last ? 0 : walk->run + 1;

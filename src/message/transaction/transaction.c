@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Posting transactions: each call appends a post to the stream of its type. Whether a system may, and whether there is such a field,
-// is asked when a verb is used for the first time in a run; from then on a call costs little more than storing id and number.
+// The calls that post transactions. Each appends a post to the stream of its type. Whether the
+// system may post it, and whether the field exists, is checked when a verb is used for the first
+// time in a run; afterwards a call costs little more than storing an id and a number.
 #include "message/transaction/transaction.h"
 #include "store/pool/pool.h"
 
-#define TRANSACTION_LOOK     16u // Verbs looked at, from the last one back, before there is another.
+// Verbs searched, from the last one back, before a new one is added.
+#define TRANSACTION_LOOK     16u
 #define TRANSACTION_ALIGN    16u   // Of arguments.
-#define TRANSACTION_KEPT_MIN 1024u // Posts of a stream whose memory is not worth a look.
+#define TRANSACTION_KEPT_MIN 1024u // Streams of at most so many posts are never trimmed.
 
-// ---- blocks -----------------------------------------------------------------------------------------------------
+// ---- blocks -------------------------------------------------------------------------------------
 
 bool orri_posts_any(const struct orri_posts* posts)
 {
@@ -23,12 +25,13 @@ bool orri_posts_any(const struct orri_posts* posts)
 void orri_posts_open(struct orri_command_buffers* command_buffers, orr_command_buffer* commands)
 {
     struct orri_command_buffers_shared* shared = command_buffers->shared;
-    if (commands->posts == NULL && shared->posts_free != NULL && !commands->mute) {
+    if (commands->posts == NULL && shared->posts_free != NULL && !commands->refuses_all) {
         commands->posts = shared->posts_free;
         shared->posts_free = commands->posts->next;
     }
 }
 
+// Empties a block; memory stays.
 static void transaction_clear(struct orri_posts* posts)
 {
     for (uint32_t i = 0; i < posts->stream_count; i++) {
@@ -39,9 +42,10 @@ static void transaction_clear(struct orri_posts* posts)
     }
     posts->stream_count = posts->current = posts->byte_count = 0;
     posts->command_buffers = NULL;
-    posts->ripe = false;
+    posts->ready = false;
 }
 
+// Puts a block on the free list.
 static void transaction_free_up(struct orri_command_buffers_shared* shared,
                                 struct orri_posts* posts)
 {
@@ -76,11 +80,11 @@ void orri_posts_close(struct orri_command_buffers* command_buffers, orr_command_
                                                                  : shared->posts_used;
 }
 
-void orri_posts_ripen(struct orri_command_buffers* command_buffers)
+void orri_posts_set_ready(struct orri_command_buffers* command_buffers)
 {
     for (struct orri_posts* posts = command_buffers->shared->posted; posts != NULL;
          posts = posts->next) {
-        posts->ripe |= posts->command_buffers == command_buffers;
+        posts->ready |= posts->command_buffers == command_buffers;
     }
 }
 
@@ -113,7 +117,7 @@ void orri_posts_abandon(struct orri_command_buffers* command_buffers)
          posts = next) {
         next = posts->next;
         if (command_buffers->holds && posts->command_buffers != command_buffers) {
-            continue; // Of another pipeline, which goes on.
+            continue; // Of another pipeline, which continues.
         }
         for (uint32_t i = 0; i < posts->stream_count; i++) {
             for (uint32_t k = 0; k < posts->streams[i].count; k++) {
@@ -142,10 +146,10 @@ void orri_transaction_forget(orr_world* world, const orri_rights* rights)
             orri_posts_done(command_buffers, posts);
         }
     }
-    if (dropped > 0 && world->running.in_tick) { // Not when the world ends.
+    if (dropped > 0 && world->running.in_tick) { // Not when the world is destroyed.
         orri_log(&world->env, ORR_LOG_ID_MESSAGE_DROPPED,
                  "system '%s' is removed, and with it %llu transactions that wait for another "
-                 "pipeline; let that tick first, or switch the system off instead",
+                 "pipeline; let that pipeline tick first, or disable the system instead",
                  rights->name, (unsigned long long)dropped);
     }
 }
@@ -163,8 +167,8 @@ static uint64_t transaction_hash_stream(const struct orri_posts* posts, const or
         }
         hash = orri_hash_word(hash, post->entity.id);
         hash = orri_hash_word(hash, (uint64_t)verb->op << 32 | verb->offset);
-        hash = verb->far ? orr_hash(posts->bytes + post->number, verb->size, hash)
-                         : orri_hash_word(hash, post->number);
+        hash = verb->in_bytes ? orr_hash(posts->bytes + post->number, verb->size, hash)
+                              : orri_hash_word(hash, post->number);
     }
     return hash;
 }
@@ -183,8 +187,8 @@ uint64_t orri_transaction_hash(const orr_world* world, uint64_t hash)
     for (const struct orri_posts* posts = command_buffers != NULL ? command_buffers->shared->posted
                                                                   : NULL;
          posts != NULL; posts = posts->next) {
-        if (posts->rights->aside) {
-            continue; // Of a spectator.
+        if (posts->rights->spectator) {
+            continue; // Spectators are not part of the state.
         }
         hash = orr_hash(posts->rights->name, strlen(posts->rights->name), hash);
         hash = orri_posts_hash(posts, hash);
@@ -216,6 +220,7 @@ void orri_posts_free(orr_world* world, struct orri_posts* posts)
     }
 }
 
+// Capacity of the largest stream.
 static uint32_t transaction_room(const struct orri_posts* posts)
 {
     uint32_t room = 0;
@@ -241,27 +246,28 @@ void orri_posts_trim(orr_world* world)
     orri_posts_free(world, *link);
     *link = NULL;
     shared->posts_peak = shared->posts_used;
-    orri_commit_arena_trim(world, &shared->tally);
+    orri_commit_arena_trim(world, &shared->apply_arena);
 }
 
 void orri_posts_term(orr_world* world, struct orri_command_buffers_shared* shared)
 {
     orri_posts_free(world, shared->posted);
     orri_posts_free(world, shared->posts_free);
-    orri_commit_arena_term(world, &shared->tally);
+    orri_commit_arena_term(world, &shared->apply_arena);
     shared->posted = shared->posted_last = shared->posts_free = NULL;
 }
 
-// ---- which field ------------------------------------------------------------------------------------------------
+// ---- which field --------------------------------------------------------------------------------
 
-// What lies at some bytes of a value.
+// The field at some bytes of a value.
 typedef struct transaction_field {
     const orr_type_info* type;
-    uint32_t count;   // Elements, of an array as a whole; 0: one.
-    const char* name; // Of the innermost field there; "" if there is none.
+    uint32_t count;   // Elements, if it is a whole array; 0: a single field.
+    const char* name; // Of the innermost field; "" if there is none.
     bool indexed;
 } transaction_field;
 
+// The field of a struct that contains an offset; NULL: padding.
 static const orr_field_info* transaction_field_at(const orr_type_info* type, uint32_t offset)
 {
     for (uint32_t i = 0; i < type->field_count; i++) {
@@ -274,7 +280,7 @@ static const orr_field_info* transaction_field_at(const orr_type_info* type, uin
     return NULL;
 }
 
-// The field that takes up these bytes and no others; a null type if there is none.
+// The field that occupies exactly these bytes; `type` is NULL if there is none.
 static transaction_field transaction_find(const orr_type_info* type, uint32_t offset, uint32_t size)
 {
     transaction_field found = {.name = ""};
@@ -306,6 +312,7 @@ static transaction_field transaction_find(const orr_type_info* type, uint32_t of
     return found;
 }
 
+// True when the bytes overlap an indexed reference.
 static bool transaction_overlaps_indexed(const orri_type* type, uint32_t offset, uint32_t size)
 {
     for (uint32_t i = 0; i < type->indexed_count; i++) {
@@ -317,7 +324,7 @@ static bool transaction_overlaps_indexed(const orri_type* type, uint32_t offset,
     return false;
 }
 
-// A struct may have anything in it; what it has, its type says.
+// True when ORR_OP_SET may overwrite the bytes: nothing owned, hooked, opaque or indexed in them.
 static bool transaction_settable(const orri_type* type, const transaction_field* field,
                                  uint32_t offset, uint32_t size)
 {
@@ -327,7 +334,7 @@ static bool transaction_settable(const orri_type* type, const transaction_field*
            !transaction_overlaps_indexed(type, offset, size);
 }
 
-// ---- what is refused --------------------------------------------------------------------------------------------
+// ---- checks -------------------------------------------------------------------------------------
 
 ORRI_COLD static orr_result transaction_refuse(const orr_command_buffer* commands,
                                                orr_result result, const char* call,
@@ -351,14 +358,14 @@ static orr_result transaction_check_type(const orr_command_buffer* commands, con
     }
     if (strncmp(info->info.name, "orr_", 4) == 0) {
         return transaction_refuse(commands, ORR_ERR_TYPE, call,
-                                  "the library's own types are not transacted on; send a change");
+                                  "built-in types do not support transactions; send a change");
     }
     bool multiple = info->info.multiplicity == ORR_MULTIPLE;
     if (multiple ? id == 0 || (id & ORRI_PROVISIONAL) != 0 : id != 0) {
         return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
                            "%s: system '%s': %s is %s, so its id %s", call, commands->rights->name,
-                           info->info.name, multiple ? "a multiple type" : "unique",
-                           multiple ? "must be that of an instance that is there" : "is 0");
+                           info->info.name, multiple ? "a multiple type" : "a unique type",
+                           multiple ? "must be that of an existing instance" : "must be 0");
     }
     return ORR_OK;
 }
@@ -382,13 +389,14 @@ static orr_result transaction_check_field(const orr_command_buffer* commands, co
     transaction_field field = transaction_find(&type->info, verb->offset, verb->size);
     const char* what = NULL;
     if ((uint32_t)verb->op > ORR_OP_MAX) {
-        return transaction_refuse(commands, ORR_ERR_ARGUMENT, call, "there is no such op");
+        return transaction_refuse(commands, ORR_ERR_ARGUMENT, call,
+                                  "an unknown operation; use an orr_op");
     }
     if (field.type == NULL) {
-        what = "no field; give offset and size of one";
+        what = "not a field; pass the offset and size of one";
     } else if (verb->op != ORR_OP_SET) {
         bool number = field.type->kind >= ORR_KIND_I8 && field.type->kind <= ORR_KIND_F64;
-        what = !number || field.count > 0 ? "not a number; only ORR_OP_SET is for it" : NULL;
+        what = !number || field.count > 0 ? "not a number; only ORR_OP_SET is allowed" : NULL;
     } else if (field.indexed || !transaction_settable(type, &field, verb->offset, verb->size)) {
         what = "an indexed reference, or owned, or opaque; send a change of the component";
     }
@@ -397,7 +405,7 @@ static orr_result transaction_check_field(const orr_command_buffer* commands, co
                                         what);
     }
     verb->kind = field.type->kind;
-    verb->far = verb->size > 8 || (verb->size & (verb->size - 1)) != 0;
+    verb->in_bytes = verb->size > 8 || (verb->size & (verb->size - 1)) != 0;
     return ORR_OK;
 }
 
@@ -405,23 +413,25 @@ static orr_result transaction_check_call(const orr_command_buffer* commands, con
                                          const orri_type* type)
 {
     if (!type->plain) {
-        return orri_refuse(&commands->world->env, ORR_ERR_TYPE, ORR_LOG_ID_SEND_REFUSED,
-                           "%s: system '%s': %s has owned strings, arrays, hooks or indexed "
-                           "fields, which a function could break; transact on its number fields",
-                           call, commands->rights->name, type->info.name);
+        return orri_refuse(
+            &commands->world->env, ORR_ERR_TYPE, ORR_LOG_ID_SEND_REFUSED,
+            "%s: system '%s': %s has owned strings, arrays, hooks or indexed fields, which a "
+            "function could corrupt; use transactions on its number fields",
+            call, commands->rights->name, type->info.name);
     }
     return ORR_OK;
 }
 
-// ---- appending --------------------------------------------------------------------------------------------------
+// ---- appending ----------------------------------------------------------------------------------
 
+// True when two verbs do the same.
 static bool transaction_same(const orri_verb* a, const orri_verb* b)
 {
     return a->function == b->function && a->id == b->id && a->offset == b->offset &&
            a->size == b->size && a->op == b->op;
 }
 
-// Where it stands among the stream's verbs; their number if it must be another.
+// Index of a verb among the stream's verbs; their number if it is new.
 static uint32_t transaction_verb(const orri_stream* stream, const orri_verb* verb)
 {
     for (uint32_t i = stream->verb_count, looks = 0; i-- > 0 && looks < TRANSACTION_LOOK; looks++) {
@@ -445,14 +455,15 @@ static orri_stream* transaction_stream(struct orri_posts* posts, orr_type type)
 
 static struct orri_posts* transaction_block(orr_command_buffer* commands)
 {
-    if (commands->posts == NULL && !commands->mute) {
+    if (commands->posts == NULL && !commands->refuses_all) {
         commands->posts =
             ORRI_ALLOC_ZERO(&commands->world->env, ORR_MEMORY_MESSAGE, struct orri_posts, 1);
     }
     return commands->posts;
 }
 
-// The stream of a type, made if missing. NULL when memory is refused (silent): without effect but room.
+// The stream of a type, created if missing. NULL when memory is refused (not reported); then only
+// room was added.
 static orri_stream* transaction_obtain(orr_command_buffer* commands, orr_type type,
                                        const orri_type* info)
 {
@@ -491,7 +502,7 @@ static bool transaction_reserve(orr_command_buffer* commands, orri_stream* strea
                         posts->byte_count + bytes);
 }
 
-// Copies bytes behind those of the block, which has room. Where they are.
+// Copies bytes to the end of the block, which has room. Returns their offset.
 static uint64_t transaction_keep(struct orri_posts* posts, const void* data, uint32_t size)
 {
     uint32_t at = posts->byte_count;
@@ -502,13 +513,13 @@ static uint64_t transaction_keep(struct orri_posts* posts, const void* data, uin
     return at;
 }
 
-// Everything that may be refused comes before anything that counts.
+// Everything that may be refused comes before the first count changes.
 static orr_result transaction_append(orr_command_buffer* commands, orr_entity target, orr_type type,
                                      const orri_type* info, const orri_verb* verb, const void* data)
 {
     orri_stream* stream = transaction_obtain(commands, type, info);
     uint32_t number = stream != NULL ? transaction_verb(stream, verb) : 0;
-    uint32_t bytes = !verb->far                                    ? 0
+    uint32_t bytes = !verb->in_bytes                               ? 0
                      : verb->size > UINT32_MAX - TRANSACTION_ALIGN ? UINT32_MAX
                                                                    : verb->size + TRANSACTION_ALIGN;
     if (stream == NULL || !transaction_reserve(commands, stream, number, bytes)) {
@@ -524,15 +535,16 @@ static orr_result transaction_append(orr_command_buffer* commands, orr_entity ta
         stream->verb = number;
     }
     stream->posts[stream->count++] =
-        (orri_post){target, verb->far ? transaction_keep(commands->posts, data, verb->size)
-                                      : orri_load_unsigned(data, verb->size)};
+        (orri_post){target, verb->in_bytes ? transaction_keep(commands->posts, data, verb->size)
+                                           : orri_load_unsigned(data, verb->size)};
     return ORR_OK;
 }
 
-// ---- the calls --------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
-static orr_command_buffer* transaction_lane(const orr_run* run, const char* call,
-                                            orr_result* result)
+// The open command buffer of a run. NULL: there is none (reported in `*result`).
+static orr_command_buffer* transaction_buffer(const orr_run* run, const char* call,
+                                              orr_result* result)
 {
     if (ORR_LIKELY(run != NULL && run->commands != NULL && run->commands->open)) {
         return run->commands;
@@ -541,6 +553,7 @@ static orr_command_buffer* transaction_lane(const orr_run* run, const char* call
     return NULL;
 }
 
+// The long path: checks a verb that is new in this run, then appends.
 ORRI_ASIDE static orr_result transaction_long(orr_command_buffer* commands, const char* call,
                                               orr_entity target, orr_type type, orri_verb* verb,
                                               const void* data, bool calls)
@@ -560,7 +573,7 @@ ORRI_ASIDE static orr_result transaction_long(orr_command_buffer* commands, cons
     uint32_t known = stream != NULL ? transaction_verb(stream, verb) : 0;
     if (stream != NULL && known < stream->verb_count) {
         verb->kind = stream->verbs[known].kind;
-        verb->far = stream->verbs[known].far;
+        verb->in_bytes = stream->verbs[known].in_bytes;
         return transaction_append(commands, target, type, info, verb, data);
     }
     orr_result result = transaction_check_type(commands, call, type, verb->id, target);
@@ -577,7 +590,7 @@ orr_result orr_transact_field(orr_run* run, orr_op op, orr_entity target, orr_ty
 {
     const char* call = "orr_transact_field";
     orr_result result = ORR_OK;
-    orr_command_buffer* commands = transaction_lane(run, call, &result);
+    orr_command_buffer* commands = transaction_buffer(run, call, &result);
     if (ORR_UNLIKELY(commands == NULL)) {
         return result;
     }
@@ -588,7 +601,7 @@ orr_result orr_transact_field(orr_run* run, orr_op op, orr_entity target, orr_ty
                    stream->count < stream->capacity && target.id != 0 && number != NULL)) {
         const orri_verb* verb = &stream->verbs[stream->verb];
         if (ORR_LIKELY(verb->op == op && verb->offset == offset && verb->size == size &&
-                       verb->id == id && !verb->far)) {
+                       verb->id == id && !verb->in_bytes)) {
             stream->posts[stream->count++] = (orri_post){target, orri_load_unsigned(number, size)};
             return ORR_OK;
         }
@@ -602,14 +615,14 @@ orr_result orr_transact_call(orr_run* run, orr_entity target, orr_type type, orr
 {
     const char* call = "orr_transact_call";
     orr_result result = ORR_OK;
-    orr_command_buffer* commands = transaction_lane(run, call, &result);
+    orr_command_buffer* commands = transaction_buffer(run, call, &result);
     if (commands == NULL) {
         return result;
     }
     if (function == NULL) {
         return transaction_refuse(commands, ORR_ERR_ARGUMENT, call, "the function is NULL");
     }
-    orri_verb verb = {.function = function, .id = id, .size = size, .far = true};
+    orri_verb verb = {.function = function, .id = id, .size = size, .in_bytes = true};
     return transaction_long(commands, call, target, type, &verb, argument, true);
 }
 

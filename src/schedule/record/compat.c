@@ -61,7 +61,7 @@ static orr_result compat_calls(orr_world* world, const orr_recording* recording,
         }
     }
     for (uint32_t p = 0; p < ORR_PIPELINES_MAX; p++) {
-        const orri_kept* kept = &recording->inputs[p];
+        const orri_command_bytes* kept = &recording->inputs[p];
         for (uint32_t i = 0; i < kept->function_count; i++) {
             if (kept->functions[i] == NULL) {
                 return orri_refuse(

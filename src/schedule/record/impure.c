@@ -47,13 +47,13 @@ bool orri_impure_any(const orri_pipeline* pipe, uint32_t first, uint32_t point)
 }
 
 // Where inputs of the system are recorded to; where they are replayed from; and the position there.
-static orri_kept* impure_to(const orri_system* system)
+static orri_command_bytes* impure_to(const orri_system* system)
 {
     const orri_lockstep_log* log = impure_log(system);
     return log != NULL ? &log->record->inputs[0] : system->pipe->driven->recorded;
 }
 
-static const orri_kept* impure_from(const orri_system* system)
+static const orri_command_bytes* impure_from(const orri_system* system)
 {
     const orri_lockstep_log* log = impure_log(system);
     return log != NULL ? &log->replay->inputs[0] : system->pipe->driven->replayed;
@@ -306,7 +306,7 @@ static bool impure_get_values(orr_world* world, orri_bytes_from* in)
 // buffers (0: a callback, which has one); then everything above.
 void orri_impure_record(orri_system* system, const orr_command_buffer* commands)
 {
-    orri_kept* kept = impure_to(system);
+    orri_command_bytes* kept = impure_to(system);
     orri_bytes* out = &kept->bytes;
     const orri_lockstep_log* log = impure_log(system);
     if (log != NULL && orri_impure_check(system->pipe->world, "recording") != ORR_OK) {
@@ -314,7 +314,8 @@ void orri_impure_record(orri_system* system, const orr_command_buffer* commands)
         return;
     }
     uint32_t begin = out->count;
-    uint32_t command_buffers = commands != NULL ? 0 : system->lane_count - system->lane_ahead;
+    uint32_t command_buffers =
+        commands != NULL ? 0 : system->command_buffer_count - system->command_buffer_ahead;
     orri_bytes_put_word(out, system->name_hash);
     orri_bytes_put_word(out, 0);
     orri_bytes_put_word(out, command_buffers);
@@ -323,9 +324,10 @@ void orri_impure_record(orri_system* system, const orr_command_buffer* commands)
         orri_command_buffer_put(commands, kept);
     } else {
         for (uint32_t i = 0; i < command_buffers; i++) {
-            orri_command_buffer_put(system->command_buffers[system->lane_ahead + i], kept);
+            orri_command_buffer_put(system->command_buffers[system->command_buffer_ahead + i],
+                                    kept);
         }
-        orri_heard_put(system->pipe->world, &system->rights, out);
+        orri_received_put(system->pipe->world, &system->rights, out);
         impure_put_values(system, out);
     }
     if (out->failed) {
@@ -341,7 +343,7 @@ void orri_impure_record(orri_system* system, const orr_command_buffer* commands)
 static bool impure_next(const orri_system* system, bool callback, orri_bytes_from* in,
                         uint32_t* command_buffers)
 {
-    const orri_kept* kept = impure_from(system);
+    const orri_command_bytes* kept = impure_from(system);
     size_t* at = impure_at(system);
     orri_bytes_from from = {kept->bytes.data, kept->bytes.count, *at, false};
     uint64_t name = orri_bytes_word(&from), size = orri_bytes_word(&from);
@@ -384,17 +386,18 @@ void orri_impure_replay_callback(orri_system* system, orr_command_buffer* comman
 
 static bool impure_get(orri_system* system, orri_bytes_from* in, uint32_t command_buffers)
 {
-    const orri_kept* kept = impure_from(system);
-    if (command_buffers != system->lane_count - system->lane_ahead ||
+    const orri_command_bytes* kept = impure_from(system);
+    if (command_buffers != system->command_buffer_count - system->command_buffer_ahead ||
         !impure_get_states(system, in)) {
         return false;
     }
     for (uint32_t i = 0; i < command_buffers; i++) {
-        if (!orri_command_buffer_get(system->command_buffers[system->lane_ahead + i], in, kept)) {
+        if (!orri_command_buffer_get(system->command_buffers[system->command_buffer_ahead + i], in,
+                                     kept)) {
             return false;
         }
     }
-    orri_heard_get(system->pipe->world, &system->rights, in);
+    orri_received_get(system->pipe->world, &system->rights, in);
     return impure_get_values(system->pipe->world, in);
 }
 
@@ -413,7 +416,7 @@ static void impure_put_in(orri_system* system)
             log->memory_refused |= env->refusals != refusals;
         }
     }
-    for (uint32_t i = system->lane_ahead; i < system->lane_count; i++) {
+    for (uint32_t i = system->command_buffer_ahead; i < system->command_buffer_count; i++) {
         (void)orri_command_buffer_end(system->command_buffers[i]);
     }
 }

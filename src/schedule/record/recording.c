@@ -47,7 +47,7 @@ void orri_recording_clear(struct orr_recording* recording)
         recording_names_free(env, &recording->names[kind]);
     }
     for (uint32_t i = 0; i < ORR_PIPELINES_MAX; i++) {
-        orri_kept* kept = &recording->inputs[i];
+        orri_command_bytes* kept = &recording->inputs[i];
         ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, kept->bytes.data, kept->bytes.capacity);
         ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, kept->functions, kept->function_capacity);
     }

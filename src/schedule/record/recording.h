@@ -114,7 +114,7 @@ struct orr_recording {
     orri_call** calls; // In order of their turns or ticks.
     uint32_t call_count, call_capacity;
     // What impure systems did, by pipeline; in lockstep all of it in the first.
-    orri_kept inputs[ORR_PIPELINES_MAX];
+    orri_command_bytes inputs[ORR_PIPELINES_MAX];
     uint64_t ticks;   // Ticks recorded.
     uint64_t time_ns; // The world's time at the end.
 

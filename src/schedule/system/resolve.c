@@ -650,7 +650,7 @@ static orr_result resolve_events(orr_world* world, orri_system* system)
     if (system->inbox != NULL) {
         orri_event_cursors_name(system->inbox, system->desc.name);
         if (system->pipe->spectator || orri_system_outside(system)) {
-            orri_event_cursors_aside(system->inbox);
+            orri_event_cursors_spectator(system->inbox);
         }
     }
     return system->inbox != NULL ? ORR_OK : orri_env_result(&world->env);
@@ -833,7 +833,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->guard.query = looped ? system->query : NULL;
     system->guard.violations = &system->rights.counts.violations;
     system->guard.indirect = system->desc.kind == ORR_INDIRECT;
-    system->guard.spectator = system->rights.aside = system->pipe->spectator;
+    system->guard.spectator = system->rights.spectator = system->pipe->spectator;
     system->guard.parallel = system->desc.parallel;
     system->writes_by_id = system->guard.by_id_write != NULL;
     system->by_id = system->guard.by_id_read != NULL;

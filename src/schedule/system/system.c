@@ -363,7 +363,7 @@ void orri_system_free(orr_world* world, orri_system* system)
     orri_env* env = &world->env;
     orri_system_hand_in(world, system);
     orri_transaction_forget(world, &system->rights);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->command_buffers, system->lane_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->command_buffers, system->command_buffer_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->requests, system->request_capacity);
     orri_system_unresolve(world, system);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_hot_table*, system->tables, system->table_count);

@@ -69,7 +69,7 @@ static orr_result call_reserve(orr_world* world, orri_system* system)
     }
     uint32_t most = 3 + (system->in_units ? system->query->unit_count : 0);
     return ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &system->command_buffers,
-                        &system->lane_capacity, most)
+                        &system->command_buffer_capacity, most)
                ? ORR_OK
                : orri_refuse_memory(&world->env, "beginning a system");
 }
@@ -83,7 +83,7 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units
     }
     bool in_units = (units || system->may_send || system->reduces) && system->by_rows &&
                     !system->ordered;
-    bool reserve = in_units || system->reduces || system->lane_capacity == 0;
+    bool reserve = in_units || system->reduces || system->command_buffer_capacity == 0;
     system->in_units = in_units;
     if (ORR_UNLIKELY(system->guards_state)) {
         orri_system_state_hold(system);
@@ -121,7 +121,7 @@ uint64_t orri_system_creates(const orri_system* system)
 static orr_command_buffer* call_buffer(orr_world* world, orri_system* system, uint32_t unit)
 {
     return system->ahead
-               ? system->command_buffers[system->lane_ahead + unit]
+               ? system->command_buffers[system->command_buffer_ahead + unit]
                : orri_command_buffer_open(world, &system->rights, call_creates_max(system, unit));
 }
 
@@ -139,8 +139,8 @@ static void call_buffer_done(orr_world* world, orri_system* system, orr_command_
         orri_command_buffer_close(world, commands);
         return;
     }
-    ORR_ASSERT(system->lane_count < system->lane_capacity);
-    system->command_buffers[system->lane_count++] = commands;
+    ORR_ASSERT(system->command_buffer_count < system->command_buffer_capacity);
+    system->command_buffers[system->command_buffer_count++] = commands;
 }
 
 bool orri_system_open_ahead(orr_world* world, orri_system* system)
@@ -148,14 +148,14 @@ bool orri_system_open_ahead(orr_world* world, orri_system* system)
     uint32_t count = system->in_units && system->may_send ? system->query->unit_count : 1;
     bool real = true;
     system->ahead = true;
-    system->lane_ahead = system->lane_count;
+    system->command_buffer_ahead = system->command_buffer_count;
     for (uint32_t i = 0; real && i < count; i++) {
         bool none = system->in_units && !system->may_send;
         orr_command_buffer* commands = orri_command_buffer_open(
             world, &system->rights, none ? 0 : call_creates_max(system, i));
         real = orri_command_buffer_real(commands);
         if (real) {
-            system->command_buffers[system->lane_count++] = commands;
+            system->command_buffers[system->command_buffer_count++] = commands;
         } else {
             orri_command_buffer_close(world, commands);
         }
@@ -165,8 +165,8 @@ bool orri_system_open_ahead(orr_world* world, orri_system* system)
 
 void orri_system_take_back(orr_world* world, orri_system* system)
 {
-    while (system->ahead && system->lane_count > system->lane_ahead) {
-        orr_command_buffer* commands = system->command_buffers[--system->lane_count];
+    while (system->ahead && system->command_buffer_count > system->command_buffer_ahead) {
+        orr_command_buffer* commands = system->command_buffers[--system->command_buffer_count];
         (void)orri_command_buffer_end(commands);
         orri_command_buffer_close(world, commands);
     }
@@ -175,10 +175,10 @@ void orri_system_take_back(orr_world* world, orri_system* system)
 
 void orri_system_hand_in(orr_world* world, orri_system* system)
 {
-    for (uint32_t i = 0; i < system->lane_count; i++) {
+    for (uint32_t i = 0; i < system->command_buffer_count; i++) {
         orri_command_buffer_close(world, system->command_buffers[i]);
     }
-    system->lane_count = 0;
+    system->command_buffer_count = 0;
     system->ahead = false;
 }
 

@@ -537,7 +537,7 @@ static void parallel_each(void* user, uint32_t count, void (*work)(void* context
     orri_jobs_run(a->jobs, &a->each);
 }
 
-bool orri_parallel_hands(orri_pipeline* pipe, orri_hands* out)
+bool orri_parallel_workers_of(orri_pipeline* pipe, orri_workers* out)
 {
     struct orri_parallel* a = pipe->parallel;
     orr_world* world = pipe->world;
@@ -552,7 +552,7 @@ bool orri_parallel_hands(orri_pipeline* pipe, orri_hands* out)
     a->each.node_count = 1;
     a->each.run = parallel_each_run;
     a->each.context = a;
-    *out = (orri_hands){parallel_each, a};
+    *out = (orri_workers){parallel_each, a};
     return true;
 }
 

@@ -165,10 +165,10 @@ static orr_result tick_transact(orri_pipeline* pipe, bool early)
         if (ORR_LIKELY(!orri_transaction_pending(world))) {
             return ORR_OK;
         }
-        orri_hands hands;
-        bool changed, several = !world->realtime && orri_parallel_hands(pipe, &hands);
+        orri_workers workers;
+        bool changed, several = !world->realtime && orri_parallel_workers_of(pipe, &workers);
         orr_result result = orri_transaction_commit(world, early, &pipe->foreign,
-                                                    several ? &hands : NULL, &changed);
+                                                    several ? &workers : NULL, &changed);
         if (result != ORR_OK || !changed) {
             return result;
         }

@@ -297,7 +297,7 @@ ORR_TEST(events_dropped_while_a_system_runs_are_not_read_twice)
     ear a, b;
     ear_begin(w, &a, "a");
     ear_begin(w, &b, "looks on");
-    orri_event_cursors_aside(b.inbox);
+    orri_event_cursors_spectator(b.inbox);
     CHECK_OK(orr_events_limit(w, KIT_TYPE(w, Hit), 4));
     w->realtime = true;
     hit(w, 1);

@@ -17,7 +17,7 @@ static void play_outside(play* p, uint32_t first)
         mirror_reader(p->mirrors[i])->outside = true;
         mirror_loosen(p->mirrors[i]);
     }
-    p->world->messages->told->stale = true;
+    p->world->messages->baseline->stale = true;
 }
 
 // What is held is the world's when it ends.

@@ -466,8 +466,8 @@ ORR_TEST(lanes_of_spectators_hold_ids_of_transient_entities)
         begin(&t, NULL);
         (void)KIT_TYPE(t.world, Mark);
         for (uint32_t i = 0; i < 2; i++) {
-            t.senders[i].rights.aside = true;
-            orri_command_buffers_aside(t.sets[i]);
+            t.senders[i].rights.spectator = true;
+            orri_command_buffers_transient(t.sets[i]);
         }
         uint64_t hash = hash_of(t.world);
         orr_run* a = opened(&t, 0, 4, 3);

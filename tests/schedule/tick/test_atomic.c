@@ -5,12 +5,12 @@
 #include "schedule/plan/plan_kit.h"
 #include "schedule/tick/atomic_kit.h"
 
-static void lose_none(uint32_t workers, orri_atomic_section_way way)
+static void lose_none(uint32_t workers, orri_atomic_section_mode way)
 {
     kit k;
     orr_world* world = begin(&k, &(orr_world_desc){.workers = workers});
     uint32_t ticks = test_rounds(40, 10, 200);
-    CHECK(orri_atomic_section_way_set(world, way));
+    CHECK(orri_atomic_section_mode_set(world, way));
     orr_entity receiver = orr_create(world);
     CHECK_OK(orr_set(world, receiver, Score, {0}));
     int64_t sum = senders(world, receiver, 1000);
@@ -26,7 +26,7 @@ static void lose_none(uint32_t workers, orri_atomic_section_way way)
     orri_parallel_share(world, ORRI_SHARE_RANDOM, 1); // and split.
     KIT_STEP(world, ticks);
     CHECK_EQ(orr_get(world, receiver, Score)->points, 3 * sum * (4 + ticks));
-    uint64_t passed = orri_atomic_section_passed(world);
+    uint64_t passed = orri_atomic_section_htm_count(world);
     CHECK(passed == 0 || (way != ORRI_ATOMIC_SECTION_MUTEX && orri_htm_works()));
     printf("  %u workers: %llu of %u sections by transactional memory\n", workers,
            (unsigned long long)passed, 3000 * (4 + ticks));
@@ -38,7 +38,7 @@ ORR_TEST(atomic_a_thousand_senders_on_one_receiver_lose_no_write) /* N3-15 */
     static const uint32_t workers[] = {0, 2, 8, 32};
     for (uint32_t w = 0; w < ORRI_COUNT(workers); w++) {
         lose_none(workers[w], ORRI_ATOMIC_SECTION_MUTEX);
-        lose_none(workers[w], ORRI_ATOMIC_SECTION_PASSING);
+        lose_none(workers[w], ORRI_ATOMIC_SECTION_HTM);
     }
 }
 
@@ -64,7 +64,7 @@ ORR_TEST(atomic_sections_by_mutex_and_by_transactional_memory_exclude_each_other
 {
     kit k;
     orr_world* world = begin(&k, &(orr_world_desc){.workers = 4});
-    CHECK(orri_atomic_section_way_set(world, ORRI_ATOMIC_SECTION_PASSING));
+    CHECK(orri_atomic_section_mode_set(world, ORRI_ATOMIC_SECTION_HTM));
     orri_parallel_share(world, ORRI_SHARE_NOTHING, 0);
     orr_entity receiver = orr_create(world);
     CHECK_OK(orr_set(world, receiver, Score, {0}));
