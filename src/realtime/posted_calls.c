@@ -324,7 +324,7 @@ double orr_time_scale(orr_world* world)
                    : 1;
     }
     orri_realtime_lock(rt);
-    double scale = rt->clock.scale * rt->clock.scale;
+    double scale = rt->clock.scale * rt->clock.requested;
     orri_realtime_unlock(rt);
     orri_mutex_unlock(rt->platform, &rt->schedule->posting);
     return scale;
