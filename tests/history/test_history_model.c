@@ -115,7 +115,7 @@ static void model_error(void* user, orr_world* world, const orr_error* error)
 {
     (void)user, (void)world;
     // Ticks that ran when the run had ended ask for another call.
-    controlled_check(strstr(error->text, "is at its end") != NULL, "%s", error->text);
+    controlled_check(strstr(error->text, "is ending") != NULL, "%s", error->text);
 }
 
 // Who looks is outside of the simulation, or of it: then its ticks are in the recording.

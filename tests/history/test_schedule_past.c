@@ -652,7 +652,7 @@ ORR_TEST(recall_is_for_between_ticks)
     orr_append_end(&a);
     KIT_SYSTEM(world, .name = "inside", .once = true, .run = inside);
     KIT_STEP(world, 1);
-    KIT_ERROR(&k, ORR_ERR_STATE, "remembering: not allowed inside a system ('inside')");
+    KIT_ERROR(&k, ORR_ERR_STATE, "remembering: not inside a system ('inside')");
     orr_access_check_set(world, ORR_ACCESS_CHECK_OFF);
     KIT_STEP(world, 1);
     KIT_ERROR(&k, ORR_ERR_STATE, "remembering: not allowed inside a system, here 'inside'");

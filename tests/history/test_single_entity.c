@@ -217,7 +217,7 @@ ORR_TEST(travel_ahead_with_a_breach_leaves_the_entity_as_it_was)
     CHECK_OK(orr_entity_travel(world, a, 2));
     CHECK(orr_get(world, a, Position)->x == 3);
     CHECK_RESULT(orr_entity_travel(world, a, 5), ORR_ERR_STATE);
-    KIT_ERROR(&k, ORR_ERR_STATE, "system 'breach' did what it did not declare");
+    KIT_ERROR(&k, ORR_ERR_STATE, "system 'breach' violated its declarations");
     CHECK(orr_get(world, a, Position)->x == 3);
     CHECK_EQ(orr_time_of(world, a), 2);
     kit_end(&k);

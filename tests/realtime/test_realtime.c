@@ -406,7 +406,7 @@ static void on_meeting(orr_world* world, void* data)
     }
 }
 
-ORR_TEST(realtime_meetings_see_the_whole_world_and_add_systems)
+ORR_TEST(realtime_sync_points_see_the_whole_world_and_add_systems)
 {
     kit k;
     meet m;

@@ -60,7 +60,7 @@ static const char* beside_trace(kit* k)
     return text;
 }
 
-ORR_TEST(beside_systems_of_two_pipelines_with_one_user_never_overlap)
+ORR_TEST(overlap_systems_of_two_pipelines_with_one_user_never_overlap)
 {
     kit k;
     uint32_t shared = 0, other = 0;
@@ -80,7 +80,7 @@ ORR_TEST(beside_systems_of_two_pipelines_with_one_user_never_overlap)
     hard_end(&k);
 }
 
-ORR_TEST(beside_impure_systems_of_two_pipelines_never_overlap)
+ORR_TEST(overlap_impure_systems_of_two_pipelines_never_overlap)
 {
     kit k;
     orr_world* world = beside_begin(&k);
@@ -96,7 +96,7 @@ ORR_TEST(beside_impure_systems_of_two_pipelines_never_overlap)
 }
 
 // Also while the locks for these are made: the run is refused, and goes on when it is called again.
-ORR_TEST(beside_without_memory_it_is_refused_and_begins_again)
+ORR_TEST(overlap_without_memory_it_is_refused_and_begins_again)
 {
     uint64_t refused = 1, ended = 0;
     for (uint64_t n = 1; refused > 0; n++) {
@@ -131,7 +131,7 @@ static void beside_stop_met(orr_run* run)
 }
 
 // Each has its own, one of them is impure: nothing keeps them apart, and no lock is made for it.
-ORR_TEST(beside_systems_that_share_nothing_overlap)
+ORR_TEST(overlap_systems_that_share_nothing_overlap)
 {
     kit k;
     uint32_t one = 0, two = 0;
@@ -228,7 +228,7 @@ static orr_world* beside_gated(kit* k, orr_pipeline_desc desc)
     return world;
 }
 
-ORR_TEST(beside_who_waits_for_the_screen_holds_up_no_commit_and_no_meeting)
+ORR_TEST(overlap_wait_callback_delays_no_commit_and_no_sync_point)
 {
     for (uint32_t i = 0; i < 4; i++) {
         kit k;
@@ -286,7 +286,7 @@ static void beside_guide(void* data)
     gate.free = true;
 }
 
-ORR_TEST(beside_pause_and_stop_while_one_waits_for_the_screen)
+ORR_TEST(overlap_pause_and_stop_during_a_wait_callback)
 {
     for (uint32_t i = 0; i < 2; i++) {
         kit k;
@@ -317,7 +317,7 @@ static void beside_where(void* user)
     }
 }
 
-ORR_TEST(beside_wait_is_called_on_the_thread_it_asks_for_and_has_no_right_to_the_world)
+ORR_TEST(overlap_wait_is_called_on_the_thread_it_asks_for_and_has_no_right_to_the_world)
 {
     beside_here = true;
     for (uint32_t i = 0; i < 2; i++) {
@@ -337,7 +337,7 @@ ORR_TEST(beside_wait_is_called_on_the_thread_it_asks_for_and_has_no_right_to_the
     }
 }
 
-ORR_TEST(beside_wait_of_a_pipeline_with_a_rate_is_refused)
+ORR_TEST(overlap_wait_of_a_pipeline_with_a_rate_is_refused)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
@@ -345,6 +345,6 @@ ORR_TEST(beside_wait_of_a_pipeline_with_a_rate_is_refused)
                  world, &(orr_pipeline_desc){.name = "view", .rate_hz = 60, .wait = beside_stand})
                  .id,
              0);
-    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "'view': wait is for a continuous one");
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "'view': wait is for continuous pipelines");
     hard_end(&k);
 }

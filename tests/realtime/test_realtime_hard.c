@@ -126,7 +126,7 @@ static void gather_slowly(orr_run* run)
     hard_sleep(20000000);
 }
 
-ORR_TEST(realtime_a_slow_receiver_holds_nobody_up)
+ORR_TEST(realtime_a_slow_receiver_delays_no_pipeline)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
@@ -281,7 +281,7 @@ static void meet_look(orr_world* world, bool replays)
     CHECK_OK(orr_world_validate(world));
 }
 
-ORR_TEST(realtime_systems_and_types_come_and_go_in_meetings)
+ORR_TEST(realtime_systems_and_types_come_and_go_at_sync_points)
 {
     atomic_store(&hard_done, 0);
     hard_replays_with_workers((hard_replay){.begin = meet_begin, .ticks = 40, .look = meet_look});
@@ -294,7 +294,7 @@ static void meet_ask_wrong(orr_run* run)
     }
 }
 
-ORR_TEST(realtime_a_meeting_refuses_what_would_run_ticks)
+ORR_TEST(realtime_a_sync_point_refuses_what_would_run_ticks)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
@@ -331,7 +331,7 @@ static orr_world* toggle_begin(kit* k, uint32_t workers)
     return world;
 }
 
-ORR_TEST(realtime_who_hears_is_switched)
+ORR_TEST(realtime_readers_are_enabled_and_disabled)
 {
     hard_replays_with_workers((hard_replay){.begin = toggle_begin, .ticks = 40});
 }

@@ -294,7 +294,7 @@ static void narrow_body(const orr_platform* platform, void* arg)
     orr_world_destroy(world);
 }
 
-ORR_TEST(realtime_commits_beside_systems_are_whole_in_any_schedule)
+ORR_TEST(realtime_scoped_commits_are_whole_in_any_schedule)
 {
     static const controlled_strategy strategies[] = {CONTROLLED_DEPTH_FIRST, CONTROLLED_PRIORITIES};
     controlled_thread_local(&orri_this_thread, sizeof orri_this_thread);

@@ -301,7 +301,7 @@ static void storm_run(uint32_t workers, uint32_t rocks, uint64_t ticks)
     hard_end(&k);
 }
 
-ORR_TEST(narrow_commits_beside_walks_leave_a_whole_world)
+ORR_TEST(scoped_commits_during_loops_leave_a_consistent_world)
 {
     static const uint32_t workers[] = {0, 2, 3};
     for (uint32_t i = 0; i < 3; i++) {
@@ -310,7 +310,7 @@ ORR_TEST(narrow_commits_beside_walks_leave_a_whole_world)
 }
 
 // Lists that systems read grow under them: pages of the index (at 32,768 entities), chunks that views know.
-ORR_TEST(narrow_commits_grow_what_systems_beside_them_read)
+ORR_TEST(scoped_commits_grow_clusters_that_running_systems_read)
 {
     storm_run(0, 32000, test_rounds(120, 60, 1000));
 }

@@ -55,7 +55,7 @@ ORR_TEST(realtime_odd_parts_alone)
 }
 
 // Police in full runs everything on the calling thread.
-ORR_TEST(realtime_odd_police)
+ORR_TEST(realtime_odd_access_checks)
 {
     orr_access_check most = test_races() ? ORR_ACCESS_CHECK_OFF : ORR_ACCESS_CHECK_FULL;
     for (uint32_t i = 0; i < ODD_PARTS; i++) {

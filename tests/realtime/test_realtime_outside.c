@@ -145,7 +145,7 @@ static void slow_thread(void* arg)
 }
 
 // Refusals that are told on one thread do not close the world to the one that drives it: in real time, when its last calls are done, or in lockstep.
-ORR_TEST(handler_on_another_thread_keeps_nobody_from_changing_the_world)
+ORR_TEST(handler_on_another_thread_does_not_block_changes_of_the_world)
 {
     slow_handled = slow_made = slow_failed = 0;
     slow_over = false;

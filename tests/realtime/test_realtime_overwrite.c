@@ -554,7 +554,7 @@ ORR_TEST(overwrite_after_a_look_or_a_change_copies_once)
 
 // ---- values ---------------------------------------------------------------------------------------------------------------
 
-ORR_TEST(overwrite_beside_every_other_write_shows_whole_ticks)
+ORR_TEST(overwrite_with_every_other_write_shows_whole_ticks)
 {
     for (uint32_t bit = 1; bit <= DOES_ALL; bit *= 2) {
         if (bit != DOES_PLAIN) {
@@ -600,7 +600,7 @@ static void compare_live(orr_world* world)
 }
 
 // Every allocation is refused once: the tick stays open where that was, calling again goes on, and nothing is lost or half.
-ORR_TEST(overwrite_refused_memory_goes_on_when_called_again)
+ORR_TEST(overwrite_refused_memory_continues_when_called_again)
 {
     uint32_t does = DOES_PAINT_PART | DOES_LOOK | DOES_NUDGE | DOES_REACH, refused = 0;
     for (uint64_t n = 1; n < test_rounds(400, 150, 2000); n += n < 100 || !test_slow() ? 1 : 7) {
@@ -659,7 +659,7 @@ ORR_TEST(overwrite_of_what_is_not_written_whole_is_refused)
     refused(
         world, &k,
         (orr_system_desc){.query = "write Position", .by_id = "Position", .overwrites = "Position"},
-        "Position is also reached by .by_id");
+        "Position is also named in .by_id");
     refused(world, &k,
             (orr_system_desc){.once = true, .query = "write Position", .overwrites = "Position"},
             "is called per run of rows has rows to overwrite");

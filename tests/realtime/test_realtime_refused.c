@@ -187,7 +187,7 @@ static void plan_ask(orr_run* run)
 }
 
 // It is made there, to be printed, and once more before the next tick. (What it looked up is given back: hard_end() counts.)
-ORR_TEST(realtime_plan_that_a_meeting_broke_ends_the_run_and_leaks_nothing)
+ORR_TEST(realtime_plan_that_a_sync_point_broke_ends_the_run_and_leaks_nothing)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);

@@ -96,12 +96,12 @@ static void met_run(double rate_hz)
     CHECK(memcmp(met.hashes[0], met.hashes[1], sizeof met.hashes[0]) == 0);
 }
 
-ORR_TEST(replay_of_meetings_beside_a_continuous_pipeline_has_the_hashes_that_were_recorded)
+ORR_TEST(replay_of_sync_points_beside_a_continuous_pipeline_has_the_hashes_that_were_recorded)
 {
     met_run(0);
 }
 
-ORR_TEST(replay_of_meetings_beside_a_late_pipeline_has_the_hashes_that_were_recorded)
+ORR_TEST(replay_of_sync_points_beside_a_late_pipeline_has_the_hashes_that_were_recorded)
 {
     met_run(4000);
 }

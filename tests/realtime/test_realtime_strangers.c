@@ -174,7 +174,7 @@ ORR_TEST(realtime_stranger_is_refused_while_a_system_runs)
     stranger_is_refused(stranger_in_a_system);
 }
 
-ORR_TEST(realtime_stranger_is_refused_during_a_meeting)
+ORR_TEST(realtime_other_thread_is_refused_during_a_sync_point)
 {
     stranger_is_refused(stranger_asks_to_meet);
 }
@@ -254,7 +254,7 @@ static void edge_thread(void* arg)
 }
 
 // Runs of a tick or none, one after another, while another thread pauses, stops and wishes without looking whether there is one.
-ORR_TEST(realtime_pauses_wishes_and_stops_of_a_stranger_around_beginnings_and_ends_of_runs)
+ORR_TEST(realtime_pause_time_scale_and_stop_of_another_thread_around_begin_and_end_of_runs)
 {
     const orr_platform* platform = orr_platform_default();
     orr_thread handle;

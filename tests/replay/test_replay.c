@@ -337,7 +337,7 @@ ORR_TEST(post_in_lockstep_is_done_when_the_next_tick_begins)
     CHECK_EQ(s.k.errors.count, 1);
     KIT_SYSTEM(s.world, .name = "inside", .query = "Body", .once = true, .run = post_from_inside);
     CHECK_OK(orr_step(s.world, 1));
-    CHECK_CONTAINS(s.k.errors.text, "'inside' is of the simulation");
+    CHECK_CONTAINS(s.k.errors.text, "'inside' is part of the simulation");
     CHECK_OK(orr_post(s.world, call_say, "c", 2)); // And never done.
     stage_end(&s);
     KIT_SAID("");

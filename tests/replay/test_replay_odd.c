@@ -94,10 +94,10 @@ static bool odd_meddles(void* user, orr_world* world)
     stage* s = user;
     CHECK(world == s->world);
     CHECK_RESULT(orr_post(world, call_nothing, NULL, 0), ORR_ERR_STATE);
-    CHECK_CONTAINS(s->k.errors.text, "orr_post: not in on_tick of a replay");
+    CHECK_CONTAINS(s->k.errors.text, "orr_post: not allowed in on_tick of a replay");
     CHECK_RESULT(orr_post_exclusive(world, call_nothing, NULL, 0), ORR_ERR_STATE);
     CHECK_RESULT(orr_step(world, 1), ORR_ERR_STATE);
-    CHECK_CONTAINS(s->k.errors.text, "orr_step: not in on_tick of a replay");
+    CHECK_CONTAINS(s->k.errors.text, "orr_step: not allowed in on_tick of a replay");
     return orr_world_tick(world) < 5;
 }
 

@@ -84,7 +84,7 @@ static uint64_t found_in(orr_world* world, uint32_t ticks)
         CHECK_EQ(found_in(world, 3), 0);     \
     } while (0)
 
-ORR_TEST(conflicts_are_not_found_anew_by_ticks_that_change_values_and_entities)
+ORR_TEST(conflicts_are_not_found_again_by_ticks_that_change_values_and_entities)
 {
     kit k;
     orr_world* world = conflict_begin(&k);
@@ -98,7 +98,7 @@ ORR_TEST(conflicts_are_not_found_anew_by_ticks_that_change_values_and_entities)
     kit_end(&k);
 }
 
-ORR_TEST(conflicts_are_not_found_anew_by_changes_between_ticks)
+ORR_TEST(conflicts_are_not_found_again_by_changes_between_ticks)
 {
     kit k;
     orr_world* world = conflict_begin(&k);
@@ -131,7 +131,7 @@ ORR_TEST(conflicts_are_not_found_anew_by_changes_between_ticks)
 }
 
 // The plan is made anew, since a type can have fields through which others go along with the destroyed. Nothing else came of it.
-ORR_TEST(conflicts_are_not_found_anew_by_a_type)
+ORR_TEST(conflicts_are_not_found_again_by_a_type)
 {
     kit k;
     orr_world* world = conflict_begin(&k);
@@ -142,7 +142,7 @@ ORR_TEST(conflicts_are_not_found_anew_by_a_type)
     kit_end(&k);
 }
 
-ORR_TEST(conflicts_are_found_anew_when_a_cluster_appears)
+ORR_TEST(conflicts_are_found_again_when_a_cluster_appears)
 {
     kit k;
     orr_world* world = conflict_begin(&k);
@@ -167,7 +167,7 @@ ORR_TEST(conflicts_are_found_anew_when_a_cluster_appears)
     kit_end(&k);
 }
 
-ORR_TEST(conflicts_are_found_anew_when_systems_come_go_and_are_switched)
+ORR_TEST(conflicts_are_found_again_when_systems_come_go_and_are_enabled_or_disabled)
 {
     kit k;
     orr_world* world = conflict_begin(&k);

@@ -126,7 +126,7 @@ ORR_TEST(systems_in_a_circle_through_groups_are_refused)
 }
 
 // A name that is not there yet may close a circle later.
-ORR_TEST(systems_whose_circle_is_closed_by_a_later_one_are_refused_then)
+ORR_TEST(systems_whose_cycle_is_closed_by_a_later_one_are_refused_then)
 {
     kit k;
     orr_world* world = begin_rows(&k);

@@ -91,7 +91,7 @@ ORR_TEST(plan_without_structure_commits_at_the_end_alone)
     PAIR((.query = "write Position", .by_id = "write Health"), (.query = "Health"), NULL);
 }
 
-ORR_TEST(plan_creates_commits_before_who_names_a_type_of_the_created)
+ORR_TEST(plan_creates_commits_before_a_system_that_names_a_created_type)
 {
     const char* reason = "'s' may create entities with Position, which 'r' names";
     PAIR((.creates = "Position, Velocity"), (.query = "Position"), reason);
@@ -107,7 +107,7 @@ ORR_TEST(plan_creates_commits_before_who_names_a_type_of_the_created)
     PAIR((.creates = "Position"), (.kind = ORR_INDIRECT, .query = "Health"), NULL);
 }
 
-ORR_TEST(plan_creates_without_types_commits_before_who_selects_everything)
+ORR_TEST(plan_creates_without_types_commits_before_a_system_that_selects_everything)
 {
     PAIR((.creates = ""), (.query = "Health"), NULL);
     PAIR((.creates = ""), (.query = "?Health"),
@@ -122,7 +122,7 @@ ORR_TEST(plan_creates_and_adds_count_types_that_come_along)
     PAIR((.removes = "Engine"), (.query = "Fuel"), NULL);
 }
 
-ORR_TEST(plan_adds_commits_before_who_names_the_type)
+ORR_TEST(plan_adds_commits_before_a_system_that_names_the_type)
 {
     PAIR((.adds = "Frozen"), (.query = "Frozen"), "'s' may add Frozen, which 'r' names");
     PAIR((.adds = "Frozen"), (.query = "Position, !Frozen"), "'s' may add Frozen, which 'r' names");
@@ -131,7 +131,7 @@ ORR_TEST(plan_adds_commits_before_who_names_the_type)
     PAIR((.adds = "Frozen"), (.query = "Position"), NULL);
 }
 
-ORR_TEST(plan_removes_commits_before_who_names_the_type)
+ORR_TEST(plan_removes_commits_before_a_system_that_names_the_type)
 {
     PAIR((.removes = "Health"), (.query = "Health"), "'s' may remove Health, which 'r' names");
     PAIR((.removes = "Health"), (.query = "Position, !Health"),
@@ -141,7 +141,7 @@ ORR_TEST(plan_removes_commits_before_who_names_the_type)
     PAIR((.removes = "Health"), (.query = "Position"), NULL);
 }
 
-ORR_TEST(plan_destroys_commits_before_who_could_meet_the_destroyed)
+ORR_TEST(plan_destroys_commits_before_a_system_that_may_select_the_destroyed)
 {
     const char* reason = "'s' may destroy what 'r' selects";
     PAIR((.destroys = "Position"), (.query = "Position"), reason);
@@ -151,7 +151,7 @@ ORR_TEST(plan_destroys_commits_before_who_could_meet_the_destroyed)
     PAIR((.destroys = "#level1"), (.query = "#level2, Position"), reason); // It may have both tags.
 }
 
-ORR_TEST(plan_destroys_does_not_commit_before_who_can_never_meet_the_destroyed)
+ORR_TEST(plan_destroys_does_not_commit_before_a_system_that_never_selects_the_destroyed)
 {
     PAIR((.destroys = "Position, !Frozen"), (.query = "Frozen"), NULL);
     PAIR((.destroys = "Frozen"), (.query = "Position, !Frozen"), NULL);
@@ -175,7 +175,7 @@ ORR_TEST(plan_destroys_anything_commits_before_everybody)
     PAIR((.destroys = "Frozen, *"), (.query = "Position, !Frozen"), reason);
 }
 
-ORR_TEST(plan_destroys_commits_before_who_reads_by_id)
+ORR_TEST(plan_destroys_commits_before_a_system_that_reads_by_id)
 {
     PAIR((.destroys = "Frozen"), (.query = "Position, !Frozen", .by_id = "Health"),
          "'s' may destroy what 'r' selects");
@@ -204,7 +204,7 @@ ORR_TEST(plan_destroys_reaches_those_that_die_or_change_with_the_destroyed)
     }
 }
 
-ORR_TEST(plan_is_made_anew_when_a_type_comes_through_which_others_die)
+ORR_TEST(plan_is_made_again_when_a_type_with_cascading_references_is_added)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -218,7 +218,7 @@ ORR_TEST(plan_is_made_anew_when_a_type_comes_through_which_others_die)
     kit_end(&k);
 }
 
-ORR_TEST(plan_switches_commits_before_who_names_the_type)
+ORR_TEST(plan_switches_commits_before_a_system_that_names_the_type)
 {
     PAIR((.switches = "Health"), (.query = "Health"),
          "'s' may enable or disable Health, which 'r' names");
@@ -235,14 +235,14 @@ ORR_TEST(plan_switches_of_entities_commits_before_everybody)
          "'s' may enable or disable entities that 'r' selects");
 }
 
-ORR_TEST(plan_switches_commits_before_who_is_told_of_switches)
+ORR_TEST(plan_switches_commits_before_a_reader_of_enable_bits)
 {
     PAIR((.switches = "Health"), (.kind = ORR_INDIRECT, .query = "Position, ?orr_enabled"),
          "'s' may enable or disable components, and 'r' is notified of it");
     PAIR((.adds = "Health"), (.kind = ORR_INDIRECT, .query = "Position, ?orr_enabled"), NULL);
 }
 
-ORR_TEST(plan_tags_commits_before_who_names_the_tag)
+ORR_TEST(plan_tags_commits_before_a_system_that_names_the_tag)
 {
     const char* reason = "'s' may change tags that 'r' names";
     PAIR((.tags = "#level1"), (.query = "Position, #level1"), reason);
@@ -256,7 +256,7 @@ ORR_TEST(plan_tags_commits_before_who_names_the_tag)
     PAIR((.tags = "*"), (.query = "Position"), NULL);
 }
 
-ORR_TEST(plan_tags_commits_before_who_is_told_of_tags)
+ORR_TEST(plan_tags_commits_before_a_reader_of_tags)
 {
     PAIR((.tags = "#level1"), (.kind = ORR_INDIRECT, .query = "Position, ?orr_tags"),
          "'s' may change tags that 'r' names");
@@ -264,7 +264,7 @@ ORR_TEST(plan_tags_commits_before_who_is_told_of_tags)
          "'s' may change tags that 'r' names");
 }
 
-ORR_TEST(plan_renames_commits_before_who_names_names)
+ORR_TEST(plan_renames_commits_before_a_system_that_reads_names)
 {
     PAIR((.renames = true), (.query = "Position, ?orr_name"),
          "'s' may change names, which 'r' reads");
@@ -273,7 +273,7 @@ ORR_TEST(plan_renames_commits_before_who_names_names)
     PAIR((.renames = true), (.query = "Position"), NULL);
 }
 
-ORR_TEST(plan_of_who_requires_nothing_commits_after_any_structure)
+ORR_TEST(plan_commits_after_any_structure_before_a_system_without_required_terms)
 {
     const char* reason = "'s' may change entities, and 'r' selects all of them";
     PAIR((.adds = "Frozen"), (.query = "?Health"), reason);
@@ -285,7 +285,7 @@ ORR_TEST(plan_of_who_requires_nothing_commits_after_any_structure)
     PAIR((.adds = "Frozen"), (.once = true, .by_id = "Health"), NULL);
 }
 
-ORR_TEST(plan_sent_changes_that_may_wait_commit_before_who_names_the_type)
+ORR_TEST(plan_sent_changes_that_may_wait_commit_before_a_system_that_names_the_type)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -501,7 +501,7 @@ ORR_TEST(plan_that_cannot_be_made_says_so)
 
 // ---- events ---------------------------------------------------------------------------------------------------------------
 
-ORR_TEST(plan_with_events_that_nobody_reads_is_refused)
+ORR_TEST(plan_with_events_that_no_system_receives_is_refused)
 {
     kit k;
     orr_world* world = begin(&k);

@@ -287,7 +287,7 @@ static void flickers(orr_run* run)
     orr_system_enable(run->world, orr_system_find(run->world, "draw"), run->tick % 2 == 0);
 }
 
-ORR_TEST(recording_replays_beside_an_spectator_that_switches)
+ORR_TEST(recording_replays_with_a_spectator_that_enables_systems)
 {
     kit k;
     orr_recording* recording = orr_recording_create();
@@ -329,7 +329,7 @@ static uint64_t ticks_of(orr_world* world, const char* name)
     return stats.tick;
 }
 
-ORR_TEST(recording_replay_ends_where_it_is_told)
+ORR_TEST(recording_replay_ends_at_the_given_tick)
 {
     kit k;
     orr_recording* recording = orr_recording_create();

@@ -58,7 +58,7 @@ static const char* line(const writing* w, const orr_journal_entry* entry)
     return text;
 }
 
-ORR_TEST(journal_entry_prints_who_did_what)
+ORR_TEST(journal_entry_prints_system_and_change)
 {
     writing w;
     begin(&w);
@@ -285,7 +285,7 @@ static const char* story(const orr_world* world, orr_entity entity)
     return text;
 }
 
-ORR_TEST(journal_of_systems_tells_who_changed_what)
+ORR_TEST(journal_names_the_system_of_each_change)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -328,7 +328,7 @@ ORR_TEST(journal_of_systems_tells_who_changed_what)
 }
 
 // An index that is used again: the entries of the one before are not those of the one after.
-ORR_TEST(journal_of_an_entity_leaves_out_who_had_its_index_before)
+ORR_TEST(journal_of_an_entity_leaves_out_earlier_entities_of_its_index)
 {
     writing w;
     begin(&w);

@@ -120,7 +120,7 @@ ORR_TEST(worker_stats_without_workers_are_the_driving_threads)
     CHECK_EQ(stats.waiting_ns + stats.sleeps + stats.stolen, 0);
     CHECK(stats.busy_ns > 0);
     CHECK_RESULT(orr_worker_stats_get(world, 1, &none), ORR_ERR_ARGUMENT);
-    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "there is no worker 1, there are 1, from 0 on");
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "there is no worker 1; there are 1, numbered from 0");
     kit_end(&k);
 }
 

@@ -61,7 +61,7 @@ static const sneak sneaks[] = {
 };
 
 /* N2-05 */
-ORR_TEST(police_in_full_finds_writes_through_pointers_and_undoes_them)
+ORR_TEST(full_access_checks_find_writes_through_pointers_and_undoes_them)
 {
     for (uint32_t who = STRANGER; who < EVERYBODY; who *= 2) {
         for (size_t i = 0; i < sizeof sneaks / sizeof sneaks[0]; i++) {
@@ -100,7 +100,7 @@ static void write_own(orr_run* run)
     orr_state(run, Count)->value = 99;
 }
 
-ORR_TEST(police_in_full_finds_a_parallel_system_that_writes_its_state)
+ORR_TEST(full_access_checks_find_a_parallel_system_that_writes_its_state)
 {
     for (uint32_t parallel = 0; parallel < 2; parallel++) {
         orr_world* world = begin();
@@ -138,7 +138,7 @@ static orr_world* begin_many(void)
 }
 
 // In whichever row it is: that one is named, and only its block is put back.
-ORR_TEST(police_in_full_names_the_row_that_was_written)
+ORR_TEST(full_access_checks_name_the_row_that_was_written)
 {
     static const uint32_t rows[] = {0, 1, ORR_CHUNK_CAPACITY - 1, ORR_CHUNK_CAPACITY, MANY - 1};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -155,7 +155,7 @@ ORR_TEST(police_in_full_names_the_row_that_was_written)
 }
 
 // It may write Position where there is Velocity too; elsewhere that is as undeclared as anything.
-ORR_TEST(police_in_full_knows_where_a_type_may_be_written)
+ORR_TEST(full_access_checks_know_where_a_type_may_be_written)
 {
     orr_world* world = begin();
     orr_access_check_set(world, ORR_ACCESS_CHECK_FULL);
@@ -177,7 +177,7 @@ static void write_position(orr_run* run)
 }
 
 // That another one asked for the block, in the same tick, is no excuse.
-ORR_TEST(police_in_full_finds_writes_where_another_one_asked)
+ORR_TEST(full_access_checks_find_writes_where_another_system_asked)
 {
     orr_world* world = begin();
     orr_access_check_set(world, ORR_ACCESS_CHECK_FULL);
@@ -193,7 +193,7 @@ ORR_TEST(police_in_full_finds_writes_where_another_one_asked)
 }
 
 // Tick after tick, in several chunks and clusters, by rows and in a loop of its own.
-ORR_TEST(police_in_full_lets_what_is_asked_for_be_written)
+ORR_TEST(full_access_checks_let_what_is_asked_for_be_written)
 {
     orr_world* world = begin_many();
     orr_system a =
@@ -209,7 +209,7 @@ ORR_TEST(police_in_full_lets_what_is_asked_for_be_written)
 }
 
 // What is written by who hears of changes is asked for as any other.
-ORR_TEST(police_in_full_lets_a_system_with_changed_terms_write)
+ORR_TEST(full_access_checks_let_a_system_with_changed_terms_write)
 {
     orr_world* world = begin();
     orr_access_check_set(world, ORR_ACCESS_CHECK_FULL);
@@ -236,7 +236,7 @@ static void write_padded(orr_run* run)
     p[0] = value;
 }
 
-ORR_TEST(police_in_full_compares_padding_without_looking_at_it)
+ORR_TEST(full_access_checks_ignore_padding)
 {
     orr_world* world = begin();
     orr_access_check_set(world, ORR_ACCESS_CHECK_FULL);
@@ -248,7 +248,7 @@ ORR_TEST(police_in_full_compares_padding_without_looking_at_it)
     kit_end(&s.k);
 }
 
-ORR_TEST(police_in_full_looks_away_without_memory)
+ORR_TEST(full_access_checks_are_skipped_without_memory)
 {
     for (uint64_t n = 1;; n++) {
         orr_world* world = begin();
@@ -280,7 +280,7 @@ static void make_strings(orr_run* run)
     CHECK_EQ(orr_array_values(world, orr_array_make(world, numbers, 2, 4), &count) != NULL, may);
 }
 
-ORR_TEST(police_strings_are_made_by_who_declares_a_type_with_some)
+ORR_TEST(access_checks_let_only_declared_systems_make_strings)
 {
     for (uint32_t may = 0; may < 2; may++) {
         orr_world* world = begin();
@@ -336,7 +336,7 @@ static void free_for_all(orr_run* run)
     kit_say("ran");
 }
 
-ORR_TEST(police_lets_everybody_do_what_is_free)
+ORR_TEST(access_checks_let_every_system_make_unrestricted_calls)
 {
     for (uint32_t who = STRANGER; who < EVERYBODY; who *= 2) {
         orr_world* world = begin();
@@ -417,7 +417,7 @@ static void write_all(orr_run* run)
     CHECK_OK(orr_send_change(run, s.bob, Health, {orr_get(world, s.bob, Health)->value * 2, 1}));
 }
 
-ORR_TEST(police_lets_a_system_do_what_it_declared)
+ORR_TEST(access_checks_let_a_system_do_what_it_declared)
 {
     for (uint32_t writes = 0; writes < 2; writes++) {
         for (uint32_t mode = ORR_ACCESS_CHECK_OFF; mode <= ORR_ACCESS_CHECK_FULL; mode++) {
@@ -442,7 +442,7 @@ static void send_any(orr_run* run)
     CHECK_OK(orr_send_change(run, s.bob, Health, {77, 7}));
 }
 
-ORR_TEST(police_lets_changes_be_sent_that_are_declared)
+ORR_TEST(access_checks_let_changes_be_sent_that_are_declared)
 {
     for (uint32_t once = 0; once < 2; once++) {
         orr_world* world = begin();
@@ -474,7 +474,7 @@ static void use_columns(orr_run* run)
     kit_say("used");
 }
 
-ORR_TEST(police_lets_a_system_use_its_columns_without_any)
+ORR_TEST(access_checks_let_a_system_use_its_columns_without_any)
 {
     orr_world* world = begin();
     orr_system system =
@@ -496,7 +496,7 @@ static void count_tagged(orr_run* run)
 }
 
 // Tags in queries of its own are declared one by one, or all at once.
-ORR_TEST(police_lets_queries_ask_for_tags_that_were_declared)
+ORR_TEST(access_checks_let_queries_ask_for_tags_that_were_declared)
 {
     static const struct {
         const char* by_id;
@@ -530,7 +530,7 @@ static void break_out_of_loops(orr_run* run)
     }
 }
 
-ORR_TEST(police_ends_loops_that_a_system_left_open)
+ORR_TEST(access_checks_end_loops_that_a_system_left_open)
 {
     orr_world* world = begin();
     KIT_SYSTEM(world, .name = "a", .query = "Velocity", .once = true, .run = break_out_of_loops);
@@ -570,7 +570,7 @@ static void undeclared(orr_run* run)
     kit_say("ran");
 }
 
-ORR_TEST(police_off_lets_calls_through)
+ORR_TEST(access_checks_off_lets_calls_through)
 {
     for (uint32_t who = STRANGER; who < EVERYBODY; who *= 2) {
         orr_world* world = begin();
@@ -588,7 +588,7 @@ ORR_TEST(police_off_lets_calls_through)
     }
 }
 
-ORR_TEST(police_is_gone_when_no_system_runs)
+ORR_TEST(access_checks_end_when_no_system_runs)
 {
     orr_world* world = begin();
     add_culprit(world, INDIRECT);

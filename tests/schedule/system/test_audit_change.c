@@ -421,7 +421,7 @@ static const breach violations[] = {
 };
 
 /* N2-02 N2-03 N0-10 */
-ORR_TEST(police_names_every_breach_of_changing_and_sending)
+ORR_TEST(access_checks_report_every_violation_of_changing_and_sending)
 {
     CHECK(check_breaches(violations, sizeof violations / sizeof violations[0]) >= 100);
 }
@@ -432,7 +432,7 @@ static void world_entity(orr_run* run)
     CHECK_EQ(orr_world_entity(run->world).id, 0);
 }
 
-ORR_TEST(police_does_not_let_a_system_create_the_worlds_entity)
+ORR_TEST(access_checks_do_not_let_a_system_create_the_worlds_entity)
 {
     orr_world* world = begin();
     CHECK_OK(orr_destroy(world, s.single));
@@ -476,7 +476,7 @@ static void send_beyond(orr_run* run)
     KIT_ERROR(k, ORR_ERR_STATE, "Health");
 }
 
-ORR_TEST(police_refuses_sends_beyond_what_was_declared)
+ORR_TEST(access_checks_refuse_sends_beyond_what_was_declared)
 {
     orr_world* world = begin();
     orr_system culprit = KIT_SYSTEM(world, .name = "culprit", .once = true, .query = "Velocity",

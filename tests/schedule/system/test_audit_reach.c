@@ -389,7 +389,7 @@ static const breach violations[] = {
 };
 
 /* N2-02 N2-03 N0-10 */
-ORR_TEST(police_names_every_breach_of_reading_and_writing)
+ORR_TEST(access_checks_report_every_violation_of_reading_and_writing)
 {
     CHECK(check_breaches(violations, sizeof violations / sizeof violations[0]) >= 100);
 }

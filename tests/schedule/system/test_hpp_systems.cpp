@@ -443,7 +443,7 @@ struct radar {
     uint32_t colliders;
 };
 
-ORR_TEST(hpp_system_is_told_by_messages)
+ORR_TEST(hpp_system_receives_messages)
 {
     orr::world world = make_world();
     radar all = {}, one = {};

@@ -234,7 +234,7 @@ ORR_TEST(claim_second_pipeline_that_writes_a_type_is_refused_and_both_systems_na
 }
 
 /* N0-20 */
-ORR_TEST(claim_stays_when_its_system_is_gone)
+ORR_TEST(type_owner_stays_when_its_system_is_removed)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -420,7 +420,7 @@ static void move_one(orr_run* run)
     }
 }
 
-ORR_TEST(reader_in_another_pipeline_is_told_at_its_next_tick)
+ORR_TEST(reader_in_another_pipeline_is_notified_at_its_next_tick)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -541,7 +541,7 @@ static void add_health(orr_run* run)
     CHECK_OK(orr_send_add(run, target_of_hits, Health, {5, 0}));
 }
 
-ORR_TEST(component_added_by_another_pipeline_to_who_has_it_is_left_out)
+ORR_TEST(component_added_by_another_pipeline_to_an_entity_that_has_it_is_left_out)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -622,7 +622,7 @@ static uint64_t oom_run(uint64_t fail_at, uint32_t* refused, bool* lost)
 }
 
 // A tick of any pipeline that is refused stays open, and goes on.
-ORR_TEST(tick_of_a_second_pipeline_that_is_refused_goes_on)
+ORR_TEST(tick_of_a_second_pipeline_that_is_refused_continues)
 {
     uint32_t refused;
     bool lost;

@@ -522,7 +522,7 @@ static const char* events_words(const orr_world* world)
     return words;
 }
 
-ORR_TEST(spectator_that_does_not_read_events_loses_them_and_nobody_else_does)
+ORR_TEST(spectator_that_does_not_read_events_loses_only_its_own)
 {
     for (int simulated = 0; simulated < 2; simulated++) {
         kit k = {0};
@@ -698,7 +698,7 @@ static void view_spawn_one(orr_run* run)
 }
 
 // For every N the Nth allocation is refused once: the tick goes on when it is called again, or says what it lacks.
-ORR_TEST(spectator_refused_memory_goes_on)
+ORR_TEST(spectator_refused_memory_continues)
 {
     for (uint64_t n = 1, refused = 1; refused > 0; n++) {
         kit k = {0};

@@ -99,7 +99,7 @@ static const bad_desc bad_descs[] = {
     {{.name = "", .run = kit_run, .query = "Position"}, ORR_ERR_NAME, "a system needs a name"},
     {{.name = "two words", .run = kit_run, .query = "Position"},
      ORR_ERR_NAME,
-     "this is no such: two words"},
+     "this is not a name: two words"},
     {{.name = "x", .query = "Position"},
      ORR_ERR_ARGUMENT,
      "system 'x': it has no function; set .run"},

@@ -112,7 +112,7 @@ ORR_TEST(group_and_own_switch_are_both_needed)
 }
 
 // Switched on while its group is off: it waits for the group. A group whose last one went is forgotten.
-ORR_TEST(group_that_is_off_holds_who_is_switched_on_and_ends_with_its_members)
+ORR_TEST(group_disabled_holds_back_enabled_systems_and_ends_with_its_members)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -132,7 +132,7 @@ ORR_TEST(group_that_is_off_holds_who_is_switched_on_and_ends_with_its_members)
 
 // ---- create, start, stop, destroy --------------------------------------------------------------------------------------------
 
-ORR_TEST(system_life_is_told_by_callbacks_when_a_tick_begins)
+ORR_TEST(system_life_callbacks_run_when_a_tick_begins)
 {
     kit k;
     orr_world* world = begin_rows(&k);

@@ -194,7 +194,7 @@ static bool conflict(orr_world* world, orr_system a, orr_system b)
     return orri_conflict(world, first, second);
 }
 
-ORR_TEST(atomic_sections_on_one_type_overlap_and_whoever_touches_it_otherwise_waits) /* N3-15 */
+ORR_TEST(atomic_sections_on_one_type_overlap_and_other_accesses_wait) /* N3-15 */
 {
     kit k;
     orr_world* world = begin(&k, NULL);
@@ -357,7 +357,7 @@ ORR_TEST(atomic_sections_reach_readers_and_changed_terms_with_their_author) /* N
     }
 }
 
-ORR_TEST(atomic_sections_are_told_apart_from_what_others_write)
+ORR_TEST(atomic_sections_are_reported_apart_from_other_writes)
 {
     kit k;
     orr_world* world = begin(&k, NULL);
@@ -388,7 +388,7 @@ static void write_any(orr_run* run)
     CHECK_OK(orr_set(run->world, *bob, Score, {.points = (int64_t)run->tick}));
 }
 
-ORR_TEST(system_that_writes_by_id_what_nobody_is_told_of_is_not_told_as_the_author_of_more)
+ORR_TEST(system_that_writes_an_unread_type_by_id_is_not_reported_as_source_of_more)
 {
     kit k;
     orr_world* world = begin(&k, NULL);

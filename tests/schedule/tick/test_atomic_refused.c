@@ -244,7 +244,7 @@ ORR_TEST(atomic_sections_on_a_type_that_is_unknown_keep_the_tick_from_beginning)
     // Likewise of the library, which nobody named before.
     system = KIT_SYSTEM(world, .name = "y", .query = "Aim", .atomics = "orr_name", .run = shoot);
     CHECK(orr_step(world, 1) != ORR_OK);
-    KIT_ERROR(&k, ORR_ERR_TYPE, "system 'y', .atomics: orr_name is the library's own");
+    KIT_ERROR(&k, ORR_ERR_TYPE, "system 'y', .atomics: orr_name is a built-in type");
     CHECK_OK(orr_system_remove(world, system));
     KIT_STEP(world, 1);
     kit_end(&k);

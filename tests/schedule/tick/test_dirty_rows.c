@@ -153,7 +153,7 @@ static void touching_step(uint64_t fail_at)
     t.k.errors = (kit_errors){0};
 }
 
-ORR_TEST(sent_changes_that_are_few_are_told_and_nothing_else)
+ORR_TEST(sent_changes_that_are_few_are_reported_and_nothing_else)
 {
     touching_begin(0);
     t.told = 0;
@@ -169,7 +169,7 @@ ORR_TEST(sent_changes_that_are_few_are_told_and_nothing_else)
 }
 
 // What was written in place before is told with it: the same blocks, and another epoch.
-ORR_TEST(sent_changes_beside_values_written_in_place_are_all_told)
+ORR_TEST(sent_changes_and_values_written_in_place_are_all_reported)
 {
     touching_begin(0);
     t.told = 0;
@@ -183,7 +183,7 @@ ORR_TEST(sent_changes_beside_values_written_in_place_are_all_told)
     kit_end(&t.k);
 }
 
-ORR_TEST(sent_changes_few_and_many_of_one_system_are_all_told)
+ORR_TEST(sent_changes_few_and_many_of_one_system_are_all_reported)
 {
     touching_begin(0);
     t.mixed = true;

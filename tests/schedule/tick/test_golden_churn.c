@@ -262,7 +262,7 @@ static void fewer_check(const orr_platform* platform, uint32_t lines, uint32_t w
     sea_end(&s);
 }
 
-ORR_TEST(churn_without_threads_says_so_once_and_goes_on)
+ORR_TEST(churn_without_threads_reports_once_and_continues)
 {
     const orr_platform* platform = orr_platform_default();
     orr_thread thread;

@@ -329,7 +329,7 @@ ORR_TEST(cross_of_a_run_refuses_what_it_reads_and_writes_by_any)
                      .run = attract, .parallel = true)
                  .id,
              0);
-    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "may not reach Force of any entity and write it");
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "may not write Force and reach it by id");
     kit_end(&k);
 }
 

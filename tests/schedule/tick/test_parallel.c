@@ -60,7 +60,7 @@ static void check_same(const uint64_t* hashes, uint32_t ticks, uint32_t workers,
 
 // Under a sanitizer that slows the run down, fewer ticks: what races does so in any of them.
 /* N3-04 N3-13 */
-ORR_TEST(abreast_every_tick_has_the_hash_of_the_serial_run)
+ORR_TEST(parallel_run_every_tick_has_the_hash_of_the_serial_run)
 {
     static const uint32_t workers[] = {1, 2, 3, 4, 8, 32};
     uint64_t hashes[TICKS];
@@ -139,7 +139,7 @@ static void check_reading(bool beside)
     kit_end(&k);
 }
 
-ORR_TEST(abreast_reading_by_id_finds_what_the_thread_s_own_system_declared)
+ORR_TEST(parallel_run_reading_by_id_finds_what_the_thread_s_own_system_declared)
 {
     check_reading(true);
     check_reading(false);

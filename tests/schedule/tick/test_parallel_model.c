@@ -428,19 +428,19 @@ static uint64_t model_explore(uint32_t preemptions, uint64_t schedules)
 }
 
 // Few, so that whatever they find is found early; of most plots these are all there are.
-ORR_TEST(abreast_in_schedules_of_one_preemption_is_the_serial_run)
+ORR_TEST(parallel_run_in_schedules_of_one_preemption_is_the_serial_run)
 {
     uint64_t all = model_explore(1, model_share(3000, 100, 200000));
     CHECK(all >= model_share(20000, 1000, 500000));
 }
 
-ORR_TEST(abreast_in_schedules_of_two_preemptions_is_the_serial_run)
+ORR_TEST(parallel_run_in_schedules_of_two_preemptions_is_the_serial_run)
 {
     uint64_t all = model_explore(2, model_share(3000, 100, 300000));
     CHECK(all >= model_share(40000, 1000, 3000000));
 }
 
-ORR_TEST(abreast_with_random_priorities_is_the_serial_run)
+ORR_TEST(parallel_run_with_random_priorities_is_the_serial_run)
 {
     uint64_t all = model_explore(0, model_share(3000, 100, 100000));
     CHECK(all >= model_share(40000, 1000, 1000000));

@@ -130,7 +130,7 @@ static void send_by_id(orr_run* run)
 }
 
 // Told in the same tick, as done by the one that did it: not by the way when the next tick looks at everything.
-ORR_TEST(hear_in_the_same_tick_what_is_written_by_id)
+ORR_TEST(reader_receives_writes_by_id_in_the_same_tick)
 {
     static const struct {
         orr_system_desc desc;
@@ -174,7 +174,7 @@ static void write_in_query_of_its_own(orr_run* run)
     }
 }
 
-ORR_TEST(hear_in_the_same_tick_what_is_written_in_loops)
+ORR_TEST(reader_receives_writes_of_loops_in_the_same_tick)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -190,7 +190,7 @@ ORR_TEST(hear_in_the_same_tick_what_is_written_in_loops)
 }
 
 // What a reader leaves out, and is not told of, decides all the same whom it selects.
-ORR_TEST(hear_of_who_gets_or_loses_what_is_left_out)
+ORR_TEST(reader_receives_entities_that_get_or_lose_an_excluded_type)
 {
     static const char* const queries[] = {"Position, !Body", "Position, !Frozen", "Position, !#7"};
     for (uint32_t i = 0; i < 3; i++) {
@@ -218,7 +218,7 @@ ORR_TEST(hear_of_who_gets_or_loses_what_is_left_out)
 }
 
 // Of entities that are alike and die together, those are told of that were known: whichever they are.
-ORR_TEST(hear_of_the_death_of_those_that_were_known)
+ORR_TEST(reader_receives_the_destroy_of_known_entities)
 {
     for (uint32_t known = 1; known < 16; known++) {
         kit k;
@@ -248,7 +248,7 @@ ORR_TEST(hear_of_the_death_of_those_that_were_known)
 
 // ---- switched off, run over -----------------------------------------------------------------------------------------
 
-ORR_TEST(hear_nothing_while_switched_off_and_everything_after)
+ORR_TEST(reader_disabled_receives_nothing_and_everything_after)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -273,7 +273,7 @@ ORR_TEST(hear_nothing_while_switched_off_and_everything_after)
 }
 
 // A queue that ran over: the system is ended and begun again, then told of everything.
-ORR_TEST(hear_anew_after_the_queue_ran_over)
+ORR_TEST(reader_receives_everything_again_after_a_queue_overflow)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -300,7 +300,7 @@ ORR_TEST(hear_anew_after_the_queue_ran_over)
 }
 
 // Run over, then switched off before it ran: it begins once.
-ORR_TEST(hear_once_anew_when_switched_after_the_queue_ran_over)
+ORR_TEST(reader_enabled_after_a_queue_overflow_receives_everything_once)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -325,7 +325,7 @@ ORR_TEST(hear_once_anew_when_switched_after_the_queue_ran_over)
 }
 
 // Exactly as many as may wait, wait.
-ORR_TEST(hear_as_many_as_the_queue_may_hold)
+ORR_TEST(reader_receives_as_many_messages_as_the_queue_holds)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -355,7 +355,7 @@ static void see_types(orr_run* run)
 }
 
 // The number of a cluster is used again for another one.
-ORR_TEST(hear_of_the_types_of_a_cluster_whose_number_was_anothers)
+ORR_TEST(reader_receives_types_of_a_cluster_with_a_reused_number)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -385,7 +385,7 @@ static void send_first(orr_run* run)
 }
 
 // What a callback sent is told as sent by its system, whichever allocation of the tick is refused.
-ORR_TEST(hear_who_sent_in_a_callback_also_after_a_shortage)
+ORR_TEST(reader_receives_the_sender_of_a_callback_also_after_a_memory_refusal)
 {
     uint32_t half = 0;
     for (uint64_t n = 1;; n++) {

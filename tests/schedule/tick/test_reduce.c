@@ -463,7 +463,7 @@ ORR_TEST(reduction_and_sending_go_together)
     }
 }
 
-ORR_TEST(reduction_refused_memory_stops_the_tick_and_goes_on)
+ORR_TEST(reduction_refused_memory_stops_the_tick_and_continues)
 {
     for (uint32_t workers = 0; workers < 3; workers += 2) {
         uint64_t expected = 0, refused = 0;
@@ -520,7 +520,8 @@ ORR_TEST(parallel_system_that_exports_says_how_to_combine)
                      .exports = ORR_TYPE(Summary), .parallel = true)
                  .id,
              0);
-    KIT_ERROR(&k, ORR_ERR_ARGUMENT, "system 'summary': a parallel system that exports says how");
+    KIT_ERROR(&k, ORR_ERR_ARGUMENT,
+              "system 'summary': a parallel system with .exports needs a function");
     kit_end(&k);
 }
 

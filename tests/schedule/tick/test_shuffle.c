@@ -192,7 +192,7 @@ static void digest_in_order(orr_run* run) // Not parallel: its chunks come in or
     order->count++;
 }
 
-ORR_TEST(shuffled_run_keeps_the_chunks_of_who_is_not_parallel)
+ORR_TEST(shuffled_run_keeps_the_chunks_of_systems_that_are_not_parallel)
 {
     uint64_t expected = 0;
     for (uint64_t seed = 0; seed < 6; seed++) {

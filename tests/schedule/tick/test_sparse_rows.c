@@ -206,7 +206,7 @@ static void step_twins(uint64_t fail_at)
 
 // ---- tests -----------------------------------------------------------------------------------------------------------
 
-ORR_TEST(lone_rows_are_told_as_whole_blocks_are)
+ORR_TEST(sparse_rows_are_reported_as_whole_blocks_are)
 {
     (void)test_seed();
     begin_twins();
@@ -241,7 +241,7 @@ static void stir(void)
     }
 }
 
-ORR_TEST(lone_rows_beside_structure_and_writes_in_place_are_told_as_whole_blocks_are)
+ORR_TEST(sparse_rows_with_structural_changes_and_writes_are_reported_as_whole_blocks_are)
 {
     (void)test_seed();
     begin_twins();
@@ -260,7 +260,7 @@ ORR_TEST(lone_rows_beside_structure_and_writes_in_place_are_told_as_whole_blocks
 }
 
 // So many runs that the list of them must grow for one that lists its rows.
-ORR_TEST(lone_rows_behind_many_runs_are_told_whatever_is_refused)
+ORR_TEST(sparse_rows_behind_many_runs_are_reported_whatever_is_refused)
 {
     (void)test_seed();
     for (uint64_t fail_at = 0; fail_at < 12; fail_at++) {
@@ -274,7 +274,7 @@ ORR_TEST(lone_rows_behind_many_runs_are_told_whatever_is_refused)
     }
 }
 
-ORR_TEST(lone_rows_are_told_whatever_is_refused)
+ORR_TEST(sparse_rows_are_reported_whatever_is_refused)
 {
     (void)test_seed();
     for (uint32_t round = 0, rounds = test_rounds(6, 2, 20); round < rounds; round++) {
@@ -288,7 +288,7 @@ ORR_TEST(lone_rows_are_told_whatever_is_refused)
 }
 
 // Memory of messages is kept for the next ones, but not under a limit, nor what was made under one.
-ORR_TEST(lone_rows_are_told_with_a_limit_of_memory_and_without)
+ORR_TEST(sparse_rows_are_reported_with_a_memory_limit_and_without)
 {
     (void)test_seed();
     begin_twins();

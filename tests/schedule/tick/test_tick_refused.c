@@ -272,7 +272,7 @@ ORR_TEST(tick_half_done_can_be_looked_at_but_not_changed)
 }
 
 // The plan that is looked at is that of the tick under way, and stays it, also when systems were switched meanwhile.
-ORR_TEST(tick_half_done_keeps_its_plan_when_somebody_looks_at_it)
+ORR_TEST(tick_half_done_keeps_its_plan_when_it_is_printed)
 {
     kit k;
     orr_world* world = half_done(&k);
@@ -293,7 +293,7 @@ ORR_TEST(tick_half_done_keeps_its_plan_when_somebody_looks_at_it)
     kit_end(&k);
 }
 
-ORR_TEST(tick_half_done_goes_on_by_run_until_and_update_too)
+ORR_TEST(tick_half_done_continues_by_run_until_and_update_too)
 {
     uint64_t hash = busy_hash(1);
     kit k;
@@ -325,7 +325,7 @@ static void one_creation(orr_run* run)
     }
 }
 
-ORR_TEST(tick_half_done_of_a_fixed_world_goes_on_with_the_next_update)
+ORR_TEST(tick_half_done_of_a_fixed_world_continues_with_the_next_update)
 {
     bool seen = false;
     for (uint64_t n = 1; !seen; n++) {

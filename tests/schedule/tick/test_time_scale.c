@@ -71,7 +71,7 @@ ORR_TEST(jump_of_the_clock_counts_two_intervals_of_a_slow_pipeline)
     CHECK_EQ(clock.real_ns, 3400 * MS);
 }
 
-ORR_TEST(clock_that_goes_back_stands_and_then_goes_on)
+ORR_TEST(clock_that_goes_back_stands_still_and_then_continues)
 {
     orri_time_scale clock;
     orri_time_scale_begin(&clock, 1000 * MS, 0);

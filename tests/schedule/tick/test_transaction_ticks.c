@@ -309,7 +309,7 @@ static void changed_say(orr_run* run)
     kit_say(word);
 }
 
-ORR_TEST(transact_is_told_as_a_written_value)
+ORR_TEST(transact_is_reported_as_a_written_value)
 {
     kit k;
     orr_world* world = begin(&k, NULL);
@@ -352,7 +352,7 @@ static void write_told(orr_run* run)
     }
 }
 
-ORR_TEST(transact_beside_a_writer_of_the_group_is_told_apart)
+ORR_TEST(transact_with_a_writer_of_the_group_is_reported_apart)
 {
     kit k;
     orr_world* world = begin(&k, NULL);

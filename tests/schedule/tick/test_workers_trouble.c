@@ -377,7 +377,7 @@ ORR_TEST(pool_that_promises_more_than_it_was_asked_for_owes_no_more)
 }
 
 // The memory is given back, and the place is another world's: a sanitizer would see a look at either.
-ORR_TEST(pool_that_calls_after_the_world_ended_finds_nobody)
+ORR_TEST(pool_that_calls_after_the_world_ended_finds_no_work)
 {
     spoilt s, t;
     orr_world* first = odd_begin(&s, (odd_pool){.promise = 0}, 4);

@@ -94,7 +94,7 @@ static int scarce_create(void* user, const char* name, void (*run)(void* arg), v
     return error;
 }
 
-ORR_TEST(workers_whose_threads_cannot_be_had_are_warned_of_and_change_nothing)
+ORR_TEST(workers_without_threads_are_reported_and_change_nothing)
 {
     churn_expect();
     for (uint32_t had = 0; had < 4; had++) {
