@@ -600,7 +600,7 @@ static void duet_read(void* arg)
     duet* d = arg;
     const orr_platform* platform = d->s.world->env.platform;
     int32_t last = -1;
-    while (!d->done) {
+    do { // At least once, however late a busy machine starts this thread.
         orri_mutex_lock(platform, &d->floor);
         orr_result result = orri_view_pin(d->view);
         orri_mutex_unlock(platform, &d->floor);
@@ -619,7 +619,7 @@ static void duet_read(void* arg)
         d->torn += value < last;
         d->ticks += value != last;
         last = value;
-    }
+    } while (!d->done);
 }
 
 // The owner writes in place and publishes, the other reads what it pinned: every view shows one
