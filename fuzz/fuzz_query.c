@@ -47,7 +47,7 @@ static orr_world* fuzz_world(void)
 typedef struct fuzz_terms {
     orr_term terms[ORR_TERMS_MAX];
     uint32_t count;
-    orr_state entities;
+    orr_enable_state entities;
 } fuzz_terms;
 
 static orr_result fuzz_parse(orr_world* world, const char* text, fuzz_terms* out)

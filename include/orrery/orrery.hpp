@@ -151,7 +151,7 @@ template <class T> class instances {
 // ---- terms --------------------------------------------------------------------------------------
 
 /// A term of a query, as a type. Use the short names below instead.
-template <class T, orr_term_kind Kind, orr_access Access, orr_state State = ORR_ENABLED,
+template <class T, orr_term_kind Kind, orr_access Access, orr_enable_state State = ORR_ENABLED,
           bool Changed = false, bool All = false, uint32_t Group = 0>
 struct term {
     using type = T;                              ///< The component type.
@@ -202,7 +202,7 @@ template <class... Terms> struct any_of {
 namespace detail {
 
 template <class Term> struct modify;
-template <class T, orr_term_kind K, orr_access A, orr_state S, bool C, bool M, uint32_t G>
+template <class T, orr_term_kind K, orr_access A, orr_enable_state S, bool C, bool M, uint32_t G>
 struct modify<term<T, K, A, S, C, M, G>> {
     using changed = term<T, K, A, S, true, M, G>;
     using disabled = term<T, K, A, ORR_DISABLED, C, M, G>;

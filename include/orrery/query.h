@@ -55,11 +55,11 @@ typedef enum orr_access {
 } orr_access;
 
 /// Which enable state a term or query accepts.
-typedef enum orr_state {
+typedef enum orr_enable_state {
     ORR_ENABLED = 0, ///< Present and enabled; a disabled one counts as absent.
     ORR_DISABLED,    ///< Present and disabled. For a multiple type: all instances are disabled.
     ORR_EITHER,      ///< Present, enabled or not.
-} orr_state;
+} orr_enable_state;
 
 /// One condition of a query, on a type or on a tag.
 typedef struct orr_term {
@@ -67,7 +67,7 @@ typedef struct orr_term {
     orr_tag tag;        ///< The tag, used if `type` is null. Not 0: an all-zero term is refused.
     orr_term_kind kind; ///< Default ORR_REQUIRED.
     orr_access access;  ///< Default ORR_READ. For types only.
-    orr_state state;    ///< Default ORR_ENABLED. For types only.
+    orr_enable_state state; ///< Default ORR_ENABLED. For types only.
     /// Visit only blocks that were written since orr_each.since. With several such terms a block of
     /// any of them counts. Not for pinned types.
     bool changed;
@@ -108,11 +108,11 @@ typedef enum orr_set_kind {
 
 /// Describes a query. All zero matches every enabled entity.
 typedef struct orr_query_desc {
-    const char* name;      ///< Shown in error texts. Default: the query as text. Copied.
-    const char* text;      ///< Terms as text, see orr_query_text(). Added to `terms`.
-    const orr_term* terms; ///< Terms. Copied.
-    uint32_t term_count;   ///< Number of `terms`, at most ORR_TERMS_MAX.
-    orr_state entities;    ///< Enable state of the entities. Default ORR_ENABLED.
+    const char* name;          ///< Shown in error texts. Default: the query as text. Copied.
+    const char* text;          ///< Terms as text, see orr_query_text(). Added to `terms`.
+    const orr_term* terms;     ///< Terms. Copied.
+    uint32_t term_count;       ///< Number of `terms`, at most ORR_TERMS_MAX.
+    orr_enable_state entities; ///< Enable state of the entities. Default ORR_ENABLED.
     /// Further condition on clusters. Called when a cluster is created, and possibly again. The
     /// result must depend on the types and tags of the cluster alone. The function cannot create,
     /// destroy or move entities. Default NULL: true.

@@ -345,7 +345,7 @@ template <class T> struct run_term<instance_column<const T>> {
 
 template <class Term, class T> struct names : std::false_type {
 };
-template <class T, orr_term_kind K, orr_access A, orr_state S, bool C, bool M, uint32_t G>
+template <class T, orr_term_kind K, orr_access A, orr_enable_state S, bool C, bool M, uint32_t G>
 struct names<term<T, K, A, S, C, M, G>, T> : std::bool_constant<K != ORR_WITHOUT> {
 };
 

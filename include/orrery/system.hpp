@@ -154,7 +154,7 @@ template <class T> struct item {
         out.put(desc<T>()->name);
     }
 };
-template <class T, orr_term_kind K, orr_access A, orr_state S, bool C, bool M, uint32_t G>
+template <class T, orr_term_kind K, orr_access A, orr_enable_state S, bool C, bool M, uint32_t G>
 struct item<term<T, K, A, S, C, M, G>> {
     static_assert(K != ORR_ANY && S == ORR_ENABLED && !C && !M,
                   "orrery: a declaration takes T, read<T>, write<T>, without<T> and tag<N>");

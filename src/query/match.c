@@ -26,7 +26,7 @@ static orri_match match_and(orri_match a, orri_match b)
 }
 
 // Which rows of a column have their component in an enable state.
-static orri_match match_state(bool has_bits, orr_state state)
+static orri_match match_state(bool has_bits, orr_enable_state state)
 {
     if (state == ORR_EITHER) {
         return ORRI_MATCH_ALL;
@@ -184,7 +184,7 @@ static uint64_t match_bits_on(const orri_chunk* chunk, uint32_t column, const ui
     return on;
 }
 
-static uint64_t match_rows_state(const orri_chunk* chunk, uint32_t column, orr_state state,
+static uint64_t match_rows_state(const orri_chunk* chunk, uint32_t column, orr_enable_state state,
                                  uint32_t word)
 {
     const uint64_t* bits =

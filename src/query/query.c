@@ -13,7 +13,7 @@ typedef struct query_plan {
     const orr_query_desc* desc;
     orr_term terms[ORR_TERMS_MAX]; // Of `terms` and `text` of the desc.
     uint32_t term_count;
-    orr_state entities;
+    orr_enable_state entities;
     orri_field fields[ORR_TERMS_MAX];
     uint32_t field_count;
 } query_plan;
@@ -128,7 +128,8 @@ static orr_result query_gather(query_plan* plan)
     }
     return (unsigned)plan->entities <= ORR_EITHER
                ? ORR_OK
-               : query_refuse(plan, ORR_ERR_ARGUMENT, "entities is not a value of orr_state", "");
+               : query_refuse(plan, ORR_ERR_ARGUMENT, "entities is not a value of orr_enable_state",
+                              "");
 }
 
 static orr_result query_check_set(const query_plan* plan)

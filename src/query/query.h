@@ -40,7 +40,7 @@ typedef enum orri_match {
 typedef struct orri_leaf {
     orr_term* terms; // [term_count]
     uint32_t term_count;
-    orr_state entities; // Enable state of the entities.
+    orr_enable_state entities; // Enable state of the entities.
     bool (*predicate)(void* user, const orr_world* world, orr_cluster cluster); // NULL: none.
     void* user;                                                                 // For `predicate`.
 } orri_leaf;
@@ -146,15 +146,15 @@ struct orri_queries {
 // changes are sent. If refused (reported with the text, a caret under the position, what was
 // expected, and similar names), nothing is changed.
 orr_result orri_terms_parse(orr_world* world, const char* call, const char* text, orr_term* terms,
-                            uint32_t* count, orr_state* entities, bool sends);
+                            uint32_t* count, orr_enable_state* entities, bool sends);
 // Writes terms as text, types by name, tags by name or number. Size and return value as
 // orr_value_print().
 size_t orri_terms_print(const orr_world* world, const orr_term* terms, uint32_t count,
-                        orr_state entities, char* out, size_t out_size);
+                        orr_enable_state entities, char* out, size_t out_size);
 // Append to a text: terms; a leaf and whether it has a predicate; a whole query; the type or tag of
 // one term; a tag.
 void orri_terms_print_to(const orr_world* world, const orr_term* terms, uint32_t count,
-                         orr_state entities, orri_text* out);
+                         orr_enable_state entities, orri_text* out);
 void orri_leaf_print(const orr_query* query, const orri_leaf* leaf, orri_text* out);
 void orri_query_print_to(const orr_query* query, orri_text* out);
 void orri_term_print_name(const orr_world* world, const orr_term* term, orri_text* out);
@@ -176,7 +176,7 @@ uint64_t orri_query_mask(const orr_query* query, const uint16_t* matches, const 
                          uint32_t word, uint64_t rows);
 
 // True if the entity has a value in a pool, in the given enable state. `pool` may be NULL.
-static inline bool orri_pinned_has(const orri_pool* pool, uint32_t index, orr_state state)
+static inline bool orri_pinned_has(const orri_pool* pool, uint32_t index, orr_enable_state state)
 {
     bool there = pool != NULL && orri_pool_slot1(pool, index) != 0;
     return there &&
@@ -258,8 +258,8 @@ void orri_ranked_sort(orri_ranked* items, uint32_t count, orri_ranked* scratch);
 // A pinned type that every member of the set has.
 typedef struct orri_required {
     orr_type type;
-    orr_state state; // Enable state that the term asks for.
-    uint64_t seen;   // Number of changes of the type that were read from its log.
+    orr_enable_state state; // Enable state that the term asks for.
+    uint64_t seen;          // Number of changes of the type that were read from its log.
 } orri_required;
 
 // Position + 1 of each entity in the set, in pages by entity index (for transient entities by

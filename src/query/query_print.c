@@ -8,7 +8,7 @@
 // The words before a name. Words without meaning for the kind of the term are left out.
 typedef struct query_print_words {
     bool write, changed;
-    orr_state state;
+    orr_enable_state state;
 } query_print_words;
 
 static query_print_words query_print_words_of(const orr_term* term)
@@ -91,7 +91,7 @@ static bool query_print_is_later_member(const orr_term* terms, uint32_t index)
 }
 
 void orri_terms_print_to(const orr_world* world, const orr_term* terms, uint32_t count,
-                         orr_state entities, orri_text* out)
+                         orr_enable_state entities, orri_text* out)
 {
     const char* separator = "";
     for (uint32_t i = 0; i < count; i++) {
@@ -114,7 +114,7 @@ void orri_terms_print_to(const orr_world* world, const orr_term* terms, uint32_t
 }
 
 size_t orri_terms_print(const orr_world* world, const orr_term* terms, uint32_t count,
-                        orr_state entities, char* out, size_t out_size)
+                        orr_enable_state entities, char* out, size_t out_size)
 {
     orri_text text = {out, out != NULL ? out_size : 0, 0};
     orri_text_bytes(&text, "", 0); // Terminates the text even if it is empty.

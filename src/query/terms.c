@@ -42,10 +42,10 @@ typedef struct terms_parser {
     orr_term terms[ORR_TERMS_MAX];     // Terms given before the text, then those of the text.
     const char* places[ORR_TERMS_MAX]; // Positions of their names; NULL: given before the text.
     uint32_t count;                    // Number of `terms`.
-    bool sends;              // "write" is allowed for all types: it means that changes are sent.
-    orr_state entities;      // Enable state of the entities.
-    const char* entities_at; // Position of '*'; NULL: none.
-    orr_result result;       // Result of a refused parse.
+    bool sends;                // "write" is allowed for all types: it means that changes are sent.
+    orr_enable_state entities; // Enable state of the entities.
+    const char* entities_at;   // Position of '*'; NULL: none.
+    orr_result result;         // Result of a refused parse.
 } terms_parser;
 
 // ---- errors -------------------------------------------------------------------------------------
@@ -478,7 +478,7 @@ static bool terms_take_entities(terms_parser* p, char sign, const terms_prefix* 
                           "'*' stands for the entities: 'disabled *' selects disabled entities, "
                           "'either *' all entities; without '*' a query selects enabled entities");
     }
-    orr_state state = off ? ORR_DISABLED : ORR_EITHER;
+    orr_enable_state state = off ? ORR_DISABLED : ORR_EITHER;
     if (p->entities_at != NULL) {
         return terms_fail(p, ORR_ERR_PARSE, p->at, "'*' is repeated; the other is at column %zu",
                           (size_t)(p->entities_at - p->text) + 1);
@@ -538,7 +538,7 @@ static bool terms_take_all(terms_parser* p)
 }
 
 orr_result orri_terms_parse(orr_world* world, const char* call, const char* text, orr_term* terms,
-                            uint32_t* count, orr_state* entities, bool sends)
+                            uint32_t* count, orr_enable_state* entities, bool sends)
 {
     ORR_ASSERT(text != NULL && *count <= ORR_TERMS_MAX);
     // memchr() stops at the zero and reads nothing behind it.

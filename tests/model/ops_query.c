@@ -92,7 +92,7 @@ const ops_answer* ops_listing(ops* s)
 
 // ---- checking every entity ----------------------------------------------------------------------
 
-static bool ops_state_is(bool on, orr_state state)
+static bool ops_state_is(bool on, orr_enable_state state)
 {
     return state == ORR_EITHER || on == (state == ORR_ENABLED);
 }
@@ -371,7 +371,7 @@ static orr_term ops_term_make(ops* s)
     uint32_t type = ops_term_type(s);
     const oracle_type* t = &s->oracle.types[type];
     term.type = t->type;
-    term.state = (orr_state)(ops_chance(s, 3) ? 1 + ops_below(s, 2) : 0);
+    term.state = (orr_enable_state)(ops_chance(s, 3) ? 1 + ops_below(s, 2) : 0);
     term.state = term.kind == ORR_OPTIONAL && term.state == ORR_DISABLED ? ORR_ENABLED : term.state;
     bool writes = ops_chance(s, 2), changed = ops_chance(s, 4);
     if (term.kind != ORR_WITHOUT) {
@@ -407,7 +407,7 @@ static void ops_spec_make(ops* s, ops_spec* spec)
             spec->terms[spec->term_count++] = term;
         }
     }
-    spec->entities = (orr_state)(ops_chance(s, 5) ? 1 + ops_below(s, 2) : 0);
+    spec->entities = (orr_enable_state)(ops_chance(s, 5) ? 1 + ops_below(s, 2) : 0);
     spec->predicate = ops_chance(s, 6);
     spec->grouped = ops_chance(s, 5);
     spec->descending = ops_chance(s, 3);

@@ -14,7 +14,7 @@
 typedef struct ops_spec {
     orr_term terms[OPS_TERMS_MAX];
     uint32_t term_count;
-    orr_state entities;
+    orr_enable_state entities;
     bool predicate, grouped, ordered, descending;
     bool touched;        // Changed-since returns what may have changed, not what must have.
     uint32_t order_type; // If ordered, by the field of ops_type.order.

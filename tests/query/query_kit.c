@@ -102,7 +102,7 @@ static bool query_kit_any(const query_kit* k, orr_entity entity, const orr_term*
 }
 
 bool query_kit_matches(const query_kit* k, orr_entity entity, const orr_term* terms, uint32_t count,
-                       orr_state entities)
+                       orr_enable_state entities)
 {
     bool on = orr_entity_enabled(k->world, entity);
     bool match = entities == ORR_EITHER || on == (entities == ORR_ENABLED);
@@ -119,7 +119,7 @@ bool query_kit_matches(const query_kit* k, orr_entity entity, const orr_term* te
 }
 
 uint32_t query_kit_brute(const query_kit* k, const orr_term* terms, uint32_t count,
-                         orr_state entities, orr_entity* out, uint32_t out_count)
+                         orr_enable_state entities, orr_entity* out, uint32_t out_count)
 {
     uint32_t all = query_kit_all(k, out, out_count), kept = 0;
     for (uint32_t i = 0; i < all; i++) {

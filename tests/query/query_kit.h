@@ -21,10 +21,10 @@ void query_kit_end(query_kit* k);
 void query_kit_change(query_kit* k, uint64_t random);
 // True when an entity satisfies the terms, by the calls for single entities alone.
 bool query_kit_matches(const query_kit* k, orr_entity entity, const orr_term* terms, uint32_t count,
-                       orr_state entities);
+                       orr_enable_state entities);
 // All entities that do, by cluster and row. @return how many.
 uint32_t query_kit_brute(const query_kit* k, const orr_term* terms, uint32_t count,
-                         orr_state entities, orr_entity* out, uint32_t out_count);
+                         orr_enable_state entities, orr_entity* out, uint32_t out_count);
 // All entities of the world, by cluster and row.
 uint32_t query_kit_all(const query_kit* k, orr_entity* out, uint32_t out_count);
 // Random terms that make a valid query; 0 to 5 of them.

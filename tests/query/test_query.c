@@ -32,7 +32,7 @@ static void query_check(orr_query* query, const orr_entity* expected, uint32_t c
 }
 
 static orr_query* query_of(const query_kit* k, const orr_term* terms, uint32_t count,
-                           orr_state entities)
+                           orr_enable_state entities)
 {
     orr_query* query = orr_query_create(
         k->world, &(orr_query_desc){.terms = terms, .term_count = count, .entities = entities});
@@ -112,7 +112,7 @@ ORR_TEST(queries_give_what_asking_every_entity_gives) /* N4-08 */
         query_kit_begin(&k);
         orr_term terms[12][QUERY_KIT_TYPES + 1];
         uint32_t counts[12];
-        orr_state states[12];
+        orr_enable_state states[12];
         orr_query* queries[12] = {0};
         for (uint32_t step = 0; step < 400; step++) {
             uint64_t random = orr_random(seed, round, step, 1);
@@ -121,7 +121,7 @@ ORR_TEST(queries_give_what_asking_every_entity_gives) /* N4-08 */
             if (queries[q] == NULL || random >> 60 == 0) {
                 orr_query_destroy(queries[q]);
                 counts[q] = query_kit_terms(&k, orr_random(seed, round, step, 2), terms[q]);
-                states[q] = (orr_state)((random >> 45) % 8 < 3 ? (random >> 45) % 3 : 0);
+                states[q] = (orr_enable_state)((random >> 45) % 8 < 3 ? (random >> 45) % 3 : 0);
                 queries[q] = query_of(&k, terms[q], counts[q], states[q]);
             }
             uint32_t count =

@@ -33,7 +33,7 @@ static orr_world* text_world(kit* k)
 typedef struct text_terms {
     orr_term terms[ORR_TERMS_MAX];
     uint32_t count;
-    orr_state entities;
+    orr_enable_state entities;
 } text_terms;
 
 static orr_result text_parse(orr_world* world, const char* text, text_terms* out)
@@ -554,7 +554,7 @@ static void text_random_terms(orr_world* world, text_terms* out)
         types[i - 1] = types[j];
         types[j] = swapped;
     }
-    *out = (text_terms){.entities = (orr_state)(test_random() % 3)};
+    *out = (text_terms){.entities = (orr_enable_state)(test_random() % 3)};
     uint32_t wanted = (uint32_t)(test_random() % type_count), choice = 0;
     orr_tag tag = 5;
     for (uint32_t i = 0; i < wanted; i++) {
@@ -580,7 +580,8 @@ static void text_random_terms(orr_world* world, text_terms* out)
             term->access = (bits >> 32) % 2 != 0 && term->kind != ORR_WITHOUT && !fixed ? ORR_WRITE
                                                                                         : ORR_READ;
             term->changed = (bits >> 36) % 4 == 0 && term->kind != ORR_WITHOUT && !pinned;
-            term->state = term->kind != ORR_OPTIONAL ? (orr_state)((bits >> 40) % 3) : ORR_ENABLED;
+            term->state = term->kind != ORR_OPTIONAL ? (orr_enable_state)((bits >> 40) % 3)
+                                                     : ORR_ENABLED;
         }
     }
     // A choice of one is a required term.

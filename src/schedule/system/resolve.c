@@ -161,7 +161,7 @@ static orr_result resolve_parse(orr_world* world, const orri_system* system, con
                                        length > 0 ? ", " : "", (int)size, item);
         }
     }
-    orr_state entities = ORR_ENABLED;
+    orr_enable_state entities = ORR_ENABLED;
     orr_result result = orri_terms_parse(world, call, out->star ? rest : text, out->items,
                                          &out->count, &entities, false);
     if (result == ORR_OK && entities != ORR_ENABLED) {
@@ -301,7 +301,7 @@ static orr_result resolve_query(orr_world* world, orri_system* system)
         memcpy(terms.items, system->desc.terms, system->desc.term_count * sizeof(orr_term));
         terms.count = system->desc.term_count;
     }
-    orr_state entities = ORR_ENABLED;
+    orr_enable_state entities = ORR_ENABLED;
     orr_result result = ORR_OK;
     if (system->desc.query != NULL) {
         result = orri_terms_parse(world, call, system->desc.query, terms.items, &terms.count,
