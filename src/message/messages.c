@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What a world keeps for messages: made when first needed, gone with the world.
+// The module's part of a world (world->messages): allocated at first use, freed with the world.
 #include "message/past/past.h"
 #include "message/send/command_buffer.h"
 
+// Frees everything; called by the store when the world is destroyed.
 static void messages_gone(orr_world* world)
 {
     orri_messages_restore_cancel(world);
@@ -25,7 +26,7 @@ struct orri_messages* orri_messages_of(orr_world* world)
         }
         world->extensions[ORRI_EXTENSION_MESSAGES].gone = messages_gone;
         world->extensions[ORRI_EXTENSION_MESSAGES].validate = orri_events_validate;
-        // Now, so that opening a lane is never refused.
+        // Now, so that opening a command buffer is never refused.
         if (!orri_command_buffers_begin(world)) {
             messages_gone(world);
             world->extensions[ORRI_EXTENSION_MESSAGES] = (orri_extension){0};

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Memory of a commit: taken piece by piece, given back all at once, kept for the next commit. Fresh pages cost more than
-// what is written to them.
+// Memory of one commit: taken piece by piece, freed all at once, kept for the next commit. Fresh
+// pages from the system would cost more than what is written to them.
 #include "message/send/command_buffer.h"
 
 #define COMMIT_ARENA_BLOCK_MIN 65536u
-#define COMMIT_ARENA_HEADER    64u // Of a piece, so that what follows is aligned.
+#define COMMIT_ARENA_HEADER    64u // Of a block, so that the memory after it is aligned.
 _Static_assert(sizeof(orri_commit_arena_block) <= COMMIT_ARENA_HEADER,
                "the header of a piece is a cache line");
 
+// Memory from one block; NULL: it has not enough left.
 static void* commit_arena_cut(orri_commit_arena_block* block, size_t size)
 {
     size_t align = size >= 64 ? 64 : 16;
@@ -19,6 +20,7 @@ static void* commit_arena_cut(orri_commit_arena_block* block, size_t size)
     return (uint8_t*)block + from;
 }
 
+// Inserts a new block after the current one, at least twice as large.
 static orri_commit_arena_block* commit_arena_add(orr_world* world, orri_commit_arena* arena,
                                                  size_t size)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Commits: what lanes hold is done to the world. Values at the end of the system that sent them, unless their entity has
-// structure that waits; all the rest at the commit point, merged (merge.c) and made at once (store/apply.h). Everything
-// that may be refused comes first; what is said and counted comes last.
+// The commit point: all waiting commands are merged (merge.c) and applied at once
+// (store/change/change_set.h). Values of entities without pending structure were already written at
+// the end of the system that sent them (values.c). Everything that may be refused comes first;
+// logging and counting come last.
 #include "message/send/command_buffer.h"
 #include "store/pool/pool.h"
 
-// ---- what is said -------------------------------------------------------------------------------------------
+// ---- logging ------------------------------------------------------------------------------------
 
 void orri_note_drop(orr_command_buffer* commands, const orri_command_array* array, uint32_t row,
                     const char* why)
@@ -41,6 +42,7 @@ void orri_log_drop(const orr_world* world, orri_rights* rights, const char* kind
              entity.id != 0 ? " for " : "", entity.id != 0 ? id.text : "", why);
 }
 
+// Logs ComponentAdded for components that were there: once per commit and buffer.
 ORRI_COLD static void commit_log_twice(const orr_world* world, const orr_command_buffer* commands)
 {
     orri_id_text id = orri_entity_format(world, commands->note.twice_entity);
@@ -70,6 +72,7 @@ void orri_command_buffer_report(const orr_command_buffer* commands)
     }
 }
 
+// Called by the store for each part of a change set that it leaves out.
 static void commit_left_out(void* user, uint32_t group, orr_entity entity, orr_type type,
                             const char* what)
 {
@@ -92,7 +95,8 @@ orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool 
                        rights->name, others ? " and others" : "", why);
 }
 
-// Ids were out of line: they are put back at its head, and are given there.
+// Held ids are returned to the head of the free list, where the change set takes them. On refusal
+// they are held again.
 static orr_result commit_apply_held(orri_merge* merge, const orri_change_set_desc* desc)
 {
     if (!orri_command_ids_return(merge)) {
@@ -105,8 +109,9 @@ static orr_result commit_apply_held(orri_merge* merge, const orri_change_set_des
     return result;
 }
 
-// True when all creations are one group, of ids from the first position on: a strip has them in the order in which they were given. Who is
-// spoken of twice comes by way of the items, sorted by index.
+// True when all creations are one group that takes ids from the first position on. A command array
+// has them in the order in which they were given. Entities that are mentioned twice become items,
+// which are sorted by index instead.
 static bool commit_in_line(const orri_merge* merge)
 {
     if (merge->item_count > 0) {
@@ -148,9 +153,9 @@ orr_result orri_merge_apply(orri_merge* merge)
                                : orri_change_set_apply(merge->world, &desc);
 }
 
-// ---- who sent -------------------------------------------------------------------------------------------------
+// ---- who sent -----------------------------------------------------------------------------------
 
-// The number of a system among the senders; UINT32_MAX when memory is refused.
+// Index of a system among the senders; UINT32_MAX when memory is refused.
 static uint32_t commit_sender(orr_world* world, struct orri_command_buffers* command_buffers,
                               orr_system system)
 {
@@ -168,6 +173,7 @@ static uint32_t commit_sender(orr_world* world, struct orri_command_buffers* com
     return command_buffers->sender_count++;
 }
 
+// Notes the sender for all entities that a buffer mentions.
 static void commit_sources_of(struct orri_command_buffers* command_buffers,
                               const orr_command_buffer* commands, uint32_t sender)
 {
@@ -182,7 +188,8 @@ static void commit_sources_of(struct orri_command_buffers* command_buffers,
     }
 }
 
-// Room to know who sent, before anything is done: what readers are told must not depend on a shortage.
+// Makes room for the senders before anything is applied: the messages of readers must not depend on
+// a shortage of memory.
 static bool commit_sources_reserve(orr_world* world, struct orri_command_buffers* command_buffers)
 {
     command_buffers->sender_count = 0;
@@ -197,10 +204,11 @@ static bool commit_sources_reserve(orr_world* world, struct orri_command_buffers
                         &command_buffers->source_capacity, command_buffers->mark_words * 64);
 }
 
+// With several senders: notes the last sender of each entity, in the order of buffers.
 static void commit_sources(orr_world* world, struct orri_command_buffers* command_buffers)
 {
     if (command_buffers->sender_count > 1 && !orri_has_readers(world)) {
-        command_buffers->sender_count = 0; // Nobody will ask.
+        command_buffers->sender_count = 0; // No reader will ask.
     }
     for (const orr_command_buffer* commands =
              command_buffers->sender_count > 1 ? command_buffers->first : NULL;
@@ -235,9 +243,10 @@ orr_system orri_commit_source(const orr_world* world, uint32_t entity_index)
                : (orr_system){0};
 }
 
-// ---- the commit point --------------------------------------------------------------------------------------------
+// ---- the commit point ---------------------------------------------------------------------------
 
-// Changes that stand alone are marked where they are found to wait, or here, when their system's end has not seen them.
+// Marks changes outside of bundles. Usually values.c does this when it finds that a change must
+// wait; here for buffers that the end of a system has not handled.
 static void commit_mark_changes(struct orri_command_buffers* command_buffers,
                                 orr_command_buffer* commands)
 {
@@ -251,6 +260,7 @@ static void commit_mark_changes(struct orri_command_buffers* command_buffers,
     commands->values_done = true;
 }
 
+// Completes the marks with all buffers that the end of a system has not handled.
 static bool commit_mark(orr_world* world, struct orri_command_buffers* command_buffers)
 {
     if (!orri_pending_begin(world)) {
@@ -283,7 +293,8 @@ static bool commit_merge(orri_merge* merge)
     return orri_merge_items(merge);
 }
 
-// They were created without anything a moment ago, in rows and pages that were written then: nothing can be refused.
+// Cannot be refused: they were just created without components, in rows and pages that are
+// writable.
 static void commit_destroy_stillborn(const orri_merge* merge)
 {
     for (uint32_t i = merge->stillborn_count; i-- > 0;) {
@@ -293,7 +304,7 @@ static void commit_destroy_stillborn(const orri_merge* merge)
     }
 }
 
-// Ids that were given ahead are taken, or go back to where they came from.
+// Releases reserved ids, and trims memory.
 static void commit_reset(orr_world* world, struct orri_command_buffers* command_buffers)
 {
     command_buffers->reserved = 0;

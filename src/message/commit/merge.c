@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Records to groups. What is mentioned once stays in the columns it was sent in: a strip, or a bundle of aligned ones, becomes a
-// group by pointing at it. Everything else, and whatever is not clear at first sight, goes entity by entity (merge_entity.c).
+// Turns commands into groups of a change set. Commands of entities that are mentioned once stay in
+// their columns: a command array, or a bundle of aligned ones, becomes a group by pointing into it.
+// All other commands, and all that need a closer look, are merged by entity (merge_entity.c).
 #include "message/send/command_buffer.h"
 #include "store/pool/pool.h"
 
-#define MERGE_PARTS_MAX 34 // Strips of a bundle.
+#define MERGE_PARTS_MAX 34 // Arrays of a bundle.
 
 orri_merge orri_merge_begin(orr_world* world)
 {
@@ -78,7 +79,7 @@ bool orri_merge_group(orri_merge* merge, const orri_group* group, orri_rights* s
     return true;
 }
 
-// ---- what is there --------------------------------------------------------------------------------------------
+// ---- looking at the world -----------------------------------------------------------------------
 
 const void* orri_value_there(const orr_world* world, orr_entity entity, const orri_type* type)
 {
@@ -96,12 +97,13 @@ const void* orri_value_there(const orr_world* world, orr_entity entity, const or
                        : NULL;
 }
 
+// What orri_value_refers() asks about each entity of a value.
 typedef struct merge_judge {
     const orr_world* world;
     const orri_type* type;
     const void* old;
     orr_entity wanted;
-    bool created; // Those to be created will do.
+    bool created; // Entities that waiting commands create are accepted too.
 } merge_judge;
 
 static bool merge_is_another(void* user, orr_entity entity)
@@ -109,7 +111,7 @@ static bool merge_is_another(void* user, orr_entity entity)
     return entity.id != ((const merge_judge*)user)->wanted.id;
 }
 
-// As everywhere in the store: what the old value refers to may stay, dead or not.
+// As everywhere in the store: a reference that the old value has may stay, even to a dead entity.
 static bool merge_accepts(void* user, orr_entity entity)
 {
     merge_judge* judge = user;
@@ -140,27 +142,30 @@ orri_refers orri_value_refers(const orr_world* world, const orri_type* type, con
                : ORRI_REFERS_DEAD;
 }
 
-// ---- bundles: rows that stay in columns -------------------------------------------------------------------------
+// ---- bundles: rows that stay in columns ---------------------------------------------------------
 
+// One array of a bundle.
 typedef struct merge_part {
     const orri_command_array* array;
     uint32_t type_index;
-    uint32_t chunk; // Of the last look: id, and whether the chunk has the type.
+    uint32_t chunk; // Cache of the last lookup: chunk id, and whether the chunk has the type.
     bool has;
     bool pinned, refers;
 } merge_part;
 
+// A bundle while its rows are looked at.
 typedef struct merge_bundle {
     orri_merge* merge;
     const orri_command_array* head;
     merge_part parts[MERGE_PARTS_MAX];
     uint32_t part_count;
     bool creates;
-    bool by_entity;   // No row is clear at first sight.
-    bool quick;       // One look by chunk tells whether rows are clear, if their entity is.
-    uint32_t* places; // By row, of those that are clear, if `quick` and they are alive.
+    bool by_entity;   // All rows must be merged by entity.
+    bool quick;       // One check per chunk tells for all its live entities whether rows are clear.
+    uint32_t* places; // By row: places of the clear rows, if `quick` and the entities are alive.
 } merge_bundle;
 
+// Adds an array to the bundle; decides whether rows can stay in columns.
 static void merge_bundle_add(merge_bundle* b, const orri_command_array* array)
 {
     merge_part* part = &b->parts[b->part_count++];
@@ -188,6 +193,7 @@ static merge_bundle merge_bundle_of(orri_merge* merge, const orri_command_array*
     return b;
 }
 
+// True when the entity has the type of the part.
 static inline bool merge_part_has(const orr_world* world, merge_part* part, uint32_t index,
                                   uint32_t place)
 {
@@ -202,6 +208,7 @@ static inline bool merge_part_has(const orr_world* world, merge_part* part, uint
     return part->has;
 }
 
+// True when the value of the row refers to no dead entity.
 static bool merge_part_refers(const orr_world* world, const merge_part* part, orr_entity entity,
                               uint32_t row)
 {
@@ -211,8 +218,8 @@ static bool merge_part_refers(const orr_world* world, const merge_part* part, or
                              array->values + (size_t)row * array->stride) != ORRI_REFERS_DEAD;
 }
 
-// True when the row is what it seems: its entity is there, or created here, and nobody else speaks of it; what is added is not
-// there yet, and what is changed is.
+// True when the row can be applied as it is: its entity is alive or created by this bundle, no
+// other bundle mentions it, an added type is not there yet, and a changed type is.
 static inline bool merge_row_clear(merge_bundle* b, uint32_t row)
 {
     const orr_world* world = b->merge->world;
@@ -240,7 +247,7 @@ static inline bool merge_row_clear(merge_bundle* b, uint32_t row)
     return true;
 }
 
-// Types that come, change or go with the group.
+// Lists the types that the group adds, changes or removes.
 static bool merge_group_types(const merge_bundle* b, uint32_t first, orri_group* group)
 {
     orri_given* given = orri_merge_take(b->merge, b->part_count * sizeof *given);
@@ -264,6 +271,7 @@ static bool merge_group_types(const merge_bundle* b, uint32_t first, orri_group*
     return true;
 }
 
+// Makes a group of `count` clear rows.
 static bool merge_group_rows(const merge_bundle* b, uint32_t first, uint32_t count)
 {
     const orri_command_array* head = b->head;
@@ -286,6 +294,7 @@ static bool merge_group_rows(const merge_bundle* b, uint32_t first, uint32_t cou
     return orri_merge_group(b->merge, &group, b->merge->commands->rights);
 }
 
+// The row is merged by entity: one item for each array of the bundle.
 static bool merge_row_items(const merge_bundle* b, uint32_t row)
 {
     for (uint32_t p = 0; p < b->part_count; p++) {
@@ -296,7 +305,7 @@ static bool merge_row_items(const merge_bundle* b, uint32_t row)
     return true;
 }
 
-// Rows of one group have the same tag.
+// Rows of one group must have the same tag.
 static bool merge_same_tag(const orri_command_array* array, uint32_t a, uint32_t b)
 {
     const orr_tag* tags = (const orr_tag*)(const void*)array->values;
@@ -304,7 +313,8 @@ static bool merge_same_tag(const orri_command_array* array, uint32_t a, uint32_t
     return !tagged || tags[a] == tags[b];
 }
 
-// True when all rows of a chunk have what the bundle changes, and lack what it adds.
+// True when all rows of a chunk have the types that the bundle changes, and lack those that it
+// adds.
 static bool merge_chunk_clear(const merge_bundle* b, uint32_t chunk)
 {
     for (uint32_t p = 0; p < b->part_count; p++) {
@@ -320,8 +330,8 @@ static bool merge_chunk_clear(const merge_bundle* b, uint32_t chunk)
 
 #define MERGE_SEQUENCE 64
 
-// True when the next rows are of ids that follow one another, whose records say the same of their places, within a page and a
-// chunk: so it is with entities that were created together. Their places are written.
+// True when the next 64 rows have consecutive ids whose entities have consecutive places in one
+// index page and one chunk, as entities have that were created together. Writes their places.
 static inline bool merge_sequence(const orr_world* world, const orr_entity* entities,
                                   uint32_t* places)
 {
@@ -342,8 +352,9 @@ static inline bool merge_sequence(const orr_world* world, const orr_entity* enti
            orri_place_slot(place) <= ORRI_SLOT_MASK + 1 - MERGE_SEQUENCE;
 }
 
-// The end of the rows from `row` on that are clear, of a quick bundle for live entities: merge_row_clear() in a short loop, since
-// this is where a million adds pass. The places it finds are kept: looking twice costs as much again.
+// The end of the clear rows from `row` on, for a quick bundle of live entities. This is
+// merge_row_clear() as a short loop, since large commits spend their time here. The places are
+// kept, because looking them up again would cost as much.
 static uint32_t merge_clear_live(const merge_bundle* b, uint32_t row)
 {
     const orr_world* world = b->merge->world;
@@ -378,7 +389,7 @@ static uint32_t merge_clear_live(const merge_bundle* b, uint32_t row)
     return row;
 }
 
-// The same for creations: nobody else speaks of them.
+// The same for creations: only a second mention makes a row unclear.
 static uint32_t merge_clear_created(const merge_bundle* b, uint32_t row)
 {
     const struct orri_command_buffers* command_buffers = b->merge->command_buffers;
@@ -392,6 +403,7 @@ static uint32_t merge_clear_created(const merge_bundle* b, uint32_t row)
     return row;
 }
 
+// Decides whether the quick check applies. False when memory is refused.
 static bool merge_bundle_begin(merge_bundle* b)
 {
     orri_command_kind kind = b->head->kind;
@@ -406,10 +418,11 @@ static bool merge_bundle_begin(merge_bundle* b)
     return true;
 }
 
+// Splits the rows into runs of clear rows, which become groups, and items.
 static bool merge_bundle_rows(merge_bundle* b)
 {
     const orri_command_array* head = b->head;
-    uint32_t first = 0; // Of the run of clear rows up to here.
+    uint32_t first = 0; // First row of the current run of clear rows.
     for (uint32_t row = 0; row < head->count; row++) {
         if (b->quick) {
             row = b->creates ? merge_clear_created(b, row) : merge_clear_live(b, row);
@@ -449,7 +462,7 @@ bool orri_merge_records(orri_merge* merge)
     return true;
 }
 
-// ---- items --------------------------------------------------------------------------------------------------------
+// ---- items --------------------------------------------------------------------------------------
 
 bool orri_merge_items(orri_merge* merge)
 {

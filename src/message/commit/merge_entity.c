@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The merge of one entity: its records, in the order in which they were sent, to one net change, by the table of
-// docs/MESSAGES.md. A small model of the entity is kept meanwhile: which of the types that are spoken of it has, had and gets.
+// Merges the commands of one entity, in the order of sending, into one net change, by the table of
+// docs/MESSAGES.md. It keeps a model of the entity: for each type that a command names, whether the
+// entity had it, has it by now, and which value it gets.
 #include "message/commit/merge_entity.h"
 #include "store/pool/pool.h"
 
+// The work space, allocated at first use. NULL when refused.
 static struct orri_net_change* merge_entity_of(orri_merge* merge)
 {
     if (merge->change == NULL) {
@@ -38,7 +40,7 @@ void orri_net_change_end(orri_merge* merge)
     merge->change = NULL;
 }
 
-// ---- what the entity has -----------------------------------------------------------------------------------------
+// ---- what the entity has ------------------------------------------------------------------------
 
 uint32_t orri_net_change_instances(const orri_merge* merge, orr_type type,
                                    const orr_component_id** ids)
@@ -49,7 +51,7 @@ uint32_t orri_net_change_instances(const orri_merge* merge, orr_type type,
                : 0;
 }
 
-// The instances that are there: nobody spoke of them yet.
+// Counts the existing instances of a multiple type; no command has named them yet.
 static bool merge_entity_part_count(orri_merge* merge, orri_net_change_part* part)
 {
     struct orri_net_change* change = merge->change;
@@ -67,7 +69,7 @@ static bool merge_entity_part_count(orri_merge* merge, orri_net_change_part* par
     return true;
 }
 
-// The part of a type, made if missing. NULL when memory is refused.
+// The part of a type, created if missing. NULL when memory is refused.
 static orri_net_change_part* merge_entity_part_of(orri_merge* merge, orr_type type,
                                                   const orri_type* info)
 {
@@ -111,7 +113,8 @@ static orri_net_change_instance* merge_entity_instance_add(orri_merge* merge,
     return &change->instances[change->instance_count++];
 }
 
-// An instance that comes. Ids are given in ascending order within a lane, and lanes come in order. NULL: none.
+// A new instance by its provisional id and buffer; NULL: none. Binary search: provisional ids
+// ascend within a buffer, and buffers come in order.
 static orri_net_change_instance* merge_entity_added(const struct orri_net_change* change,
                                                     orr_component_id id,
                                                     const orr_command_buffer* commands)
@@ -130,7 +133,7 @@ static orri_net_change_instance* merge_entity_added(const struct orri_net_change
     return found != NULL && found->commands == commands && found->id == id ? found : NULL;
 }
 
-// One that is there. NULL: none; `*out_failed`: memory was refused.
+// An existing instance; NULL: none. `*out_failed`: memory was refused.
 static orri_net_change_instance* merge_entity_known(orri_merge* merge,
                                                     const orri_net_change_part* part,
                                                     orr_component_id id, bool* out_failed)
@@ -155,8 +158,8 @@ static orri_net_change_instance* merge_entity_known(orri_merge* merge,
     return *out_failed ? NULL : &change->instances[*slot1 - 1];
 }
 
-// An instance: of this commit by its provisional id and lane, or one that is there. NULL: none, or it was removed.
-// `*out_failed`: memory was refused.
+// An instance: a new one by its provisional id and buffer, or an existing one. NULL: there is none,
+// or it was removed. `*out_failed`: memory was refused.
 static orri_net_change_instance* merge_entity_instance_of(orri_merge* merge,
                                                           const orri_net_change_part* part,
                                                           orr_component_id id,
@@ -170,14 +173,15 @@ static orri_net_change_instance* merge_entity_instance_of(orri_merge* merge,
     return fits ? found : NULL;
 }
 
-// ---- records -----------------------------------------------------------------------------------------------------
+// ---- commands -----------------------------------------------------------------------------------
 
+// One command of the entity.
 typedef struct merge_entity_record {
     orr_command_buffer* commands;
     const orri_command_array* array;
     uint32_t row;
     orr_component_id id;
-    const void* value; // NULL: the preset, or none.
+    const void* value; // NULL: the preset, or the kind has no value.
 } merge_entity_record;
 
 static merge_entity_record merge_entity_record_at(const orri_merge* merge, const orri_ranked* item)
@@ -195,7 +199,8 @@ static void merge_entity_drop(const merge_entity_record* r, const char* why)
     orri_note_drop(r->commands, r->array, r->row, why);
 }
 
-// What is not there, because this commit removed it, is passed over in silence: the sender could not know.
+// The component is not there. If this commit removed it, the command is ignored without a note: the
+// sender could not know.
 static void merge_entity_absent(const merge_entity_record* r, bool removed)
 {
     if (!removed) {
@@ -203,7 +208,7 @@ static void merge_entity_absent(const merge_entity_record* r, bool removed)
     }
 }
 
-// True when the value may not be stored.
+// True, with a note, when the value refers to a dead entity and must not be stored.
 static bool merge_entity_refers_to_dead(const orri_merge* merge, const merge_entity_record* r,
                                         const orri_net_change_part* part)
 {
@@ -220,7 +225,7 @@ static bool merge_entity_refers_to_dead(const orri_merge* merge, const merge_ent
     return true;
 }
 
-// Forgets the switch of a component that goes.
+// Removes the enable change of a component that is removed.
 static void merge_entity_forget_enabled(struct orri_net_change* change, orr_type type)
 {
     uint32_t kept = 0;
@@ -240,11 +245,11 @@ static bool merge_entity_create(orri_merge* merge, const merge_entity_record* r)
     if (cluster == NULL) {
         return true;
     }
-    // What the cluster has is given type by type: something else may come to it.
+    // The types of the cluster are given one by one, because other commands may add types.
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_type* info = cluster->columns[c].type;
         if (info->info.multiplicity == ORR_MULTIPLE) {
-            continue; // Its instances are records of their own.
+            continue; // Its instances are separate commands.
         }
         orri_net_change_part* part = merge_entity_part_of(merge, cluster->types[c], info);
         if (part == NULL) {
@@ -261,7 +266,7 @@ static bool merge_entity_create(orri_merge* merge, const merge_entity_record* r)
     return true;
 }
 
-// A row has room for as many instances as the largest power of two within both limits.
+// Limit of instances: the largest power of two within ORR_INSTANCES_MAX and ORR_VALUE_SIZE_MAX.
 static uint32_t merge_entity_instances_max(const orri_type* info)
 {
     uint32_t most = 1;
@@ -340,6 +345,7 @@ static bool merge_entity_change(orri_merge* merge, const merge_entity_record* r)
     return !failed;
 }
 
+// Removes a unique component, or all instances of a multiple type.
 static bool merge_entity_remove_all(orri_merge* merge, orri_net_change_part* part)
 {
     struct orri_net_change* change = merge->change;
@@ -412,7 +418,7 @@ static void merge_entity_enable_one(orri_net_change_instance* instance, bool on)
     instance->on = on;
 }
 
-// All instances there are by now, one by one: those that come later are on.
+// Enables or disables all instances that exist by now; instances that are added later are enabled.
 static bool merge_entity_enable_all(orri_merge* merge, const orri_net_change_part* part, bool on)
 {
     struct orri_net_change* change = merge->change;
@@ -482,6 +488,7 @@ static bool merge_entity_name_record(orri_merge* merge, const merge_entity_recor
     return true;
 }
 
+// Updates the model by one command. False when memory is refused.
 static bool merge_entity_take(orri_merge* merge, const merge_entity_record* r)
 {
     switch (r->array->kind) {
@@ -508,8 +515,9 @@ static bool merge_entity_take(orri_merge* merge, const merge_entity_record* r)
     }
 }
 
-// ---- one entity ----------------------------------------------------------------------------------------------------
+// ---- one entity ---------------------------------------------------------------------------------
 
+// Resets the model.
 static void merge_entity_begin(orri_merge* merge, orr_entity entity)
 {
     struct orri_net_change* change = merge->change;
@@ -521,7 +529,7 @@ static void merge_entity_begin(orri_merge* merge, orr_entity entity)
     change->commands = NULL;
 }
 
-// Of several ids with the same index only one can be alive, or be created.
+// Of several ids with the same index at most one can be alive or be created: the one to merge.
 static orr_entity merge_entity_choose(const orri_merge* merge, const orri_ranked* items,
                                       uint32_t count)
 {

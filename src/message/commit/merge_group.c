@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The net change of an entity as a group of a change set. Neighbours with the same net change share one.
+// Makes groups of a change set from net changes. Neighbouring entities with the same net change
+// share a group.
 #include "message/commit/merge_entity.h"
 
-#define MERGE_GROUP_MOST \
-    4096 // Entities that share a group: what is gathered for them stays in the cache.
+// Limit of entities in a shared group, so that the values gathered for them stay in the cache.
+#define MERGE_GROUP_MOST 4096
 
-// ---- the group of the entity ------------------------------------------------------------------------------------
+// ---- the group of one entity --------------------------------------------------------------------
 
+// Adds a type to the given or the taken types of the group.
 static bool merge_group_type(orri_merge* merge, const orri_net_change_part* part, orri_group* group)
 {
     struct orri_net_change* change = merge->change;
@@ -23,7 +25,7 @@ static bool merge_group_type(orri_merge* merge, const orri_net_change_part* part
         }
         change->taken[group->taken_count++] = part->type;
     }
-    // Removed and added again it is on, as if it had been made anew.
+    // Removed and added again, a component is enabled, as if it were new.
     if (part->info->info.multiplicity == ORR_UNIQUE && part->had && part->removed &&
         part->present && !orr_component_enabled(merge->world, change->entity, part->type)) {
         for (uint32_t i = 0; i < change->enabled_count; i++) {
@@ -48,7 +50,8 @@ static bool merge_group_instance_change(orri_merge* merge, orri_group* group,
     return true;
 }
 
-// All instances went, and others came: those that were there go one by one.
+// All existing instances were removed and others were added: the existing ones are removed one by
+// one.
 static bool merge_group_cleared(orri_merge* merge, const orri_net_change_part* part,
                                 orri_group* group)
 {
@@ -67,6 +70,7 @@ static bool merge_group_cleared(orri_merge* merge, const orri_net_change_part* p
     return true;
 }
 
+// Adds the change of one instance, if there is one.
 static bool merge_group_instance(orri_merge* merge, orri_net_change_instance* instance,
                                  orri_group* group)
 {
@@ -96,7 +100,8 @@ static bool merge_group_enable(orri_merge* merge, orri_enable_change enable, orr
     return true;
 }
 
-// Components and the entity first, then instances: each is switched once, so the order does not matter.
+// Components and the entity first, then instances. Each is named once, so that the order has no
+// effect.
 static bool merge_group_enabled(orri_merge* merge, orri_group* group)
 {
     const struct orri_net_change* change = merge->change;
@@ -118,8 +123,8 @@ static bool merge_group_enabled(orri_merge* merge, orri_group* group)
     return ok;
 }
 
-// Of a tag that was sent several times the first record gets the last word. Sorted by tag and order: comparing each with each
-// would take for ever where somebody sends thousands.
+// Of a tag that was sent several times, the first entry gets the state of the last. Sorted by tag
+// and order: comparing every pair would be quadratic for a sender of thousands.
 static bool merge_group_merge_tags(orri_merge* merge)
 {
     struct orri_net_change* change = merge->change;
@@ -157,7 +162,7 @@ static bool merge_group_tag(orri_merge* merge, orri_net_change_tag tag, orri_gro
         return true;
     }
     if (change->created) {
-        return true; // It never had it.
+        return true; // A new entity never had the tag.
     }
     if (!ORRI_NET_CHANGE_RESERVE(merge, &change->tags_off, &change->tag_off_capacity,
                                  group->tag_off_count + 1)) {
@@ -167,7 +172,7 @@ static bool merge_group_tag(orri_merge* merge, orri_net_change_tag tag, orri_gro
     return true;
 }
 
-// Fills the arrays of the net with what the group consists of.
+// Fills the arrays of the work space with the parts of the group.
 static bool merge_group_fill(orri_merge* merge, orri_group* group)
 {
     struct orri_net_change* change = merge->change;
@@ -198,7 +203,7 @@ static bool merge_group_fill(orri_merge* merge, orri_group* group)
     return ok;
 }
 
-// ---- sharing groups ------------------------------------------------------------------------------------------------
+// ---- sharing groups -----------------------------------------------------------------------------
 
 static const void* merge_group_keep(orri_merge* merge, const void* data, size_t size, bool* ok)
 {
@@ -210,7 +215,7 @@ static const void* merge_group_keep(orri_merge* merge, const void* data, size_t 
     return kept != NULL ? memcpy(kept, data, size) : NULL;
 }
 
-// Moves the arrays of a group out of the net, which reuses its own.
+// Copies the arrays of a group out of the work space, which is reused for the next entity.
 static bool merge_group_keep_all(orri_merge* merge, orri_group* g)
 {
     bool ok = true;
@@ -224,7 +229,8 @@ static bool merge_group_keep_all(orri_merge* merge, orri_group* g)
     return ok;
 }
 
-// Values that are not plain are copied from where they lie, and from nowhere else: such groups have one entity.
+// True when the group can be shared. Values that are not plain must be copied from where they are,
+// so that their group has one entity.
 static bool merge_group_shares(const orri_merge* merge, const orri_group* g)
 {
     bool shares = g->instance_count == 0 && g->switch_count == 0 && !g->renamed;
@@ -235,6 +241,7 @@ static bool merge_group_shares(const orri_merge* merge, const orri_group* g)
     return shares;
 }
 
+// True when two groups do the same, except for the values.
 static bool merge_group_same_shape(const orri_group* a, const orri_group* b)
 {
     bool same = a->deed == b->deed && a->given_count == b->given_count &&
@@ -256,7 +263,7 @@ static bool merge_group_same_shape(const orri_group* a, const orri_group* b)
     return same;
 }
 
-// The values of one type, of all entities of the open group, one after another.
+// Copies the values of one type of all entities of the open group into one array.
 static bool merge_group_gather(orri_merge* merge, uint32_t which, orri_given* given)
 {
     const struct orri_net_change* change = merge->change;
@@ -291,6 +298,7 @@ bool orri_net_change_groups(orri_merge* merge)
     return ok && orri_merge_group(merge, &group, change->open_sender);
 }
 
+// Appends the entity to the open group.
 static bool merge_group_join(orri_merge* merge, const orri_group* group)
 {
     struct orri_net_change* change = merge->change;
@@ -308,6 +316,7 @@ static bool merge_group_join(orri_merge* merge, const orri_group* group)
     return true;
 }
 
+// Joins the open group, or closes it and opens another.
 static bool merge_group_emit(orri_merge* merge, orri_group* group)
 {
     struct orri_net_change* change = merge->change;
@@ -317,7 +326,7 @@ static bool merge_group_emit(orri_merge* merge, orri_group* group)
         if (!orri_net_change_groups(merge)) {
             return false;
         }
-        // The open group's shape outlives the arrays it came in.
+        // The description of the open group must survive the work space.
         change->open = *group;
         if (!merge_group_keep_all(merge, &change->open)) {
             return false;
@@ -326,8 +335,9 @@ static bool merge_group_emit(orri_merge* merge, orri_group* group)
     return merge_group_join(merge, group) && (shares || orri_net_change_groups(merge));
 }
 
-// ---- the entity's end ------------------------------------------------------------------------------------------------
+// ---- the end of an entity -----------------------------------------------------------------------
 
+// True when the net change does nothing.
 static bool merge_group_empty(const orri_group* g)
 {
     return g->given_count + g->taken_count + g->tag_on_count + g->tag_off_count +
@@ -342,7 +352,8 @@ bool orri_net_change_finish(orri_merge* merge)
     orri_group group = {.deed = change->created ? ORRI_CHANGE_KIND_CREATE
                                                 : ORRI_CHANGE_KIND_CHANGE};
     if (change->destroyed && change->created) {
-        // Its id was given, so it must have been alive: it is created without anything, and destroyed.
+        // Its id was given to the sender, so that it must never come back: the entity is created
+        // empty and destroyed.
         if (!ORRI_NET_CHANGE_RESERVE(merge, &merge->stillborn, &merge->stillborn_capacity,
                                      merge->stillborn_count + 1)) {
             return false;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Marks by entity: who is mentioned by what waits, who several times, who is to be created. They tell in one bit per entity
-// whether a change of a value must wait, and which records may stay in columns when they are merged.
+// Marks by entity: which entities waiting commands mention, which several times, and which will be
+// created. One bit per entity tells whether a changed value must wait, and whether commands can
+// stay in columns when they are merged.
 #include "message/send/command_buffer.h"
 
 #define PENDING_PAGE_WORDS  (ORRI_PAGE_SIZE / 64)
-#define PENDING_ALIGNED_MAX 32 // Strips after a strip that are compared with it.
+#define PENDING_ALIGNED_MAX 32 // Following arrays that are compared with an array.
 
-// ---- memory ---------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 static uint64_t* pending_grow(orr_world* world, const uint64_t* old, size_t old_words, size_t words)
 {
@@ -17,7 +18,7 @@ static uint64_t* pending_grow(orr_world* world, const uint64_t* old, size_t old_
     return grown;
 }
 
-// Words of `touched`: a bit for each page.
+// Words of `touched`: one bit per page.
 static uint32_t pending_touched_words(uint32_t words)
 {
     return words / (PENDING_PAGE_WORDS * 64) + 1;
@@ -103,9 +104,9 @@ void orri_pending_term(orr_world* world, struct orri_command_buffers* command_bu
                  command_buffers->sender_capacity);
 }
 
-// ---- marking ----------------------------------------------------------------------------------------------------
+// ---- marking ------------------------------------------------------------------------------------
 
-// Strips that may stand in one bundle: nothing that ends the entity, one type once.
+// True for arrays that can be part of a bundle: no kind that ends the entity, no instances.
 static bool pending_may_align(const orri_command_array* array)
 {
     bool kind = array->kind == ORRI_COMMAND_CREATE || array->kind == ORRI_COMMAND_ADD ||
@@ -114,6 +115,7 @@ static bool pending_may_align(const orri_command_array* array)
     return kind && array->ids == NULL && array->count > 0;
 }
 
+// True when both arrays have the same entities in the same order.
 static bool pending_aligned(const orri_command_array* a, const orri_command_array* b)
 {
     uint32_t last = a->count - 1;
@@ -124,12 +126,13 @@ static bool pending_aligned(const orri_command_array* a, const orri_command_arra
             memcmp(a->entities, b->entities, a->count * sizeof *a->entities) == 0);
 }
 
+// True when the bundle already has the type: a type occurs once in a bundle.
 static bool pending_has_type(const orr_command_buffer* commands, const orri_command_array* head,
                              const orri_command_array* other)
 {
     for (const orri_command_array* s = head;; s = &commands->arrays[s->next1 - 1]) {
         if (s->type.id == other->type.id) {
-            return true; // Creations have none: two of them are of different entities anyway.
+            return true; // Creations have no type; two creations have different entities anyway.
         }
         if (s->next1 == 0) {
             return false;
@@ -137,6 +140,7 @@ static bool pending_has_type(const orr_command_buffer* commands, const orri_comm
     }
 }
 
+// Links the arrays that are aligned with the array at `place`.
 static void pending_find_bundle(orr_command_buffer* commands, uint32_t place)
 {
     orri_command_array* head = &commands->arrays[commands->order[place]];
@@ -153,7 +157,7 @@ static void pending_find_bundle(orr_command_buffer* commands, uint32_t place)
             structure |= other->kind != ORRI_COMMAND_CHANGE;
         }
     }
-    // Changes alone wait for nobody: each strip stands for itself.
+    // Changes without structure need not wait: each array stands for itself.
     for (orri_command_array* s = head; !structure && s->next1 != 0;) {
         orri_command_array* next = &commands->arrays[s->next1 - 1];
         next->bundled = false;
@@ -183,18 +187,20 @@ static bool pending_is_structure(const orri_command_array* array)
            (array->kind != ORRI_COMMAND_CHANGE || array->next1 != 0);
 }
 
-// Bits of one word, until another word's turn comes: neighbours cost one look at memory.
+// Bits of one word, collected before they are written: neighbouring entities cost one memory
+// access.
 typedef struct pending_word {
     uint32_t word;
-    uint64_t bits, again; // Mentioned; mentioned once more.
+    uint64_t bits, again; // Mentioned; mentioned again within the word.
     bool created;
 } pending_word;
 
+// Writes the collected bits; a bit that was set before is marked `multi`.
 static inline void pending_flush(struct orri_command_buffers* command_buffers,
                                  const pending_word* w)
 {
     if (ORR_UNLIKELY(w->word >= command_buffers->mark_words)) {
-        return; // Ids that never were: nobody is created with them before the commit.
+        return; // Ids that never existed: no entity has them before the commit.
     }
     uint64_t old = command_buffers->seen[w->word], again = (old & w->bits) | w->again;
     command_buffers->seen[w->word] = old | w->bits;
@@ -209,7 +215,8 @@ static inline void pending_flush(struct orri_command_buffers* command_buffers,
     command_buffers->touched[page >> 6] |= (uint64_t)1 << (page & 63);
 }
 
-// True when 64 ids follow one another. Rows of a fresh cluster do, and so do most ids that are given at once.
+// True when 64 ids are consecutive, as those of a new cluster and most ids that are reserved
+// together.
 static inline bool pending_sequence(const orr_entity* entities)
 {
     uint64_t first = entities[0].id, differs = 0;
@@ -251,6 +258,7 @@ void orri_pending_mark(struct orri_command_buffers* command_buffers, uint32_t in
                   &(pending_word){index >> 6, (uint64_t)1 << (index & 63), 0, false});
 }
 
+// Marks the entities of an array; a destruction ends the mark `created`.
 static void pending_add_array(const orr_world* world, struct orri_command_buffers* command_buffers,
                               const orri_command_array* array)
 {
@@ -263,8 +271,8 @@ static void pending_add_array(const orr_world* world, struct orri_command_buffer
     }
 }
 
-// Creations first: the same lane may destroy what it creates. A change that stands alone is no structure; one that is
-// aligned with structure is marked with it.
+// Creations first, because the same buffer may destroy what it creates. A change outside of bundles
+// is not structure; a change in a bundle with structure is marked with it.
 void orri_pending_add(struct orri_command_buffers* command_buffers, orr_command_buffer* commands)
 {
     pending_find_bundles(commands);

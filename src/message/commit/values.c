@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: MIT
-// The end of a system: what it sent as ComponentChanged is done at once, where the entity has no structure that waits. Plain
-// values of chunks are written straight into their columns; others go through the merge. Events go to their queues.
+// The end of a system: values that it sent as ComponentChanged are applied at once, where the
+// entity has no pending structure. Plain values of unique types in chunks are written directly into
+// their columns; all others go through the merge. Events are appended to their queues.
 #include "message/deliver/baseline.h"
 #include "message/send/command_buffer.h"
 #include "store/pool/pool.h"
 
-// Who tells is to look at the rows written alone, if they are fewer than one in so many.
+// Written rows are noted for the diff (dirty_rows.c) if they are fewer than one in so many
+// entities.
 #define VALUES_FEW 32u
-// Rows of which it is known where they are when those so many before are written.
+// Distance of prefetching, in rows.
 #define VALUES_SOON 16u
 
+// The end of one system.
 typedef struct values_work {
     orr_world* world;
     struct orri_command_buffers* command_buffers;
     const orri_rights* rights;
     orri_merge merge;
     bool changed;
-    orri_baseline_type* noted; // Of the strip at hand: rows are noted; NULL: they are not.
+    orri_baseline_type* noted; // Rows of the current array are noted; NULL: they are not.
 } values_work;
 
-// The next lane of the system that was not seen yet; NULL: none.
+// The next buffer of the system that was not handled yet; NULL: none.
 static orr_command_buffer* values_next(const values_work* w, orr_command_buffer* commands)
 {
     commands = commands == NULL ? w->command_buffers->unseen : commands->next;
@@ -29,19 +32,22 @@ static orr_command_buffer* values_next(const values_work* w, orr_command_buffer*
     return commands;
 }
 
+// True for changes outside of bundles.
 static bool values_is_free(const orri_command_array* array)
 {
     return array->kind == ORRI_COMMAND_CHANGE && !array->bundled && array->next1 == 0 &&
            array->count > 0;
 }
 
+// True when values can be written directly into columns.
 static bool values_is_direct(const orri_command_array* array)
 {
     return array->info->plain && array->ids == NULL && !orri_type_pinned(array->info);
 }
 
-// True when a row must wait for the commit point: its entity has structure that waits, or its value refers to somebody who is
-// not there yet. Then whatever else is sent for the entity waits too.
+// True when a row must wait for the commit point: its entity has pending structure, or its value
+// refers to an entity that will be created. It is marked, so that later changes of the entity wait
+// too.
 static bool values_waits(const values_work* w, const orri_command_array* array, uint32_t row)
 {
     orr_entity entity = array->entities[row];
@@ -60,9 +66,9 @@ static bool values_waits(const values_work* w, const orri_command_array* array, 
     return waits;
 }
 
-// ---- what may be refused ----------------------------------------------------------------------------------------
+// ---- steps that may be refused ------------------------------------------------------------------
 
-// Somebody holds blocks: rows that will be written are kept for them first, or the blocks.
+// Blocks are shared with snapshots: copies the rows, or the blocks, that will be written.
 static bool values_prepare(const values_work* w, const orri_command_array* array)
 {
     uint32_t type_index = orri_type_index(w->world, array->type), last = UINT32_MAX;
@@ -83,6 +89,7 @@ static bool values_prepare(const values_work* w, const orri_command_array* array
     return true;
 }
 
+// Values that need the merge become items.
 static bool values_collect(values_work* w, orri_command_array* array)
 {
     for (uint32_t row = 0; row < array->count; row++) {
@@ -112,7 +119,8 @@ static bool values_prepare_buffer(values_work* w, orr_command_buffer* commands)
     return true;
 }
 
-// Room in the queue of a type for the events of all lanes. What a full queue does not take is dropped.
+// Room in the queue of a type for the events of all buffers of the system. ORR_ERR_CAPACITY: the
+// queue is full, and the events are to be dropped.
 static orr_result values_reserve_events(values_work* w, orr_type type)
 {
     uint64_t count = 0;
@@ -131,6 +139,7 @@ static orr_result values_reserve_events(values_work* w, orr_type type)
     return count > UINT32_MAX ? ORR_ERR_CAPACITY : orri_env_result(&w->world->env);
 }
 
+// Drops and counts the events of a type.
 static void values_drop_events(values_work* w, orr_type type)
 {
     for (orr_command_buffer* commands = values_next(w, NULL); commands != NULL;
@@ -145,6 +154,7 @@ static void values_drop_events(values_work* w, orr_type type)
     }
 }
 
+// Reserves room in all event queues that the system may send to.
 static orr_result values_prepare_events(values_work* w)
 {
     const uint64_t* sends = w->rights->sends;
@@ -165,9 +175,10 @@ static orr_result values_prepare_events(values_work* w)
     return ORR_OK;
 }
 
-// ---- what may not ------------------------------------------------------------------------------------------------
+// ---- steps that cannot be refused ---------------------------------------------------------------
 
-// The column of a type in a chunk, stamped; NULL if it has none. Rows were prepared before, so nothing is refused.
+// The column of a type in a chunk, stamped with the current version; NULL if the chunk has none.
+// The rows were prepared, so that nothing is refused.
 static uint8_t* values_column(orr_world* world, uint32_t type_index, uint32_t chunk,
                               orri_baseline_type* noted, orri_dirty_rows_note** dirty)
 {
@@ -185,7 +196,7 @@ static uint8_t* values_column(orr_world* world, uint32_t type_index, uint32_t ch
     return data;
 }
 
-// Where the entity of an id is; false if it is dead or (with `marks`) marked.
+// Finds the place of an entity. False if it is dead or (with `marks`) marked.
 static inline bool values_place(orri_record* const* pages, uint32_t ids, const uint64_t* marks,
                                 uint64_t id, uint32_t* place)
 {
@@ -198,8 +209,9 @@ static inline bool values_place(orri_record* const* pages, uint32_t ids, const u
     return ORR_LIKELY(record.generation == id >> 32);
 }
 
-// Rows to write from `row` on, until one is not clear: its entity dead, without the type, null or (with `marks`) marked. What the
-// loop needs is in locals: values are written through bytes, which might be anything.
+// Writes rows from `row` on until one is not clear: its entity is dead, lacks the type, is null, or
+// (with `marks`) is marked. All the loop needs is in local variables, because values are written
+// through byte pointers, which may alias everything.
 static inline uint32_t values_run(orr_world* world, const orri_command_array* array, uint32_t row,
                                   uint32_t size, const uint64_t* marks)
 {
@@ -228,7 +240,8 @@ static inline uint32_t values_run(orr_world* world, const orri_command_array* ar
     return row;
 }
 
-// The same where rows are noted: most are in another chunk than the one before, and in one whose touch was begun already.
+// The same with noting rows. Most rows are in another chunk than the row before, and in a chunk
+// whose note was begun already.
 static uint32_t values_run_noted(orr_world* world, const orri_command_array* array, uint32_t row,
                                  const uint64_t* marks, orri_baseline_type* noted)
 {
@@ -242,7 +255,8 @@ static uint32_t values_run_noted(orr_world* world, const orri_command_array* arr
         if (!values_place(pages, ids, marks, entities[row].id, &place)) {
             break;
         }
-        // Fetched ahead: where one further on is; what was told of this one, which is compared soon and is nowhere near.
+        // Prefetch the index record of a later entity, and the baseline value of this one: the diff
+        // compares it soon, and it is elsewhere in memory.
         uint64_t ahead = entities[row + VALUES_SOON < count ? row + VALUES_SOON : row].id;
         ahead &= ORR_HOT_ID_MASK;
         ahead = ahead < ids ? ahead : 0;
@@ -266,6 +280,7 @@ static uint32_t values_run_noted(orr_world* world, const orri_command_array* arr
     return row;
 }
 
+// values_run() with the sizes 8 and 16 as constants.
 static uint32_t values_run_sized(const values_work* w, const orri_command_array* array,
                                  uint32_t row, const uint64_t* marks)
 {
@@ -282,7 +297,8 @@ static uint32_t values_run_sized(const values_work* w, const orri_command_array*
     }
 }
 
-// A row by which a run ended, or any row of a type that refers: true if it must wait.
+// Handles a row at which values_run() stopped, or any row of a type with references. True if it
+// must wait.
 static bool values_write_one(values_work* w, orr_command_buffer* commands,
                              orri_command_array* array, uint32_t row)
 {
@@ -315,7 +331,7 @@ static bool values_write_one(values_work* w, orr_command_buffer* commands,
     return false;
 }
 
-// Rows that wait stay; if there are any, the others are null afterwards.
+// Writes an array. Rows that must wait stay; if there are marks, the others become null.
 static void values_write(values_work* w, orr_command_buffer* commands, orri_command_array* array)
 {
     const uint64_t* marks = w->command_buffers->marks_any ? w->command_buffers->seen : NULL;
@@ -336,7 +352,8 @@ static void values_write(values_work* w, orr_command_buffer* commands, orri_comm
     }
 }
 
-// Rows are noted where somebody is to be told of a few of them. Then nobody else writes in the same epoch.
+// Notes the written rows if readers track the type and the rows are few. The writes then have an
+// epoch of their own.
 static void values_write_array(values_work* w, orr_command_buffer* commands,
                                orri_command_array* array)
 {
@@ -348,7 +365,8 @@ static void values_write_array(values_work* w, orr_command_buffer* commands,
         values_write(w, commands, array);
         return;
     }
-    orri_world_settle(w->world); // What systems wrote has its version now, not later an old one.
+    // Earlier writes of systems get their version now, before the new epoch.
+    orri_world_settle(w->world);
     orri_epoch_end(w->world);
     values_write(w, commands, array);
     orri_epoch_end(w->world);
@@ -367,7 +385,7 @@ static void values_write_buffer(values_work* w, orr_command_buffer* commands)
     }
 }
 
-// What went through the merge is done.
+// Rows that went through the merge become null; arrays without remaining rows are emptied.
 static void values_end_items(values_work* w)
 {
     for (uint32_t i = 0; i < w->merge.item_count; i++) {
@@ -386,8 +404,9 @@ static void values_end_items(values_work* w)
     }
 }
 
-// ---- the whole ----------------------------------------------------------------------------------------------------
+// ---- the end of a system ------------------------------------------------------------------------
 
+// Marks the structure of the system's buffers. False when refused (reported).
 static bool values_mark(const values_work* w)
 {
     if (!orri_pending_begin(w->world)) {
@@ -417,6 +436,7 @@ static bool values_prepare_all(values_work* w)
     return true;
 }
 
+// Writes values and events, logs drops, and frees the buffers without remaining commands.
 static void values_finish(values_work* w)
 {
     w->changed = w->merge.group_count > 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What was told of entities: that they live, and as what. Kept by entity index, so that whoever changed the world, the
-// difference can be found; kept once for all readers.
+// What readers know of entities: that they exist, and with which types and tags. Kept by entity
+// index, so that a difference is found whoever made it; kept once for all readers.
 #include "message/deliver/baseline.h"
 
 #define BASELINE_PAGE_BYTES (sizeof(orri_head) * (ORRI_PAGE_SIZE + 1))
 
-// ---- bits by entity ------------------------------------------------------------------------------------------
+// ---- bits by entity -----------------------------------------------------------------------------
 
 bool orri_bitset_reserve(orr_world* world, orri_bitset* set, uint64_t bits)
 {
@@ -25,14 +25,15 @@ void orri_bitset_free(orr_world* world, orri_bitset* set)
     *set = (orri_bitset){0};
 }
 
-// ---- shapes ----------------------------------------------------------------------------------------------------
+// ---- shapes -------------------------------------------------------------------------------------
 
 static size_t baseline_shape_bytes(uint32_t type_count, uint32_t tag_count)
 {
     return sizeof(orri_shape) + tag_count * sizeof(orr_tag) + type_count * sizeof(orr_type);
 }
 
-// A shape of its own for each cluster, since clusters go: two that are the same are seen to be.
+// Makes the shape of a cluster. Each cluster gets a shape of its own, because clusters are
+// destroyed; equal shapes are recognised by comparing them.
 static orri_shape* baseline_shape_make(orr_world* world, struct orri_baseline* baseline,
                                        const orri_cluster* cluster)
 {
@@ -109,8 +110,9 @@ bool orri_shape_same(const orri_shape* a, const orri_shape* b)
                        memcmp(a->types, b->types, a->type_count * sizeof *a->types) == 0));
 }
 
-// ---- clusters ----------------------------------------------------------------------------------------------------
+// ---- clusters -----------------------------------------------------------------------------------
 
+// Frees the record of a cluster.
 static void baseline_cluster_drop(orr_world* world, struct orri_baseline* baseline,
                                   orri_baseline_cluster* record)
 {
@@ -124,6 +126,7 @@ static void baseline_cluster_drop(orr_world* world, struct orri_baseline* baseli
     }
 }
 
+// Makes the record of a cluster; an old record of the same index is freed. False when refused.
 static bool baseline_cluster_make(orr_world* world, struct orri_baseline* baseline,
                                   const orri_cluster* cluster)
 {
@@ -161,8 +164,9 @@ orri_baseline_cluster* orri_baseline_cluster_of(orri_diff* diff, const orri_clus
     return &baseline->clusters[cluster->index];
 }
 
-// ---- who selects it ------------------------------------------------------------------------------------------------
+// ---- which readers select a cluster -------------------------------------------------------------
 
+// Room for two sets of readers. False when refused (reported).
 static bool baseline_match_room(orr_world* world, orri_baseline_cluster* record, uint32_t words)
 {
     if (record->match_words == words) {
@@ -180,6 +184,7 @@ static bool baseline_match_room(orr_world* world, orri_baseline_cluster* record,
     return true;
 }
 
+// Asks all enabled readers' queries about the cluster.
 static void baseline_match_fill(const struct orri_baseline* baseline, orri_baseline_cluster* record,
                                 const orri_cluster* cluster)
 {
@@ -216,8 +221,9 @@ orri_baseline_cluster* orri_baseline_match(orri_diff* diff, const orri_cluster* 
     return record;
 }
 
-// ---- heads -------------------------------------------------------------------------------------------------------
+// ---- heads --------------------------------------------------------------------------------------
 
+// Adds a page of heads, with one more entry that counts its known heads (T6).
 static bool baseline_add_page(orr_world* world, struct orri_baseline* baseline)
 {
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &baseline->heads, &baseline->head_capacity,
@@ -256,7 +262,7 @@ bool orri_baseline_prepare(orri_diff* diff)
     return done;
 }
 
-// ---- beginning and end ---------------------------------------------------------------------------------------------
+// ---- beginning and end --------------------------------------------------------------------------
 
 struct orri_baseline* orri_baseline_of(orr_world* world)
 {

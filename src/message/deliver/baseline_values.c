@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What was told of components: the last value of each, in pages by entity index; of multiple types a cell for each entity.
-// Bytes are kept as they are: hooks are not called. Owned handles are counted, so that an equal handle is an equal text.
+// What readers know of components: the last value of each, in pages by entity index; for multiple
+// types a cell per entity. Values are kept as bytes, without calling hooks. Owned handles are
+// counted, so that an equal handle always means an equal text.
 #include "message/deliver/baseline.h"
 
 #define BASELINE_CELL_HEAD ORRI_BLOCK_ALIGN
 
-// ---- who tracks what ----------------------------------------------------------------------------------------
+// ---- which readers track which types ------------------------------------------------------------
 
+// True when a type has an opaque field, at any depth.
 static bool baseline_values_opaque(const orr_type_info* info)
 {
     bool found = info->kind == ORR_KIND_OPAQUE;
@@ -16,8 +18,8 @@ static bool baseline_values_opaque(const orr_type_info* info)
     return found;
 }
 
-// A told value of a type with hooks is bytes that may no longer mean anything: only bytes are compared, so one that was moved
-// may be told again.
+// The baseline of a type with hooks is bytes that may have lost their meaning. Only bytes are
+// compared, so that a value which was merely moved may be sent again.
 static orri_baseline_type baseline_values_make(const orri_type* type)
 {
     const orr_type_info* info = &type->info;
@@ -29,6 +31,7 @@ static orri_baseline_type baseline_values_make(const orri_type* type)
                                 .owned = info->has_owned};
 }
 
+// Marks the pinned types that a reader's query depends on.
 static void baseline_values_watch(struct orri_baseline* baseline, const orri_reader* reader)
 {
     const orr_query* query = reader->query;
@@ -42,6 +45,7 @@ static void baseline_values_watch(struct orri_baseline* baseline, const orri_rea
     }
 }
 
+// Room for all types and for the sets of readers. False when refused.
 static bool baseline_values_reserve(orr_world* world, struct orri_baseline* baseline)
 {
     uint32_t types = world->schema.type_count, words = (baseline->on_count + 63) / 64;
@@ -68,6 +72,7 @@ static bool baseline_values_reserve(orr_world* world, struct orri_baseline* base
     return orri_runs_prepare(world, baseline);
 }
 
+// Enters a reader into the sets of all types it tracks.
 static void baseline_values_enter(struct orri_baseline* baseline, orri_reader* reader)
 {
     baseline->enabled_any = baseline->enabled_any || reader->tracks_enabled;
@@ -127,7 +132,7 @@ bool orri_baseline_refresh(orr_world* world, struct orri_baseline* baseline)
     return true;
 }
 
-// ---- room --------------------------------------------------------------------------------------------------------
+// ---- room ---------------------------------------------------------------------------------------
 
 static size_t baseline_values_page_bytes(const orri_baseline_type* type)
 {
@@ -169,11 +174,13 @@ bool orri_baseline_room(orr_world* world, orri_baseline_type* type, uint32_t ind
     return true;
 }
 
+// Bytes of the values of a cell, rounded up to 8.
 static size_t baseline_cell_values(const orri_baseline_type* type, uint32_t capacity)
 {
     return ((size_t)type->type->info.size * capacity + 7) & ~(size_t)7;
 }
 
+// A cell is one allocation: head, values, ids, enable states.
 static size_t baseline_cell_bytes(const orri_baseline_type* type, uint32_t capacity)
 {
     return BASELINE_CELL_HEAD + baseline_cell_values(type, capacity) + capacity * sizeof(uint32_t) +
@@ -245,7 +252,7 @@ bool orri_baseline_room_cell(orr_world* world, orri_baseline_type* type, uint32_
     return true;
 }
 
-// ---- comparing -------------------------------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------------------
 
 bool orri_baseline_differs(const orri_baseline_type* type, const void* a, const void* b)
 {
@@ -253,15 +260,17 @@ bool orri_baseline_differs(const orri_baseline_type* type, const void* a, const 
                        : orr_value_compare(&type->type->info, a, b) != 0;
 }
 
-// ---- noting -------------------------------------------------------------------------------------------------------
+// ---- storing ------------------------------------------------------------------------------------
 
+// Stores values whose owned handles are counted.
 static void baseline_values_put_held(orri_baseline_type* type, uint32_t index,
                                      const uint8_t* values, uint32_t count)
 {
     uint32_t size = type->type->info.size;
     for (uint32_t i = 0; i < count; i++, values += size) {
         uint8_t* baseline = orri_baseline_at(type, index + i);
-        // First the new one, then the old: a text that stays is never given up.
+        // First the new value, then the old one: the reference of an unchanged text never drops to
+        // zero.
         orri_rows_retain(type->type, values, 1);
         if (orri_bitset_has(&type->held, index + i)) {
             orri_rows_release(type->type, baseline, 1);
@@ -293,7 +302,7 @@ orri_baseline_instances orri_baseline_instances_at(const orri_chunk* chunk, uint
                                      cells.data};
 }
 
-// What was told to be off stays so, by id: ids and values of the cell are not yet new.
+// Instances keep their enable state by id. Ids and values of the cell are still the old ones here.
 static void baseline_cell_keep_off(orri_baseline_cell* cell, const orri_baseline_instances* now)
 {
     uint8_t off[ORR_INSTANCES_MAX];
@@ -336,6 +345,7 @@ void orri_baseline_drop(orr_world* world, orri_baseline_type* type, uint32_t ind
     }
 }
 
+// Releases the values of one page.
 static void baseline_values_release(orr_world* world, orri_baseline_type* type, uint32_t page)
 {
     for (uint32_t i = 0; i < ORRI_BASELINE_SIZE && (type->multiple || type->owned); i++) {

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Telling: finds every difference between the world and what readers were told, whoever made it, and hands it out as
-// messages. What may have changed is found by versions: of index pages (who died), of row ids and enable bits (who came,
-// went, moved or was switched), of columns and of blocks of pinned values. So a reader's mirror is right by construction,
-// and nothing in the store has to report anything.
+// The diff: finds every difference between the world and the baseline, whoever made it, and
+// delivers it as messages. Versions show what may have changed: of index pages (destroyed
+// entities), of row ids and enable bits (entities that were created, moved, enabled or disabled),
+// of columns and of blocks of pinned values. A reader's copy is therefore correct by construction,
+// and nothing in the store has to report changes.
 //
-//   1. the dead     2. values     3. rows: who enters and leaves which reader, types, tags, switches     4. hand out
+//   1. destroyed entities     2. values     3. rows: entering and leaving, types, tags, enable bits     4. delivery
 //
-// Values come before rows: then what was told of an entity is what all who know it know, and whoever enters knows no less.
-// Each step tells piece by piece; a piece is told, or (memory) is not, and then all is found again by the next call.
+// Values come before rows: then the baseline of an entity is what all readers that know it know,
+// and a reader that it enters learns no less. Each step works by run lists. A run list is
+// dispatched, or (memory) it is not, and then the next call finds everything again.
 #include "message/deliver/baseline.h"
 
-// ---- beginning and end ----------------------------------------------------------------------------------------
+// ---- beginning and end --------------------------------------------------------------------------
 
+// Prepares everything a diff needs. False when refused (reported).
 static bool diff_begin(orri_diff* diff)
 {
     struct orri_baseline* baseline = diff->baseline;
@@ -49,22 +52,25 @@ void orri_diff_deliver(struct orri_baseline* baseline)
     }
 }
 
+// Delivers what is complete and frees the work space.
 static void diff_end(orri_diff* diff, bool done)
 {
     struct orri_baseline* baseline = diff->baseline;
     orri_runs_abandon(diff);
-    // In a tick nothing happens before the next call: readers will see one tell. Elsewhere who left may be back by then.
+    // Within a tick nothing else happens before the next call, so that readers can get one complete
+    // diff. Elsewhere an entity that left a reader may be back by then: deliver now.
     if (done || diff->world->context->busy == NULL) {
         orri_diff_deliver(baseline);
     }
     orri_diff_suspects_free(diff);
     orri_spares_trim(diff->world, baseline, false);
     orri_dirty_rows_clear(baseline);
-    orri_epoch_end(diff->world); // What is written from now on has a larger version.
+    orri_epoch_end(diff->world); // Later writes get a larger version.
 }
 
-// ---- values ------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
+// The values of one type, by the way it is stored.
 static bool diff_type(orri_diff* diff, orri_baseline_type* type, const orr_query* query)
 {
     if (type->pinned) {
@@ -86,7 +92,7 @@ static bool diff_all_values(orri_diff* diff)
     return true;
 }
 
-// While systems of other pipelines run: nothing but what this one wrote.
+// While systems of other pipelines run: compares only types that this pipeline writes.
 static bool diff_own_values(orri_diff* diff)
 {
     struct orri_baseline* baseline = diff->baseline;
@@ -101,9 +107,9 @@ static bool diff_own_values(orri_diff* diff)
     return done;
 }
 
-// ---- the calls ---------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
-// From now on heads and members are as the world is.
+// Heads and members equal the world now.
 static void diff_settle_rows(orri_diff* diff)
 {
     struct orri_baseline* baseline = diff->baseline;
@@ -119,6 +125,7 @@ orr_result orri_diff_run(orr_world* world, orr_system source, bool by_commit)
     return orri_diff_own(world, source, by_commit, NULL, true);
 }
 
+// All steps, in order. False when refused (reported).
 static bool diff_structure(orri_diff* diff)
 {
     bool done = orri_diff_destroyed(diff) && orri_diff_owners_reserve(diff) &&
@@ -154,7 +161,7 @@ orr_result orri_diff_own(orr_world* world, orr_system source, bool by_commit,
     return diff_do(&diff, structure);
 }
 
-// Only in going back does a cluster lose its enable bits. Clusters that are new are looked at anyway.
+// Only a travel makes a cluster lose enable bits. New clusters are compared anyway.
 static void diff_find_bits(const orr_world* world, const struct orri_baseline* baseline)
 {
     for (const orri_cluster* c = world->clusters.first; c != NULL; c = c->next) {
@@ -179,9 +186,10 @@ orr_result orri_diff_travel(orr_world* world)
         return ORR_OK;
     }
     struct orri_baseline* baseline = world->messages->baseline;
-    orri_dirty_rows_clear(baseline); // They are of rows that were written.
+    orri_dirty_rows_clear(baseline); // The notes are about the abandoned timeline.
     diff_find_bits(world, baseline);
-    baseline->numbering++; // A cluster that came back may have got its bits as often, and others.
+    // A restored cluster may have the same count of enable bits, but other bits.
+    baseline->numbering++;
     orr_result result =
         diff_do(&(orri_diff){.world = world, .baseline = baseline, .travels = true}, true);
     if (result == ORR_OK) {
@@ -190,6 +198,7 @@ orr_result orri_diff_travel(orr_world* world)
     return result;
 }
 
+// The baseline of a type that the system wrote; NULL: not written, or not tracked.
 static orri_baseline_type* diff_written_type(const orri_diff* diff, const orri_field* field)
 {
     return field->access == ORR_WRITE

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Telling, first step: who died. A head whose generation is no longer that of its record was another entity. Index pages that
-// were not written since have nobody new among the dead.
+// Step 1 of a diff: destroyed entities. A head whose generation is not that of the index record
+// belongs to an entity that is gone. Index pages that were not written since the last diff need no
+// look.
 #include "message/deliver/baseline.h"
 
+// Releases the baseline values of one type.
 static void diff_destroyed_forget_type(orri_diff* diff, orr_type type, const orri_run* run)
 {
     orri_baseline_type* found =
@@ -24,6 +26,7 @@ static void diff_destroyed_forget_types(orri_diff* diff, const orri_shape* shape
     }
 }
 
+// Removes the entities of a run from the baseline.
 static void diff_destroyed_keep_run(orri_diff* diff, const orri_run* run, const uint64_t* before)
 {
     struct orri_baseline* baseline = diff->baseline;
@@ -42,6 +45,7 @@ static void diff_destroyed_keep_run(orri_diff* diff, const orri_run* run, const 
     orri_shape_release(diff->world, baseline, shape, run->count);
 }
 
+// Dispatches the run list and updates the baseline. False when refused (reported).
 static bool diff_destroyed_flush(orri_diff* diff)
 {
     struct orri_baseline* baseline = diff->baseline;
@@ -59,7 +63,8 @@ static bool diff_destroyed_flush(orri_diff* diff)
     return true;
 }
 
-// Who was told of some entities: of all of them, or (false) of some and not of others.
+// Finds the readers that know `count` entities. False: a reader knows some of them and not the
+// others.
 static bool diff_destroyed_members(const struct orri_baseline* baseline, uint32_t index,
                                    uint32_t count, uint64_t* before)
 {
@@ -81,7 +86,8 @@ static bool diff_destroyed_members(const struct orri_baseline* baseline, uint32_
     return true;
 }
 
-// Tells of the first of `count` dead ones with the same shape, or of all at once. @return how many; 0: refused.
+// Appends a run for the first of `count` destroyed entities of one shape, or for as many as the
+// same readers know. Returns the number; 0: refused.
 static uint32_t diff_destroyed_push(orri_diff* diff, uint32_t index, uint32_t count,
                                     uint32_t shape1)
 {
@@ -107,7 +113,7 @@ static uint32_t diff_destroyed_push(orri_diff* diff, uint32_t index, uint32_t co
     return count;
 }
 
-// How many from here on are dead, and were told to have the same shape.
+// Number of entities from here on that are destroyed and had the same shape.
 static uint32_t diff_destroyed_count(const orri_head* heads, const orri_record* records,
                                      uint32_t count)
 {
@@ -119,8 +125,8 @@ static uint32_t diff_destroyed_count(const orri_head* heads, const orri_record* 
     return n;
 }
 
-// How many from here on, in steps of 16, are as they were told, or are new. After a commit that created many this is all of them:
-// a loop without branches.
+// Number of entities from here on, in steps of 16, that are unchanged or new: a loop without
+// branches, since after a large creation this is all of them.
 static uint32_t diff_destroyed_skip(const orri_head* heads, const orri_record* records,
                                     uint32_t count)
 {
@@ -140,7 +146,8 @@ static bool diff_destroyed_page(orri_diff* diff, uint32_t page)
     const orri_head* heads = diff->baseline->heads[page];
     uint32_t first = page << ORRI_PAGE_BITS, left = diff->world->hot.count - first;
     uint32_t count = left < ORRI_PAGE_SIZE ? left : ORRI_PAGE_SIZE;
-    uint32_t n = 0; // Dead ones of one shape from here on: counted once, told in parts.
+    // Destroyed entities of one shape from here on: counted once, appended in parts.
+    uint32_t n = 0;
     for (uint32_t i = 0, pushed = 0; i < count; i += pushed) {
         if (n == 0) {
             i += i % 16 == 0 ? diff_destroyed_skip(heads + i, records + i, count - i) : 0;
@@ -155,7 +162,7 @@ static bool diff_destroyed_page(orri_diff* diff, uint32_t page)
     return true;
 }
 
-// Past the last record: ids that were undone.
+// Entities beyond the last index record: their ids were undone by a travel.
 static bool diff_destroyed_undone(orri_diff* diff)
 {
     const struct orri_baseline* baseline = diff->baseline;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Switches: entities, components and instances that were switched off or on, for readers that name orr_enabled. What was told is
-// a bit for each; who has just got to know an entity is told what is off.
+// Enable bits of entities, components and instances, for readers that name orr_enabled. The
+// baseline has one bit for each. A reader to which an entity is new is notified of everything that
+// is disabled.
 #include "message/deliver/baseline.h"
 
-// What can be switched: the entity (type NULL), a type in chunks, or (column -1) a pinned one.
+// Something that can be disabled: the entity (type NULL), a type in chunks, or (column -1) a pinned
+// type.
 typedef struct diff_enabled_what {
     orri_baseline_type* type;
     int32_t column;
@@ -14,6 +16,7 @@ typedef struct diff_enabled_state {
     bool off, baseline_off; // Now; in the baseline.
 } diff_enabled_state;
 
+// True when a bit of a chunk's enable bits is off; without bits everything is enabled.
 static bool diff_enabled_bit_off(const orri_chunk* chunk, uint32_t column, uint32_t bit)
 {
     const uint64_t* bits =
@@ -41,7 +44,8 @@ static uint32_t diff_enabled_instances(const diff_enabled_what* what, const orri
     return count;
 }
 
-// How it is and how it was told to be. At most ORR_INSTANCES_MAX.
+// The states now and in the baseline: one, or one per instance (at most ORR_INSTANCES_MAX). Returns
+// their number.
 static uint32_t diff_enabled_states(const orri_diff* diff, const diff_enabled_what* what,
                                     const orri_chunk* chunk, uint32_t slot, uint32_t index,
                                     diff_enabled_state* out)
@@ -65,7 +69,8 @@ static uint32_t diff_enabled_states(const orri_diff* diff, const diff_enabled_wh
     return orri_pool_get(pool, index) != NULL ? 1 : 0;
 }
 
-// What the entities of a shape have, one after another: number 0 is the entity. False at the end.
+// Iterates over everything that the entities of a shape can have disabled; number 0 is the entity.
+// False at the end.
 static bool diff_enabled_next(const orri_diff* diff, const orr_type* types, uint32_t type_count,
                               uint32_t* number, diff_enabled_what* out)
 {
@@ -89,9 +94,9 @@ static bool diff_enabled_next(const orri_diff* diff, const orr_type* types, uint
     return false;
 }
 
-// ---- one row -------------------------------------------------------------------------------------------------------
+// ---- one row ------------------------------------------------------------------------------------
 
-// True when nothing can be off, nor was.
+// True when nothing can be disabled, now or in the baseline: a shortcut.
 static bool diff_enabled_all_on(const orri_diff* diff, const orri_cluster* cluster)
 {
     const orr_world* world = diff->world;
@@ -127,15 +132,17 @@ orri_enabled_state orri_diff_enabled_row(const orri_diff* diff, const orri_chunk
     return found;
 }
 
-// ---- a piece ---------------------------------------------------------------------------------------------------------
+// ---- run lists ----------------------------------------------------------------------------------
 
+// One pass over a run list.
 typedef struct diff_enabled_scan {
     orri_diff* diff;
     diff_enabled_what what;
-    bool enters;           // Who gets to know the entity, else who knew it.
-    orr_enabled values[2]; // Off, on.
+    bool enters;           // For readers to which the entity is new, else for readers that know it.
+    orr_enabled values[2]; // Disabled, enabled.
 } diff_enabled_scan;
 
+// Sets the receivers of a run.
 static void diff_enabled_readers(const diff_enabled_scan* s, uint32_t run)
 {
     const struct orri_baseline* baseline = s->diff->baseline;
@@ -149,7 +156,7 @@ static void diff_enabled_readers(const diff_enabled_scan* s, uint32_t run)
     }
 }
 
-// Lists what is to be told of a run. A run with nothing goes to nobody. False when refused (reported).
+// Lists the items of a run. A run without items has no receiver. False when refused (reported).
 static bool diff_enabled_list(const diff_enabled_scan* s, uint32_t i)
 {
     struct orri_baseline* baseline = s->diff->baseline;
@@ -201,7 +208,7 @@ static bool diff_enabled_dispatch(diff_enabled_scan* s)
                                          .forced = ORR_CAUSE_ENABLED});
 }
 
-// Room for the bits that will be noted.
+// Room for the bits that will be stored. False when refused (reported).
 static bool diff_enabled_reserve(const orri_diff* diff, const diff_enabled_what* what)
 {
     struct orri_baseline* baseline = diff->baseline;
@@ -240,6 +247,7 @@ bool orri_diff_enabled(orri_diff* diff, const orri_shape* shape)
     return true;
 }
 
+// Stores the states of instances by id.
 static void diff_enabled_keep_cell(const diff_enabled_what* what, const diff_enabled_state* states,
                                    uint32_t count, uint32_t index)
 {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Telling, second step: instances of multiple types, and pinned values. Both are listed one by one (items), since an entity may
-// have got, changed and lost several.
+// Step 2 of a diff: instances of multiple types, and pinned values. Both are sent as items, because
+// an entity may have gained, changed and lost several.
 //
-// Pinned values are found by the blocks of their pools: who has a slot now, and who had it when it was told, may have got, lost
-// or changed a value. Their rows are marked, so that they are told in the order of clusters and rows, and so that their
-// members can be looked at before (diff_rows.c).
+// Pinned values are found by the blocks of their pools: the entity that has a slot now, and the one
+// that had it at the last diff, may have gained, lost or changed a value. Their rows are marked as
+// suspects, so that messages come in the order of clusters and rows, and so that diff_rows.c can
+// look at their readers.
 #include "message/deliver/baseline.h"
 
 #define DIFF_INSTANCES_MASK_WORDS (ORR_CHUNK_CAPACITY / 64)
 
-// ---- rows whose pinned types changed --------------------------------------------------------------------------------
+// ---- rows whose pinned types changed ------------------------------------------------------------
 
 static void diff_instances_free_masks(orr_world* world, uint64_t** masks, uint32_t count)
 {
@@ -39,6 +40,7 @@ static bool diff_instances_begin_masks(orri_diff* diff)
     return diff->suspects != NULL && diff->gained != NULL;
 }
 
+// Sets the bit of a row. False when refused.
 static bool diff_instances_mark(orri_diff* diff, uint64_t** masks, uint32_t place)
 {
     uint64_t** mask = &masks[place >> ORRI_SLOT_BITS];
@@ -52,7 +54,8 @@ static bool diff_instances_mark(orri_diff* diff, uint64_t** masks, uint32_t plac
     return *mask != NULL;
 }
 
-// `gained`: where it is marked that it got or lost a type; NULL: it did not.
+// Marks the row of an entity. `gained`: where to mark that it got or lost the type; NULL: it did
+// not.
 static bool diff_instances_suspect_one(orri_diff* diff, uint32_t index, uint64_t** gained)
 {
     if (index >= diff->world->hot.count) {
@@ -70,7 +73,7 @@ static bool diff_instances_suspect_block(orri_diff* diff, const orri_baseline_ty
                                          const orri_pool* pool, uint32_t block, uint64_t** gained)
 {
     uint32_t first = block << pool->slot_bits, last = first + (1u << pool->slot_bits);
-    // When the world went back there may be fewer slots than were told.
+    // After a travel there may be fewer slots than in the baseline.
     uint32_t end = pool->slot_count > type->owner_count ? pool->slot_count : type->owner_count;
     last = last < end ? last : end;
     for (uint32_t slot = first; slot < last; slot++) {
@@ -126,7 +129,7 @@ bool orri_diff_suspect(orri_diff* diff, const orri_baseline_type* only)
     return true;
 }
 
-// ---- who has which slot --------------------------------------------------------------------------------------------------
+// ---- which entity has which slot ----------------------------------------------------------------
 
 bool orri_diff_owners_reserve(orri_diff* diff)
 {
@@ -177,17 +180,18 @@ void orri_diff_owners_keep(orri_diff* diff)
     }
 }
 
-// ---- what both have in common ---------------------------------------------------------------------------------------------
+// ---- common to both -----------------------------------------------------------------------------
 
+// The comparison of one type.
 typedef struct diff_instances_scan {
     orri_diff* diff;
     orri_baseline_type* type;
-    uint64_t* row;                      // Readers that get what happened to a row.
-    const orri_baseline_cluster* match; // Who selects the cluster at hand.
+    uint64_t* row;                      // Receivers of the current row.
+    const orri_baseline_cluster* match; // Sets of readers of the current cluster.
 } diff_instances_scan;
 
-// Who tracks the type, was told of the entity and still selects it. A type in chunks must have been told too: one that the
-// entity got since is told with its row.
+// Finds the readers that track the type, know the entity and still select it. For a type in chunks
+// the entity must have had it in the baseline: a type that it gained is sent with its row.
 static bool diff_instances_readers(const diff_instances_scan* s, const orri_chunk* chunk,
                                    uint32_t slot)
 {
@@ -214,6 +218,7 @@ static bool diff_instances_readers(const diff_instances_scan* s, const orri_chun
     return orri_set_any(s->row, baseline->words);
 }
 
+// Dispatches the runs of one kind of message.
 static bool diff_instances_dispatch(const diff_instances_scan* s, orr_message_kind kind)
 {
     const struct orri_baseline* baseline = s->diff->baseline;
@@ -240,7 +245,7 @@ static bool diff_instances_dispatch_all(const diff_instances_scan* s)
             diff_instances_dispatch(s, ORR_COMPONENT_REMOVED));
 }
 
-// A run of one entity; its items follow.
+// Appends a run of one entity; its items follow.
 static void diff_instances_push(const diff_instances_scan* s, orr_message_kind kind,
                                 orri_chunk* chunk, uint32_t slot)
 {
@@ -269,8 +274,9 @@ static bool diff_instances_item(const diff_instances_scan* s, orr_component_id i
     return true;
 }
 
-// ---- instances -----------------------------------------------------------------------------------------------------------
+// ---- instances ----------------------------------------------------------------------------------
 
+// Dispatches the run list and stores the instances in the baseline.
 static bool diff_instances_flush_instances(const diff_instances_scan* s)
 {
     orri_runs* run_list = &s->diff->baseline->run_list;
@@ -296,7 +302,8 @@ static uint32_t diff_instances_find(const uint32_t* ids, uint32_t count, uint32_
     return i;
 }
 
-// Instances of one kind of difference, as a run. Mostly there are none, and mostly ids stand where they stood.
+// Appends the instances with one kind of difference as a run. Usually there are none, and ids are
+// at the same positions.
 static bool diff_instances_compare(const diff_instances_scan* s, const orri_run* at_row,
                                    const orri_baseline_instances* now,
                                    const orri_baseline_cell* baseline, orr_message_kind kind)
@@ -353,7 +360,7 @@ static bool diff_instances_instances_row(const diff_instances_scan* s, orri_chun
            diff_instances_compare(s, &row, &now, baseline, ORR_COMPONENT_REMOVED);
 }
 
-// The newest of values, counts and ids.
+// The newest version of values, counts and ids.
 static uint64_t diff_instances_version(const orri_chunk* chunk, uint32_t column)
 {
     const orri_column* columns = chunk->columns;
@@ -389,6 +396,7 @@ static bool diff_instances_cluster(diff_instances_scan* s, orri_cluster* cluster
     return true;
 }
 
+// True for clusters that need no look.
 static bool diff_instances_skips(const orri_cluster* cluster, const orr_query* query)
 {
     return cluster->row_count == 0 ||
@@ -427,8 +435,9 @@ bool orri_diff_instances(orri_diff* diff, orri_baseline_type* type, const orr_qu
     return true;
 }
 
-// ---- pinned values ---------------------------------------------------------------------------------------------------------
+// ---- pinned values ------------------------------------------------------------------------------
 
+// Dispatches the run list and stores the values in the baseline.
 static bool diff_instances_flush_pinned(const diff_instances_scan* s)
 {
     orri_runs* run_list = &s->diff->baseline->run_list;

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: MIT
-// Telling, third step: rows. Looks at the chunks whose row ids or enable bits were written since the last tell, at rows whose
-// pinned types changed, and, for a reader that is new, at everything. A row whose head is as it was told, in a cluster
-// of which each reader selects all rows or none, is passed over with one compare.
+// Step 3 of a diff: rows. Looks at chunks whose row ids or enable bits were written since the last
+// diff, at rows whose pinned types changed, and, for a fresh reader, at everything. A row whose
+// head equals the baseline, in a cluster of which each reader selects all rows or none, is skipped
+// with one comparison.
 //
-// Of each row that differs: who had selected it (before) and who does (after). From these follow all messages; once their batches
-// are made, head, members and values are noted.
+// For each row that differs it finds the readers that knew it (before) and those that select it now
+// (after). All messages follow from these two sets. Once their batches exist, head, members and
+// values are stored in the baseline.
 #include "message/deliver/baseline.h"
 
+// The comparison of one cluster.
 typedef struct diff_rows_scan {
     orri_diff* diff;
     orri_cluster* cluster;
     orri_shape* shape;
-    bool flat;                     // Every reader selects all rows or none.
-    bool steady;                   // And was told so.
-    bool switches;                 // Somebody is told of switches.
-    const uint64_t *always, *some; // Readers that select all rows, and some.
-    uint32_t multiple_old;         // For a shape before: instances are listed; 0: for none.
+    bool all_or_none;              // Every reader selects all rows or none.
+    bool settled;                  // all_or_none, and every reader that selects them knows them.
+    bool enabled;                  // A reader tracks enable bits.
+    const uint64_t *always, *some; // Readers that select all rows; some rows.
+    uint32_t multiple_old;         // The old shape for which `multiple` was found; 0: none.
     bool multiple;
     uint64_t *before, *after;
 } diff_rows_scan;
 
-// ---- what is there -----------------------------------------------------------------------------------------------
+// ---- what the world has -------------------------------------------------------------------------
 
 static void diff_rows_match(diff_rows_scan* s, const orri_baseline_cluster* record)
 {
@@ -28,20 +31,20 @@ static void diff_rows_match(diff_rows_scan* s, const orri_baseline_cluster* reco
     uint64_t fresh = 0;
     s->always = orri_match_all(record);
     s->some = orri_match_some(record);
-    s->flat = !orri_set_any(s->some, baseline->words);
+    s->all_or_none = !orri_set_any(s->some, baseline->words);
     for (uint32_t w = 0; w < baseline->words; w++) {
         fresh |= s->always[w] & baseline->fresh[w];
     }
-    // Who went back may have been told otherwise: of bits that are not there any more.
-    s->steady = s->flat && fresh == 0 && !s->diff->travels;
+    // After a travel readers may know rows by enable bits that do not exist any more.
+    s->settled = s->all_or_none && fresh == 0 && !s->diff->travels;
 }
 
-// Of 64 rows, which each reader selects.
+// For 64 rows: which of them each reader selects.
 static void diff_rows_masks(const diff_rows_scan* s, const orri_chunk* chunk, uint32_t word,
                             uint64_t all)
 {
     const struct orri_baseline* baseline = s->diff->baseline;
-    for (uint32_t w = 0; w < baseline->words && !s->flat; w++) {
+    for (uint32_t w = 0; w < baseline->words && !s->all_or_none; w++) {
         for (uint64_t left = s->some[w]; left != 0; left &= left - 1) {
             orri_reader* reader = baseline->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
             reader->mask = orri_query_mask(
@@ -50,13 +53,14 @@ static void diff_rows_masks(const diff_rows_scan* s, const orri_chunk* chunk, ui
     }
 }
 
+// The readers that knew the row's entity and those that select it now.
 static void diff_rows_sets(const diff_rows_scan* s, uint32_t bit, uint32_t index, bool known)
 {
     const struct orri_baseline* baseline = s->diff->baseline;
     for (uint32_t w = 0; w < baseline->words; w++) {
         s->before[w] = 0;
         s->after[w] = s->always[w];
-        for (uint64_t left = s->flat ? 0 : s->some[w]; left != 0; left &= left - 1) {
+        for (uint64_t left = s->all_or_none ? 0 : s->some[w]; left != 0; left &= left - 1) {
             const orri_reader* reader = baseline->on[w * 64 + (uint32_t)__builtin_ctzll(left)];
             s->after[w] |= (reader->mask >> bit & 1) != 0 ? left & -left : 0;
         }
@@ -68,7 +72,8 @@ static void diff_rows_sets(const diff_rows_scan* s, uint32_t bit, uint32_t index
     }
 }
 
-// True when the entity of a row got or lost a pinned type: one that the reader's query names, or (NULL) any.
+// True when the entity of a row got or lost a pinned type: one that the reader's query names, or
+// (NULL) any.
 static bool diff_rows_gained(const diff_rows_scan* s, const orri_chunk* chunk, uint32_t slot,
                              const orri_reader* reader)
 {
@@ -83,8 +88,9 @@ static bool diff_rows_gained(const diff_rows_scan* s, const orri_chunk* chunk, u
     return gained;
 }
 
-// Of readers that it enters or leaves without having moved: those of which the cause is a pinned type that it got or lost.
-// @return how many of them; `*others`: for how many it was switched.
+// The row enters or leaves readers without having changed its shape. Finds the readers for which
+// the cause is a pinned type that it got or lost. Returns their number; `*others`: readers for
+// which the cause is an enable bit.
 static uint32_t diff_rows_split(const diff_rows_scan* s, const orri_chunk* chunk, uint32_t slot,
                                 uint64_t* gained, uint32_t* others)
 {
@@ -106,13 +112,14 @@ static uint32_t diff_rows_split(const diff_rows_scan* s, const orri_chunk* chunk
     return count;
 }
 
-// ---- messages of a piece -------------------------------------------------------------------------------------------
+// ---- messages of a run list ---------------------------------------------------------------------
 
 static uint64_t* diff_rows_to(const diff_rows_scan* s, uint32_t run)
 {
     return s->diff->baseline->run_list.to + (size_t)run * s->diff->baseline->words;
 }
 
+// EntityAdded for readers that the rows enter; fresh readers get another cause.
 static bool diff_rows_dispatch_added(const diff_rows_scan* s, bool fresh)
 {
     const struct orri_baseline* baseline = s->diff->baseline;
@@ -127,6 +134,7 @@ static bool diff_rows_dispatch_added(const diff_rows_scan* s, bool fresh)
                                                         .forced = fresh ? ORR_CAUSE_READER : -1});
 }
 
+// EntityRemoved for readers that the rows leave.
 static bool diff_rows_dispatch_left(const diff_rows_scan* s)
 {
     const struct orri_baseline* baseline = s->diff->baseline;
@@ -137,7 +145,7 @@ static bool diff_rows_dispatch_left(const diff_rows_scan* s)
     return orri_runs_dispatch(s->diff, &(orri_dispatch){.kind = ORR_ENTITY_REMOVED, .forced = -1});
 }
 
-// Readers of a set that stay with a run get its message.
+// Receivers of a run: readers of `set` that knew it and still select it.
 static void diff_rows_to_stay(const diff_rows_scan* s, uint32_t run, const uint64_t* set)
 {
     const struct orri_baseline* baseline = s->diff->baseline;
@@ -173,7 +181,8 @@ static bool diff_rows_dispatch_tags(const diff_rows_scan* s)
                                                .forced = ORR_CAUSE_COMPONENT});
 }
 
-// The rows of runs that somebody gets become items: of a multiple type all instances, from the world or as told.
+// Lists the instances of all runs with a receiver as items: from the world, or (column -1) from the
+// baseline.
 static bool diff_rows_list_instances(const diff_rows_scan* s, const orri_baseline_type* type,
                                      int32_t column)
 {
@@ -204,7 +213,8 @@ static bool diff_rows_list_instances(const diff_rows_scan* s, const orri_baselin
     return true;
 }
 
-// One type, of the cluster (column) or no longer (-1), in the runs whose shape before lacks or has it.
+// One type that the cluster has (column) or has no longer (-1), for the runs whose old shape lacks
+// or has it.
 static bool diff_rows_dispatch_type(const diff_rows_scan* s, const orri_baseline_type* type,
                                     int32_t column)
 {
@@ -237,7 +247,8 @@ static orri_baseline_type* diff_rows_tracked(const diff_rows_scan* s, orr_type t
     return orri_baseline_tracked(s->diff->baseline, orri_type_index(s->diff->world, type));
 }
 
-// Types that the entities got. Most pieces have none: their shape was told, or nothing was.
+// Types that entities gained. Most run lists have none: the shape is unchanged, or the entities are
+// new.
 static bool diff_rows_dispatch_got(const diff_rows_scan* s)
 {
     for (uint32_t c = 0; c < s->shape->type_count; c++) {
@@ -249,7 +260,7 @@ static bool diff_rows_dispatch_got(const diff_rows_scan* s)
     return true;
 }
 
-// The first type past `after` that some of them lost; null: there is none.
+// The first type after `after` that an entity of the run list lost; null: none.
 static orr_type diff_rows_next_lost(const diff_rows_scan* s, orr_type after)
 {
     const orri_runs* run_list = &s->diff->baseline->run_list;
@@ -272,8 +283,8 @@ static orr_type diff_rows_next_lost(const diff_rows_scan* s, orr_type after)
     return next;
 }
 
-// Types that they lost, in the order of types as those they got: not in the order in which rows show them, since not every
-// reader has every row.
+// Types that entities lost, in the order of types. Not in the order in which rows show them, since
+// not every reader has every row, and its messages must not depend on other readers' rows.
 static bool diff_rows_dispatch_lost(const diff_rows_scan* s)
 {
     orr_type type = diff_rows_next_lost(s, (orr_type){0});
@@ -286,7 +297,7 @@ static bool diff_rows_dispatch_lost(const diff_rows_scan* s)
     return true;
 }
 
-// True when some row was told as something else and is still with somebody.
+// True when some row had another shape in the baseline.
 static bool diff_rows_reshaped(const diff_rows_scan* s)
 {
     const struct orri_baseline* baseline = s->diff->baseline;
@@ -299,6 +310,7 @@ static bool diff_rows_reshaped(const diff_rows_scan* s)
     return false;
 }
 
+// All messages of a run list. False when refused (reported).
 static bool diff_rows_dispatch(const diff_rows_scan* s)
 {
     return diff_rows_dispatch_added(s, false) &&
@@ -306,10 +318,10 @@ static bool diff_rows_dispatch(const diff_rows_scan* s)
            (!diff_rows_reshaped(s) ||
             (diff_rows_dispatch_got(s) && diff_rows_dispatch_lost(s) &&
              (!s->diff->baseline->tag_any || diff_rows_dispatch_tags(s)))) &&
-           (!s->switches || orri_diff_enabled(s->diff, s->shape)) && diff_rows_dispatch_left(s);
+           (!s->enabled || orri_diff_enabled(s->diff, s->shape)) && diff_rows_dispatch_left(s);
 }
 
-// ---- noting ----------------------------------------------------------------------------------------------------------
+// ---- storing in the baseline --------------------------------------------------------------------
 
 bool orri_run_from_baseline(const orri_diff* diff, const orri_run* run,
                             const orri_baseline_type* type)
@@ -327,7 +339,8 @@ bool orri_run_from_baseline(const orri_diff* diff, const orri_run* run,
     return known;
 }
 
-// True when the value of a type is to be noted: somebody hears of it now, and nobody was told of it before.
+// True when the value of a type is to be stored: a reader learns it now, and no reader knew it
+// before.
 static bool diff_rows_notes(const diff_rows_scan* s, uint32_t i, const orri_baseline_type* type)
 {
     const struct orri_baseline* baseline = s->diff->baseline;
@@ -428,7 +441,7 @@ static void diff_rows_keep_pinned(const diff_rows_scan* s, const orri_run* run,
     }
 }
 
-// What the entities of a run no longer have is no longer told.
+// Removes the values of types that the entities of a run have no longer.
 static void diff_rows_keep_lost(const diff_rows_scan* s, const orri_run* run)
 {
     const orri_shape* old = diff_rows_old(s, run);
@@ -461,6 +474,7 @@ static void diff_rows_keep_values(const diff_rows_scan* s, uint32_t i)
     }
 }
 
+// Stores generation and shape.
 static void diff_rows_keep_heads(const diff_rows_scan* s, const orri_run* run)
 {
     struct orri_baseline* baseline = s->diff->baseline;
@@ -480,6 +494,7 @@ static void diff_rows_keep_heads(const diff_rows_scan* s, const orri_run* run)
     }
 }
 
+// Stores which readers know the entities.
 static void diff_rows_keep_members(const diff_rows_scan* s, uint32_t i)
 {
     struct orri_baseline* baseline = s->diff->baseline;
@@ -496,6 +511,7 @@ static void diff_rows_keep_members(const diff_rows_scan* s, uint32_t i)
     }
 }
 
+// Dispatches the run list and updates the baseline. False when refused (reported).
 static bool diff_rows_flush(const diff_rows_scan* s)
 {
     orri_runs* run_list = &s->diff->baseline->run_list;
@@ -509,19 +525,20 @@ static bool diff_rows_flush(const diff_rows_scan* s)
         const orri_run* run = &run_list->runs[i];
         diff_rows_keep_lost(s, run);
         diff_rows_keep_values(s, i);
-        if (s->switches) {
+        if (s->enabled) {
             orri_diff_enabled_keep(s->diff, s->shape, run);
         }
         diff_rows_keep_members(s, i);
-        diff_rows_keep_heads(s, run); // Last: it may end the shape before.
+        diff_rows_keep_heads(s, run); // Last: it may free the old shape.
     }
     orri_runs_keep(s->diff);
     return true;
 }
 
-// ---- looking ------------------------------------------------------------------------------------------------------------
+// ---- finding differences ------------------------------------------------------------------------
 
-// True when a shape has a multiple type that somebody tracks: then runs are of one row, since instances are listed by row.
+// True when a shape has a tracked multiple type. Then runs have one row, since instances are listed
+// by row.
 static bool diff_rows_multiple(const diff_rows_scan* s, const orri_shape* shape)
 {
     bool found = false;
@@ -534,7 +551,7 @@ static bool diff_rows_multiple(const diff_rows_scan* s, const orri_shape* shape)
 
 static bool diff_rows_alone(diff_rows_scan* s, uint32_t old)
 {
-    if (s->multiple_old != old) { // Mostly rows come from one shape after another.
+    if (s->multiple_old != old) { // Cached: neighbouring rows usually come from the same shape.
         s->multiple_old = old;
         s->multiple = diff_rows_multiple(s, s->shape) ||
                       diff_rows_multiple(s, orri_shape_at(s->diff->baseline, old));
@@ -542,7 +559,8 @@ static bool diff_rows_alone(diff_rows_scan* s, uint32_t old)
     return s->multiple;
 }
 
-// A row that differs. If it is switched for some and gains a pinned type for others it is two runs, since causes differ.
+// Appends a row that differs. If it enters readers by an enable bit and others by a pinned type, it
+// becomes two runs, since the causes differ.
 static bool diff_rows_push(const diff_rows_scan* s, orri_run* run, bool moved)
 {
     struct orri_baseline* baseline = s->diff->baseline;
@@ -552,7 +570,7 @@ static bool diff_rows_push(const diff_rows_scan* s, orri_run* run, bool moved)
     }
     if (run->shape1 != 0 && !moved && diff_rows_gained(s, run->chunk, run->slot, NULL)) {
         uint64_t *gained = baseline->set,
-                 *part = baseline->set + words; // Both free until it is dealt.
+                 *part = baseline->set + words; // Both are free until the list is dispatched.
         run->cause = diff_rows_split(s, run->chunk, run->slot, gained, &others) > 0
                          ? ORR_CAUSE_COMPONENT
                          : ORR_CAUSE_ENABLED;
@@ -565,7 +583,7 @@ static bool diff_rows_push(const diff_rows_scan* s, orri_run* run, bool moved)
             }
             orri_runs_push(baseline, run, gained, part);
             run->cause = ORR_CAUSE_ENABLED;
-            run->shape1 = s->shape->number1; // The first has noted that by then.
+            run->shape1 = s->shape->number1; // The first run has stored it by then.
         }
     }
     orri_runs_push(baseline, run, s->before, s->after);
@@ -580,6 +598,7 @@ static orr_cause diff_rows_cause(bool known, bool moved)
     return moved ? ORR_CAUSE_COMPONENT : ORR_CAUSE_ENABLED;
 }
 
+// Compares one row with the baseline.
 static bool diff_rows_row(diff_rows_scan* s, orri_chunk* chunk, uint32_t slot)
 {
     const struct orri_baseline* baseline = s->diff->baseline;
@@ -588,13 +607,13 @@ static bool diff_rows_row(diff_rows_scan* s, orri_chunk* chunk, uint32_t slot)
     const orri_head* head = orri_head_at(baseline, index);
     bool known = head->generation == record->generation;
     bool same = known && head->shape1 == s->shape->number1;
-    orri_enabled_state any_disabled =
-        s->switches ? orri_diff_enabled_row(s->diff, chunk, slot, index) : ORRI_ENABLED_ALL;
-    if (same && s->steady && any_disabled != ORRI_ENABLED_DIFFERS) {
+    orri_enabled_state state = s->enabled ? orri_diff_enabled_row(s->diff, chunk, slot, index)
+                                          : ORRI_ENABLED_ALL;
+    if (same && s->settled && state != ORRI_ENABLED_DIFFERS) {
         return true;
     }
     diff_rows_sets(s, slot & 63, index, known);
-    if (same && any_disabled != ORRI_ENABLED_DIFFERS &&
+    if (same && state != ORRI_ENABLED_DIFFERS &&
         orri_set_equal(s->before, s->after, baseline->words)) {
         return true;
     }
@@ -608,14 +627,14 @@ static bool diff_rows_row(diff_rows_scan* s, orri_chunk* chunk, uint32_t slot)
                                       .shape1 = known ? head->shape1 : 0,
                                       .cause = (uint8_t)diff_rows_cause(known, moved),
                                       .source = orri_diff_source(s->diff, index),
-                                      .alone = any_disabled != ORRI_ENABLED_ALL ||
+                                      .alone = state != ORRI_ENABLED_ALL ||
                                                (known && !same && diff_rows_alone(s, head->shape1)),
-                                      .any_disabled = any_disabled != ORRI_ENABLED_ALL},
+                                      .any_disabled = state != ORRI_ENABLED_ALL},
                           moved);
 }
 
-// How many rows from here on, at most `most`, are of new entities with indexes that follow each other: what bulk creation
-// leaves behind.
+// Number of rows from here on, at most `most`, of new entities with consecutive indexes: what a
+// bulk creation leaves behind.
 static uint32_t diff_rows_count_new(const diff_rows_scan* s, const orri_chunk* chunk, uint32_t slot,
                                     uint32_t most)
 {
@@ -649,6 +668,7 @@ static bool diff_rows_push_new(diff_rows_scan* s, orri_chunk* chunk, uint32_t sl
     return true;
 }
 
+// Compares up to 64 rows; `wanted` has a bit for each.
 static bool diff_rows_word(diff_rows_scan* s, orri_chunk* chunk, uint32_t word, uint64_t wanted)
 {
     uint32_t rows = orri_chunk_rows(chunk) - word * 64;
@@ -657,7 +677,8 @@ static bool diff_rows_word(diff_rows_scan* s, orri_chunk* chunk, uint32_t word, 
         uint32_t bit = (uint32_t)__builtin_ctzll(left), slot = word * 64 + bit;
         uint64_t gap = ~(left >> bit);
         uint32_t most = gap != 0 ? (uint32_t)__builtin_ctzll(gap) : 64;
-        uint32_t count = s->flat && !s->switches ? diff_rows_count_new(s, chunk, slot, most) : 0;
+        uint32_t count = s->all_or_none && !s->enabled ? diff_rows_count_new(s, chunk, slot, most)
+                                                       : 0;
         if (!(count > 0 ? diff_rows_push_new(s, chunk, slot, count)
                         : diff_rows_row(s, chunk, slot))) {
             return false;
@@ -668,8 +689,8 @@ static bool diff_rows_word(diff_rows_scan* s, orri_chunk* chunk, uint32_t word, 
     return true;
 }
 
-// Whether a row can be selected now that was not, or the other way round, without having moved: something was switched; or a
-// row whose instances are all off got one that is on, which writes no bit.
+// True when a row of the chunk may have become selected or unselected without moving: an enable bit
+// was written; or a row whose instances are all disabled got an enabled one, which writes no bit.
 static bool diff_rows_bits_written(const diff_rows_scan* s, const orri_chunk* chunk)
 {
     const orri_cluster* cluster = s->cluster;
@@ -701,7 +722,7 @@ static bool diff_rows_chunk(diff_rows_scan* s, orri_chunk* chunk, bool all)
     return true;
 }
 
-// True when a reader that must be told of everything selects rows of the cluster.
+// True when a fresh reader selects rows of the cluster.
 static bool diff_rows_for_fresh(const diff_rows_scan* s)
 {
     const struct orri_baseline* baseline = s->diff->baseline;
@@ -743,7 +764,7 @@ bool orri_diff_rows(orri_diff* diff)
 {
     struct orri_baseline* baseline = diff->baseline;
     diff_rows_scan s = {.diff = diff,
-                        .switches = baseline->enabled_any,
+                        .enabled = baseline->enabled_any,
                         .before = baseline->set + 2 * baseline->words,
                         .after = baseline->set + 3 * baseline->words};
     bool done = true;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Lone rows: a few of some blocks, anywhere in them, whose values were sent. As runs of one row each they would cost more to list and
-// deal out than to copy; so they are one run, with a list of its rows beside it. Rows are compared, copied and noted in
-// short loops; everything between treats the run as any other.
+// Sparse rows: a few rows anywhere in some blocks, whose values were sent. As runs of one row each
+// they would cost more to list and dispatch than to copy. So they are one run with a list of its
+// rows. They are compared, copied and stored in short loops; everything else treats the run like
+// any other.
 #include "message/deliver/baseline.h"
 
 _Static_assert(ORR_CHUNK_CAPACITY / 64 <= 32, "a touch has a bit for each of its words");
 
+// Compares with the common sizes as constants.
 static inline bool diff_sparse_differs(const orri_baseline_type* type, const uint8_t* a,
                                        const uint8_t* b, size_t size)
 {
@@ -18,7 +20,7 @@ static inline bool diff_sparse_differs(const orri_baseline_type* type, const uin
                         : memcmp(a, b, size) != 0;
 }
 
-// The rows of a touch, in order of slots.
+// Lists the rows of a note, in the order of slots.
 static uint32_t diff_sparse_list(const orri_dirty_rows_note* dirty, const uint32_t* ids,
                                  const uint8_t* data, size_t size, orri_sparse_row* out)
 {
@@ -36,7 +38,7 @@ static uint32_t diff_sparse_list(const orri_dirty_rows_note* dirty, const uint32
     return count;
 }
 
-// Keeps those whose values are not what was told.
+// Keeps the rows whose values differ from the baseline.
 static uint32_t diff_sparse_compare(const orri_baseline_type* type, orri_sparse_row* rows,
                                     uint32_t count)
 {
@@ -54,7 +56,7 @@ static uint32_t diff_sparse_compare(const orri_baseline_type* type, orri_sparse_
     return kept;
 }
 
-// The run before, if these rows are to be told with it.
+// The last run, if these rows can be appended to it.
 static orri_run* diff_sparse_joined(const struct orri_baseline* baseline, const uint64_t* readers)
 {
     const orri_runs* run_list = &baseline->run_list;

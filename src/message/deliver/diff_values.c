@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Telling, second step: values of unique types in chunks. The hot way of a tick: after a direct system has written its
-// columns, each block with a new version is compared with what was told, and the rows that differ become runs. Entities with
-// indexes one after another, as they are created, are compared and copied as arrays.
+// Step 2 of a diff: values of unique types in chunks. The hot path of a tick: after a direct system
+// has written its columns, each block with a new version is compared with the baseline, and rows
+// that differ become runs. Entities with consecutive indexes are compared and copied as arrays.
 #include "message/deliver/baseline.h"
 
 #define DIFF_VALUES_AHEAD 16u
 
+// The comparison of one type.
 typedef struct diff_values_scan {
     orri_diff* diff;
     orri_baseline_type* type;
-    uint64_t *all, *some, *row; // Readers that get every row of the cluster, or perhaps; of a row.
-    bool uniform;               // None that gets some.
-    bool bits_changed;          // The cluster got or lost enable bits when the world went back.
-    bool by_row;                // Rows of the chunk at hand must be looked at one by one.
-    uint64_t rows_before;       // In the clusters before.
+    // Readers that get every row of the cluster; readers that get some; receivers of a row.
+    uint64_t *all, *some, *row;
+    bool uniform;         // `some` is empty.
+    bool bits_changed;    // A travel added or removed enable bits of the cluster.
+    bool by_row;          // Rows of the current chunk must be compared one by one.
+    uint64_t rows_before; // Rows in the clusters before.
 } diff_values_scan;
 
+// Dispatches the run list and stores the values. False when refused (reported).
 static bool diff_values_flush(const diff_values_scan* s)
 {
     struct orri_baseline* baseline = s->diff->baseline;
@@ -44,9 +47,10 @@ static bool diff_values_flush(const diff_values_scan* s)
     return true;
 }
 
-// ---- who gets what -----------------------------------------------------------------------------------------------
+// ---- receivers ----------------------------------------------------------------------------------
 
-// Readers that are new may have been told of some rows, by a tell that was refused.
+// Sets the readers of a cluster. Fresh readers get only some rows here: a refused diff may have
+// sent them a part.
 static void diff_values_readers(diff_values_scan* s, const orri_baseline_cluster* record,
                                 const orri_cluster* cluster)
 {
@@ -64,8 +68,8 @@ static void diff_values_readers(diff_values_scan* s, const orri_baseline_cluster
     s->uniform = !orri_set_any(s->some, baseline->words);
 }
 
-// Who was told of the value of a row, and selects its entity still. An entity that is new, or got the type since, is told with
-// its row.
+// Sets the receivers of a row: readers that know its value and still select it. An entity that is
+// new, or has gained the type, is sent with its row.
 static bool diff_values_row(const diff_values_scan* s, const orri_chunk* chunk, uint32_t slot,
                             uint32_t index)
 {
@@ -90,9 +94,10 @@ static bool diff_values_row(const diff_values_scan* s, const orri_chunk* chunk, 
     return orri_set_any(s->row, baseline->words);
 }
 
-// ---- comparing ------------------------------------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------------------
 
-// Which of `count` values, at most 64, differ. Words of 8 bytes, or of 4: loops that the compiler can unroll.
+// A bit for each of `count` values (at most 64) that differ. Words of 8 or 4 bytes: loops that the
+// compiler can unroll.
 #define DIFF_VALUES_DIFF(name, word, words)                                   \
     static uint64_t name(const uint8_t* a, const uint8_t* b, uint32_t count)  \
     {                                                                         \
@@ -148,7 +153,7 @@ static bool diff_values_push(const diff_values_scan* s, orri_run* run)
     return true;
 }
 
-// Rows that differ, of some whose indexes follow each other.
+// Appends runs for the rows of `mask`; their indexes are consecutive.
 static bool diff_values_differ(const diff_values_scan* s, orri_chunk* chunk, uint32_t column,
                                uint32_t slot, uint32_t index, uint64_t mask)
 {
@@ -174,7 +179,7 @@ static bool diff_values_differ(const diff_values_scan* s, orri_chunk* chunk, uin
     return true;
 }
 
-// How many rows from here on, at most 64 and within one page of told values, have indexes that follow each other.
+// Number of rows from here on, at most 64 and within one baseline page, with consecutive indexes.
 static uint32_t diff_values_sequence(const uint32_t* ids, uint32_t rows)
 {
     uint32_t first = ids[0], room = ORRI_BASELINE_SIZE - (first & ORRI_BASELINE_MASK);
@@ -195,9 +200,9 @@ static uint32_t diff_values_sequence(const uint32_t* ids, uint32_t rows)
     return n;
 }
 
-// The same where not all were told, and bytes that were not must not be taken for a value.
-static uint64_t diff_values_diff_told(const diff_values_scan* s, const orri_chunk* chunk,
-                                      uint32_t column, uint32_t slot, uint32_t count)
+// The same where readers do not know all rows: bytes without meaning must not be read as a value.
+static uint64_t diff_values_diff_known(const diff_values_scan* s, const orri_chunk* chunk,
+                                       uint32_t column, uint32_t slot, uint32_t count)
 {
     size_t size = s->type->type->info.size;
     uint32_t index = orri_chunk_ids(chunk)[slot];
@@ -212,7 +217,7 @@ static uint64_t diff_values_diff_told(const diff_values_scan* s, const orri_chun
     return mask;
 }
 
-// True when somebody may have been told of some of these entities: new ones are passed over.
+// True when a reader may know one of these entities; new ones are skipped.
 static bool diff_values_known(const diff_values_scan* s, uint32_t index, uint32_t count)
 {
     const orri_head* heads = orri_head_at(s->diff->baseline, index);
@@ -226,23 +231,23 @@ static bool diff_values_known(const diff_values_scan* s, uint32_t index, uint32_
     return known != 0;
 }
 
-// Some rows whose indexes follow each other.
+// Compares rows with consecutive indexes.
 static bool diff_values_rows(diff_values_scan* s, orri_chunk* chunk, uint32_t column, uint32_t slot,
                              uint32_t count)
 {
     uint32_t index = orri_chunk_ids(chunk)[slot];
     const uint8_t* baseline = orri_baseline_at(s->type, index);
     if (baseline == NULL || (s->by_row && !diff_values_known(s, index, count))) {
-        return true; // Nobody was told of them.
+        return true; // No reader knows them.
     }
     const uint8_t* data = chunk->columns[column].data + slot * (size_t)s->type->type->info.size;
     uint64_t mask = !s->by_row || s->type->exact
                         ? diff_values_diff(s->type, data, baseline, count)
-                        : diff_values_diff_told(s, chunk, column, slot, count);
+                        : diff_values_diff_known(s, chunk, column, slot, count);
     return mask == 0 || diff_values_differ(s, chunk, column, slot, index, mask);
 }
 
-// It is known which rows were written.
+// Compares only the rows that were noted as written.
 static bool diff_values_dirty(diff_values_scan* s, orri_chunk* chunk, uint32_t column,
                               const orri_dirty_rows_note* dirty)
 {
@@ -265,8 +270,8 @@ static bool diff_values_chunk(diff_values_scan* s, orri_chunk* chunk, uint32_t c
 {
     const uint32_t* ids = orri_chunk_ids(chunk);
     uint32_t rows = orri_chunk_rows(chunk);
-    // Where no row came, went or moved since the last whole tell, all are as they were told.
-    // (When the world went back, some may have been off, in bits that are gone.)
+    // If no row came, left or moved since the last complete diff, all heads are current. After a
+    // travel some rows may have been disabled, in enable bits that do not exist any more.
     s->by_row = !s->uniform || s->bits_changed ||
                 chunk->columns[chunk->cluster->type_count].version > s->diff->baseline->row_mark;
     const orri_dirty_rows_note* dirty =
@@ -277,7 +282,8 @@ static bool diff_values_chunk(diff_values_scan* s, orri_chunk* chunk, uint32_t c
     for (uint32_t slot = 0, count; slot < rows; slot += count) {
         count = diff_values_sequence(ids + slot, rows - slot);
         if (count == 1 && slot + DIFF_VALUES_AHEAD < rows) {
-            // Rows that were moved about have their values anywhere: those further on are fetched meanwhile.
+            // The values of rows that were moved around are anywhere in the baseline: prefetch
+            // later ones.
             uint32_t ahead = ids[slot + DIFF_VALUES_AHEAD];
             __builtin_prefetch(orri_baseline_at(s->type, ahead), 1);
             __builtin_prefetch(orri_record_at(s->diff->world, ahead));
@@ -300,15 +306,16 @@ void orri_run_entities(const orri_diff* diff, const orri_run* run, orr_entity* o
         return;
     }
     const orri_head* heads =
-        orri_head_at(diff->baseline, run->index); // The dead: as they were told.
+        orri_head_at(diff->baseline, run->index); // Destroyed: the generation in the baseline.
     for (uint32_t i = 0; i < run->count; i++) {
         out[i].id = (uint64_t)heads[i].generation << 32 | (index + i);
     }
 }
 
-// ---- clusters ---------------------------------------------------------------------------------------------------------
+// ---- clusters -----------------------------------------------------------------------------------
 
-// Clusters are told together up to the end of a section: a thousand small clusters are not a thousand messages.
+// Clusters share a run list up to the end of a range: a thousand small clusters are not a thousand
+// messages.
 static bool diff_values_cluster(diff_values_scan* s, orri_cluster* cluster, uint32_t column)
 {
     struct orri_baseline* baseline = s->diff->baseline;
@@ -383,7 +390,7 @@ static bool diff_values_of_query(diff_values_scan* s, const orr_query* query)
     return diff_values_flush(s);
 }
 
-// All was told: what is written from now on is new.
+// Everything was compared: only later writes are new.
 static void diff_values_seen(const orri_diff* diff, const orri_cluster* cluster, uint32_t column)
 {
     orri_baseline_cluster* record = cluster->index < diff->baseline->cluster_count
@@ -415,7 +422,7 @@ bool orri_diff_values(orri_diff* diff, orri_baseline_type* type, const orr_query
     struct orri_baseline* baseline = diff->baseline;
     uint32_t index = (uint32_t)(type - baseline->types), words = baseline->words;
     if (type->type->info.size == 0 || index >= diff->world->tables.capacity) {
-        return true; // A marker has no values; nobody has the type.
+        return true; // A type without values, or one that no cluster has.
     }
     const orri_table* table = (const orri_table*)(const void*)diff->world->tables.list[index];
     uint64_t* sets = baseline->set + 2 * words;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Touches: which rows of a block the values that systems sent were written to. A tell that finds a new version compares all rows of the
-// block with what was told, since any of them may have been written; where a hundred of two thousand were, and it is known which, it
-// looks at these alone. Nothing depends on a touch being there: without one (memory) all rows are compared.
+// Notes of dirty rows: to which rows of a block sent values were written. A diff that finds a new
+// version compares all rows of the block, since any of them may have been written. Where a hundred
+// of two thousand were written, and it is known which, it compares only these. Nothing depends on a
+// note: without one (memory) all rows are compared.
 //
-// Who notes has an epoch to itself. So a block whose version is that of its touch was written by nobody else since, and if the version
-// it had before was told, only the rows of the touch can differ.
+// The writer of a note has an epoch to itself. So if the version of a block is that of its note,
+// nobody else has written the block since, and if the version before the note was compared, only
+// the noted rows can differ.
 #include "message/deliver/baseline.h"
 
-// Where the number of a chunk's touch stands; NULL when there was no memory.
+// The entry of a chunk in dirty_note1; NULL when memory is refused.
 static uint32_t* dirty_rows_place(orr_world* world, orri_baseline_type* type, uint32_t chunk)
 {
     uint32_t old = type->dirty_note1_capacity;
@@ -23,6 +25,7 @@ static uint32_t* dirty_rows_place(orr_world* world, orri_baseline_type* type, ui
     return &type->dirty_note1[chunk];
 }
 
+// Appends a note.
 static orri_dirty_rows_note* dirty_rows_add(orr_world* world, orri_baseline_type* type,
                                             uint32_t* place, uint32_t chunk)
 {
@@ -55,7 +58,7 @@ orri_dirty_rows_note* orri_dirty_rows_begin(orr_world* world, orri_baseline_type
         return dirty;
     }
     if (version == next) {
-        return NULL; // Some rows were written before there was memory.
+        return NULL; // Some rows were written in this epoch before there was memory for a note.
     }
     dirty = dirty != NULL ? dirty : dirty_rows_add(world, type, place, chunk->id);
     if (dirty != NULL) {
@@ -76,7 +79,7 @@ const orri_dirty_rows_note* orri_dirty_rows_of(const struct orri_baseline* basel
     const orri_dirty_rows_note* dirty = number1 != 0 ? &baseline->dirty_notes[number1 - 1] : NULL;
     bool whole = dirty != NULL && dirty->version == chunk->columns[column].version &&
                  dirty->before <= seen;
-    // Where many were written, comparing them all as arrays is faster.
+    // With many written rows, comparing all of them as arrays is faster.
     return whole && dirty->rows <= ORR_CHUNK_CAPACITY / 16 ? dirty : NULL;
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Batches: what a message is made of. One allocation holds the arrays, the readers' views and their lists of columns; it is freed
-// when the last reader has had it. Values are copied byte by byte, hooks are not called; owned handles are counted, so that
-// texts stay readable.
+// Batches: the contents of messages. One allocation holds the arrays, the views of readers and
+// their lists of columns; it is freed when the last reader has released its view. Values are copied
+// as bytes, without calling hooks. Owned handles are counted, so that texts stay readable.
 #include "message/deliver/baseline.h"
 
+// A bump allocator over the batch; first it only measures.
 typedef struct message_batch_room {
-    uint8_t* base; // NULL: only counting.
+    uint8_t* base; // NULL: only measuring.
     size_t used;
 } message_batch_room;
 
@@ -20,7 +21,7 @@ static void* message_batch_take(message_batch_room* room, size_t size, size_t al
 #define BATCH_TAKE(room, type, count) \
     ((type*)message_batch_take(room, sizeof(type) * (size_t)(count), _Alignof(type)))
 
-// ---- counting --------------------------------------------------------------------------------------------------
+// ---- counting -----------------------------------------------------------------------------------
 
 static const orri_run* message_batch_run(const orri_diff* diff, const orri_batch_plan* plan,
                                          uint32_t pick)
@@ -47,6 +48,7 @@ static uint32_t message_batch_readers(const orri_diff* diff, const orri_batch_pl
     return count;
 }
 
+// True when a receiver tracks the type.
 static bool message_batch_wanted(const struct orri_baseline* baseline, const orri_batch_plan* plan,
                                  const orri_baseline_type* type)
 {
@@ -58,7 +60,7 @@ static bool message_batch_wanted(const struct orri_baseline* baseline, const orr
     return any != 0;
 }
 
-// How many values of a type the entities have.
+// Number of values of a type that the entities have.
 static uint32_t message_batch_count_values(const orri_diff* diff, const orri_batch_plan* plan,
                                            const orri_baseline_type* type, int32_t column,
                                            uint32_t rows)
@@ -90,7 +92,7 @@ static bool message_batch_add_column(orri_diff* diff, const orri_batch_plan* pla
     }
     uint32_t values = message_batch_count_values(diff, plan, found, column, rows);
     if (values == 0) {
-        return true; // Pinned, and nobody has it.
+        return true; // Pinned, and none of the entities has it.
     }
     if (!ORRI_RESERVE(&diff->world->env, ORR_MEMORY_MESSAGE, &baseline->columns,
                       &baseline->column_capacity, *count + 1)) {
@@ -101,7 +103,7 @@ static bool message_batch_add_column(orri_diff* diff, const orri_batch_plan* pla
     return true;
 }
 
-// The columns of an EntityAdded: types in chunks, then pinned ones.
+// The columns of an EntityAdded: types in chunks, then pinned types.
 static bool message_batch_list_columns(orri_diff* diff, const orri_batch_plan* plan, uint32_t rows,
                                        uint32_t* count)
 {
@@ -119,7 +121,7 @@ static bool message_batch_list_columns(orri_diff* diff, const orri_batch_plan* p
     return done;
 }
 
-// ---- laying out ------------------------------------------------------------------------------------------------
+// ---- layout -------------------------------------------------------------------------------------
 
 static void message_batch_lay_column(message_batch_room* room, orri_batch_column* column,
                                      uint32_t rows)
@@ -144,7 +146,7 @@ static bool message_batch_has_values(const orri_batch_plan* plan)
     return plan->type != NULL && plan->type->info.size > 0 && plan->kind != ORR_COMPONENT_REMOVED;
 }
 
-// Of orr_enabled: the items' ids count if one is not 0.
+// True when the message has instance ids: of a multiple type, or of enable bits of instances.
 static bool message_batch_has_ids(const orri_diff* diff, const orri_batch_plan* plan)
 {
     if (plan->type == NULL || !plan->items) {
@@ -155,6 +157,7 @@ static bool message_batch_has_ids(const orri_diff* diff, const orri_batch_plan* 
            diff->baseline->run_list.items[run->item].id != 0;
 }
 
+// Lays out all arrays: once to measure, once to take addresses.
 static void message_batch_lay(orri_diff* diff, const orri_batch_plan* plan,
                               message_batch_room* room, uint32_t rows, uint32_t column_count,
                               orri_batch* out)
@@ -174,12 +177,12 @@ static void message_batch_lay(orri_diff* diff, const orri_batch_plan* plan,
     for (uint32_t c = 0; c < column_count; c++) {
         message_batch_lay_column(room, &diff->baseline->columns[c], rows);
     }
-    // The list of all columns, then one for each reader.
+    // The list of all columns, then one list for each reader.
     m->columns = BATCH_TAKE(room, orr_message_column, (size_t)column_count * (readers + 1));
     m->column_count = column_count;
 }
 
-// ---- filling -----------------------------------------------------------------------------------------------------
+// ---- filling ------------------------------------------------------------------------------------
 
 static void message_batch_fill_rows(const orri_diff* diff, const orri_batch_plan* plan,
                                     orri_batch* made)
@@ -229,7 +232,7 @@ static void message_batch_fill_items(const orri_diff* diff, const orri_batch_pla
     }
 }
 
-// The instances of some rows, cell by cell.
+// Copies the instances of a run, cell by cell.
 static uint32_t message_batch_fill_cells(const orri_run* run, const orri_batch_column* column,
                                          uint32_t row, uint32_t n)
 {
@@ -298,6 +301,7 @@ static void message_batch_fill_column(const orri_diff* diff, const orri_batch_pl
     }
 }
 
+// Each reader's view lists only the columns of the types it tracks.
 static void message_batch_fill_views(const orri_diff* diff, const orri_batch_plan* plan,
                                      orri_batch* made)
 {
@@ -322,12 +326,14 @@ static void message_batch_fill_views(const orri_diff* diff, const orri_batch_pla
     }
 }
 
-// ---- memory: batches come again every tick. Fresh memory costs more than filling a large one, asking for it more than a small one ----
+// ---- memory -------------------------------------------------------------------------------------
 
-#define BATCH_SMALL 512u   // Up to so many bytes the allocator is asked, and
-#define BATCH_LARGE 65536u // from here on are those whose memory is fresh each time.
+#define BATCH_SMALL 512u   // Up to so many bytes the allocator is used directly.
+#define BATCH_LARGE 65536u // From here on batches are kept in one list whatever their size.
 
-// Which list of spares a size is of: of 1 KiB, 2 KiB … rounded up, or (0) of large ones, as they come; ORRI_SPARES: none.
+// The list of spares for a size: rounded up to 1 KiB, 2 KiB, …; 0: large ones, with their exact
+// size; ORRI_SPARES: none. Batches recur every tick: for large ones fresh memory costs more than
+// filling it, for small ones the call of the allocator does.
 static uint32_t message_batch_list(size_t bytes)
 {
     uint32_t list = 1;
@@ -342,7 +348,7 @@ static uint32_t message_batch_list(size_t bytes)
 
 static orri_batch* message_batch_alloc(orr_world* world, size_t bytes)
 {
-    // Where memory has a limit, nothing is kept that others may want, and nothing rounded up.
+    // With a memory limit nothing is kept that others may need, and sizes are not rounded up.
     uint32_t list = world->env.bytes_max == 0 ? message_batch_list(bytes) : ORRI_SPARES;
     orri_batch* none = NULL;
     orri_batch** link = list < ORRI_SPARES ? &world->messages->baseline->spares[list] : &none;
@@ -363,11 +369,13 @@ static orri_batch* message_batch_alloc(orr_world* world, size_t bytes)
     return made;
 }
 
+// Keeps the memory of a batch as a spare, or frees it.
 static void message_batch_give(orr_world* world, orri_batch* made)
 {
     struct orri_baseline* baseline = world->messages->baseline;
     uint32_t list = message_batch_list(made->bytes);
-    bool whole = list == 0 || made->bytes == (size_t)BATCH_SMALL << list; // Not made under a limit.
+    // False if it was made under a memory limit.
+    bool whole = list == 0 || made->bytes == (size_t)BATCH_SMALL << list;
     if (list == ORRI_SPARES || !whole || world->env.bytes_max != 0 || baseline->on_count == 0) {
         orri_free(&world->env, ORR_MEMORY_MESSAGE, made, made->bytes, ORRI_BLOCK_ALIGN);
         return;
@@ -398,7 +406,7 @@ void orri_spares_trim(orr_world* world, struct orri_baseline* baseline, bool all
 #undef BATCH_SMALL
 #undef BATCH_LARGE
 
-// ---- making and freeing --------------------------------------------------------------------------------------------
+// ---- building and freeing -----------------------------------------------------------------------
 
 static void message_batch_fill(const orri_diff* diff, const orri_batch_plan* plan, orri_batch* made)
 {
@@ -454,7 +462,7 @@ orri_batch* orri_batch_build(orri_diff* diff, const orri_batch_plan* plan)
     return made;
 }
 
-// Of a column without firsts every entity has one value.
+// Without `firsts` every entity has one value.
 static uint32_t message_batch_column_values(const orr_message* m, const orr_message_column* column)
 {
     return column->firsts != NULL ? column->firsts[m->count] : m->count;
@@ -487,7 +495,7 @@ void orri_batch_release(orr_world* world, orri_batch* made)
     }
 }
 
-// ---- hash ------------------------------------------------------------------------------------------------------------
+// ---- hash ---------------------------------------------------------------------------------------
 
 static uint64_t message_batch_hash_name(const orr_world* world, orr_type type, uint64_t hash)
 {
@@ -496,8 +504,8 @@ static uint64_t message_batch_hash_name(const orr_world* world, orr_type type, u
                          : orri_hash_word(hash, 0);
 }
 
-// What all rows of a message have in common. Numbers of types differ from world to world: they count by name. Ids of instances
-// are no state.
+// What all rows of a message have in common. Type ids differ from world to world, so that names are
+// hashed. Instance ids are not part of the state.
 static uint64_t message_batch_hash_head(const orr_world* world, const orri_message_view* view)
 {
     const orr_message* m = &view->batch->message;
@@ -530,7 +538,7 @@ static uint64_t message_batch_hash_columns(const orr_world* world, const orri_me
     return hash;
 }
 
-// Row by row: into how many messages a stream is cut is no state.
+// Hashes row by row: how a stream is cut into messages is not part of the state.
 uint64_t orri_message_view_hash(const orr_world* world, const orri_message_view* view,
                                 uint64_t hash)
 {

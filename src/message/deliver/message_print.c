@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Messages as text: what happened, who did it and why, then the entities with what the message says of each.
+// Messages as text: what happened, by which system and why, then the entities with their values.
 //
-//   EntityAdded of Position, Frozen, #level1 by spawn (created): bob (7v1) {Position: {x: 1, y: 2}}, 8v1 {Position: …}
+//   EntityAdded of Position, Frozen, #level1 by spawn (created): bob (7v1) {Position: {x: 1, y: 2}}, 8v1 {…}
 //   ComponentChanged Position by move: 7v1 {x: 1, y: 2}, 8v1 {x: 3, y: 4}, … (12 more)
 #include "message/message.h"
 
@@ -28,7 +28,7 @@ static void message_print_value(orri_text* text, const orri_type* type, const ui
                                     text->size - used);
 }
 
-// ---- the head -------------------------------------------------------------------------------------------------------
+// ---- the head -----------------------------------------------------------------------------------
 
 static void message_print_archetype(const orr_message* message, orri_text* text)
 {
@@ -76,9 +76,10 @@ static void message_print_head(const orr_message* message, orri_text* text)
     orri_text_add(text, ":");
 }
 
-// ---- an entity ------------------------------------------------------------------------------------------------------
+// ---- entities -----------------------------------------------------------------------------------
 
-// One value, or those of a type of which an entity may have several, or none: [{radius: 1}, {radius: 2}].
+// One value; or a list for types of which an entity can have several or none: [{radius: 1},
+// {radius: 2}].
 static void message_print_cell(const orr_message* message, const orr_message_column* column,
                                uint32_t i, orri_text* text)
 {
@@ -106,7 +107,7 @@ static void message_print_cells(const orr_message* message, uint32_t i, orri_tex
     for (uint32_t c = 0; c < message->column_count; c++) {
         const orr_message_column* column = &message->columns[c];
         if (column->firsts != NULL && column->firsts[i] == column->firsts[i + 1]) {
-            continue; // It has none.
+            continue; // The entity has none.
         }
         orri_text_add(text, "%s", separator);
         message_print_cell(message, column, i, text);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Readers: who is told of what, and the queues of messages that wait for them.
+// Readers: what they track, and the queues of messages that wait for them.
 #include "message/deliver/baseline.h"
 
 _Static_assert(sizeof(orr_enabled) == 8 && offsetof(orr_enabled, on) == 4,
                "the desc of orr_enabled in the store says so");
 
-// ---- what it tracks ----------------------------------------------------------------------------------------------
+// ---- tracked types ------------------------------------------------------------------------------
 
+// True when a field of its query has the type.
 static bool reader_names(const orri_reader* reader, orr_type type)
 {
     for (uint32_t f = 0; f < reader->query->field_count; f++) {
@@ -26,7 +27,7 @@ static bool reader_names_desc(const orri_reader* reader, const orr_type_desc* de
 bool orri_reader_tracks(const orri_reader* reader, orr_type type)
 {
     const orri_type* found = orri_type_at(&reader->world->schema, type);
-    // Nobody is told of what only looks on.
+    // Transient types belong to spectators: no reader is notified of them.
     return found != NULL && !orri_type_pseudo(found) && !found->info.transient &&
            (reader->all_types || reader_names(reader, type));
 }
@@ -54,7 +55,7 @@ void orri_reader_match(orri_reader* reader, const orri_cluster* cluster)
     }
 }
 
-// ---- the queue ------------------------------------------------------------------------------------------------------
+// ---- the queue ----------------------------------------------------------------------------------
 
 void orri_reader_empty(orri_reader* reader)
 {
@@ -76,6 +77,7 @@ void orri_reader_forget(orri_reader* reader)
     reader->fresh = true;
 }
 
+// Empties the queue; the next diff sends everything again.
 ORRI_COLD static void reader_overflow(orri_reader* reader, uint64_t wanted)
 {
     orri_reader_empty(reader);
@@ -110,7 +112,7 @@ void orri_reader_deliver(orri_message_view* view)
     reader->queued += count;
 }
 
-// Messages that were handed to a system and not taken come before what came since.
+// Messages that were handed to a system and not taken go back before those that came since.
 static void reader_take_back(orri_reader* reader)
 {
     orri_message_view *rest = reader->taken, *last = NULL;
@@ -132,7 +134,7 @@ static void reader_take_back(orri_reader* reader)
     } else if (count > reader->queue_max - reader->queued) {
         uint64_t wanted = reader->queued + count;
         reader_overflow(reader, wanted);
-        reader->overflowed = false; // There is no tell under way.
+        reader->overflowed = false; // No delivery is under way.
     } else {
         reader->queued += count;
     }
@@ -163,6 +165,7 @@ void orri_reader_done(orri_reader* reader)
     }
 }
 
+// Makes a view the message that the system sees.
 static const orr_message* reader_show(orri_reader* reader, orri_message_view* view)
 {
     view->next = reader->reading;
@@ -173,7 +176,7 @@ static const orr_message* reader_show(orri_reader* reader, orri_message_view* vi
     return &reader->message;
 }
 
-// In real time messages come while the system runs: it has what was handed to it, and nothing else of the reader.
+// In real time messages arrive while the system runs: it takes only those that were handed to it.
 static const orr_message* reader_next_handed(orri_reader* reader)
 {
     orri_message_view* view = reader->taken;
@@ -189,7 +192,7 @@ const orr_message* orri_reader_next(orri_reader* reader)
     if (ORR_UNLIKELY(reader->world->realtime)) {
         return reader_next_handed(reader);
     }
-    // Batches are shared: while systems run side by side they are given back after all of them.
+    // Batches are shared: while systems run in parallel, they are released after all of them.
     if (ORR_LIKELY(!reader->world->running.parallel)) {
         orri_reader_done(reader);
     }
@@ -229,7 +232,7 @@ uint64_t orri_reader_hash(const orri_reader* reader, uint64_t hash)
     return hash;
 }
 
-// ---- coming and going ------------------------------------------------------------------------------------------------
+// ---- creating, enabling, destroying -------------------------------------------------------------
 
 static orri_reader* reader_make(orr_world* world, const orri_reader_desc* desc)
 {
@@ -260,7 +263,7 @@ orri_reader* orri_reader_create(orr_world* world, const orri_reader_desc* desc)
     ORR_ASSERT(desc->name != NULL && desc->query != NULL && desc->query->world == world);
     struct orri_baseline* baseline = orri_baseline_of(world);
     orri_reader* reader = NULL;
-    // Room in the list of those switched on, so that switching on cannot fail.
+    // Room in the list of enabled readers, so that enabling cannot fail.
     if (baseline != NULL) {
         uint32_t count = 1;
         for (const orri_reader* other = baseline->first; other != NULL; other = other->next) {
@@ -286,7 +289,7 @@ orri_reader* orri_reader_create(orr_world* world, const orri_reader_desc* desc)
     return reader;
 }
 
-// Those switched on, in order of creation, whichever was switched on first.
+// Lists the enabled readers in the order of creation, not of enabling.
 static void reader_list(struct orri_baseline* baseline)
 {
     baseline->on_count = 0;
@@ -304,7 +307,7 @@ void orri_reader_enable(orr_world* world, orri_reader* reader, bool on)
     if (reader->on == on) {
         return;
     }
-    orri_diff_deliver(baseline); // Of a tell that was refused.
+    orri_diff_deliver(baseline); // Batches of a refused diff.
     reader->on = on;
     reader->lost = false;
     orri_reader_empty(reader);
@@ -337,7 +340,7 @@ void orri_reader_free(orr_world* world, orri_reader* reader)
 
 void orri_reader_destroy(orr_world* world, orri_reader* reader)
 {
-    // When the world ends, messages end first, readers with them.
+    // When the world is destroyed, messages and readers end before systems do.
     if (reader != NULL && world->messages != NULL && world->messages->baseline != NULL) {
         orri_reader_enable(world, reader, false);
         orri_reader_free(world, reader);
@@ -354,7 +357,7 @@ bool orri_readers_fresh(const orr_world* world)
 {
     const struct orri_baseline* baseline = orri_has_readers(world) ? world->messages->baseline
                                                                    : NULL;
-    bool fresh = baseline != NULL && baseline->stale; // Who is on is not known yet.
+    bool fresh = baseline != NULL && baseline->stale; // The sets of readers are not current.
     for (uint32_t r = 0; baseline != NULL && !fresh && r < baseline->on_count; r++) {
         fresh = baseline->on[r]->fresh;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading messages: the calls for systems that are told.
+// The public calls that read messages.
 #include "message/message.h"
 
 const orr_message* orr_receive(orr_run* run)
@@ -19,6 +19,7 @@ const orr_message* orr_receive(orr_run* run)
     return orri_reader_next(rights->reader);
 }
 
+// The type of a desc in the message's world; null: not registered.
 static orr_type receive_type(const orr_message* message, const orr_type_desc* desc)
 {
     ORR_ASSERT(message != NULL && desc != NULL);

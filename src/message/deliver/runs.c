@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Pieces: runs of rows to which something happened, and who is to hear of it. A piece is told as a whole or not at all, so what
-// was told is always known. Dealing makes one batch for all readers that get the same rows; a reader that gets other
-// rows than the rest gets a batch of its own.
+// Run lists: runs of rows to which something happened, and their receivers. A run list is
+// dispatched completely or not at all, so that the baseline is always exact. Dispatching makes one
+// batch for all readers that receive the same rows; a reader that receives other rows gets a batch
+// of its own.
 #include "message/deliver/baseline.h"
 
 #define RUNS_RUNS_MIN 512u
 
-// ---- memory ----------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 static void runs_free_runs(orr_world* world, orri_runs* run_list, uint32_t* picks, uint32_t words)
 {
@@ -36,7 +37,7 @@ void orri_runs_term(orr_world* world, struct orri_baseline* baseline)
     baseline->group_capacity = baseline->column_capacity = baseline->run_list_words = 0;
 }
 
-// What lists runs, so many of them; all or nothing. `out` gets what is there already.
+// Allocates the arrays for `capacity` runs, all or nothing, and copies the existing runs to `out`.
 static bool runs_make_runs(orr_world* world, const struct orri_baseline* baseline,
                            uint32_t capacity, orri_runs* out, uint32_t** out_picks)
 {
@@ -102,8 +103,9 @@ void orri_runs_clear(struct orri_baseline* baseline)
     run_list->run_count = run_list->item_count = run_list->sparse_row_count = 0;
 }
 
-// ---- runs --------------------------------------------------------------------------------------------------------
+// ---- runs ---------------------------------------------------------------------------------------
 
+// True when a run continues the last one.
 static bool runs_joins(const orri_run* last, const orri_run* run)
 {
     return last->chunk == run->chunk && last->index + last->count == run->index &&
@@ -149,14 +151,15 @@ bool orri_runs_item(orr_world* world, orri_runs* run_list, orr_component_id id, 
     return true;
 }
 
-// ---- dealing -------------------------------------------------------------------------------------------------------
+// ---- dispatching --------------------------------------------------------------------------------
 
 static const uint64_t* runs_to(const struct orri_baseline* baseline, uint32_t run)
 {
     return baseline->run_list.to + (size_t)run * baseline->words;
 }
 
-// Who is gone has no place: told in order of index. Gaps of a shell sort, since most lists are sorted already.
+// Destroyed entities have no place and are sent in the order of indexes. Shell sort, since most
+// lists are sorted already.
 static void runs_sort(const orri_runs* run_list, uint32_t* picks, uint32_t count)
 {
     for (uint32_t gap = count / 2; gap > 0; gap /= 2) {
@@ -171,6 +174,7 @@ static void runs_sort(const orri_runs* run_list, uint32_t* picks, uint32_t count
     }
 }
 
+// Builds one batch of the picked runs. False when refused (reported).
 static bool runs_make(orri_diff* diff, const orri_dispatch* dispatch, const orri_run* like,
                       uint32_t pick_count, const uint64_t* receivers)
 {
@@ -206,6 +210,7 @@ static bool runs_make(orri_diff* diff, const orri_dispatch* dispatch, const orri
     return true;
 }
 
+// True when two runs can be in one batch.
 static bool runs_same_key(const orri_dispatch* dispatch, const orri_run* a, const orri_run* b)
 {
     return dispatch->forced == ORR_CAUSE_READER ||
@@ -213,7 +218,7 @@ static bool runs_same_key(const orri_dispatch* dispatch, const orri_run* a, cons
             a->source.generation == b->source.generation);
 }
 
-// The runs with the key of the first that is left; they leave the piece. `*same`: all go to the same readers.
+// Collects the runs with the key of run `first`. `*same`: all have the same receivers.
 static uint32_t runs_take_class(struct orri_baseline* baseline, const orri_dispatch* dispatch,
                                 uint32_t first, bool* same)
 {
@@ -231,7 +236,8 @@ static uint32_t runs_take_class(struct orri_baseline* baseline, const orri_dispa
     return count;
 }
 
-// For each reader, a bit for each of its runs; for the whole class at the end.
+// Transposes the receivers: for each reader a bit for each of its runs. `all`: every receiver of
+// the class.
 static bool runs_turn(orri_diff* diff, uint32_t count, uint64_t* all)
 {
     struct orri_baseline* baseline = diff->baseline;
@@ -258,7 +264,8 @@ static bool runs_turn(orri_diff* diff, uint32_t count, uint64_t* all)
     return true;
 }
 
-// Readers of `left` that get the same runs as the first of them; they leave it.
+// Takes the readers of `left` that get the same runs as the first of them. Returns that first
+// reader; UINT32_MAX: none is left.
 static uint32_t runs_take_group(struct orri_baseline* baseline, uint64_t* left, uint64_t* group)
 {
     uint32_t first = UINT32_MAX;
@@ -278,6 +285,7 @@ static uint32_t runs_take_group(struct orri_baseline* baseline, uint64_t* left, 
     return first;
 }
 
+// A class whose runs have different receivers: one batch for each group of readers.
 static bool runs_dispatch_mixed(orri_diff* diff, const orri_dispatch* dispatch, uint32_t count)
 {
     struct orri_baseline* baseline = diff->baseline;
@@ -318,7 +326,8 @@ static orri_batch* runs_merge(orri_batch* a, orri_batch* b)
     return first;
 }
 
-// By their first runs, so that a reader's messages do not stand in the order in which others get theirs.
+// Sorts batches by their first runs, so that the order of a reader's messages does not depend on
+// other readers.
 static orri_batch* runs_order(orri_batch* list)
 {
     if (list == NULL || list->next == NULL) {
@@ -334,7 +343,7 @@ static orri_batch* runs_order(orri_batch* list)
     return runs_merge(runs_order(list), runs_order(rest));
 }
 
-// Batches of one kind that were made since `before` was the last.
+// Sorts the batches of one kind that were made after `before`.
 static void runs_order_since(orri_runs* run_list, orr_message_kind kind, orri_batch* before)
 {
     orri_batch** link = before != NULL ? &before->next : &run_list->first[kind];
@@ -344,7 +353,7 @@ static void runs_order_since(orri_runs* run_list, orr_message_kind kind, orri_ba
     }
 }
 
-// One cause and source: the runs like the first; they go to nobody else from now on.
+// One class: runs with the same cause and source as the first. Afterwards they have no receivers.
 static bool runs_dispatch_class(orri_diff* diff, const orri_dispatch* dispatch, uint32_t first)
 {
     struct orri_baseline* baseline = diff->baseline;
@@ -363,7 +372,7 @@ static bool runs_dispatch_class(orri_diff* diff, const orri_dispatch* dispatch, 
     return made;
 }
 
-// Readers that are part of the state hear nothing.
+// After a travel: readers that are part of the state receive nothing.
 static void runs_mask(struct orri_baseline* baseline)
 {
     for (uint32_t i = 0; i < baseline->run_list.run_count * baseline->words; i++) {
@@ -393,7 +402,7 @@ bool orri_runs_dispatch(orri_diff* diff, const orri_dispatch* dispatch)
     return true;
 }
 
-// ---- what became of it ---------------------------------------------------------------------------------------------
+// ---- end of a run list --------------------------------------------------------------------------
 
 void orri_runs_keep(orri_diff* diff)
 {

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Queues of events: what came and was not read by everybody yet. Values lie one after another, so that a reader gets them as
-// an array. What all have read is left behind at the front; when the end of the memory is reached the rest goes to the
-// front, but only if it is no larger than what was left behind: so an event is moved once at most for every one dropped, and
-// a tick costs what was sent in it. (A ring would move nothing, and could not show its contents as one array.)
+// Event queues: events that some system has not read yet. Events are contiguous, so that a system
+// gets them as an array. Events that all have read stay behind at the front of the memory. When the
+// end of the memory is reached, the waiting events are moved to the front, but only if they are not
+// more than those left behind. So an event is moved at most once for every dropped event, and a
+// tick costs what was sent in it. A ring buffer would move nothing, but could not show its contents
+// as one array.
 #include "message/event/event.h"
 #include "store/world/access.h"
 
 #define EVENT_CAPACITY_MIN 64
 
-// ---- finding --------------------------------------------------------------------------------------------------------
+// ---- queues -------------------------------------------------------------------------------------
 
+// The events of the world; NULL: none.
 static struct orri_events* event_kept(const orr_world* world)
 {
     return world->messages != NULL ? world->messages->events : NULL;
@@ -28,6 +31,7 @@ struct orri_events* orri_events_of(orr_world* world)
     return messages->events;
 }
 
+// The queue of a type; NULL: none.
 static orri_event_queue* event_find(const orr_world* world, orr_type type)
 {
     const struct orri_events* events = event_kept(world);
@@ -46,6 +50,7 @@ static orri_event_queue* event_create(orr_world* world, orr_type type)
     return queue;
 }
 
+// Grows the table of queues; new entries are NULL.
 static bool event_table_reserve(orr_world* world, struct orri_events* events, uint32_t needed)
 {
     uint32_t old = events->capacity;
@@ -80,8 +85,9 @@ orri_event_queue* orri_event_queue_of(orr_world* world, orr_type type)
     return queue;
 }
 
-// ---- which types ----------------------------------------------------------------------------------------------------
+// ---- which types can be events ------------------------------------------------------------------
 
+// The reason why a type cannot be an event; NULL: it can.
 static const char* event_unfit(const orri_type* type)
 {
     if (type->info.has_owned) {
@@ -132,9 +138,10 @@ orr_result orr_events_limit(orr_world* world, orr_type type, uint32_t most)
     return ORR_OK;
 }
 
-// ---- what waits -----------------------------------------------------------------------------------------------------
+// ---- waiting events -----------------------------------------------------------------------------
 
-// Under ASan only what waits may be touched, so that an array kept after its run is found.
+// Under AddressSanitizer only waiting events are accessible, so that an array kept beyond its run
+// is detected.
 static void event_poison(const orri_event_queue* queue, bool all)
 {
     size_t size = queue->info->info.size;
@@ -163,7 +170,7 @@ void orri_event_trim(orri_event_queue* queue)
     event_poison(queue, false);
 }
 
-// Who has most left to read. There is one that is on.
+// A cursor with the most unread events. At least one cursor is enabled.
 static const orri_cursor* event_slowest(const orri_event_queue* queue)
 {
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
@@ -175,7 +182,8 @@ static const orri_cursor* event_slowest(const orri_event_queue* queue)
     return NULL;
 }
 
-// Spectators lose what they have not read: the others go on as if there were none. True when somebody else waits.
+// Drops all unread events of spectators, so that they never affect the simulation. True when an
+// enabled system of the simulation receives the type.
 ORRI_COLD static bool event_drop_spectators(orr_world* world, orri_event_queue* queue)
 {
     bool others = false;
@@ -187,7 +195,8 @@ ORRI_COLD static bool event_drop_spectators(orr_world* world, orri_event_queue* 
             continue;
         }
         cursor->at = orri_event_end(queue);
-        if (!world->realtime) { // Otherwise the system may run, and it is its own.
+        // In real time the system may be running: then `asked` belongs to its thread.
+        if (!world->realtime) {
             cursor->asked = false;
         }
         if (!inbox->drop_logged) {
@@ -217,6 +226,7 @@ ORRI_COLD static bool event_refuse_full(orr_world* world, const orri_event_queue
     return false;
 }
 
+// Moves the queue to memory for at least `needed` events. False when refused (reported).
 static bool event_grow(orr_world* world, orri_event_queue* queue, uint32_t needed)
 {
     uint64_t wanted = queue->capacity > 0 ? queue->capacity * 2ull : EVENT_CAPACITY_MIN;
@@ -247,13 +257,13 @@ static bool event_grow(orr_world* world, orri_event_queue* queue, uint32_t neede
     return true;
 }
 
-// Makes room for `count` more behind those that wait.
+// Room for `count` more events after the waiting ones.
 static bool event_room(orr_world* world, orri_event_queue* queue, uint32_t count)
 {
     if (ORR_LIKELY((uint64_t)queue->first + queue->count + count <= queue->capacity)) {
         return true;
     }
-    uint32_t needed = queue->count + count; // The limit has seen to it that this fits.
+    uint32_t needed = queue->count + count; // The limit was checked, so that this fits.
     if (queue->first < queue->count || needed > queue->capacity) {
         return event_grow(world, queue, needed);
     }
@@ -291,7 +301,7 @@ bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count)
     }
     queue->skips = false;
     if (queue->on_count == 0) {
-        return true; // Nobody waits for them: they will not be kept.
+        return true; // No system receives them: they will not be kept.
     }
     if ((uint64_t)queue->count + count > queue->limit) {
         bool others = event_drop_spectators(world, queue);
@@ -307,10 +317,10 @@ void orri_events_append(orr_world* world, orr_type type, const void* values, uin
 {
     orri_event_queue* queue = event_find(world, type);
     if (queue == NULL || queue->on_count == 0 || queue->skips || count == 0) {
-        return; // Nobody waits for them.
+        return; // No system receives them.
     }
     bool room = (uint64_t)queue->first + queue->count + count <= queue->capacity;
-    ORR_ASSERT(room); // It was reserved.
+    ORR_ASSERT(room); // orri_events_reserve() made room.
     if (!room) {
         return;
     }
@@ -324,10 +334,11 @@ void orri_events_append(orr_world* world, orr_type type, const void* values, uin
     }
 }
 
-// ---- as state -------------------------------------------------------------------------------------------------------
+// ---- state --------------------------------------------------------------------------------------
 
-// What waits, and how much of it each system has yet to read; spectators do not count. Not how many there ever were: two worlds in which the same
-// waits go on alike.
+// Hash of the waiting events, and of the number of unread events of each system; spectators do not
+// count. The number of events ever sent is not hashed: two worlds with the same waiting events
+// behave alike.
 static uint64_t event_hash(const orri_event_queue* queue, uint64_t hash)
 {
     uint64_t first = orri_event_end(queue);
@@ -366,6 +377,7 @@ uint64_t orri_events_hash(const orr_world* world, uint64_t hash)
     return hash;
 }
 
+// The violated invariant of a queue; NULL: none.
 static const char* event_wrong(const orri_event_queue* queue)
 {
     uint32_t on = 0, at_base = 0;
@@ -407,7 +419,7 @@ orr_result orri_events_validate(orr_world* world)
     return ORR_OK;
 }
 
-// ---- end ------------------------------------------------------------------------------------------------------------
+// ---- destroying ---------------------------------------------------------------------------------
 
 static void event_destroy(orr_world* world, orri_event_queue* queue)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Inboxes: how far each system has read the events it receives, and showing it the rest.
+// Inboxes: the read position of each system in each queue it receives, and showing it the unread
+// events.
 #include "message/event/event.h"
 
-// ---- coming and going -----------------------------------------------------------------------------------------------
+// ---- creating and destroying --------------------------------------------------------------------
 
 static orri_cursor* event_cursor_find(orri_event_cursors* inbox, orr_type type)
 {
@@ -27,7 +28,8 @@ static orri_event_cursors* event_cursor_allocate(orr_world* world, uint32_t capa
     return inbox;
 }
 
-// A cursor that its queue does not know yet, but has room for. A type named twice gets one.
+// Adds a cursor to the inbox. Its queue does not list it yet, but has room. A type that is named
+// twice gets one cursor.
 static bool event_cursor_prepare(orr_world* world, orri_event_cursors* inbox, orr_type type)
 {
     if (orri_event_check(world, "receives", type) != ORR_OK) {
@@ -49,6 +51,7 @@ static bool event_cursor_prepare(orr_world* world, orri_event_cursors* inbox, or
     return true;
 }
 
+// Lists the inbox in the world and its cursors in their queues.
 static void event_cursor_link(struct orri_events* events, orri_event_cursors* inbox)
 {
     for (uint32_t i = 0; i < inbox->count; i++) {
@@ -89,6 +92,7 @@ void orri_event_cursors_spectator(orri_event_cursors* inbox)
     inbox->spectator = true;
 }
 
+// Removes a cursor from its queue; the order of the others stays.
 static void event_cursor_leave(orri_cursor* cursor)
 {
     orri_event_queue* queue = cursor->queue;
@@ -125,7 +129,8 @@ void orri_event_cursors_enable(orr_world* world, orri_event_cursors* inbox, bool
     for (uint32_t i = 0; i < inbox->count; i++) {
         orri_cursor* cursor = &inbox->cursors[i];
         orri_event_queue* queue = cursor->queue;
-        if (!world->realtime) { // Otherwise the system may run, and it is its own.
+        // In real time the system may be running: then `asked` belongs to its thread.
+        if (!world->realtime) {
             cursor->asked = false;
         }
         if (on) {
@@ -139,12 +144,13 @@ void orri_event_cursors_enable(orr_world* world, orri_event_cursors* inbox, bool
     }
 }
 
-// ---- reading --------------------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
+// Events that the run was shown count as read.
 static void event_cursor_advance(orri_cursor* cursor)
 {
     orri_event_queue* queue = cursor->queue;
-    // In real time events may have been dropped, or the inbox switched off, while the system ran.
+    // In real time events may have been dropped, or the inbox disabled, while the system ran.
     if (!cursor->inbox->on || cursor->shown < cursor->at) {
         cursor->asked = false;
         return;
@@ -153,7 +159,8 @@ static void event_cursor_advance(orri_cursor* cursor)
     cursor->at = cursor->shown;
     cursor->asked = false;
     if (leaves && --queue->at_base == 0) {
-        orri_event_trim(queue); // So a queue is looked over once a tick, however many read it.
+        // Only the last cursor to leave trims: once per tick, however many systems read the queue.
+        orri_event_trim(queue);
     }
 }
 
@@ -168,6 +175,7 @@ void orri_event_cursors_done(orr_world* world, orri_event_cursors* inbox)
     }
 }
 
+// Number of unread events.
 static size_t event_cursor_waiting(const orri_cursor* cursor)
 {
     return cursor->inbox->on ? (size_t)(orri_event_end(cursor->queue) - cursor->at) : 0;
@@ -207,7 +215,7 @@ bool orri_event_cursors_take(orr_world* world, orri_event_cursors* inbox)
         cursor->copy_count = (uint32_t)count;
         cursor->asked = false;
         cursor->shown = cursor->at + count;
-        if (count * size > 0) { // Events are plain (orri_event_check()).
+        if (count * size > 0) { // Events are plain bytes (orri_event_check()).
             memcpy(cursor->copy, orri_event_at(cursor->queue, cursor->at), count * size);
         }
     }
@@ -227,9 +235,9 @@ ORRI_COLD static void event_cursor_refuse(const orr_world* world, orri_rights* r
 
 const void* orr_events_type(orr_run* run, orr_type type, uint32_t* count)
 {
-    static const uint64_t nothing[8]; // What markers point at.
+    static const uint64_t nothing[8]; // Valid address for types without a size.
     ORR_ASSERT(count != NULL);
-    *count = 0; // Also when refused: whoever loops over it is safe.
+    *count = 0; // Also when refused, so that a loop over the result is safe.
     if (orri_check_run(run, "orr_events") != ORR_OK) {
         return NULL;
     }
@@ -243,14 +251,15 @@ const void* orr_events_type(orr_run* run, orr_type type, uint32_t* count)
         event_cursor_refuse(run->world, rights, type);
         return NULL;
     }
-    if (ORR_UNLIKELY(run->world->realtime)) { // Events come meanwhile: nothing else is looked at.
+    if (ORR_UNLIKELY(run->world->realtime)) { // Events may arrive meanwhile: only the copy is read.
         cursor->asked = true;
         *count = cursor->copy_count;
         const void* copy = cursor->queue->info->info.size > 0 ? (const void*)cursor->copy : nothing;
         return *count > 0 ? copy : NULL;
     }
     if (!cursor->inbox->on) {
-        return NULL; // It is being started or stopped: nothing is kept for it.
+        // The inbox is disabled while its system starts or stops: nothing is kept for it.
+        return NULL;
     }
     const orri_event_queue* queue = cursor->queue;
     if (!cursor->asked) {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What readers were not told yet when the world was remembered: changes by calls between ticks. Of the entities they are about, all that was told.
-// Mostly there are none, and finding that out costs a look at versions; where something was written since it was told, entities are compared.
+// Records where the baseline differs from the world: changes by calls between ticks that readers
+// have not received yet. Of each such entity everything that the baseline says is recorded. Usually
+// there is none, and finding that out costs a look at versions; where something was written since
+// the last diff, entities are compared.
 //
-// When the world has gone back, what was told is made as the world is, in silence (orri_diff_travel()); then these entities are as they had been
-// told, and the next tell finds the same differences. Readers outside of the state know them as they are: they are told that these entities went, and
-// hear of them anew with all others.
+// After a travel the baseline is first made equal to the world (orri_diff_travel()). Then the
+// recorded entities get their recorded baseline, so that the next diff finds the same differences.
+// Readers outside of the state know these entities as they are: they receive EntityRemoved for
+// them, and with the next diff they receive them again like all readers.
 #include "message/past/baseline_past.h"
 
+// The search. Suspects are entities that may differ.
 typedef struct baseline_past_scan {
     orri_diff diff;
     orri_bitset suspects;
@@ -14,7 +18,7 @@ typedef struct baseline_past_scan {
     bool any, failed;
 } baseline_past_scan;
 
-// ---- where something was written since it was told ------------------------------------------------------------------
+// ---- finding what was written since the last diff -----------------------------------------------
 
 static void baseline_past_suspect(baseline_past_scan* s, uint32_t index)
 {
@@ -38,7 +42,7 @@ static void baseline_past_suspect_rows(baseline_past_scan* s, const orri_chunk* 
     }
 }
 
-// Who died.
+// Destroyed entities.
 static void baseline_past_scan_heads(baseline_past_scan* s)
 {
     const orr_world* world = s->diff.world;
@@ -60,6 +64,7 @@ static void baseline_past_scan_heads(baseline_past_scan* s)
     }
 }
 
+// True when row ids, enable bits or instance counts of a chunk were written.
 static bool baseline_past_rows_written(const orri_cluster* cluster, const orri_chunk* chunk,
                                        uint64_t mark)
 {
@@ -85,6 +90,7 @@ static void baseline_past_scan_rows(baseline_past_scan* s)
     }
 }
 
+// The newest version of a column with its counts and ids.
 static uint64_t baseline_past_version(const orri_chunk* chunk, uint32_t column)
 {
     uint32_t counts = chunk->cluster->columns[column].counts;
@@ -159,7 +165,7 @@ static void baseline_past_scan_values(baseline_past_scan* s)
     }
 }
 
-// ---- whether an entity is as it was told --------------------------------------------------------------------------------
+// ---- comparing an entity with its baseline ------------------------------------------------------
 
 static orri_head baseline_past_head(const struct orri_baseline* baseline, uint32_t index)
 {
@@ -167,6 +173,7 @@ static orri_head baseline_past_head(const struct orri_baseline* baseline, uint32
                                                           : (orri_head){0};
 }
 
+// True when the types or tags differ.
 static bool baseline_past_reshaped(const orri_shape* shape, const orri_cluster* cluster)
 {
     return shape->type_count != cluster->type_count || shape->tag_count != cluster->tag_count ||
@@ -176,6 +183,7 @@ static bool baseline_past_reshaped(const orri_shape* shape, const orri_cluster* 
             memcmp(shape->tags, cluster->tags, shape->tag_count * sizeof *shape->tags) != 0);
 }
 
+// True when a reader knows the entity and does not select it, or the other way round.
 static bool baseline_past_members_differ(const struct orri_baseline* baseline,
                                          const orri_chunk* chunk, uint32_t slot, uint32_t index)
 {
@@ -192,16 +200,16 @@ static bool baseline_past_members_differ(const struct orri_baseline* baseline,
     return false;
 }
 
-// True when somebody was told of the value.
-static bool baseline_past_heard(const struct orri_baseline* baseline,
+// True when a reader knows the value.
+static bool baseline_past_known(const struct orri_baseline* baseline,
                                 const orri_baseline_type* type, uint32_t index)
 {
     const uint64_t* trackers = orri_baseline_trackers(baseline, type);
-    bool heard = false;
-    for (uint32_t r = 0; r < baseline->on_count && !heard; r++) {
-        heard = orri_bit_get(trackers, r) && orri_bitset_has(&baseline->on[r]->members, index);
+    bool known = false;
+    for (uint32_t r = 0; r < baseline->on_count && !known; r++) {
+        known = orri_bit_get(trackers, r) && orri_bitset_has(&baseline->on[r]->members, index);
     }
-    return heard;
+    return known;
 }
 
 static bool baseline_past_cell_differs(const orri_baseline_type* type, const orri_chunk* chunk,
@@ -228,7 +236,7 @@ static bool baseline_past_values_differ(const baseline_past_scan* s, const orri_
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_baseline_type* type =
             orri_baseline_tracked(baseline, orri_type_index(world, cluster->types[c]));
-        if (type == NULL || !baseline_past_heard(baseline, type, index)) {
+        if (type == NULL || !baseline_past_known(baseline, type, index)) {
             continue;
         }
         const uint8_t* value = type->multiple ? NULL : orri_baseline_at(type, index);
@@ -247,7 +255,7 @@ static bool baseline_past_values_differ(const baseline_past_scan* s, const orri_
             orri_baseline_tracked(baseline, orri_type_index(world, id));
         const uint8_t* now = orri_pool_get(pool, index);
         bool held = type != NULL && orri_bitset_has(&type->held, index);
-        if (type == NULL || !baseline_past_heard(baseline, type, index)) {
+        if (type == NULL || !baseline_past_known(baseline, type, index)) {
             continue;
         }
         if (held != (now != NULL) ||
@@ -278,8 +286,9 @@ static bool baseline_past_differs(const baseline_past_scan* s, uint32_t index)
            baseline_past_values_differ(s, chunk, slot, index);
 }
 
-// ---- keeping --------------------------------------------------------------------------------------------------------------
+// ---- recording ----------------------------------------------------------------------------------
 
+// Appends bytes, padded to 16.
 static void baseline_past_put_bytes(orri_baseline_past* past, const void* data, size_t size)
 {
     if (size > 0) {
@@ -313,7 +322,7 @@ orri_baseline_instances orri_baseline_now(const orr_world* world, const orri_bas
                                 1, &none, orri_cells_at(chunk, (uint32_t)column, slot).data};
 }
 
-// True when a value with hooks is, byte by byte, what the entity has.
+// True when a value with hooks has exactly the bytes of the entity's value.
 static bool baseline_past_same(const orr_world* world, const orri_baseline_type* type,
                                uint32_t index, const void* baseline, uint32_t count)
 {
@@ -362,7 +371,7 @@ static bool baseline_past_keep_value(baseline_past_scan* s, orri_baseline_type* 
     return true;
 }
 
-// Values of the shape that was told, and pinned ones.
+// Values of the types of the baseline shape, and of pinned types.
 static bool baseline_past_keep_values(baseline_past_scan* s, const orri_shape* shape,
                                       uint32_t index)
 {
@@ -384,7 +393,7 @@ static void baseline_past_keep_members(baseline_past_scan* s, uint32_t index)
 {
     orri_baseline_past* past = s->past;
     if (past->words == 0) {
-        return; // All readers are outside.
+        return; // All readers are outside of the state.
     }
     uint64_t* set = past->members + (size_t)past->count * past->words;
     memset(set, 0, past->words * sizeof *set);
@@ -423,6 +432,7 @@ static bool baseline_past_keep(baseline_past_scan* s, uint32_t index)
     return kept;
 }
 
+// Records the slots of pinned types whose blocks were written.
 static bool baseline_past_keep_owners(baseline_past_scan* s)
 {
     orri_baseline_past* past = s->past;
@@ -472,7 +482,7 @@ static bool baseline_past_begin(baseline_past_scan* s)
     return true;
 }
 
-// Entities of the suspects that differ.
+// Records the suspects that differ.
 static bool baseline_past_collect(baseline_past_scan* s)
 {
     for (uint32_t w = 0; w < s->suspects.count; w++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When the world went back: entities that readers had not been told of, or not as they are, are as they were told then.
+// After a travel: gives the recorded entities their recorded baseline, so that the next diff finds
+// the same differences as it would have found then.
 #include "message/past/baseline_past.h"
 
 // Everything that may be refused.
@@ -43,7 +44,7 @@ static bool baseline_restore_reserve(orr_world* world, struct orri_baseline* bas
     return done;
 }
 
-// Readers outside of the state that know some of these entities are told that they went.
+// Readers outside of the state that know some of these entities receive EntityRemoved.
 static bool baseline_restore_take_away(orri_diff* diff, const orri_baseline_past* past)
 {
     struct orri_baseline* baseline = diff->baseline;
@@ -81,7 +82,7 @@ static bool baseline_restore_take_away(orri_diff* diff, const orri_baseline_past
     return true;
 }
 
-// Nothing is told of it any more.
+// Removes everything that the baseline says of an entity.
 static void baseline_restore_clear(orr_world* world, struct orri_baseline* baseline, uint32_t index)
 {
     orri_head* head = orri_head_at(baseline, index);
@@ -100,7 +101,7 @@ static void baseline_restore_clear(orr_world* world, struct orri_baseline* basel
         orri_baseline_type* type = orri_baseline_tracked(baseline, orri_type_index(world, id));
         orri_baseline_cell* cell =
             type != NULL && type->multiple ? orri_baseline_cell_at(type, index) : NULL;
-        if (cell != NULL) { // It keeps its room: others will be put there.
+        if (cell != NULL) { // Keeps its room: the recorded values are stored there.
             orri_rows_release(type->type, cell->values, cell->count);
             cell->count = 0;
         } else if (type != NULL) {
@@ -149,6 +150,7 @@ static void baseline_restore_put_members(struct orri_baseline* baseline,
     }
 }
 
+// Restores one entity.
 static void baseline_restore_put(orr_world* world, struct orri_baseline* baseline,
                                  const orri_baseline_past* past, uint32_t i)
 {
@@ -174,7 +176,7 @@ static void baseline_restore_put(orr_world* world, struct orri_baseline* baselin
     }
 }
 
-// Everything is looked at by the next tell: what differs is found by comparing.
+// Resets all marks: the next diff compares everything.
 static void baseline_restore_unmark(struct orri_baseline* baseline)
 {
     baseline->index_mark = baseline->row_mark = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Events of a moment: copies of those that some system of the simulation had not read, and how many each had left.
+// Waiting events of a moment: copies of the events that a system of the simulation had not read,
+// and the number of unread events of each system.
 #include "message/past/past_parts.h"
 
 typedef struct event_past_inbox {
@@ -10,10 +11,10 @@ typedef struct event_past_inbox {
 
 typedef struct event_past_queue {
     uint32_t type_index, count;
-    size_t at; // In the block.
+    size_t at; // Offset in the block.
 } event_past_queue;
 
-// One block: inboxes, what each cursor had left, queues, values.
+// One allocation: this struct, inboxes, unread counts of cursors, queues, values.
 struct orri_events_past {
     size_t bytes;
     uint32_t inbox_count, left_count, queue_count;
@@ -27,12 +28,13 @@ static struct orri_events* event_past_kept(const orr_world* world)
     return world->messages != NULL ? world->messages->events : NULL;
 }
 
-// Events that a cursor of the simulation has not read.
+// Unread events of a cursor.
 static uint32_t event_past_left(const orri_cursor* cursor)
 {
     return cursor->inbox->on ? (uint32_t)(orri_event_end(cursor->queue) - cursor->at) : 0;
 }
 
+// Events that a system of the simulation has not read.
 static uint32_t event_past_waiting(const orri_event_queue* queue)
 {
     uint32_t most = 0;
@@ -49,7 +51,7 @@ static size_t event_past_round(size_t size)
     return (size + 15) & ~(size_t)15;
 }
 
-// Lays out the block; with `past` NULL it is only measured.
+// Measures the allocation.
 static orri_events_past event_past_measure(const struct orri_events* events)
 {
     orri_events_past sizes = {.bytes = event_past_round(sizeof(orri_events_past))};
@@ -144,7 +146,7 @@ bool orri_events_restore_prepare(orr_world* world, const orri_events_past* past)
 {
     const struct orri_events* events = event_past_kept(world);
     for (uint32_t i = 0; past != NULL && i < past->queue_count; i++) {
-        // Queues stay until the world ends.
+        // Queues exist until the world is destroyed.
         if (!orri_event_room(world, events->queues[past->queues[i].type_index],
                              past->queues[i].count)) {
             return false;
@@ -153,7 +155,7 @@ bool orri_events_restore_prepare(orr_world* world, const orri_events_past* past)
     return true;
 }
 
-// NULL: it came later.
+// The record of an inbox; NULL: the inbox was created later.
 static const event_past_inbox* event_past_find(const orri_events_past* past, uint64_t serial)
 {
     for (uint32_t i = 0; past != NULL && i < past->inbox_count; i++) {
@@ -164,7 +166,7 @@ static const event_past_inbox* event_past_find(const orri_events_past* past, uin
     return NULL;
 }
 
-// Who came later was off. Queues hold what waited.
+// Sets the cursors after the queues were refilled. An inbox that was created later is disabled.
 static void event_past_put_inbox(orri_event_cursors* inbox, const orri_events_past* past)
 {
     const event_past_inbox* was = inbox->spectator ? NULL : event_past_find(past, inbox->serial);

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Messages of a moment. Batches are never changed, so that a queue is remembered by holding what waits in it; of events and transactions there are
-// copies. What readers were told is not remembered: it is what the world was, but for what they were not told yet (baseline_past.c).
+// Messages as part of the state of a moment. Batches are never changed, so that a queue is recorded
+// by holding its views; events and transactions are copied. The baseline is not recorded: it equals
+// the world, except for what readers had not received yet (baseline_past.c).
 #include "message/past/past.h"
 #include "message/past/past_parts.h"
 
+// A reader of the moment.
 typedef struct past_reader {
     uint64_t serial;
-    uint32_t first, count; // Of `views`.
+    uint32_t first, count; // In `views`.
     bool on, fresh, lost;
 } past_reader;
 
 struct orri_messages_past {
-    uint32_t refs; // Its holder's, and one while the world could not be settled there.
+    uint32_t refs; // That of the owner, and one while the travel to this past is not settled.
     past_reader* readers;
     uint32_t reader_count;
-    orri_message_view** views; // Each counts in its batch.
+    orri_message_view** views; // Each holds a reference to its batch.
     uint32_t view_count;
     orri_events_past* events;
     struct orri_posts* posts;
@@ -26,7 +28,7 @@ static struct orri_baseline* past_baseline(const orr_world* world)
     return world->messages != NULL ? world->messages->baseline : NULL;
 }
 
-// ---- queues ---------------------------------------------------------------------------------------------------------
+// ---- queues -------------------------------------------------------------------------------------
 
 static void past_count(const struct orri_baseline* baseline, uint32_t* readers, uint32_t* views)
 {
@@ -57,6 +59,7 @@ static void past_queue(orri_messages_past* past, const orri_reader* reader)
                                                         .lost = reader->lost};
 }
 
+// Records the queues of all readers that are part of the state. False when refused (reported).
 static bool past_queues(orr_world* world, orri_messages_past* past)
 {
     const struct orri_baseline* baseline = past_baseline(world);
@@ -84,6 +87,7 @@ static bool past_queues(orr_world* world, orri_messages_past* past)
     return true;
 }
 
+// Releases a reference; the last one frees everything.
 static void past_release(orr_world* world, orri_messages_past* past)
 {
     if (--past->refs > 0) {
@@ -103,7 +107,7 @@ static void past_release(orr_world* world, orri_messages_past* past)
     ORRI_FREE(env, ORR_MEMORY_MESSAGE, orri_messages_past, past, 1);
 }
 
-// ---- remembering ------------------------------------------------------------------------------------------------------
+// ---- recording ----------------------------------------------------------------------------------
 
 orri_messages_past* orri_messages_remember(orr_world* world)
 {
@@ -141,7 +145,8 @@ uint64_t orri_messages_past_bytes(const orri_messages_past* past)
                      past->view_count * sizeof *past->views + orri_events_past_bytes(past->events) +
                      orri_posts_bytes(past->posts) + orri_baseline_past_bytes(past->baseline);
     for (uint32_t i = 0; i < past->view_count; i++) {
-        bytes += past->views[i]->batch->bytes / past->views[i]->batch->refs; // Others hold it, too.
+        // Others hold the batch too.
+        bytes += past->views[i]->batch->bytes / past->views[i]->batch->refs;
     }
     return bytes;
 }
@@ -151,7 +156,7 @@ bool orri_messages_past_whole(const orri_messages_past* past)
     return past->baseline == NULL;
 }
 
-// ---- going back ---------------------------------------------------------------------------------------------------------
+// ---- restoring ----------------------------------------------------------------------------------
 
 orr_result orri_messages_restore_prepare(orr_world* world, const orri_messages_past* past)
 {
@@ -186,7 +191,8 @@ static const past_reader* past_find(const orri_messages_past* past, const orri_r
     return NULL;
 }
 
-// Its queue is what it was. A view of a reader is in no other list: it is linked again.
+// Restores a queue. A view belongs to one reader and is in no other list, so that it can be linked
+// again.
 static void past_fill(const orri_messages_past* past, const past_reader* was, orri_reader* reader)
 {
     orri_reader_empty(reader);
@@ -202,7 +208,7 @@ static void past_fill(const orri_messages_past* past, const past_reader* was, or
     reader->lost = was->lost;
 }
 
-// Who came later was off, and had nothing.
+// Restores all queues. Readers that were created later are disabled.
 static void past_refill(orr_world* world, const orri_messages_past* past)
 {
     struct orri_baseline* baseline = past_baseline(world);
@@ -226,7 +232,7 @@ orr_result orri_messages_settle(orr_world* world)
     }
     orr_result result = orri_diff_travel(world);
     struct orri_baseline* baseline = past_baseline(world);
-    // Who was to be told of everything still is.
+    // Readers that were fresh are fresh again.
     for (orri_reader* reader = baseline != NULL ? baseline->first : NULL;
          result == ORR_OK && reader != NULL; reader = reader->next) {
         const past_reader* was = reader->outside ? NULL : past_find(past, reader);
@@ -259,7 +265,7 @@ void orri_messages_restore(orr_world* world, orri_messages_past* past)
     messages->posts_ready = NULL;
     orri_events_restore(world, past->events);
     if (messages->baseline != NULL) {
-        orri_spares_trim(world, messages->baseline, true); // Their ticks may lie ahead now.
+        orri_spares_trim(world, messages->baseline, true); // Their ticks may be in the future now.
     }
     past_refill(world, past);
     if (orri_messages_settle(world) != ORR_OK) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Transactions of a moment: copies of blocks that wait for another pipeline. What one posted is bytes, so that a copy is all there is to it.
+// Waiting transactions of a moment: copies of blocks that wait for another pipeline.
 #include "message/past/past_parts.h"
 
 static bool transaction_past_stream(orri_env* env, const orri_stream* from, orri_stream* to)
@@ -83,7 +83,8 @@ size_t orri_posts_bytes(const struct orri_posts* posts)
     return bytes;
 }
 
-// Lanes of a pipeline may be gone: then they were left (orri_posts_leave()).
+// True when a set of command buffers still exists. Blocks of a destroyed set belong to the world
+// (orri_posts_leave()).
 static bool transaction_past_alive(const struct orri_command_buffers_shared* shared,
                                    const struct orri_command_buffers* command_buffers)
 {
@@ -94,7 +95,8 @@ static bool transaction_past_alive(const struct orri_command_buffers_shared* sha
     return other != NULL;
 }
 
-// What spectators posted stays, behind the others: it is for spectators, and these have none of theirs.
+// Transactions of spectators stay, after the restored ones: they are for pipelines of spectators, and
+// no past contains any of them.
 void orri_posts_restore(orr_world* world, struct orri_posts* posts)
 {
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Lanes: opened for a run, filled by sending (send.c), kept until what they hold was committed. A lane touches nothing but its
-// own memory while its system runs. Lanes are used in the same order again, so that each finds the memory it needed before.
+// Command buffers: opened for a run, filled by sending (send.c), kept until their commands are
+// applied. While its system runs, a buffer touches only its own memory. Free buffers are reused in
+// the order in which they were used last, so that each run finds the memory that the same run
+// needed in the last tick.
 #include "message/send/command_buffer.h"
 
-#define BUFFER_ROWS_MIN 16   // Of a new strip.
-#define BUFFER_TURN     64   // Commits between two looks at memory that is kept.
-#define BUFFER_KEPT_MIN 4096 // Bytes of a block that is not worth a look.
+#define BUFFER_ROWS_MIN 16   // Of a new command array.
+#define BUFFER_TURN     64   // Commits between two trims.
+#define BUFFER_KEPT_MIN 4096 // Blocks of at most so many bytes are never trimmed.
 
-// ---- words --------------------------------------------------------------------------------------------------
+// ---- error texts --------------------------------------------------------------------------------
 
 const char* orri_command_kind_name(orri_command_kind kind)
 {
@@ -40,7 +42,7 @@ orr_result orri_command_buffer_refuse_memory(orr_command_buffer* commands)
 orr_result orri_check_run(const orr_run* run, const char* call)
 {
     if (run == NULL || run->world == NULL) {
-        // There is no world to tell.
+        // There is no world to report to.
         ORR_ASSERT(run != NULL && "the run is NULL; pass on what the system's function was given");
         return ORR_ERR_ARGUMENT;
     }
@@ -66,8 +68,9 @@ orri_rights* orri_command_buffer_rights(const orr_command_buffer* commands)
     return commands->rights;
 }
 
-// ---- strips ---------------------------------------------------------------------------------------------------
+// ---- command arrays -----------------------------------------------------------------------------
 
+// Bytes of a value; 0: the kind has no values.
 static uint32_t buffer_stride(orri_command_kind kind, const orri_type* info)
 {
     switch (kind) {
@@ -85,6 +88,7 @@ static uint32_t buffer_stride(orri_command_kind kind, const orri_type* info)
     }
 }
 
+// Commands on instances of a multiple type carry an id.
 static bool buffer_has_ids(const orri_command_array* array)
 {
     return array->info != NULL && array->info->info.multiplicity == ORR_MULTIPLE &&
@@ -102,7 +106,8 @@ static size_t buffer_row_bytes(const orri_command_array* array)
            (buffer_has_ids(array) ? sizeof(orr_component_id) : 0);
 }
 
-// Values, then entities, then ids, within a block. Rows must be a multiple of 8, so that each part begins aligned.
+// The layout of a block: values, then entities, then ids. The capacity must be a multiple of 8, so
+// that each column begins aligned.
 static void buffer_lay_out(orri_command_array* array, uint8_t* block, uint32_t capacity)
 {
     uint8_t* entities = block + (size_t)capacity * array->stride;
@@ -114,7 +119,7 @@ static void buffer_lay_out(orri_command_array* array, uint8_t* block, uint32_t c
     array->capacity = capacity;
 }
 
-// Uses the block that the strip has kept, for rows of another kind too.
+// Lays out the block that the slot has kept, which may have held rows of another kind.
 static void buffer_reuse_block(orri_command_array* array)
 {
     size_t rows = array->block_size / (buffer_row_bytes(array) > 0 ? buffer_row_bytes(array) : 1);
@@ -122,6 +127,7 @@ static void buffer_reuse_block(orri_command_array* array)
     buffer_lay_out(array, array->block, capacity);
 }
 
+// Moves the rows to a larger block; types with hooks are moved by their hook.
 static void buffer_move_rows(orri_command_array* array, const orri_command_array* old)
 {
     if (array->stride > 0 && array->info != NULL && !array->info->plain) {
@@ -203,7 +209,8 @@ bool orri_command_buffer_turn(orr_command_buffer* commands, orri_command_array* 
     return true;
 }
 
-// A slot that is not in use: that which was of this kind and type before, else a new one, else any.
+// A slot that is not in use: one that held this kind and type before, else a new one. With more
+// than 8 slots any free slot is preferred to a new one.
 static orri_command_array* buffer_slot(orr_command_buffer* commands, orri_command_kind kind,
                                        orr_type type)
 {
@@ -229,6 +236,7 @@ static orri_command_array* buffer_slot(orr_command_buffer* commands, orri_comman
     return found;
 }
 
+// Puts a new array at the end of `order`. NULL when refused (reported).
 static orri_command_array* buffer_array_make(orr_command_buffer* commands, orri_command_kind kind,
                                              orr_type type, const orri_type* info)
 {
@@ -329,9 +337,9 @@ void orri_command_array_clear(orri_command_array* array)
     array->count = 0;
 }
 
-// ---- lanes ------------------------------------------------------------------------------------------------------
+// ---- command buffers ----------------------------------------------------------------------------
 
-// Forgets all records; memory stays.
+// Removes all commands; memory stays.
 static void buffer_empty(orr_command_buffer* commands)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
@@ -370,7 +378,8 @@ static void buffer_free(orr_world* world, orr_command_buffer* commands)
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orr_command_buffer, commands, 1);
 }
 
-// Those of a world, or others beside them. NULL when refused (reported).
+// Allocates a set of command buffers: the world's own, or that of a pipeline. NULL when refused
+// (reported).
 static struct orri_command_buffers* buffer_make_all(orr_world* world,
                                                     struct orri_command_buffers_shared* shared)
 {
@@ -423,6 +432,7 @@ void orri_command_buffers_use(orr_world* world, struct orri_command_buffers* com
     world->context->commands = command_buffers;
 }
 
+// A free buffer, a new one, or the stand-in that refuses everything.
 static orr_command_buffer* buffer_obtain(orr_world* world,
                                          struct orri_command_buffers* command_buffers)
 {
@@ -534,6 +544,7 @@ void orri_command_buffer_close(orr_world* world, orr_command_buffer* commands)
                                      : command_buffers->used_count;
 }
 
+// True when commands of the buffer still wait.
 static bool buffer_waits(const orr_command_buffer* commands)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
@@ -546,7 +557,8 @@ static bool buffer_waits(const orr_command_buffer* commands)
 
 void orri_command_buffers_release(struct orri_command_buffers* command_buffers, bool all)
 {
-    // Those before `unseen` were looked at already, and wait: walking them for every system would be quadratic.
+    // Buffers before `unseen` were handled and wait. Walking them for every system would be
+    // quadratic.
     orr_command_buffer* before = all ? NULL : command_buffers->seen_last;
     orr_command_buffer *freed = NULL, **freed_end = &freed;
     orr_command_buffer** link = before != NULL ? &before->next : &command_buffers->first;
@@ -570,7 +582,8 @@ void orri_command_buffers_release(struct orri_command_buffers* command_buffers, 
         *freed_end = commands;
         freed_end = &commands->next;
     }
-    // In the order of use, before those that were used earlier: the next run gets the memory that its like had.
+    // In the order of use, before buffers that were used earlier: the next run gets the memory that
+    // the same run had.
     *freed_end = command_buffers->free;
     command_buffers->free = freed;
 }
@@ -599,9 +612,9 @@ bool orri_events_lost(orr_world* world)
     return lost;
 }
 
-// ---- memory that is kept ---------------------------------------------------------------------------------------
+// ---- memory that is kept ------------------------------------------------------------------------
 
-// Of a lane that is free: blocks that were never a quarter full go.
+// Frees the blocks of a free buffer that were never a quarter full.
 static void buffer_trim(orr_world* world, orr_command_buffer* commands)
 {
     for (uint32_t i = 0; i < commands->array_count; i++) {
@@ -623,7 +636,7 @@ void orri_command_buffers_trim(orr_world* world)
         return;
     }
     command_buffers->turn = 0;
-    // One more than waited at once: a run has its lane before it is known whether it sends.
+    // One more than waited at once: a run gets its buffer before it is known whether it sends.
     uint32_t kept = command_buffers->used_peak + 1;
     orr_command_buffer** link = &command_buffers->free;
     while (*link != NULL) {
@@ -649,6 +662,7 @@ void orri_command_buffers_trim(orr_world* world)
     orri_posts_trim(world);
 }
 
+// Frees a set of command buffers; it is in no list any more.
 static void buffer_free_all(orr_world* world, struct orri_command_buffers* command_buffers)
 {
     orri_command_buffers_release(command_buffers, true);
@@ -675,7 +689,7 @@ void orri_command_buffers_destroy(orr_world* world, struct orri_command_buffers*
     ORR_ASSERT(command_buffers != orri_command_buffers_at(world) && command_buffers->holds);
     ORR_ASSERT(command_buffers->first == NULL && command_buffers->transient_first == NULL);
     if (command_buffers->held_count >
-        0) { // A refusal was reported: what cannot be put back is not given again.
+        0) { // A refusal was reported. Ids that cannot be returned are never given again.
         (void)orri_command_ids_free(world, command_buffers);
     }
     orri_posts_leave(command_buffers);

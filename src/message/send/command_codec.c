@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A lane as bytes: what a run of a system sent and what it had heard, to be sent again where the system does not run. Types stand there by
-// index, entities and instances by their ids, transactions that call a function by its number in a list beside.
+// Command buffers as bytes: what a run of a system sent and what it received, so that a replay can
+// send the same without running the system. Types are encoded by index, entities and instances by
+// id, functions of transactions by their index in a separate list. Decoding checks everything: the
+// bytes may come from a damaged file.
 #include "base/bytes.h"
 #include "message/deliver/baseline.h"
 #include "message/event/event.h"
@@ -11,14 +13,15 @@ enum {
     COMMAND_CODEC_BULK = 2,
 };
 
-// ---- strips ---------------------------------------------------------------------------------------------------------
+// ---- command arrays -----------------------------------------------------------------------------
 
+// 1 + index of a type; 0: no type.
 static uint64_t command_codec_type(const orr_world* world, const orri_type* info)
 {
     return info != NULL ? orri_type_index(world, (orr_type){info->id}) + UINT64_C(1) : 0;
 }
 
-// False: there is no such type.
+// Looks up an encoded type; 0 is no type. False: there is no such type.
 static bool command_codec_find(const orr_world* world, uint64_t id, const orri_type** out)
 {
     *out = id > 0 && id <= world->schema.type_count ? world->schema.types[id - 1] : NULL;
@@ -57,7 +60,8 @@ static bool command_codec_values(orri_command_array* array, const uint8_t* value
     return orri_rows_copy(array->info, array->values, values, count);
 }
 
-// Breaks are of its rows, the first of the first one, and follow each other. (What was refused left some behind, of no rows.)
+// True when the sequence runs begin at row 0, ascend and lie within the rows. Runs without rows are
+// valid: refused sends leave them behind.
 static bool command_codec_sequence_runs(const uint8_t* data, uint32_t sequence_runs, uint32_t count)
 {
     orri_sequence_run last = {0};
@@ -73,7 +77,7 @@ static bool command_codec_sequence_runs(const uint8_t* data, uint32_t sequence_r
     return sequence_runs > 0 || count == 0;
 }
 
-// Names are texts of the lane.
+// True when all names refer to texts of the buffer.
 static bool command_codec_texts(const orr_command_buffer* commands, const uint8_t* values,
                                 uint32_t count)
 {
@@ -87,7 +91,8 @@ static bool command_codec_texts(const orr_command_buffer* commands, const uint8_
     return true;
 }
 
-// So many rows may be asked for: those that follow have as many entities as there are, others bring theirs, and events come from somebody's memory.
+// True when the count of rows is plausible: arrays that share entities have as many rows as the
+// creations, the others bring their entities with them, and events are limited to 2^24.
 static bool command_codec_counts(const orri_command_array* array, const orri_bytes_from* in,
                                  uint32_t count, uint32_t created)
 {
@@ -96,15 +101,16 @@ static bool command_codec_counts(const orri_command_array* array, const orri_byt
                                                : count <= (in->count - in->at) / sizeof(orr_entity);
 }
 
-// Entities of the last creations, which those that follow share; and which of the lane's ids were created.
+// The entities of the last bulk creation, which the following arrays share; and which of the
+// buffer's ids were created.
 typedef struct command_codec_created {
     orr_entity* entities;
     uint32_t count;
     uint32_t ids;
-    bool* used; // [ids]
+    bool* used; // [ids]: the id was created by an earlier row.
 } command_codec_created;
 
-// Creations are of ids that the lane has, each once, in order.
+// True when every creation has an id of the buffer, in order and at most once.
 static bool command_codec_check_created(const orr_command_buffer* commands,
                                         const orri_command_array* array,
                                         command_codec_created* created)
@@ -124,7 +130,7 @@ static bool command_codec_check_created(const orr_command_buffer* commands,
     return true;
 }
 
-// What stands behind its head.
+// Decodes everything after the head of an array.
 static bool command_codec_fill(orr_command_buffer* commands, orri_command_array* array,
                                orri_bytes_from* in, command_codec_created* created)
 {
@@ -156,7 +162,7 @@ static bool command_codec_fill(orr_command_buffer* commands, orri_command_array*
     if (ids != NULL && count > 0) {
         memcpy(array->ids, ids, count * sizeof *array->ids);
     }
-    array->count = count; // From here on values are ended with it.
+    array->count = count; // From here on the values are destructed with the array.
     array->entities = array->shares_entities ? created->entities : array->entities;
     if (array->bulk && !array->shares_entities) {
         created->entities = array->entities;
@@ -184,7 +190,7 @@ static bool command_codec_get_array(orr_command_buffer* commands, orri_bytes_fro
     bool own = (head >> 8 & COMMAND_CODEC_BULK) != 0;
     orri_command_array* array = own ? orri_command_buffer_array_bulk(commands, kind, type, info)
                                     : orri_command_buffer_array(commands, kind, type, info);
-    if (array == NULL || array->count > 0) { // It comes twice.
+    if (array == NULL || array->count > 0) { // The array occurs twice.
         return false;
     }
     array->created_only = (head >> 8 & COMMAND_CODEC_CREATED_ONLY) != 0;
@@ -192,9 +198,9 @@ static bool command_codec_get_array(orr_command_buffer* commands, orri_bytes_fro
     return command_codec_fill(commands, array, in, created);
 }
 
-// ---- transactions -----------------------------------------------------------------------------------------------------
+// ---- transactions -------------------------------------------------------------------------------
 
-// Its number in the list, plus 1. 0: none, or memory is refused.
+// 1 + index of the function in the list, appended if missing. 0: no function, or memory is refused.
 static uint64_t command_codec_function(orri_command_bytes* out, orr_transaction function)
 {
     uint32_t at = 0;
@@ -251,7 +257,7 @@ static void command_codec_put_posts(const orr_command_buffer* commands, orri_com
     }
 }
 
-// Posts with the same verb are posted anew.
+// Decodes consecutive posts with the same verb by posting them again.
 static bool command_codec_get_run(orr_command_buffer* commands, orri_bytes_from* in,
                                   const orri_command_bytes* encoded, orr_type type)
 {
@@ -299,9 +305,9 @@ static bool command_codec_get_posts(orr_command_buffer* commands, orri_bytes_fro
     return good;
 }
 
-// ---- lanes ------------------------------------------------------------------------------------------------------------
+// ---- command buffers ----------------------------------------------------------------------------
 
-// Creations are of ids that the lane was promised, in their order.
+// True when the creations have ids that the buffer has reserved, in order.
 static bool command_codec_promised(const orr_command_buffer* commands,
                                    const orri_command_array* array, uint32_t creates)
 {
@@ -367,7 +373,7 @@ bool orri_command_buffer_get(orr_command_buffer* commands, orri_bytes_from* in,
                command_codec_promised(commands, array, (uint32_t)ids);
     }
     for (uint32_t i = 0; !good && i < commands->order_count; i++) {
-        commands->arrays[commands->order[i]].count = 0; // Nothing of it is done.
+        commands->arrays[commands->order[i]].count = 0; // Nothing of it is applied.
     }
     if (!good) {
         commands->sequence = 0;
@@ -378,9 +384,10 @@ bool orri_command_buffer_get(orr_command_buffer* commands, orri_bytes_from* in,
     return good && command_codec_get_posts(commands, in, encoded);
 }
 
-// ---- what was heard -----------------------------------------------------------------------------------------------------
+// ---- received messages and events ---------------------------------------------------------------
 
-// What a system has before it: in real time what it was handed, in lockstep its queue.
+// Number of messages the system has not taken: in real time of those handed to it, in lockstep of
+// its queue.
 static uint64_t command_codec_ahead(const orr_world* world, const orri_reader* reader)
 {
     uint64_t count = 0;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Ids that lanes hold (store/apply.h), so that several pipelines can promise some at once.
+// Entity ids that a set of command buffers holds in advance (store/change/id_reserve.c), so that
+// several pipelines can reserve ids at the same time.
 //
-//   held: │ promised: of lane 1 │ of lane 2 │ … │ not promised │        base of a lane: where its own begin
+//    held: │ reserved: by buffer 1 │ by buffer 2 │ … │ not reserved │      base of a buffer: its first id
 //
-// At the commit point those that were used are put back in line, in order of lanes, and given there like all others. What was promised and
-// not used is promised again.
+// At the commit point the used ids are returned to the head of the free list, in the order of
+// buffers, and the commit takes them from there like all others. Ids that were reserved and not
+// used are reserved again.
 #include "message/send/command_buffer.h"
 #include "store/table/transient.h"
 
@@ -66,9 +68,10 @@ bool orri_command_buffers_unhold(orr_world* world)
     return orri_command_ids_free(world, command_buffers);
 }
 
-// ---- at the commit point -------------------------------------------------------------------------------------------
+// ---- at the commit point ------------------------------------------------------------------------
 
-// Of a lane of the simulation: spectators create with ids of another kind, one by one.
+// Ids that a buffer has used. Spectators create transient entities, whose ids are returned one by
+// one.
 static uint32_t command_ids_used(const orr_command_buffer* commands)
 {
     return commands->rights->spectator ? 0 : commands->create_count;
@@ -110,12 +113,14 @@ bool orri_command_ids_return(orri_merge* merge)
 
 void orri_command_ids_retake(orri_merge* merge)
 {
-    // They are the next ones still, and their pages were written a moment ago.
+    // Cannot fail: they are still the first of the free list, and their index pages were just made
+    // writable.
     bool held = orri_index_hold(merge->world, merge->held, merge->held_count);
     ORR_ASSERT(held);
     (void)held;
 }
 
+// Removes null entries from `held`; the order stays.
 static void command_ids_close_up(struct orri_command_buffers* command_buffers)
 {
     uint32_t kept = 0;
@@ -138,7 +143,7 @@ void orri_command_ids_forget(struct orri_command_buffers* command_buffers)
     command_ids_close_up(command_buffers);
 }
 
-// ---- of spectators: one by one -----------------------------------------------------------------------------------
+// ---- ids of transient entities, one by one ------------------------------------------------------
 
 void orri_command_ids_return_transient(orr_world* world, orr_entity entity)
 {
@@ -150,12 +155,12 @@ void orri_command_ids_end_transient(orr_world* world, struct orri_command_buffer
 {
     orr_entity again;
     if (!created) {
-        bool held = orri_transient_hold(world, &again, 1); // It is the next one.
+        bool held = orri_transient_hold(world, &again, 1); // It is the first of the free list.
         ORR_ASSERT(held && again.id == entity.id);
         (void)held;
         return;
     }
-    // They are created in the order in which they are held.
+    // Entities are created in the order of `held`: the search begins after the last one found.
     for (uint32_t i = 0; i < command_buffers->held_count; i++) {
         uint32_t at = (command_buffers->held_next + i) % command_buffers->held_count;
         if (command_buffers->held[at].id == entity.id) {

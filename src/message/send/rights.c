@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The words for what a system sends without having declared it.
+// Error texts for undeclared sends: what the system did, and what to declare.
 #include "message/send/command_buffer.h"
 #include <stdio.h>
 
+// Texts for one field of a system's desc.
 typedef struct rights_words {
     const char* field;
-    const char* what; // "%s" is the type.
+    const char* what; // What the system does; "%s" stands for the type.
     const char* remedy;
 } rights_words;
 
@@ -22,12 +23,12 @@ static const rights_words rights_all[] = {
     {"switches", "switches %s", "add %s to its .switches"},
     {"sends", "sends the event %s", "add %s to its .sends"},
     {"receives", "reads events of %s", "add %s to its .receives"},
-    // Without a type.
+    // Fields that are used without a type.
     {"destroys", "sends EntityRemoved", "let its .destroys select the entity"},
     {"renames", "sends a name", "set its .renames"},
 };
 
-// Without a type these mean something else.
+// Other texts for these fields when there is no type.
 static const rights_words rights_entity[] = {
     {"creates", "sends EntityAdded", "say in its .creates which types new entities may have"},
     {"switches", "switches an entity", "add * to its .switches"},
@@ -48,7 +49,7 @@ static const rights_words* rights_find(const char* field, bool typed)
     return NULL;
 }
 
-// Puts a name in the place of the words' only "%s".
+// Appends `words` with `name` in place of its only "%s".
 static void rights_put(orri_text* out, const char* words, const char* name)
 {
     const char* gap = strstr(words, "%s");

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Sending: each call checks what the system declared, and appends to a strip of its lane. Whether a system may send a kind of
-// record of a type is asked when the strip is made; from then on a call costs little more than storing id and value.
+// The calls that send one command. Each checks what the system declared and appends to a command
+// array of its buffer. Whether the system may send a kind and type is checked when the array is
+// created; afterwards a call costs little more than storing an id and a value.
 #include "message/send/command_buffer.h"
 #include "store/pool/pool.h"
 #include "store/relation/entity_name.h"
 #include "store/table/transient.h"
 
-// ---- what every call begins with ----------------------------------------------------------------------------
+// ---- checks -------------------------------------------------------------------------------------
 
+// The open command buffer of a run. NULL: there is none (reported).
 static inline orr_command_buffer* send_buffer(const orr_run* run, const char* call)
 {
     if (ORR_LIKELY(run != NULL && run->commands != NULL && run->commands->open)) {
@@ -17,6 +19,7 @@ static inline orr_command_buffer* send_buffer(const orr_run* run, const char* ca
     return NULL;
 }
 
+// The result that goes with send_buffer() being NULL.
 ORRI_COLD static orr_result send_no_buffer(const orr_run* run)
 {
     return run != NULL ? ORR_ERR_STATE : ORR_ERR_ARGUMENT;
@@ -38,7 +41,7 @@ static orr_result send_check_entity(orr_command_buffer* commands, const char* ca
                              "the entity is null; was its creation refused?");
 }
 
-// A type that can be sent as a component.
+// Checks that a type can be sent as a component.
 static orr_result send_check_type(orr_command_buffer* commands, const char* call, orr_type type,
                                   orr_entity entity, const orri_type** out)
 {
@@ -64,7 +67,8 @@ static orr_result send_check_type(orr_command_buffer* commands, const char* call
     return ORR_OK;
 }
 
-// References to what is not there yet may be sent, owned handles must be there: they are counted by the lane.
+// Checks values. References to entities that do not exist yet are allowed. Owned handles must
+// exist, because the buffer counts them.
 static orr_result send_check_value(orr_command_buffer* commands, const char* call,
                                    const orri_type* type, const void* values, uint32_t count)
 {
@@ -87,8 +91,9 @@ static orr_result send_check_value(orr_command_buffer* commands, const char* cal
     return ORR_OK;
 }
 
-// ---- appending ----------------------------------------------------------------------------------------------
+// ---- appending ----------------------------------------------------------------------------------
 
+// True when the current array takes another command of this kind and type.
 static inline bool send_current(const orr_command_buffer* commands, orri_command_kind kind,
                                 orr_type type)
 {
@@ -96,7 +101,7 @@ static inline bool send_current(const orr_command_buffer* commands, orri_command
     return array != NULL && array->kind == kind && array->type.id == type.id && !array->bulk;
 }
 
-// Copies values to the end of a strip that has room.
+// Copies values to the end of an array that has room. False: a hook refused.
 static bool send_copy(const orri_command_array* array, const void* values, uint32_t count)
 {
     size_t stride = array->stride;
@@ -111,7 +116,7 @@ static bool send_copy(const orri_command_array* array, const void* values, uint3
     return orri_rows_copy(array->info, to, values, count);
 }
 
-// One record, without its value. NULL when refused (reported).
+// The array of a kind and type with room for `count` rows. NULL when refused (reported).
 static orri_command_array* send_room(orr_command_buffer* commands, orri_command_kind kind,
                                      orr_type type, const orri_type* info, uint32_t count)
 {
@@ -121,7 +126,7 @@ static orri_command_array* send_room(orr_command_buffer* commands, orri_command_
     return array != NULL && orri_command_array_reserve(commands, array, count) ? array : NULL;
 }
 
-// Appends records of some entities. `ids` may be NULL: 0.
+// Appends rows. `ids` may be NULL: all 0.
 static orr_result send_append(orr_command_buffer* commands, const char* call,
                               orri_command_array* array, const orr_entity* entities,
                               const orr_component_id* ids, const void* values, uint32_t count)
@@ -139,6 +144,7 @@ static orr_result send_append(orr_command_buffer* commands, const char* call,
     return ORR_OK;
 }
 
+// Appends one command, after all checks.
 static orr_result send_one(orr_command_buffer* commands, const char* call, orri_command_kind kind,
                            orr_type type, const orri_type* info, orr_entity entity,
                            orr_component_id id, const void* value)
@@ -148,7 +154,7 @@ static orr_result send_one(orr_command_buffer* commands, const char* call, orri_
                          : ORR_ERR_MEMORY;
 }
 
-// A strip that was looked for before, as the lane's current one; NULL: look for it the long way.
+// Makes an array current that was found before (`recent`). NULL: take the long path.
 ORRI_ASIDE static orri_command_array* send_again(orr_command_buffer* commands,
                                                  orri_command_kind kind, orr_type type,
                                                  orr_entity entity)
@@ -162,7 +168,8 @@ ORRI_ASIDE static orri_command_array* send_again(orr_command_buffer* commands,
     return ready && orri_command_buffer_turn(commands, array) ? array : NULL;
 }
 
-// The short way: a kind and type that was sent before, values that are bytes as they come, and room. NULL: go the long way.
+// The short path: the kind and type were sent before in this run, values are plain bytes and there
+// is room. NULL: take the long path.
 static inline orri_command_array* send_ready(orr_command_buffer* commands, orri_command_kind kind,
                                              orr_type type, orr_entity entity)
 {
@@ -174,6 +181,7 @@ static inline orri_command_array* send_ready(orr_command_buffer* commands, orri_
     return entity.id != 0 ? send_again(commands, kind, type, entity) : NULL;
 }
 
+// Appends one command by the short path. False: take the long path.
 static inline bool send_quick(orr_command_buffer* commands, orri_command_kind kind, orr_type type,
                               orr_entity entity, const void* value)
 {
@@ -187,9 +195,9 @@ static inline bool send_quick(orr_command_buffer* commands, orri_command_kind ki
     return true;
 }
 
-// ---- components -----------------------------------------------------------------------------------------------
+// ---- components ---------------------------------------------------------------------------------
 
-// ComponentAdded is declared by `adds`; for entities that this commit creates, `creates` will do.
+// ComponentAdded is declared by .adds; for entities that this commit creates, .creates is enough.
 static orr_result send_check_add(orr_command_buffer* commands, const char* call, orr_type type,
                                  orr_entity entity)
 {
@@ -206,6 +214,7 @@ static orr_result send_check_add(orr_command_buffer* commands, const char* call,
     return orri_refuse_right(commands->world, rights, call, "adds", type, entity);
 }
 
+// ComponentAdded with all checks.
 ORRI_ASIDE static orr_result send_add_long(orr_command_buffer* commands, orr_entity entity,
                                            orr_type type, const void* value,
                                            orr_component_id* out_id)
@@ -262,7 +271,7 @@ orr_result orr_send_add_type(orr_run* run, orr_entity entity, orr_type type, con
     return send_add_long(commands, entity, type, value, out_id);
 }
 
-// The id of an instance goes with a multiple type, and with no other.
+// Checks that an instance id is given for a multiple type, and for no other type.
 static orr_result send_check_id(orr_command_buffer* commands, const char* call,
                                 const orri_type* type, const orr_component_id* ids, uint32_t count,
                                 bool zero_allowed)
@@ -281,7 +290,7 @@ static orr_result send_check_id(orr_command_buffer* commands, const char* call,
     return ORR_OK;
 }
 
-// Of a spectator, whose entities may be of both kinds.
+// ComponentChanged of a spectator, whose entities may be of the simulation or transient.
 ORRI_COLD static orr_result send_change_spectator(orr_command_buffer* commands, const char* call,
                                                   const orri_type* info, const orr_entity* entities,
                                                   uint32_t count, const void* values)
@@ -298,6 +307,7 @@ ORRI_COLD static orr_result send_change_spectator(orr_command_buffer* commands, 
     return result;
 }
 
+// ComponentChanged with all checks.
 ORRI_ASIDE static orr_result send_change_rows(orr_command_buffer* commands, const char* call,
                                               orr_type type, const orr_entity* entities,
                                               const orr_component_id* ids, uint32_t count,
@@ -391,7 +401,7 @@ orr_result orr_send_remove_type(orr_run* run, orr_entity entity, orr_type type, 
                : result;
 }
 
-// ---- entities -------------------------------------------------------------------------------------------------
+// ---- entities -----------------------------------------------------------------------------------
 
 orr_result orri_refuse_ids(orr_command_buffer* commands, const char* call, uint32_t count)
 {
@@ -444,6 +454,7 @@ bool orri_command_buffer_ids(const orr_command_buffer* commands, orri_index_curs
            orri_index_next(commands->world, cursor, (uint32_t)position, out, count);
 }
 
+// Checks that the system may create `count` more entities.
 static orr_result send_check_create(orr_command_buffer* commands, const char* call, uint32_t count)
 {
     if (!commands->rights->may_create) {
@@ -479,6 +490,8 @@ orr_entity orr_send_create(orr_run* run)
     return entity;
 }
 
+// A dead target needs only some right to create or destroy: it may have died, or be created by this
+// commit.
 static orr_result send_check_destroy(orr_command_buffer* commands, const char* call,
                                      orr_entity entity)
 {
@@ -515,7 +528,7 @@ orr_result orr_send_destroy(orr_run* run, orr_entity entity)
                             : result;
 }
 
-// ---- tags, switches, names ---------------------------------------------------------------------------------------
+// ---- tags, enable bits, names -------------------------------------------------------------------
 
 bool orri_may_tag(const orri_rights* rights, orr_tag tag)
 {
@@ -588,6 +601,7 @@ orr_result orr_send_enable_type(orr_run* run, orr_entity entity, orr_type type, 
                : result;
 }
 
+// 1 to 255 bytes, without '/' and control characters.
 static bool send_name_valid(const char* name)
 {
     size_t size = 0;
@@ -628,7 +642,7 @@ orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity scope, cons
     return send_one(commands, call, ORRI_COMMAND_NAME, (orr_type){0}, NULL, entity, 0, &sent);
 }
 
-// ---- events -----------------------------------------------------------------------------------------------------
+// ---- events -------------------------------------------------------------------------------------
 
 orr_result orr_send_event_type(orr_run* run, orr_type type, const void* value)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Sending many creations at once: ids, and columns of values, each copied in one go into strips of their own, which stay
-// aligned, so that the commit takes them as one group. All or nothing.
+// orr_send_create_many(): ids and columns of values are each copied at once into bulk arrays. The
+// arrays stay aligned, so that the commit takes them as one group. All or nothing.
 #include "message/send/command_buffer.h"
 #include "store/pool/pool.h"
 
-// One call. Strips stand one after another in the lane's order: the creations, then one for each column.
+// One call. Its arrays are consecutive in the buffer's `order`: the creations, then one for each
+// column.
 typedef struct send_many {
     orr_command_buffer* commands;
     const orri_cluster* cluster;
@@ -15,6 +16,7 @@ typedef struct send_many {
     uint32_t array_count;
 } send_many;
 
+// Array `i` of the call; 0 are the creations.
 static orri_command_array* send_many_array(const send_many* m, uint32_t i)
 {
     return &m->commands->arrays[m->commands->order[m->order_index + i]];
@@ -28,6 +30,7 @@ ORRI_COLD static orr_result send_many_refuse(const send_many* m, orr_result resu
                        orri_type_label(m->commands->world, type), what);
 }
 
+// The data of a type among the first `end` columns; NULL: none.
 static const orr_column_data* send_many_data_of(const send_many* m, uint32_t end, orr_type type)
 {
     for (uint32_t i = 0; i < end; i++) {
@@ -67,7 +70,7 @@ static orr_result send_many_check_column(const send_many* m, uint32_t i)
     return ORR_OK;
 }
 
-// Everything the cluster has is declared.
+// Checks that every type and tag of the cluster is declared.
 static orr_result send_many_check_rights(const send_many* m)
 {
     const char* call = "orr_send_create_many";
@@ -93,9 +96,10 @@ static orr_result send_many_check_rights(const send_many* m)
     return ORR_OK;
 }
 
-// ---- strips ---------------------------------------------------------------------------------------------------
+// ---- arrays -------------------------------------------------------------------------------------
 
-// The columns there are strips for: those with data, and the multiple types, whose instances are sent one by one.
+// True for columns that get an array: those with data, and multiple types, whose instances are
+// separate commands. Other columns get their preset from the cluster.
 static bool send_many_column(const send_many* m, uint32_t c, orri_command_kind* kind)
 {
     const orri_type* info = m->cluster->columns[c].type;
@@ -104,7 +108,8 @@ static bool send_many_column(const send_many* m, uint32_t c, orri_command_kind* 
     return given || info->info.multiplicity == ORR_MULTIPLE;
 }
 
-// True when the strips of the last call are for the same: then this one goes on with them.
+// True when the arrays of the last call have the same cluster and columns: this call appends to
+// them.
 static bool send_many_continues(send_many* m)
 {
     const orr_command_buffer* commands = m->commands;
@@ -148,7 +153,7 @@ static bool send_many_make_arrays(send_many* m)
     return array != NULL;
 }
 
-// All strips have the entities of the first, wherever they are by now.
+// All arrays use the entities of the first, which may have moved.
 static void send_many_follow(const send_many* m)
 {
     for (uint32_t i = 1; i < m->array_count; i++) {
@@ -179,7 +184,7 @@ static bool send_many_reserve(const send_many* m)
     return reserved;
 }
 
-// ---- filling ----------------------------------------------------------------------------------------------------
+// ---- filling ------------------------------------------------------------------------------------
 
 static bool send_many_copy(const send_many* m, orri_command_array* array)
 {
@@ -195,7 +200,8 @@ static bool send_many_copy(const send_many* m, orri_command_array* array)
     return orri_rows_copy(array->info, to, values, m->count);
 }
 
-// Values, past the rows that count. A hook that refuses undoes those before.
+// Writes values beyond the counted rows. If a hook refuses, the values written before are
+// destructed.
 static orr_result send_many_values(const send_many* m)
 {
     for (uint32_t i = 1; i < m->array_count; i++) {
@@ -216,7 +222,7 @@ static orr_result send_many_values(const send_many* m)
     return ORR_OK;
 }
 
-// The ids, past the rows that count.
+// Writes ids beyond the counted rows.
 static orr_result send_many_ids(const send_many* m, orri_index_cursor* cursor)
 {
     const orri_command_array* array = send_many_array(m, 0);
@@ -225,7 +231,7 @@ static orr_result send_many_ids(const send_many* m, orri_index_cursor* cursor)
     return all ? ORR_OK : orri_refuse_ids(m->commands, "orr_send_create_many", m->count);
 }
 
-// Nothing of this can be refused.
+// Counts the rows. Cannot be refused: room for a sequence run was reserved.
 static void send_many_count(const send_many* m)
 {
     for (uint32_t i = 0; i < m->array_count; i++) {
@@ -238,6 +244,7 @@ static void send_many_count(const send_many* m)
     }
 }
 
+// Everything that may be refused comes before the first count changes.
 static orr_result send_many_fill(const send_many* m, orr_entity* out)
 {
     orri_index_cursor cursor = m->commands->cursor;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What spectators send about transient entities. Nobody else sends any of that and nobody is told of it, so there is nothing to merge: records
-// wait beside the lanes, and are done one after the other at the end of the system that sent them.
+// Commands of spectators about transient entities. Only spectators send them, and no reader is
+// notified of them, so that there is nothing to merge: they wait in lists of their own and are
+// applied one by one at the end of the system that sent them.
 //
-// Where memory is refused, what comes before was done; the next call goes on from there.
+// When memory is refused, the commands before were applied; the next call continues from there.
 #include "message/send/command_buffer.h"
 #include "store/pool/pool.h"
 #include "store/table/transient.h"
 
-// Plain values, 16 bytes at a time.
+// Memory of plain values, in units of 16 bytes.
 typedef struct transient_send_cell {
     _Alignas(16) uint8_t bytes[16];
 } transient_send_cell;
@@ -15,11 +16,12 @@ typedef struct transient_send_cell {
 typedef struct transient_send_record {
     orri_command_kind kind;
     orr_entity entity;
-    const orri_type* info; // NULL: of the entity itself.
-    uint32_t cell;         // Where its value begins, if that is plain.
-    void* value;           // Otherwise: it. NULL: none.
+    const orri_type* info; // NULL: a command about the entity itself.
+    uint32_t cell;         // Index of its value in `cells`, if the value is plain.
+    void* value;           // A value that is not plain, in its own allocation; NULL: none.
 } transient_send_record;
 
+// The commands of one command buffer. `done` counts those that were applied.
 struct orri_transient_sends {
     struct orri_transient_sends* next;
     orri_rights* rights;
@@ -29,7 +31,7 @@ struct orri_transient_sends {
     uint32_t cell_count, cell_capacity;
 };
 
-// ---- sending ---------------------------------------------------------------------------------------------------
+// ---- sending ------------------------------------------------------------------------------------
 
 static struct orri_transient_sends* transient_send_of(orr_command_buffer* commands)
 {
@@ -55,6 +57,7 @@ static bool transient_send_keep_plain(orr_command_buffer* commands,
     return true;
 }
 
+// Copies the value of a command. False when refused.
 static bool transient_send_keep(orr_command_buffer* commands,
                                 struct orri_transient_sends* transients,
                                 transient_send_record* record, const void* value)
@@ -121,7 +124,7 @@ orr_result orri_transient_send_refuse(orr_command_buffer* commands, const char* 
                        call, commands->rights->name, name.text);
 }
 
-// ---- waiting -----------------------------------------------------------------------------------------------------
+// ---- waiting ------------------------------------------------------------------------------------
 
 void orri_transient_sends_close(struct orri_command_buffers* command_buffers,
                                 orr_command_buffer* commands)
@@ -135,6 +138,7 @@ void orri_transient_sends_close(struct orri_command_buffers* command_buffers,
     command_buffers->transient_last = transients;
 }
 
+// Destructs and frees the value of a command.
 static void transient_send_forget(orr_world* world, transient_send_record* record)
 {
     if (record->value != NULL) {
@@ -176,9 +180,9 @@ void orri_transient_sends_abandon(orr_world* world, struct orri_command_buffers*
     }
 }
 
-// ---- doing it --------------------------------------------------------------------------------------------------------
+// ---- applying -----------------------------------------------------------------------------------
 
-// Why a record has no effect; NULL: it has one.
+// The reason why a command has no effect; NULL: it has one.
 static const char* transient_send_void(const orr_world* world, const orri_rights* rights,
                                        const transient_send_record* record, const void* value)
 {
@@ -242,6 +246,7 @@ static orr_result transient_send_do(orr_world* world, const transient_send_recor
     }
 }
 
+// Applies one command, or counts and logs it as dropped.
 static orr_result transient_send_commit_one(orr_world* world,
                                             struct orri_transient_sends* transients,
                                             transient_send_record* record)

@@ -1,59 +1,64 @@
 // SPDX-License-Identifier: MIT
-// The tally: transactions that were collected are done. By type: every post finds its target; then posts are dealt out to ranges of
-// targets, each range keeping the order of systems, runs and calls; then every range is done, by whichever worker comes. Nothing is
-// sorted: that order within a range is all that counts, since ranges have no value in common.
+// Applies waiting transactions. For each type: the target of every post is found; then posts are
+// distributed to ranges of targets, each range keeping the order of systems, runs and calls; then
+// every range is applied, by whichever worker takes it. Nothing is sorted: the order within a range
+// is sufficient, since ranges have no value in common.
 //
-//   streams of all lanes, in order ──slices──> places ──> ranges: amends in order ──> values
+//   streams of all command buffers, in order ──slices──> places ──> ranges: ops in order ──> values
 //
-// Everything that may be refused comes first, for all types; then nothing can be.
+// Everything that may be refused comes first, for all types.
 #include "message/transaction/transaction.h"
 #include "store/pool/pool.h"
 
-#define APPLY_AHEAD       16u    // Records fetched ahead.
-#define APPLY_SHARED_MIN  16384u // Posts that are worth other workers.
+#define APPLY_AHEAD       16u    // Distance of prefetching, in posts.
+#define APPLY_SHARED_MIN  16384u // Below so many posts of a type other workers do not pay off.
 #define APPLY_SLICE_POSTS 8192u
 #define APPLY_SLICES      64u
 #define APPLY_RANGE_POSTS 4096u
-#define APPLY_RANGES      32u // More streams than the first TLB has entries make dealing twice as slow.
+// More output streams than the first-level TLB has entries make distributing twice as slow.
+#define APPLY_RANGES 32u
 
-// In the place of a place.
-#define APPLY_DONE   UINT32_MAX
-#define APPLY_WAITS  (UINT32_MAX - 1)
-#define APPLY_DEAD   (UINT32_MAX - 2)
-#define APPLY_ABSENT (UINT32_MAX - 3) // The smallest of these.
+// Special values of `places`: the post is not applied now.
+#define APPLY_DONE  UINT32_MAX
+#define APPLY_WAITS (UINT32_MAX - 1)
+#define APPLY_DEAD  (UINT32_MAX - 2)
+// The target does not have the component. The smallest special value.
+#define APPLY_ABSENT (UINT32_MAX - 3)
 
-// Of a block of values.
+// States of a block of values.
 enum {
     APPLY_UNKNOWN,
     APPLY_LACKS, // The chunk has no such column.
-    APPLY_MEANT, // Some post is for a value in it.
+    APPLY_MEANT, // A post has its target in the block.
 };
 
 // All transactions on one type.
 typedef struct apply_type {
     orr_world* world;
     struct orri_command_buffers* command_buffers;
-    const orri_workers* workers; // NULL: alone.
-    const uint64_t* marks;       // Whose structure waits; NULL: nobody's.
+    const orri_workers* workers; // NULL: the calling thread only.
+    const uint64_t* marks;       // Entities with pending structure; NULL: none.
     uint32_t type_index;
     orri_op_site site;
     orri_post_part* parts;
     uint32_t part_count;
-    uint32_t count; // Posts.
+    uint32_t count; // Number of posts.
     orri_verb* verbs;
-    uint32_t* places;     // By post.
-    uint32_t* skipped;    // By slice: posts that are not done.
-    uint32_t* starts;     // By slice and range: how many, then where the next one goes.
-    uint32_t* range_ends; // By range.
+    uint32_t* places;  // By post: where its target is, or a special value.
+    uint32_t* skipped; // By slice: posts that are not applied now.
+    // By slice and range: number of posts, then the index of the next one in `ops`.
+    uint32_t* starts;
+    uint32_t* range_ends; // By range: end in `ops`.
     orri_op* ops;
     uint8_t* states;  // By block.
-    uint8_t** blocks; // By block, if it is meant.
+    uint8_t** blocks; // By block: address of the values, if the state is APPLY_MEANT.
     uint32_t block_count;
     uint32_t slice_count, slice_posts, range_count, range_shift;
     bool calls;
-    bool merged; // After structure was merged: the marks are of who it was about.
+    bool merged; // The commit has merged structure: marks are of entities that it changed.
 } apply_type;
 
+// Calls `work` for each item, on the workers if there are any.
 static void apply_share(const apply_type* t, uint32_t count,
                         void (*work)(void* context, uint32_t item))
 {
@@ -73,9 +78,9 @@ static orri_post_walk apply_begin(const apply_type* t, uint32_t slice)
                                 end < t->count ? (uint32_t)end : t->count);
 }
 
-// ---- finding targets --------------------------------------------------------------------------------------------
+// ---- finding targets ----------------------------------------------------------------------------
 
-// Workers find the same of a block.
+// True when the block has the type. Several workers may look up the same block; all find the same.
 static bool apply_block(const apply_type* t, uint32_t block)
 {
     uint8_t state = __atomic_load_n(&t->states[block], __ATOMIC_RELAXED);
@@ -87,6 +92,7 @@ static bool apply_block(const apply_type* t, uint32_t block)
     return state == APPLY_MEANT;
 }
 
+// Where the target of a post is, or a special value.
 static inline uint32_t apply_place(const apply_type* t, orr_entity entity)
 {
     uint64_t index = entity.id & ORR_HOT_ID_MASK;
@@ -121,6 +127,7 @@ static bool apply_lacks_instance(const apply_type* t, uint32_t place, const orri
            orri_op_instance(t->world, t->site.type, place, verb->id) == NULL;
 }
 
+// Prefetches the index record of a target.
 static void apply_fetch(const apply_type* t, orr_entity entity)
 {
     uint64_t index = entity.id & ORR_HOT_ID_MASK;
@@ -129,6 +136,7 @@ static void apply_fetch(const apply_type* t, orr_entity entity)
     }
 }
 
+// Finds the targets of a slice and counts them by range.
 static void apply_find(void* context, uint32_t slice)
 {
     const apply_type* t = context;
@@ -159,7 +167,7 @@ static void apply_find(void* context, uint32_t slice)
     t->skipped[slice] = skipped;
 }
 
-// Counts become where each slice puts its posts: range by range, in it slice by slice.
+// Turns counts into start indexes: range by range, within a range slice by slice.
 static void apply_lay_out(const apply_type* t)
 {
     uint32_t at = 0;
@@ -174,14 +182,16 @@ static void apply_lay_out(const apply_type* t)
     }
 }
 
-// ---- what may be refused ----------------------------------------------------------------------------------------
+// ---- steps that may be refused ------------------------------------------------------------------
 
+// Memory until the end of orri_transaction_commit().
 static void* apply_take(const apply_type* t, size_t size, size_t count)
 {
     return orri_commit_arena_take(t->world, &t->command_buffers->shared->apply_arena,
                                   orri_size_mul(size, count));
 }
 
+// Streams with the same verbs share their copy; functions never do.
 static bool apply_same_verbs(const orri_stream* a, const orri_stream* b)
 {
     bool same = a->verb_count == b->verb_count;
@@ -203,7 +213,7 @@ static orri_stream* apply_stream(const struct orri_posts* posts, orr_type type)
     return NULL;
 }
 
-// What another pipeline posted waits until the structure it sent beside is there.
+// Posts of another pipeline wait until the structure sent with them is committed.
 static bool apply_ready(const struct orri_command_buffers* command_buffers,
                         const struct orri_posts* posts)
 {
@@ -211,7 +221,7 @@ static bool apply_ready(const struct orri_command_buffers* command_buffers,
            posts->ready;
 }
 
-// The streams of the type, and their verbs. False when refused.
+// Collects the streams of the type and their verbs. False when refused.
 static bool apply_gather(apply_type* t)
 {
     orr_type type = {t->site.type->id};
@@ -248,7 +258,8 @@ static bool apply_gather(apply_type* t)
     return t->parts != NULL && t->verbs != NULL;
 }
 
-// Into how many slices and ranges. Functions are called in the order of systems, whatever the target: one range.
+// Chooses the numbers of slices and ranges. Functions are called in the order of posts, whatever
+// the target: one range.
 static void apply_divide(apply_type* t)
 {
     uint32_t slices = t->workers != NULL ? t->count / APPLY_SLICE_POSTS : 1;
@@ -264,6 +275,7 @@ static void apply_divide(apply_type* t)
     t->range_count = (t->block_count >> t->range_shift) + 1;
 }
 
+// Memory for one type. False when refused.
 static bool apply_reserve(apply_type* t)
 {
     apply_divide(t);
@@ -283,7 +295,7 @@ static bool apply_reserve(apply_type* t)
     return true;
 }
 
-// The rows alone, where there are few.
+// Copies only the written rows for snapshots, where there are few posts.
 static bool apply_own_rows(const apply_type* t)
 {
     for (uint32_t i = 0; i < t->count; i++) {
@@ -299,7 +311,7 @@ static bool apply_own_rows(const apply_type* t)
     return true;
 }
 
-// Somebody holds blocks: what will be written is kept for them first.
+// Blocks are shared with snapshots: copies what will be written.
 static bool apply_own_blocks(const apply_type* t)
 {
     bool held = t->site.pool == NULL && t->world->cow.live > 0;
@@ -343,8 +355,9 @@ static orr_result apply_prepare(apply_type* t)
     return apply_own_blocks(t) ? ORR_OK : orri_env_result(&t->world->env);
 }
 
-// ---- what may not -----------------------------------------------------------------------------------------------
+// ---- steps that cannot be refused ---------------------------------------------------------------
 
+// Stamps the versions of all blocks that will be written, and takes their addresses.
 static void apply_stamp(const apply_type* t)
 {
     for (uint32_t b = 0; b < t->block_count; b++) {
@@ -354,7 +367,7 @@ static void apply_stamp(const apply_type* t)
         if (t->site.pool != NULL) {
             orri_pool* pool = orri_pool_find(t->world, (orr_type){t->site.type->id});
             t->blocks[b] = pool->blocks[b].data;
-            uint32_t slot = b << pool->slot_bits; // Somebody has one of its slots.
+            uint32_t slot = b << pool->slot_bits; // At least one slot of the block is in use.
             while (orri_pool_owner(pool, slot) == ORRI_INDEX_NONE) {
                 slot++;
             }
@@ -366,7 +379,7 @@ static void apply_stamp(const apply_type* t)
     }
 }
 
-// Posts of a slice go to their ranges.
+// Distributes the posts of a slice to their ranges.
 static void apply_distribute(void* context, uint32_t slice)
 {
     const apply_type* t = context;
@@ -377,7 +390,8 @@ static void apply_distribute(void* context, uint32_t slice)
     while (orri_post_walk_next(t->parts, &walk, &span)) {
         uint32_t verb = span.part->verbs + span.verb;
         const uint32_t* places = t->places + span.first;
-        // What is far moves no more: from here on it is known by its address.
+        // The bytes of the block do not move any more: from here on the operand is known by its
+        // address.
         uint64_t base = t->verbs[verb].in_bytes ? (uint64_t)(uintptr_t)span.part->posts->bytes : 0;
         for (uint32_t i = 0; i < span.count; i++) {
             if (ORR_LIKELY(places[i] < APPLY_ABSENT)) {
@@ -388,6 +402,7 @@ static void apply_distribute(void* context, uint32_t slice)
     }
 }
 
+// Applies a range: consecutive ops with the same verb at once.
 static void apply_do(void* context, uint32_t range)
 {
     const apply_type* t = context;
@@ -402,22 +417,25 @@ static void apply_do(void* context, uint32_t range)
     }
 }
 
-// ---- afterwards -------------------------------------------------------------------------------------------------
+// ---- afterwards ---------------------------------------------------------------------------------
 
+// Counts and logs a post without effect.
 static void apply_drop(const apply_type* t, orri_post_part* part, orr_entity entity, bool dead)
 {
-    // Structure of the same commit destroyed the entity, or took the component away: the sender could not know.
+    // Structure of the same commit destroyed the entity or removed the component: the sender could
+    // not know.
     bool known = t->merged &&
                  orri_pending_get(t->command_buffers->seen, t->command_buffers->mark_words,
                                   orri_id_index(entity));
-    if (!known) { // Its system may run at this moment, and have an atomic section without effect.
+    // Atomic: the sender may be running on another thread, in an atomic section without effect.
+    if (!known) {
         __atomic_fetch_add(&part->posts->rights->counts.dropped, 1, __ATOMIC_RELAXED);
         orri_log_drop(t->world, part->posts->rights, "a transaction", (orr_type){t->site.type->id},
                       entity, dead ? "the entity is dead" : "it does not have this component");
     }
 }
 
-// Some posts had no effect, or wait.
+// Handles posts that had no effect or must wait.
 static void apply_skipped(const apply_type* t)
 {
     for (uint32_t p = 0; p < t->part_count; p++) {
@@ -433,7 +451,7 @@ static void apply_skipped(const apply_type* t)
     }
 }
 
-// In blocks that wait only what waits is left.
+// In blocks that keep waiting, removes the posts that were applied.
 static void apply_leave(const apply_type* t)
 {
     for (uint32_t p = 0; p < t->part_count; p++) {
@@ -452,7 +470,7 @@ static void apply_leave(const apply_type* t)
     }
 }
 
-// Who did it, of all types so far.
+// Notes the sender of what was applied, over all types so far; null: several.
 static void apply_name(const apply_type* t, bool* changed)
 {
     for (uint32_t p = 0; p < t->part_count; p++) {
@@ -484,7 +502,7 @@ static void apply_finish(apply_type* t, bool* changed)
     apply_name(t, changed);
 }
 
-// ---- all types --------------------------------------------------------------------------------------------------
+// ---- all types ----------------------------------------------------------------------------------
 
 bool orri_transaction_pending(const orr_world* world)
 {
@@ -492,7 +510,8 @@ bool orri_transaction_pending(const orr_world* world)
     return command_buffers != NULL && command_buffers->shared->posted != NULL;
 }
 
-// True when some post that these lanes would do is of a type that the bits do not have. `bits` NULL: all are.
+// True when a waiting post is on a type whose bit is not set (`bits` NULL: no bit is set). `all`:
+// also posts that are not ready for the current set of command buffers.
 static bool apply_waits(const orr_world* world, const uint64_t* bits, uint32_t words, bool all)
 {
     const struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
@@ -527,7 +546,7 @@ orr_system orri_transaction_source(const orr_world* world)
     return orri_command_buffers_at(world)->shared->transactor;
 }
 
-// The types that were posted to, each once, in the order of types. False when refused.
+// Lists the types with posts to apply, in the order of types. False when refused.
 static bool apply_types(orr_world* world, struct orri_command_buffers* command_buffers,
                         const orri_foreign* foreign, apply_type** out, uint32_t* count)
 {
@@ -564,6 +583,7 @@ static bool apply_types(orr_world* world, struct orri_command_buffers* command_b
     return *out != NULL;
 }
 
+// Frees the blocks of which no post keeps waiting.
 static void apply_release(struct orri_command_buffers* command_buffers)
 {
     for (struct orri_posts *posts = command_buffers->shared->posted, *next; posts != NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Atomic sections: a system changes a component of another entity at once, beside others that do so. What may be refused, and where the
-// value is, is found out first; then the section runs, guarded by its stripe (atomic_section.h) and with the world closed to it.
+// orr_atomic(): a system changes a component of another entity at once, while other systems may do
+// the same. First everything is checked and the value is found; then the section runs, guarded by
+// its stripe (atomic_section.h), with all other access to the world refused.
 #include "message/transaction/atomic_section.h"
 #include "base/htm.h"
 #include "message/send/command_buffer.h"
@@ -10,9 +11,10 @@
 
 #define ATOMIC_SECTION_STRIPES 256u // A power of two.
 #define ATOMIC_SECTION_LINE    64u
-#define ATOMIC_SECTION_TRIES   4u   // Transactions before the mutex is taken.
-#define ATOMIC_SECTION_WAITS   128u // Looks at a mutex that is held, before each of them.
+#define ATOMIC_SECTION_TRIES   4u // Attempts as a processor transaction before the mutex is taken.
+#define ATOMIC_SECTION_WAITS   128u // Polls of a mutex that is locked, before each attempt.
 
+// A mutex on a cache line of its own.
 typedef struct atomic_section_stripe {
     orri_mutex mutex;
     uint8_t rest[ATOMIC_SECTION_LINE - sizeof(orri_mutex)];
@@ -20,12 +22,12 @@ typedef struct atomic_section_stripe {
 
 struct orri_atomic_sections {
     atomic_section_stripe stripes[ATOMIC_SECTION_STRIPES];
-    atomic_section_stripe blocks; // Around making a block one's own, and stamping it.
+    atomic_section_stripe blocks; // Guards copying and stamping a block.
     bool use_htm, counting;
     _Atomic uint64_t htm_count;
 };
 
-// The section this thread is in.
+// The section that this thread is in.
 typedef struct atomic_section_here {
     const orr_world* world; // NULL: none.
     orri_rights* rights;
@@ -35,7 +37,7 @@ typedef struct atomic_section_here {
 
 static _Thread_local atomic_section_here section_now;
 
-// A section that can be done.
+// A checked section, ready to run.
 typedef struct atomic_section_call {
     orr_world* world;
     const orri_type* type;
@@ -44,7 +46,7 @@ typedef struct atomic_section_call {
     void* user;
 } atomic_section_call;
 
-// ---- the world's part --------------------------------------------------------------------------------------------
+// ---- beginning and end --------------------------------------------------------------------------
 
 bool orri_atomic_sections_begin(orr_world* world)
 {
@@ -94,7 +96,7 @@ bool orri_atomic_section_here(void)
     return section_now.world != NULL;
 }
 
-// ---- what is refused ---------------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
 ORRI_COLD static orr_result atomic_section_refuse_nested(const orr_run* run, orr_entity target,
                                                          orr_type type)
@@ -130,6 +132,7 @@ ORRI_COLD static orr_result atomic_section_refuse_id(const orr_command_buffer* c
                        multiple ? "must be that of an instance that is there" : "is 0");
 }
 
+// Everything that is refused before the target is looked up.
 static orr_result atomic_section_check(const orr_command_buffer* commands, orr_entity target,
                                        orr_type type, orr_component_id id, orr_section function)
 {
@@ -153,7 +156,8 @@ static orr_result atomic_section_check(const orr_command_buffer* commands, orr_e
     if (ORR_UNLIKELY(multiple ? id == 0 || (id & ORRI_PROVISIONAL) != 0 : id != 0)) {
         return atomic_section_refuse_id(commands, info);
     }
-    // Its lock is held, and who waits for that one may be in a section.
+    // The lock of the error handler is held. A thread that waits for it may be in a section, so
+    // that taking a stripe here could deadlock.
     if (ORR_UNLIKELY(orri_refusing_here(&commands->world->env))) {
         return atomic_section_refuse(commands, ORR_ERR_STATE,
                                      "an error handler looks at the world, but does not change it");
@@ -161,7 +165,7 @@ static orr_result atomic_section_check(const orr_command_buffer* commands, orr_e
     return ORR_OK;
 }
 
-// Not an error: it died, or lost the component, before the system ran.
+// Not an error: the entity died, or lost the component, before the system ran.
 ORRI_COLD static orr_result atomic_section_drop(const orr_command_buffer* commands,
                                                 orr_entity target, orr_type type, bool dead)
 {
@@ -178,9 +182,10 @@ ORRI_COLD static orr_result atomic_section_drop(const orr_command_buffer* comman
     return ORR_OK;
 }
 
-// ---- where the value is ------------------------------------------------------------------------------------------
+// ---- finding the value --------------------------------------------------------------------------
 
-// The block of a column may be written from now on. The first of several threads copies it, if somebody holds it, and stamps it.
+// Makes the block of a column writable in this epoch. The first of several threads copies it, if it
+// is shared with a snapshot, and stamps its version. False when the copy was refused.
 static bool atomic_section_own(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     orri_column* entry = &chunk->columns[column];
@@ -196,7 +201,7 @@ static bool atomic_section_own(orr_world* world, orri_chunk* chunk, uint32_t col
         if (owned) {
             entry->tick = orri_tick_now(world);
             __atomic_store_n(&chunk->cluster->columns[column].version, epoch, __ATOMIC_RELAXED);
-            // Last: who sees it needs no lock any more.
+            // Last: a thread that sees this version skips the lock.
             __atomic_store_n(&entry->version, epoch, __ATOMIC_RELEASE);
         }
     }
@@ -204,7 +209,8 @@ static bool atomic_section_own(orr_world* world, orri_chunk* chunk, uint32_t col
     return owned;
 }
 
-// Which instance of a row has the id; UINT32_MAX: none. Looks at nothing that a section may write.
+// Index of the instance with an id in a row; UINT32_MAX: none. Reads nothing that a section may
+// write.
 static uint32_t atomic_section_instance(const orri_chunk* chunk, uint32_t column, uint32_t slot,
                                         orr_component_id id)
 {
@@ -220,7 +226,7 @@ static uint32_t atomic_section_instance(const orri_chunk* chunk, uint32_t column
     return UINT32_MAX;
 }
 
-// The value, to be written; NULL: the entity has none, or (`*result`) its block could not be copied.
+// The value to change. NULL: the entity has none, or its block could not be copied (`*result`).
 static uint8_t* atomic_section_value(orr_world* world, const orri_record* record, orr_entity target,
                                      const orri_type* type, orr_component_id id, orr_result* result)
 {
@@ -247,8 +253,9 @@ static uint8_t* atomic_section_value(orr_world* world, const orri_record* record
            (size_t)number * type->info.size;
 }
 
-// ---- the section itself --------------------------------------------------------------------------------------------
+// ---- running the section ------------------------------------------------------------------------
 
+// Calls the function and clears padding.
 static void atomic_section_do(void* context)
 {
     const atomic_section_call* call = context;
@@ -258,7 +265,7 @@ static void atomic_section_do(void* context)
     }
 }
 
-// By a transaction of the processor. False: it was not done.
+// Tries to run the section as a processor transaction. False: it did not run.
 static bool atomic_section_htm(struct orri_atomic_sections* sections, orri_mutex* mutex,
                                atomic_section_call* call)
 {
@@ -279,6 +286,7 @@ static bool atomic_section_htm(struct orri_atomic_sections* sections, orri_mutex
     return false;
 }
 
+// Runs the section under its stripe. Systems that run alone need no lock.
 static void atomic_section_guarded(atomic_section_call* call, orr_entity target,
                                    orr_component_id id)
 {
@@ -297,7 +305,7 @@ static void atomic_section_guarded(atomic_section_call* call, orr_entity target,
     }
 }
 
-// With the world closed to it, if systems are watched.
+// Runs the section; with access checks on, other access to the world is a violation.
 static void atomic_section_checked(atomic_section_call* call, orri_rights* rights,
                                    orr_entity target, orr_component_id id)
 {
@@ -347,7 +355,7 @@ orr_result orr_atomic(orr_run* run, orr_entity target, orr_type type, orr_compon
     if (ORR_UNLIKELY(call.value == NULL)) {
         return result == ORR_OK ? atomic_section_drop(commands, target, type, false) : result;
     }
-    // Within, the run is nobody's: what is sent by it is refused.
+    // Meanwhile the run has no command buffer, so that sends are refused.
     section_now = (atomic_section_here){world, commands->rights, type, target};
     run->commands = NULL;
     atomic_section_checked(&call, commands->rights, target, id);

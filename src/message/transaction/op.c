@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Amending: what a transaction does to a value, once it is found. The common ops have loops of their own; the others share one.
+// The operations of transactions on a value, once it is found. The common operations have loops of
+// their own; the others share one.
 #include "message/transaction/transaction.h"
 #include "store/pool/pool.h"
 #include "store/world/access.h"
 
-// ---- numbers ----------------------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
 static inline float op_f32(uint64_t bits)
 {
@@ -21,12 +22,13 @@ static inline double op_f64(uint64_t bits)
     return value;
 }
 
-// Whether a float takes the place of another: smaller, or larger, or the other is no number.
+// Whether a float replaces another: it is smaller (`least`) or larger, or the other is NaN.
 static inline bool op_float_wins(double now, double old, bool least)
 {
     return (least ? now < old : now > old) || (old != old && now == now);
 }
 
+// Whether MIN or MAX replaces the value, by the kind of the field.
 static inline bool op_wins(uint64_t now, uint64_t old, orr_kind kind, uint32_t size, bool least)
 {
     switch (kind) {
@@ -59,6 +61,7 @@ static inline void op_add(uint8_t* at, uint64_t number, orr_kind kind, uint32_t 
     }
 }
 
+// One operation on one number.
 static inline void op_one(uint8_t* at, uint64_t number, orr_op op, orr_kind kind, uint32_t size)
 {
     if (op == ORR_OP_ADD) {
@@ -69,7 +72,7 @@ static inline void op_one(uint8_t* at, uint64_t number, orr_op op, orr_kind kind
     }
 }
 
-// ---- values -----------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 uint8_t* orri_op_instance(const orr_world* world, const orri_type* type, uint32_t place,
                           orr_component_id id)
@@ -93,13 +96,14 @@ uint8_t* orri_op_instance(const orr_world* world, const orri_type* type, uint32_
     return NULL;
 }
 
+// The value of a unique type at a place.
 static inline uint8_t* op_at(const orri_op_site* site, uint32_t place, size_t size)
 {
     uint32_t mask = (1u << site->slot_bits) - 1;
     return site->blocks[place >> site->slot_bits] + (place & mask) * size;
 }
 
-// The same for every type.
+// The value of a place, for unique and multiple types.
 static uint8_t* op_value(const orri_op_site* site, const orri_verb* verb, uint32_t place)
 {
     return site->type->info.multiplicity == ORR_MULTIPLE
@@ -107,6 +111,7 @@ static uint8_t* op_value(const orri_op_site* site, const orri_verb* verb, uint32
                : op_at(site, place, site->type->info.size);
 }
 
+// Inlined with constants, so that the common operations become tight loops.
 static inline void op_loop(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
                            uint32_t count, orr_op op, orr_kind kind, uint32_t size)
 {
@@ -116,7 +121,7 @@ static inline void op_loop(const orri_op_site* site, const orri_verb* verb, cons
     }
 }
 
-// Bytes that are no number, and instances.
+// Operands that are not numbers, and instances.
 static void op_seldom(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
                       uint32_t count)
 {
@@ -133,8 +138,9 @@ static void op_seldom(const orri_op_site* site, const orri_verb* verb, const orr
     }
 }
 
-// ---- functions --------------------------------------------------------------------------------------------------
+// ---- functions ----------------------------------------------------------------------------------
 
+// The entity at a place.
 static orr_entity op_target(const orri_op_site* site, uint32_t place)
 {
     uint32_t index =
@@ -160,7 +166,7 @@ static void op_call_all(const orri_op_site* site, const orri_verb* verb, const o
     }
 }
 
-// The world is closed to them: they have a value, and an argument.
+// Calls functions with access to the world refused: they have a value and an argument only.
 static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
                     uint32_t count)
 {
@@ -168,7 +174,8 @@ static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_
     const orri_access guard = {.system = verb->rights->name,
                                .posted = true,
                                .violations = &verb->rights->counts.violations};
-    if (world->realtime) { // Systems of other pipelines run: who this is, the thread knows.
+    // Systems of other pipelines run: the access rule is set for this thread only.
+    if (world->realtime) {
         orri_here here = orri_here_enter(world, &guard, orri_here_now.system, NULL);
         op_call_all(site, verb, ops, count);
         orri_here_leave(here);
@@ -185,7 +192,7 @@ static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_
     world->running.in_system = in_system;
 }
 
-// ---- all of it --------------------------------------------------------------------------------------------------
+// ---- dispatch -----------------------------------------------------------------------------------
 
 void orri_op_run(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
                  uint32_t count)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Walking posts: from anywhere in the order of all posts of a type, stream by stream, in pieces with the same verb.
+// Iterates over the posts of one type from any number on, stream by stream, in spans with the same
+// verb.
 #include "message/transaction/transaction.h"
 
 orri_post_walk orri_post_walk_begin(const orri_post_part* parts, uint32_t part_count,

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Posting transactions: each call appends a post to the stream of its type. Whether a system may, and whether there is such a field,
-// is asked when a verb is used for the first time in a run; from then on a call costs little more than storing id and number.
+// The calls that post transactions. Each appends a post to the stream of its type. Whether the
+// system may post it, and whether the field exists, is checked when a verb is used for the first
+// time in a run; afterwards a call costs little more than storing an id and a number.
 #include "message/transaction/transaction.h"
 #include "store/pool/pool.h"
 
-#define TRANSACTION_LOOK     16u // Verbs looked at, from the last one back, before there is another.
+// Verbs searched, from the last one back, before a new one is added.
+#define TRANSACTION_LOOK     16u
 #define TRANSACTION_ALIGN    16u   // Of arguments.
-#define TRANSACTION_KEPT_MIN 1024u // Posts of a stream whose memory is not worth a look.
+#define TRANSACTION_KEPT_MIN 1024u // Streams of at most so many posts are never trimmed.
 
-// ---- blocks -----------------------------------------------------------------------------------------------------
+// ---- blocks -------------------------------------------------------------------------------------
 
 bool orri_posts_any(const struct orri_posts* posts)
 {
@@ -29,6 +31,7 @@ void orri_posts_open(struct orri_command_buffers* command_buffers, orr_command_b
     }
 }
 
+// Empties a block; memory stays.
 static void transaction_clear(struct orri_posts* posts)
 {
     for (uint32_t i = 0; i < posts->stream_count; i++) {
@@ -42,6 +45,7 @@ static void transaction_clear(struct orri_posts* posts)
     posts->ready = false;
 }
 
+// Puts a block on the free list.
 static void transaction_free_up(struct orri_command_buffers_shared* shared,
                                 struct orri_posts* posts)
 {
@@ -113,7 +117,7 @@ void orri_posts_abandon(struct orri_command_buffers* command_buffers)
          posts = next) {
         next = posts->next;
         if (command_buffers->holds && posts->command_buffers != command_buffers) {
-            continue; // Of another pipeline, which goes on.
+            continue; // Of another pipeline, which continues.
         }
         for (uint32_t i = 0; i < posts->stream_count; i++) {
             for (uint32_t k = 0; k < posts->streams[i].count; k++) {
@@ -142,7 +146,7 @@ void orri_transaction_forget(orr_world* world, const orri_rights* rights)
             orri_posts_done(command_buffers, posts);
         }
     }
-    if (dropped > 0 && world->running.in_tick) { // Not when the world ends.
+    if (dropped > 0 && world->running.in_tick) { // Not when the world is destroyed.
         orri_log(&world->env, ORR_LOG_ID_MESSAGE_DROPPED,
                  "system '%s' is removed, and with it %llu transactions that wait for another "
                  "pipeline; let that tick first, or switch the system off instead",
@@ -184,7 +188,7 @@ uint64_t orri_transaction_hash(const orr_world* world, uint64_t hash)
                                                                   : NULL;
          posts != NULL; posts = posts->next) {
         if (posts->rights->spectator) {
-            continue; // Of a spectator.
+            continue; // Spectators are not part of the state.
         }
         hash = orr_hash(posts->rights->name, strlen(posts->rights->name), hash);
         hash = orri_posts_hash(posts, hash);
@@ -216,6 +220,7 @@ void orri_posts_free(orr_world* world, struct orri_posts* posts)
     }
 }
 
+// Capacity of the largest stream.
 static uint32_t transaction_room(const struct orri_posts* posts)
 {
     uint32_t room = 0;
@@ -252,16 +257,17 @@ void orri_posts_term(orr_world* world, struct orri_command_buffers_shared* share
     shared->posted = shared->posted_last = shared->posts_free = NULL;
 }
 
-// ---- which field ------------------------------------------------------------------------------------------------
+// ---- which field --------------------------------------------------------------------------------
 
-// What lies at some bytes of a value.
+// The field at some bytes of a value.
 typedef struct transaction_field {
     const orr_type_info* type;
-    uint32_t count;   // Elements, of an array as a whole; 0: one.
-    const char* name; // Of the innermost field there; "" if there is none.
+    uint32_t count;   // Elements, if it is a whole array; 0: a single field.
+    const char* name; // Of the innermost field; "" if there is none.
     bool indexed;
 } transaction_field;
 
+// The field of a struct that contains an offset; NULL: padding.
 static const orr_field_info* transaction_field_at(const orr_type_info* type, uint32_t offset)
 {
     for (uint32_t i = 0; i < type->field_count; i++) {
@@ -274,7 +280,7 @@ static const orr_field_info* transaction_field_at(const orr_type_info* type, uin
     return NULL;
 }
 
-// The field that takes up these bytes and no others; a null type if there is none.
+// The field that occupies exactly these bytes; `type` is NULL if there is none.
 static transaction_field transaction_find(const orr_type_info* type, uint32_t offset, uint32_t size)
 {
     transaction_field found = {.name = ""};
@@ -306,6 +312,7 @@ static transaction_field transaction_find(const orr_type_info* type, uint32_t of
     return found;
 }
 
+// True when the bytes overlap an indexed reference.
 static bool transaction_overlaps_indexed(const orri_type* type, uint32_t offset, uint32_t size)
 {
     for (uint32_t i = 0; i < type->indexed_count; i++) {
@@ -317,7 +324,7 @@ static bool transaction_overlaps_indexed(const orri_type* type, uint32_t offset,
     return false;
 }
 
-// A struct may have anything in it; what it has, its type says.
+// True when ORR_OP_SET may overwrite the bytes: nothing owned, hooked, opaque or indexed in them.
 static bool transaction_settable(const orri_type* type, const transaction_field* field,
                                  uint32_t offset, uint32_t size)
 {
@@ -327,7 +334,7 @@ static bool transaction_settable(const orri_type* type, const transaction_field*
            !transaction_overlaps_indexed(type, offset, size);
 }
 
-// ---- what is refused --------------------------------------------------------------------------------------------
+// ---- checks -------------------------------------------------------------------------------------
 
 ORRI_COLD static orr_result transaction_refuse(const orr_command_buffer* commands,
                                                orr_result result, const char* call,
@@ -413,15 +420,16 @@ static orr_result transaction_check_call(const orr_command_buffer* commands, con
     return ORR_OK;
 }
 
-// ---- appending --------------------------------------------------------------------------------------------------
+// ---- appending ----------------------------------------------------------------------------------
 
+// True when two verbs do the same.
 static bool transaction_same(const orri_verb* a, const orri_verb* b)
 {
     return a->function == b->function && a->id == b->id && a->offset == b->offset &&
            a->size == b->size && a->op == b->op;
 }
 
-// Where it stands among the stream's verbs; their number if it must be another.
+// Index of a verb among the stream's verbs; their number if it is new.
 static uint32_t transaction_verb(const orri_stream* stream, const orri_verb* verb)
 {
     for (uint32_t i = stream->verb_count, looks = 0; i-- > 0 && looks < TRANSACTION_LOOK; looks++) {
@@ -452,7 +460,8 @@ static struct orri_posts* transaction_block(orr_command_buffer* commands)
     return commands->posts;
 }
 
-// The stream of a type, made if missing. NULL when memory is refused (silent): without effect but room.
+// The stream of a type, created if missing. NULL when memory is refused (not reported); then only
+// room was added.
 static orri_stream* transaction_obtain(orr_command_buffer* commands, orr_type type,
                                        const orri_type* info)
 {
@@ -491,7 +500,7 @@ static bool transaction_reserve(orr_command_buffer* commands, orri_stream* strea
                         posts->byte_count + bytes);
 }
 
-// Copies bytes behind those of the block, which has room. Where they are.
+// Copies bytes to the end of the block, which has room. Returns their offset.
 static uint64_t transaction_keep(struct orri_posts* posts, const void* data, uint32_t size)
 {
     uint32_t at = posts->byte_count;
@@ -502,7 +511,7 @@ static uint64_t transaction_keep(struct orri_posts* posts, const void* data, uin
     return at;
 }
 
-// Everything that may be refused comes before anything that counts.
+// Everything that may be refused comes before the first count changes.
 static orr_result transaction_append(orr_command_buffer* commands, orr_entity target, orr_type type,
                                      const orri_type* info, const orri_verb* verb, const void* data)
 {
@@ -529,8 +538,9 @@ static orr_result transaction_append(orr_command_buffer* commands, orr_entity ta
     return ORR_OK;
 }
 
-// ---- the calls --------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
+// The open command buffer of a run. NULL: there is none (reported in `*result`).
 static orr_command_buffer* transaction_buffer(const orr_run* run, const char* call,
                                               orr_result* result)
 {
@@ -541,6 +551,7 @@ static orr_command_buffer* transaction_buffer(const orr_run* run, const char* ca
     return NULL;
 }
 
+// The long path: checks a verb that is new in this run, then appends.
 ORRI_ASIDE static orr_result transaction_long(orr_command_buffer* commands, const char* call,
                                               orr_entity target, orr_type type, orri_verb* verb,
                                               const void* data, bool calls)
