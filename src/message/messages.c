@@ -21,7 +21,7 @@ struct orri_messages* orri_messages_of(orr_world* world)
     if (world->messages == NULL) {
         world->messages = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_messages, 1);
         if (world->messages == NULL) {
-            (void)orri_refuse_memory(&world->env, "beginning messages");
+            (void)orri_refuse_memory(&world->env, "allocating the messages of a world");
             return NULL;
         }
         world->extensions[ORRI_EXTENSION_MESSAGES].gone = messages_gone;

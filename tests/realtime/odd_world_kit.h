@@ -95,7 +95,7 @@ static void odd_end(kit* k)
         test_fail(__FILE__, __LINE__, "%u faults", (unsigned)atomic_load(&odd_faults));
         atomic_store(&odd_faults, 0);
     }
-    if (strstr(k->errors.text, "the queue of system 'leaf_lazy'") == NULL) {
+    if (strstr(k->errors.text, "the message queue of system 'leaf_lazy'") == NULL) {
         CHECK_STR(k->errors.text, "");
     }
     kit_end(k);

@@ -100,7 +100,7 @@ ORR_TEST(realtime_call_that_was_posted_is_done_when_the_run_ends_with_an_open_ti
     CHECK(orr_tick_open(world));
     CHECK_EQ(post_ran, 1);
     CHECK_EQ(post_made, 1);
-    KIT_ERROR(&k, ORR_ERR_MEMORY, "what system 'make' sent cannot be done");
+    KIT_ERROR(&k, ORR_ERR_MEMORY, "the commands of system 'make' cannot be applied");
     CHECK_EQ(orr_entity_count(world), (REFUSED_AT - 1) * MADE + 1);
     CHECK_OK(orr_step(world, 1)); // Nothing was lost.
     CHECK_EQ(orr_entity_count(world), REFUSED_AT * MADE + 1);

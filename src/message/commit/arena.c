@@ -6,7 +6,7 @@
 #define COMMIT_ARENA_BLOCK_MIN 65536u
 #define COMMIT_ARENA_HEADER    64u // Of a block, so that the memory after it is aligned.
 _Static_assert(sizeof(orri_commit_arena_block) <= COMMIT_ARENA_HEADER,
-               "the header of a piece is a cache line");
+               "the header of a block fits a cache line");
 
 // Memory from one block; NULL: it has not enough left.
 static void* commit_arena_cut(orri_commit_arena_block* block, size_t size)

@@ -36,8 +36,8 @@ void orri_log_drop(const orr_world* world, orri_rights* rights, const char* kind
     orri_id_text id = orri_entity_format(world, entity);
     bool typed = type.id != 0;
     orri_log(orri_env_of(world), ORR_LOG_ID_MESSAGE_DROPPED,
-             "system '%s' sent %s%s%s%s%s, which has no effect: %s. More of it is counted "
-             "(orr_system_stats), but not said",
+             "system '%s' sent %s%s%s%s%s, which has no effect: %s. Further drops are counted "
+             "(orr_system_stats), but not logged",
              rights->name, kind, typed ? " of " : "", typed ? orri_type_label(world, type) : "",
              entity.id != 0 ? " for " : "", entity.id != 0 ? id.text : "", why);
 }
@@ -52,8 +52,8 @@ ORRI_COLD static void commit_log_twice(const orr_world* world, const orr_command
         orri_text_add(&text, " (and %llu more)", (unsigned long long)(commands->note.twice - 1));
     }
     orri_log(orri_env_of(world), ORR_LOG_ID_ADDED_TWICE,
-             "system '%s' sent ComponentAdded of %s for %s%s, which has it already: the value is "
-             "set, nothing is added. Send ComponentChanged, or ask first",
+             "system '%s' sent ComponentAdded of %s for %s%s, which already has it: the value is "
+             "set, nothing is added. Send ComponentChanged, or check first whether it has it",
              commands->rights->name, orri_type_label(world, commands->note.twice_type), id.text,
              more);
 }
@@ -90,8 +90,8 @@ orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool 
     orri_text_add(&text, "%s", world->env.error_text);
     orri_text_cut(&text);
     return orri_refuse(&world->env, result, ORR_LOG_ID_COMMIT_REFUSED,
-                       "what system '%s'%s sent cannot be done: %s. Nothing of it was done and "
-                       "nothing is lost; make room and call again",
+                       "the commands of system '%s'%s cannot be applied: %s. Nothing was applied "
+                       "and nothing is lost; free memory or raise the limit, and call again",
                        rights->name, others ? " and others" : "", why);
 }
 
@@ -342,7 +342,7 @@ orr_result orri_commit(orr_world* world)
     if (commit_mark(world, command_buffers)) {
         result = commit_sources_reserve(world, command_buffers) && commit_merge(&merge)
                      ? orri_merge_apply(&merge)
-                     : orri_refuse_memory(&world->env, "merging what systems sent");
+                     : orri_refuse_memory(&world->env, "merging the commands of systems");
     }
     if (result != ORR_OK) {
         orri_merge_end(&merge);

@@ -204,7 +204,7 @@ static void merge_entity_drop(const merge_entity_record* r, const char* why)
 static void merge_entity_absent(const merge_entity_record* r, bool removed)
 {
     if (!removed) {
-        merge_entity_drop(r, "it does not have this component");
+        merge_entity_drop(r, "the entity does not have this component");
     }
 }
 
@@ -221,7 +221,7 @@ static bool merge_entity_refers_to_dead(const orri_merge* merge, const merge_ent
     if (orri_value_refers(merge->world, part->info, old, r->value) != ORRI_REFERS_DEAD) {
         return false;
     }
-    merge_entity_drop(r, "its value refers to an entity that is dead");
+    merge_entity_drop(r, "its value refers to a dead entity");
     return true;
 }
 
@@ -290,7 +290,7 @@ static bool merge_entity_add(orri_merge* merge, const merge_entity_record* r)
     if (part->info->info.multiplicity == ORR_UNIQUE) {
         if (part->present && orri_is_foreign(r->commands->rights->foreign,
                                              part->info->id - merge->world->schema.type_base)) {
-            merge_entity_drop(r, "it has it already, and another pipeline writes this type");
+            merge_entity_drop(r, "the entity already has it, and another pipeline owns the type");
             return true;
         }
         if (part->present && !r->array->bulk) {
@@ -301,7 +301,7 @@ static bool merge_entity_add(orri_merge* merge, const merge_entity_record* r)
         return true;
     }
     if (part->count >= merge_entity_instances_max(part->info)) {
-        merge_entity_drop(r, "it has as many instances as there can be");
+        merge_entity_drop(r, "the entity has the maximum number of instances");
         return true;
     }
     orri_net_change_instance* instance =
@@ -478,7 +478,7 @@ static bool merge_entity_name_record(orri_merge* merge, const merge_entity_recor
     memcpy(&name, r->value, sizeof name);
     if (name.scope.id != 0 && orri_record_find(merge->world, name.scope) == NULL &&
         !orri_pending_created(merge->world, name.scope)) {
-        merge_entity_drop(r, "the scope of the name is dead");
+        merge_entity_drop(r, "the scope entity of the name is dead");
         return true;
     }
     change->renamed = true;

@@ -83,7 +83,7 @@ bool orri_pending_begin(orr_world* world)
     if (grown.seen == NULL || grown.multi == NULL || grown.created == NULL ||
         grown.touched == NULL) {
         pending_free(world, &grown);
-        (void)orri_refuse_memory(&world->env, "marking what was sent");
+        (void)orri_refuse_memory(&world->env, "marking the entities of waiting commands");
         return false;
     }
     pending_free(world, command_buffers);

@@ -95,7 +95,7 @@ static bool values_collect(values_work* w, orri_command_array* array)
     for (uint32_t row = 0; row < array->count; row++) {
         if (array->entities[row].id != 0 && !values_waits(w, array, row) &&
             !orri_merge_item(&w->merge, array->order_index, row)) {
-            (void)orri_refuse_memory(&w->world->env, "merging what a system sent");
+            (void)orri_refuse_memory(&w->world->env, "merging the commands of a system");
             return false;
         }
     }
@@ -106,7 +106,7 @@ static bool values_prepare_buffer(values_work* w, orr_command_buffer* commands)
 {
     commands->note = (orri_command_buffer_note){0};
     if (!orri_merge_buffer_add(&w->merge, commands)) {
-        (void)orri_refuse_memory(&w->world->env, "merging what a system sent");
+        (void)orri_refuse_memory(&w->world->env, "merging the commands of a system");
         return false;
     }
     for (uint32_t i = 0; i < commands->order_count; i++) {
@@ -314,9 +314,10 @@ static bool values_write_one(values_work* w, orr_command_buffer* commands,
     const void* old = orri_value_there(w->world, entity, array->info);
     if (old == NULL) {
         orri_note_drop(commands, array, row,
-                       record == NULL ? "the entity is dead" : "it does not have this component");
+                       record == NULL ? "the entity is dead"
+                                      : "the entity does not have this component");
     } else if (orri_value_refers(w->world, array->info, old, value) == ORRI_REFERS_DEAD) {
-        orri_note_drop(commands, array, row, "its value refers to an entity that is dead");
+        orri_note_drop(commands, array, row, "its value refers to a dead entity");
     } else {
         orri_dirty_rows_note* dirty = NULL;
         uint32_t slot = orri_place_slot(record->place);
@@ -430,7 +431,7 @@ static bool values_prepare_all(values_work* w)
         }
     }
     if (!orri_merge_items(&w->merge)) {
-        (void)orri_refuse_memory(&w->world->env, "merging what a system sent");
+        (void)orri_refuse_memory(&w->world->env, "merging the commands of a system");
         return false;
     }
     return true;

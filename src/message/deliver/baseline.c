@@ -157,7 +157,7 @@ orri_baseline_cluster* orri_baseline_cluster_of(orri_diff* diff, const orri_clus
     if (cluster->index >= baseline->cluster_count ||
         baseline->clusters[cluster->index].sequence != cluster->sequence) {
         if (!baseline_cluster_make(diff->world, baseline, cluster)) {
-            (void)orri_refuse_memory(&diff->world->env, "telling readers of a cluster");
+            (void)orri_refuse_memory(&diff->world->env, "preparing messages about a cluster");
             return NULL;
         }
     }
@@ -257,7 +257,7 @@ bool orri_baseline_prepare(orri_diff* diff)
         done = orri_bitset_reserve(world, &baseline->on[r]->members, world->hot.count);
     }
     if (!done) {
-        (void)orri_refuse_memory(&world->env, "noting what readers were told");
+        (void)orri_refuse_memory(&world->env, "making room for what readers know of entities");
     }
     return done;
 }
@@ -271,7 +271,7 @@ struct orri_baseline* orri_baseline_of(orr_world* world)
         messages->baseline =
             ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_baseline, 1);
         if (messages->baseline == NULL) {
-            (void)orri_refuse_memory(&world->env, "beginning to tell readers");
+            (void)orri_refuse_memory(&world->env, "allocating the baseline of readers");
         }
     }
     return messages != NULL ? messages->baseline : NULL;

@@ -103,7 +103,7 @@ bool orri_baseline_refresh(orr_world* world, struct orri_baseline* baseline)
         return true;
     }
     if (!baseline_values_reserve(world, baseline)) {
-        (void)orri_refuse_memory(&world->env, "noting who is to be told of what");
+        (void)orri_refuse_memory(&world->env, "listing which readers track which types");
         return false;
     }
     uint32_t words = baseline->words;
@@ -163,12 +163,12 @@ bool orri_baseline_room(orr_world* world, orri_baseline_type* type, uint32_t ind
     uint32_t page = index >> ORRI_BASELINE_BITS;
     bool there = page < type->page_capacity && type->pages[page] != NULL;
     if (ORR_UNLIKELY(!there) && !baseline_values_add_page(world, type, page)) {
-        (void)orri_refuse_memory(&world->env, "noting values that readers were told");
+        (void)orri_refuse_memory(&world->env, "storing values that were sent to readers");
         return false;
     }
     if ((type->owned || type->pinned) && !type->multiple &&
         !orri_bitset_reserve(world, &type->held, (uint64_t)(index | ORRI_BASELINE_MASK) + 1)) {
-        (void)orri_refuse_memory(&world->env, "noting values that readers were told");
+        (void)orri_refuse_memory(&world->env, "storing values that were sent to readers");
         return false;
     }
     return true;
@@ -238,7 +238,7 @@ bool orri_baseline_room_cell(orr_world* world, orri_baseline_type* type, uint32_
     }
     orri_baseline_cell* cell = baseline_cell_make(world, type, capacity);
     if (cell == NULL) {
-        (void)orri_refuse_memory(&world->env, "noting instances that readers were told");
+        (void)orri_refuse_memory(&world->env, "storing instances that were sent to readers");
         return false;
     }
     if (old != NULL) {

@@ -216,7 +216,8 @@ static bool diff_enabled_reserve(const orri_diff* diff, const diff_enabled_what*
     for (uint32_t i = 0; i < baseline->run_list.run_count; i++) {
         const orri_run* run = &baseline->run_list.runs[i];
         if (run->any_disabled && !orri_bitset_reserve(diff->world, set, (uint64_t)run->index + 1)) {
-            (void)orri_refuse_memory(&diff->world->env, "noting switches that readers were told");
+            (void)orri_refuse_memory(&diff->world->env,
+                                     "storing enable bits that were sent to readers");
             return false;
         }
     }

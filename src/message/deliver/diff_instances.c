@@ -108,7 +108,7 @@ static bool diff_instances_suspect_type(orri_diff* diff, const orri_baseline_typ
         }
     }
     if (!done) {
-        (void)orri_refuse_memory(&diff->world->env, "finding pinned values to tell readers of");
+        (void)orri_refuse_memory(&diff->world->env, "finding pinned values that changed");
     }
     return done;
 }
@@ -144,7 +144,8 @@ bool orri_diff_owners_reserve(orri_diff* diff)
         }
         if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &type->owners, &type->owner_count,
                           pool->slot_count)) {
-            (void)orri_refuse_memory(&world->env, "noting pinned values that readers were told");
+            (void)orri_refuse_memory(&world->env,
+                                     "storing pinned values that were sent to readers");
             return false;
         }
         for (uint32_t i = old; i < type->owner_count; i++) {

@@ -5,7 +5,7 @@
 // any other.
 #include "message/deliver/baseline.h"
 
-_Static_assert(ORR_CHUNK_CAPACITY / 64 <= 32, "a touch has a bit for each of its words");
+_Static_assert(ORR_CHUNK_CAPACITY / 64 <= 32, "a note has a bit for each of its words");
 
 // Compares with the common sizes as constants.
 static inline bool diff_sparse_differs(const orri_baseline_type* type, const uint8_t* a,
@@ -76,7 +76,7 @@ bool orri_sparse_rows_push(orri_diff* diff, const orri_baseline_type* type, orri
     ORR_ASSERT(!diff->by_commit && !type->owned);
     if (!ORRI_RESERVE(&diff->world->env, ORR_MEMORY_MESSAGE, &run_list->sparse_rows,
                       &run_list->sparse_row_capacity, first + dirty->rows)) {
-        (void)orri_refuse_memory(&diff->world->env, "listing rows to tell readers of");
+        (void)orri_refuse_memory(&diff->world->env, "listing rows that changed");
         return false;
     }
     orri_sparse_row* rows = run_list->sparse_rows + first;

@@ -450,7 +450,7 @@ orri_batch* orri_batch_build(orri_diff* diff, const orri_batch_plan* plan)
     }
     orri_batch* made = listed ? message_batch_alloc(diff->world, room.used) : NULL;
     if (made == NULL) {
-        (void)orri_refuse_memory(&diff->world->env, "making a message to readers");
+        (void)orri_refuse_memory(&diff->world->env, "building a message");
         return NULL;
     }
     *made = (orri_batch){.bytes = made->bytes, .type = plan->type, .shape = plan->shape};

@@ -56,7 +56,7 @@ static void message_print_system(const orr_message* message, orri_text* text)
     if (name[0] != '\0') {
         orri_text_add(text, " by %s", name);
     } else {
-        orri_text_add(text, " by a system that is gone");
+        orri_text_add(text, " by a removed system");
     }
 }
 

@@ -3,7 +3,7 @@
 #include "message/deliver/baseline.h"
 
 _Static_assert(sizeof(orr_enabled) == 8 && offsetof(orr_enabled, on) == 4,
-               "the desc of orr_enabled in the store says so");
+               "must match the desc of orr_enabled in the store");
 
 // ---- tracked types ------------------------------------------------------------------------------
 
@@ -83,12 +83,12 @@ ORRI_COLD static void reader_overflow(orri_reader* reader, uint64_t wanted)
     orri_reader_empty(reader);
     orri_reader_forget(reader);
     reader->lost = reader->overflowed = true;
-    (void)orri_refuse(&reader->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
-                      "the queue of system '%s' would hold %llu entities, its limit is %llu; it "
-                      "was emptied, and the system will be told of everything anew. Let it run "
-                      "more often, take all messages in each run, or raise its messages_max",
-                      reader->name, (unsigned long long)wanted,
-                      (unsigned long long)reader->queue_max);
+    (void)orri_refuse(
+        &reader->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
+        "the message queue of system '%s' would hold %llu entities, but its limit is %llu. It was "
+        "emptied, and the system will receive everything it selects again. Let it run more often, "
+        "take all messages in each run, or raise its messages_max",
+        reader->name, (unsigned long long)wanted, (unsigned long long)reader->queue_max);
 }
 
 void orri_reader_deliver(orri_message_view* view)
@@ -241,7 +241,7 @@ static orri_reader* reader_make(orr_world* world, const orri_reader_desc* desc)
     char* name = reader != NULL ? orri_alloc(&world->env, ORR_MEMORY_MESSAGE, size, 1) : NULL;
     if (name == NULL) {
         ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orri_reader, reader, 1);
-        (void)orri_refuse_memory(&world->env, "making a reader of messages");
+        (void)orri_refuse_memory(&world->env, "creating a reader of messages");
         return NULL;
     }
     memcpy(name, desc->name, size);
@@ -271,7 +271,7 @@ orri_reader* orri_reader_create(orr_world* world, const orri_reader_desc* desc)
         }
         if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &baseline->on, &baseline->on_capacity,
                           count)) {
-            (void)orri_refuse_memory(&world->env, "making a reader of messages");
+            (void)orri_refuse_memory(&world->env, "creating a reader of messages");
             return NULL;
         }
         reader = reader_make(world, desc);

@@ -11,8 +11,8 @@ const orr_message* orr_receive(orr_run* run)
     if (ORR_UNLIKELY(rights->reader == NULL)) {
         rights->counts.violations++;
         (void)orri_refuse(&run->world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                          "orr_receive: system '%s' is direct and gets no messages; make its kind "
-                          "ORR_INDIRECT, or read the world by its query",
+                          "orr_receive: system '%s' is a direct system and receives no messages; "
+                          "set its .kind to ORR_INDIRECT, or read the world with its query",
                           rights->name);
         return NULL;
     }
@@ -51,11 +51,10 @@ const void* orr_message_values(const orr_message* message, const orr_type_desc* 
     if (message->kind == ORR_ENTITY_ADDED) {
         const orr_message_column* column = orr_message_column_of(message, type);
         if (column != NULL && column->firsts != NULL) {
-            (void)orri_refuse(
-                &message->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                "orr_values: entities may have any number of %s, since it is multiple "
-                "or pinned; use orr_values_of(m, %s, i, &count)",
-                desc->name, desc->name);
+            (void)orri_refuse(&message->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                              "orr_values: an entity may have none or several %s, because the type "
+                              "is multiple or pinned; use orr_values_of(m, %s, i, &count)",
+                              desc->name, desc->name);
             return NULL;
         }
         return column != NULL ? column->values : NULL;

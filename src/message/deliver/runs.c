@@ -72,7 +72,7 @@ bool orri_runs_grow(orr_world* world, struct orri_baseline* baseline)
     orri_runs made;
     uint32_t* picks;
     if (!runs_make_runs(world, baseline, 2 * baseline->run_list.run_capacity, &made, &picks)) {
-        (void)orri_refuse_memory(&world->env, "listing rows to tell readers of");
+        (void)orri_refuse_memory(&world->env, "listing rows that changed");
         return false;
     }
     runs_free_runs(world, &baseline->run_list, baseline->picks, baseline->words);
@@ -144,7 +144,7 @@ bool orri_runs_item(orr_world* world, orri_runs* run_list, orr_component_id id, 
 {
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &run_list->items, &run_list->item_capacity,
                       run_list->item_count + 1)) {
-        (void)orri_refuse_memory(&world->env, "listing components to tell readers of");
+        (void)orri_refuse_memory(&world->env, "listing components that changed");
         return false;
     }
     run_list->items[run_list->item_count++] = (orri_item){id, value};
@@ -245,7 +245,7 @@ static bool runs_turn(orri_diff* diff, uint32_t count, uint64_t* all)
     uint32_t words = baseline->on_count * baseline->group_words;
     if (!ORRI_RESERVE(&diff->world->env, ORR_MEMORY_MESSAGE, &baseline->groups,
                       &baseline->group_capacity, words)) {
-        (void)orri_refuse_memory(&diff->world->env, "telling readers different things");
+        (void)orri_refuse_memory(&diff->world->env, "grouping readers that receive different rows");
         return false;
     }
     memset(baseline->groups, 0, words * sizeof *baseline->groups);

@@ -26,7 +26,7 @@ struct orri_events* orri_events_of(orr_world* world)
     }
     messages->events = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_events, 1);
     if (messages->events == NULL) {
-        (void)orri_refuse_memory(&world->env, "beginning events");
+        (void)orri_refuse_memory(&world->env, "allocating the event queues of a world");
     }
     return messages->events;
 }
@@ -78,7 +78,7 @@ orri_event_queue* orri_event_queue_of(orr_world* world, orr_type type)
     uint32_t index = orri_type_index(world, type);
     if (!event_table_reserve(world, events, index + 1) ||
         (queue = event_create(world, type)) == NULL) {
-        (void)orri_refuse_memory(&world->env, "making a queue of events");
+        (void)orri_refuse_memory(&world->env, "creating an event queue");
         return NULL;
     }
     events->queues[index] = queue;
@@ -91,19 +91,19 @@ orri_event_queue* orri_event_queue_of(orr_world* world, orr_type type)
 static const char* event_unfit(const orri_type* type)
 {
     if (type->info.has_owned) {
-        return "owns strings or arrays; send the entity that has them, or an inline string";
+        return "has owned strings or arrays; send the entity that has them, or use an inline "
+               "string";
     }
     if (type->info.has_hooks) {
         return "has hooks; events are copied as plain bytes";
     }
     if (type->info.multiplicity != ORR_UNIQUE) {
-        return "is a component of which an entity has several (ORR_MULTIPLE)";
+        return "is a multiple type (ORR_MULTIPLE)";
     }
     if (type->info.storage != ORR_CHUNK) {
-        return "is a component that never moves (ORR_PINNED)";
+        return "is a pinned type (ORR_PINNED)";
     }
-    return type->indexed_count != 0 ? "has indexed references; nobody could list those of an event"
-                                    : NULL;
+    return type->indexed_count != 0 ? "has indexed references, which events cannot have" : NULL;
 }
 
 orr_result orri_event_check(const orr_world* world, const char* call, orr_type type)
@@ -113,11 +113,12 @@ orr_result orri_event_check(const orr_world* world, const char* call, orr_type t
         return orri_refuse_type(world, call, type);
     }
     const char* why = event_unfit(found);
-    return why == NULL ? ORR_OK
-                       : orri_refuse(orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_SEND_REFUSED,
-                                     "%s: %s cannot be an event: it %s. Declare a type of its own "
-                                     "for the event",
-                                     call, found->info.name, why);
+    return why == NULL
+               ? ORR_OK
+               : orri_refuse(
+                     orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_SEND_REFUSED,
+                     "%s: %s cannot be an event: it %s. Declare a separate type for the event",
+                     call, found->info.name, why);
 }
 
 orr_result orr_events_limit(orr_world* world, orr_type type, uint32_t most)
@@ -202,8 +203,8 @@ ORRI_COLD static bool event_drop_spectators(orr_world* world, orri_event_queue* 
         if (!inbox->drop_logged) {
             inbox->drop_logged = true;
             orri_log(&world->env, ORR_LOG_ID_SPECTATOR_LATE,
-                     "spectator '%s' lost events %s that it had not read: more than %u would wait; "
-                     "let it run more often, or raise the limit with orr_events_limit()",
+                     "spectator '%s' lost unread events %s: more than %u would wait; let it run "
+                     "more often, or raise the limit with orr_events_limit()",
                      inbox->name != NULL ? inbox->name : "", queue->info->info.name, queue->limit);
         }
     }
@@ -216,13 +217,12 @@ ORRI_COLD static bool event_refuse_full(orr_world* world, const orri_event_queue
 {
     const orri_cursor* slowest = event_slowest(queue);
     const char* name = slowest->inbox->name;
-    (void)orri_refuse(
-        &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
-        "%u events %s wait and %u more were sent, but at most %u may wait; system '%s' "
-        "has not read %u of them. Let it run and call orr_events() in every run, "
-        "switch it off, send fewer, or raise the limit with orr_events_limit()",
-        queue->count, queue->info->info.name, count, queue->limit,
-        name != NULL ? name : "(without a name)", queue->count);
+    (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
+                      "%u events %s wait and %u more were sent, but at most %u may wait; system "
+                      "'%s' has not read %u of them. Let it run and call orr_events() in every "
+                      "run, disable it, send fewer, or raise the limit with orr_events_limit()",
+                      queue->count, queue->info->info.name, count, queue->limit,
+                      name != NULL ? name : "(without a name)", queue->count);
     return false;
 }
 
@@ -240,7 +240,7 @@ static bool event_grow(orr_world* world, orri_event_queue* queue, uint32_t neede
     if (data == NULL) {
         char doing[160];
         orri_text text = {doing, sizeof doing, 0};
-        orri_text_add(&text, "keeping %u events %s for who has not read them", needed, info->name);
+        orri_text_add(&text, "keeping %u unread events %s", needed, info->name);
         (void)orri_refuse_memory(&world->env, doing);
         return false;
     }
@@ -390,16 +390,16 @@ static const char* event_wrong(const orri_event_queue* queue)
             continue;
         }
         if (cursor->at < queue->base || cursor->at > orri_event_end(queue)) {
-            return "has a cursor outside";
+            return "has a cursor outside of its events";
         }
         on++;
         at_base += cursor->at == queue->base;
     }
     if (on != queue->on_count || at_base != queue->at_base) {
-        return "counts its cursors wrongly";
+        return "has a wrong count of cursors";
     }
     if (queue->count > 0 && at_base == 0) {
-        return "keeps what all have read";
+        return "keeps events that all systems have read";
     }
     return (uint64_t)queue->first + queue->count > queue->capacity ? "is longer than its memory"
                                                                    : NULL;
@@ -412,7 +412,7 @@ orr_result orri_events_validate(orr_world* world)
         const char* wrong = events->queues[i] != NULL ? event_wrong(events->queues[i]) : NULL;
         if (wrong != NULL) {
             return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                               "the queue of events %s %s", events->queues[i]->info->info.name,
+                               "the event queue of %s %s", events->queues[i]->info->info.name,
                                wrong);
         }
     }

@@ -21,7 +21,7 @@ static orri_event_cursors* event_cursor_allocate(orr_world* world, uint32_t capa
     orri_event_cursors* inbox =
         orri_alloc_zero(&world->env, ORR_MEMORY_MESSAGE, size, _Alignof(orri_event_cursors));
     if (inbox == NULL) {
-        (void)orri_refuse_memory(&world->env, "making a system's inbox of events");
+        (void)orri_refuse_memory(&world->env, "creating the event inbox of a system");
         return NULL;
     }
     inbox->capacity = capacity;
@@ -44,7 +44,7 @@ static bool event_cursor_prepare(orr_world* world, orri_event_cursors* inbox, or
     }
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &queue->cursors, &queue->cursor_capacity,
                       queue->cursor_count + 1)) {
-        (void)orri_refuse_memory(&world->env, "making a system's inbox of events");
+        (void)orri_refuse_memory(&world->env, "creating the event inbox of a system");
         return false;
     }
     inbox->cursors[inbox->count++] = (orri_cursor){.queue = queue, .inbox = inbox};
@@ -192,7 +192,7 @@ static bool event_cursor_copy_room(orr_world* world, orri_cursor* cursor)
     }
     uint8_t* copy = orri_alloc(&world->env, ORR_MEMORY_MESSAGE, room, ORRI_BLOCK_ALIGN);
     if (copy == NULL) {
-        (void)orri_refuse_memory(&world->env, "showing a system the events it receives");
+        (void)orri_refuse_memory(&world->env, "copying the events that a system receives");
         return false;
     }
     orri_free(&world->env, ORR_MEMORY_MESSAGE, cursor->copy, cursor->copy_size, ORRI_BLOCK_ALIGN);
@@ -227,10 +227,10 @@ ORRI_COLD static void event_cursor_refuse(const orr_world* world, orri_rights* r
 {
     const char* name = orri_type_label(world, type);
     rights->counts.violations++;
-    (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                      "system '%s' asked for events %s, which it did not declare; declare them: "
-                      ".receives = \"%s\"",
-                      rights->name, name, name);
+    (void)orri_refuse(
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        "orr_events: system '%s' reads events %s, which it did not declare; add .receives = \"%s\"",
+        rights->name, name, name);
 }
 
 const void* orr_events_type(orr_run* run, orr_type type, uint32_t* count)

@@ -515,7 +515,7 @@ bool orri_baseline_remember(orr_world* world, orri_baseline_past** out)
     orri_bitset_free(world, &s.suspects);
     if (!done) {
         orri_baseline_past_free(world, s.past);
-        (void)orri_refuse_memory(&world->env, "remembering what readers were not told yet");
+        (void)orri_refuse_memory(&world->env, "recording changes that readers have not received");
         return false;
     }
     *out = s.past;

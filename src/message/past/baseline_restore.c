@@ -39,7 +39,7 @@ static bool baseline_restore_reserve(orr_world* world, struct orri_baseline* bas
         }
     }
     if (!done) {
-        (void)orri_refuse_memory(&world->env, "noting what readers were not told yet");
+        (void)orri_refuse_memory(&world->env, "restoring changes that readers have not received");
     }
     return done;
 }

@@ -121,7 +121,7 @@ bool orri_events_remember(orr_world* world, orri_events_past** out)
     orri_events_past sizes = event_past_measure(events);
     orri_events_past* past = orri_alloc(&world->env, ORR_MEMORY_MESSAGE, sizes.bytes, 16);
     if (past == NULL) {
-        (void)orri_refuse_memory(&world->env, "remembering events that wait");
+        (void)orri_refuse_memory(&world->env, "recording waiting events");
         return false;
     }
     *past = sizes;

@@ -76,7 +76,7 @@ static bool past_queues(orr_world* world, orri_messages_past* past)
         ORRI_FREE(env, ORR_MEMORY_MESSAGE, orri_message_view*, past->views, views);
         past->readers = NULL;
         past->views = NULL;
-        (void)orri_refuse_memory(env, "remembering queues of messages");
+        (void)orri_refuse_memory(env, "recording message queues");
         return false;
     }
     for (const orri_reader* reader = baseline->first; reader != NULL; reader = reader->next) {
@@ -117,7 +117,7 @@ orri_messages_past* orri_messages_remember(orr_world* world)
     orri_messages_past* past =
         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, orri_messages_past, 1);
     if (past == NULL) {
-        (void)orri_refuse_memory(&world->env, "remembering messages");
+        (void)orri_refuse_memory(&world->env, "recording messages");
         return NULL;
     }
     past->refs = 1;
@@ -270,8 +270,8 @@ void orri_messages_restore(orr_world* world, orri_messages_past* past)
     past_refill(world, past);
     if (orri_messages_settle(world) != ORR_OK) {
         orri_log(&world->env, ORR_LOG_ID_MESSAGE_DROPPED,
-                 "the world went back, but there is no memory to tell readers of it; the next tick "
-                 "does that first");
+                 "the world travelled to another tick, but memory is too short to notify readers; "
+                 "the next tick notifies them first");
     }
 }
 

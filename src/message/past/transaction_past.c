@@ -58,7 +58,7 @@ bool orri_posts_copy(orr_world* world, const struct orri_posts* from, bool whole
         *end = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_posts, 1);
         if (*end == NULL || !transaction_past_fill(&world->env, from, *end)) {
             orri_posts_free(world, first);
-            (void)orri_refuse_memory(&world->env, "remembering transactions that wait");
+            (void)orri_refuse_memory(&world->env, "recording waiting transactions");
             return false;
         }
         end = &(*end)->next;

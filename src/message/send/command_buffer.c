@@ -21,9 +21,9 @@ const char* orri_command_kind_name(orri_command_kind kind)
         [ORRI_COMMAND_CHANGE] = "ComponentChanged",
         [ORRI_COMMAND_REMOVE] = "ComponentRemoved",
         [ORRI_COMMAND_TAG_ADD] = "a tag",
-        [ORRI_COMMAND_TAG_REMOVE] = "a tag taken off",
-        [ORRI_COMMAND_ENABLE] = "a switch",
-        [ORRI_COMMAND_DISABLE] = "a switch",
+        [ORRI_COMMAND_TAG_REMOVE] = "a removed tag",
+        [ORRI_COMMAND_ENABLE] = "an enabling",
+        [ORRI_COMMAND_DISABLE] = "a disabling",
         [ORRI_COMMAND_NAME] = "a name",
         [ORRI_COMMAND_EVENT] = "an event",
     };
@@ -34,8 +34,8 @@ orr_result orri_command_buffer_refuse_memory(orr_command_buffer* commands)
 {
     commands->failed = true;
     return orri_refuse(&commands->world->env, ORR_ERR_MEMORY, ORR_LOG_ID_SEND_REFUSED,
-                       "out of memory while system '%s' sent: what it sends from here on in this "
-                       "run may be lost",
+                       "out of memory while system '%s' sent a command; this command and later "
+                       "ones of the same run may be lost. Free memory or raise memory_bytes_max",
                        commands->rights->name);
 }
 
@@ -43,7 +43,8 @@ orr_result orri_check_run(const orr_run* run, const char* call)
 {
     if (run == NULL || run->world == NULL) {
         // There is no world to report to.
-        ORR_ASSERT(run != NULL && "the run is NULL; pass on what the system's function was given");
+        ORR_ASSERT(run != NULL &&
+                   "the run is NULL; pass the orr_run that the system's function received");
         return ORR_ERR_ARGUMENT;
     }
     if (ORR_LIKELY(run->commands != NULL && run->commands->open)) {
@@ -51,15 +52,15 @@ orr_result orri_check_run(const orr_run* run, const char* call)
     }
     if (run->commands == NULL && orri_atomic_section_here()) {
         return orri_refuse(orri_env_of(run->world), ORR_ERR_STATE, ORR_LOG_ID_SEND_REFUSED,
-                           "%s: an atomic section has its value, and sees and does nothing else of "
-                           "the world; call it before or after the section",
+                           "%s: an atomic section may use only its own value; make the call before "
+                           "or after the section",
                            call);
     }
     return orri_refuse(orri_env_of(run->world), ORR_ERR_STATE, ORR_LOG_ID_SEND_REFUSED,
-                       "%s: %s; pass on the run that the system's function was given, while it "
-                       "runs. Between ticks the calls of the store do the same",
+                       "%s: %s; pass the orr_run that the system's function received, while the "
+                       "function runs. Between ticks use the calls of the store instead",
                        call,
-                       run->commands == NULL ? "this is a loop, not the run of a system"
+                       run->commands == NULL ? "this is a query loop, not the run of a system"
                                              : "the system's function has returned");
 }
 
@@ -386,7 +387,7 @@ static struct orri_command_buffers* buffer_make_all(orr_world* world,
     struct orri_command_buffers* command_buffers =
         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_command_buffers, 1);
     if (command_buffers == NULL) {
-        (void)orri_refuse_memory(&world->env, "beginning lanes");
+        (void)orri_refuse_memory(&world->env, "allocating command buffers");
         return NULL;
     }
     command_buffers->spare.refuses_all = true;
@@ -405,7 +406,7 @@ bool orri_command_buffers_begin(orr_world* world)
     struct orri_command_buffers_shared* shared =
         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_MESSAGE, struct orri_command_buffers_shared, 1);
     if (shared == NULL) {
-        (void)orri_refuse_memory(&world->env, "beginning lanes");
+        (void)orri_refuse_memory(&world->env, "allocating command buffers");
         return false;
     }
     messages->command_buffers = buffer_make_all(world, shared);

@@ -27,7 +27,7 @@ bool orri_command_buffers_hold(orr_world* world, uint32_t count)
     if (wanted > UINT32_MAX ||
         !ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &command_buffers->held,
                       &command_buffers->held_capacity, (uint32_t)wanted)) {
-        (void)orri_refuse_memory(&world->env, "making room for ids of entities to be created");
+        (void)orri_refuse_memory(&world->env, "reserving ids of entities to be created");
         return false;
     }
     uint32_t more = (uint32_t)wanted - command_buffers->held_count;
@@ -91,7 +91,7 @@ bool orri_command_ids_return(orri_merge* merge)
     }
     merge->held = orri_merge_take(merge, count * sizeof *merge->held);
     if (merge->held == NULL) {
-        (void)orri_refuse_memory(&merge->world->env, "putting ids in line");
+        (void)orri_refuse_memory(&merge->world->env, "returning reserved ids");
         return false;
     }
     uint32_t at = 0;

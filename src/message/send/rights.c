@@ -12,15 +12,15 @@ typedef struct rights_words {
 
 static const rights_words rights_all[] = {
     {"creates", "sends ComponentAdded of %s",
-     "add %s to its .adds, or to .creates if the entity is a new one"},
+     "add %s to its .adds, or to .creates if this commit creates the entity"},
     {"adds", "sends ComponentAdded of %s",
-     "add %s to its .adds, or to .creates if the entity is a new one"},
+     "add %s to its .adds, or to .creates if this commit creates the entity"},
     {"removes", "sends ComponentRemoved of %s", "add %s to its .removes"},
     {"changes", "sends ComponentChanged of %s", "add %s to its .changes"},
     {"transacts", "transacts on %s", "add %s to its .transacts"},
     {"atomics", "has an atomic section on %s", "add %s to its .atomics"},
-    {"query", "sends ComponentChanged of %s", "say 'write %s' in its .query"},
-    {"switches", "switches %s", "add %s to its .switches"},
+    {"query", "sends ComponentChanged of %s", "add 'write %s' to its .query"},
+    {"switches", "enables or disables %s", "add %s to its .switches"},
     {"sends", "sends the event %s", "add %s to its .sends"},
     {"receives", "reads events of %s", "add %s to its .receives"},
     // Fields that are used without a type.
@@ -30,8 +30,8 @@ static const rights_words rights_all[] = {
 
 // Other texts for these fields when there is no type.
 static const rights_words rights_entity[] = {
-    {"creates", "sends EntityAdded", "say in its .creates which types new entities may have"},
-    {"switches", "switches an entity", "add * to its .switches"},
+    {"creates", "sends EntityAdded", "list the types of new entities in its .creates"},
+    {"switches", "enables or disables an entity", "add * to its .switches"},
 };
 
 static const rights_words* rights_find(const char* field, bool typed)
@@ -95,7 +95,7 @@ orr_result orri_refuse_tag(const orr_world* world, orri_rights* rights, const ch
     char name[96], what[160], remedy[160];
     orri_text text = {name, sizeof name, 0};
     orri_tag_print(world, tag, &text);
-    snprintf(what, sizeof what, "%s %s", on ? "puts on" : "takes off", name);
+    snprintf(what, sizeof what, "%s %s", on ? "adds" : "removes", name);
     snprintf(remedy, sizeof remedy, "add %s to its .tags", name);
     return rights_refuse(world, rights, call, what, remedy, entity);
 }

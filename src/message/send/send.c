@@ -53,14 +53,14 @@ static orr_result send_check_type(orr_command_buffer* commands, const char* call
     if (strncmp(name, "orr_", 4) == 0) {
         if (strcmp(name, "orr_name") == 0) {
             orri_id_text id = orri_entity_format(commands->world, entity);
-            return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
-                               "%s: system '%s': orr_name of entity %s is sent by orr_send_name() "
-                               "only; use that",
-                               call, commands->rights->name, id.text);
+            return orri_refuse(
+                &commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
+                "%s: system '%s': orr_name of entity %s can be sent by orr_send_name() only", call,
+                commands->rights->name, id.text);
         }
         if (strcmp(name, "orr_enabled") == 0 || strcmp(name, "orr_tags") == 0) {
             return send_refuse(commands, ORR_ERR_TYPE, call,
-                               "orr_enabled and orr_tags are no components; use "
+                               "orr_enabled and orr_tags are not components; use "
                                "orr_send_enable_type() and orr_send_tag()");
         }
     }
@@ -82,9 +82,9 @@ static orr_result send_check_value(orr_command_buffer* commands, const char* cal
         const uint8_t* value = (const uint8_t*)values + (size_t)i * type->info.size;
         if (orri_value_owned_gone(type, value, &field)) {
             return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
-                               "%s: system '%s': %s.%s holds an owned string or array that is "
-                               "gone, or of another world; one that is not stored lives until the "
-                               "next tick",
+                               "%s: system '%s': %s.%s holds an owned string or array that no "
+                               "longer exists or belongs to another world; one that is not stored "
+                               "in a component lives until the next tick",
                                call, commands->rights->name, type->info.name, field);
         }
     }
@@ -283,8 +283,8 @@ static orr_result send_check_id(orr_command_buffer* commands, const char* call,
             return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
                                "%s: system '%s': %s is %s, so its id %s", call,
                                commands->rights->name, type->info.name,
-                               multiple ? "a multiple type" : "unique",
-                               multiple ? "must say which instance is meant" : "is 0");
+                               multiple ? "a multiple type" : "a unique type",
+                               multiple ? "must name an instance" : "must be 0");
         }
     }
     return ORR_OK;
@@ -415,14 +415,13 @@ orr_result orri_refuse_ids(orr_command_buffer* commands, const char* call, uint3
     if (commands->command_buffers->holds) {
         return orri_refuse(
             &commands->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SEND_REFUSED,
-            "%s: system '%s' wants to create an entity, but no id is at hand: there "
-            "was no memory for as many, or the world may have no more than %u; raise "
-            "entities_max",
+            "%s: system '%s' cannot create an entity: no id is reserved for it, because memory was "
+            "short or the world may have at most %u entities; raise entities_max",
             call, commands->rights->name, commands->world->limits.entities);
     }
     return orri_refuse(&commands->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SEND_REFUSED,
-                       "%s: system '%s' wants to create an entity, but the world may have %u and "
-                       "ids for all of them are taken or reserved; raise entities_max",
+                       "%s: system '%s' cannot create an entity: the world may have at most %u "
+                       "entities, and all ids are in use or reserved; raise entities_max",
                        call, commands->rights->name, commands->world->limits.entities);
 }
 
@@ -589,7 +588,7 @@ orr_result orr_send_enable_type(orr_run* run, orr_entity entity, orr_type type, 
         result = send_check_id(commands, call, info, &id, 1, true);
     } else if (id != 0) {
         result =
-            send_refuse(commands, ORR_ERR_ARGUMENT, call, "an entity has no instances; give id 0");
+            send_refuse(commands, ORR_ERR_ARGUMENT, call, "an entity has no instances; pass id 0");
     }
     if (result == ORR_OK && orri_is_transient_send(commands, entity)) {
         return orri_transient_send_add(commands, on ? ORRI_COMMAND_ENABLE : ORRI_COMMAND_DISABLE,
@@ -628,9 +627,9 @@ orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity scope, cons
                                  entity);
     }
     if (name != NULL && !send_name_valid(name)) {
-        return send_refuse(commands, ORR_ERR_NAME, call,
-                           "this is no name for an entity; use 1 to 255 bytes without '/' and "
-                           "without control characters");
+        return send_refuse(
+            commands, ORR_ERR_NAME, call,
+            "the name is invalid; use 1 to 255 bytes without '/' and without control characters");
     }
     orri_command_name sent = {name != NULL ? scope : (orr_entity){0}, 0};
     if (name != NULL) {

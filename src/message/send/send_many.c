@@ -64,7 +64,7 @@ static orr_result send_many_check_column(const send_many* m, uint32_t i)
         const uint8_t* value = (const uint8_t*)data->values + (size_t)row * info->info.size;
         if (orri_value_owned_gone(info, value, &field)) {
             return send_many_refuse(m, ORR_ERR_ARGUMENT, data->type,
-                                    "holds an owned string or array that is gone");
+                                    "holds an owned string or array that no longer exists");
         }
     }
     return ORR_OK;
@@ -275,8 +275,8 @@ orr_result orr_send_create_many(orr_run* run, orr_cluster cluster, uint32_t coun
     }
     if (orri_command_buffer_rights(run->commands)->spectator) {
         return orri_refuse(&run->world->env, ORR_ERR_STATE, ORR_LOG_ID_SEND_REFUSED,
-                           "%s: system '%s' is a spectator's, and transient entities are in no "
-                           "cluster; use orr_send_create() and orr_send_add()",
+                           "%s: system '%s' belongs to a spectator, and transient entities are in "
+                           "no cluster; use orr_send_create() and orr_send_add()",
                            call, orri_command_buffer_rights(run->commands)->name);
     }
     send_many m = {.commands = run->commands,

@@ -119,8 +119,8 @@ orr_result orri_transient_send_refuse(orr_command_buffer* commands, const char* 
     orri_id_text name = orri_entity_format(commands->world, entity);
     commands->rights->counts.violations++;
     return orri_refuse(&commands->world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                       "%s: system '%s' is a spectator's, and entity %s is of the simulation; an "
-                       "spectator destroys transient entities only",
+                       "%s: system '%s' belongs to a spectator, and entity %s belongs to the "
+                       "simulation; a spectator may destroy transient entities only",
                        call, commands->rights->name, name.text);
 }
 
@@ -200,14 +200,14 @@ static const char* transient_send_void(const orr_world* world, const orri_rights
         old = orri_pool_get(pool, orri_id_index(record->entity));
     }
     if (needs && old == NULL) {
-        return "the entity does not have it";
+        return "the entity does not have this component";
     }
     if (record->kind == ORRI_COMMAND_ADD && old != NULL &&
         orri_is_foreign(rights->foreign, record->info->id - world->schema.type_base)) {
-        return "it has it already, and another pipeline writes this type";
+        return "the entity already has it, and another pipeline owns the type";
     }
     return value != NULL && orri_value_refers(world, record->info, old, value) != ORRI_REFERS_ALIVE
-               ? "it refers to an entity that is not alive"
+               ? "its value refers to a dead entity"
                : NULL;
 }
 

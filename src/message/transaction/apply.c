@@ -344,11 +344,11 @@ static orr_result apply_prepare(apply_type* t)
         t->block_count = t->site.pool->block_count;
     }
     if (!apply_gather(t)) {
-        return orri_refuse_memory(&t->world->env, "doing transactions");
+        return orri_refuse_memory(&t->world->env, "applying transactions");
     }
     t->workers = t->count >= APPLY_SHARED_MIN ? t->workers : NULL;
     if (!apply_reserve(t)) {
-        return orri_refuse_memory(&t->world->env, "doing transactions");
+        return orri_refuse_memory(&t->world->env, "applying transactions");
     }
     apply_share(t, t->slice_count, apply_find);
     apply_lay_out(t);
@@ -431,7 +431,8 @@ static void apply_drop(const apply_type* t, orri_post_part* part, orr_entity ent
     if (!known) {
         __atomic_fetch_add(&part->posts->rights->counts.dropped, 1, __ATOMIC_RELAXED);
         orri_log_drop(t->world, part->posts->rights, "a transaction", (orr_type){t->site.type->id},
-                      entity, dead ? "the entity is dead" : "it does not have this component");
+                      entity,
+                      dead ? "the entity is dead" : "the entity does not have this component");
     }
 }
 
@@ -629,7 +630,7 @@ orr_result orri_transaction_commit(orr_world* world, bool early, const orri_fore
     uint32_t count = 0;
     orr_result result = apply_types(world, command_buffers, foreign, &types, &count)
                             ? ORR_OK
-                            : orri_refuse_memory(&world->env, "doing transactions");
+                            : orri_refuse_memory(&world->env, "applying transactions");
     bool marked = early && command_buffers->first != NULL && command_buffers->marks_any &&
                   !command_buffers->marks_old;
     for (uint32_t i = 0; result == ORR_OK && i < count; i++) {

@@ -57,7 +57,7 @@ bool orri_atomic_sections_begin(orr_world* world)
     messages->sections = orri_alloc_zero(&world->env, ORR_MEMORY_MESSAGE,
                                          sizeof(struct orri_atomic_sections), ATOMIC_SECTION_LINE);
     if (messages->sections == NULL) {
-        (void)orri_refuse_memory(&world->env, "making room for atomic sections");
+        (void)orri_refuse_memory(&world->env, "allocating the locks of atomic sections");
         return false;
     }
     messages->sections->use_htm = orri_htm_works() && world->env.platform->sched_point == NULL;
@@ -106,10 +106,9 @@ ORRI_COLD static orr_result atomic_section_refuse_nested(const orr_run* run, orr
     orri_id_text inner = orri_entity_format(world, target);
     section_now.rights->counts.violations++;
     return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
-                       "orr_atomic: system '%s' is in an atomic section on %s of %s, and begins "
-                       "another within, on %s of %s; one component is held at a time: begin the "
-                       "second when the first has ended, or let one of them be a transaction "
-                       "(orr_transact)",
+                       "orr_atomic: system '%s' is in an atomic section on %s of %s and begins "
+                       "another one on %s of %s; sections cannot be nested: begin the second when "
+                       "the first has ended, or make one of them a transaction (orr_transact)",
                        section_now.rights->name,
                        orri_type_label(section_now.world, section_now.type), outer.text,
                        orri_type_label(world, type), inner.text);
@@ -128,8 +127,8 @@ ORRI_COLD static orr_result atomic_section_refuse_id(const orr_command_buffer* c
     bool multiple = type->info.multiplicity == ORR_MULTIPLE;
     return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
                        "orr_atomic: system '%s': %s is %s, so its id %s", commands->rights->name,
-                       type->info.name, multiple ? "a multiple type" : "unique",
-                       multiple ? "must be that of an instance that is there" : "is 0");
+                       type->info.name, multiple ? "a multiple type" : "a unique type",
+                       multiple ? "must be that of an existing instance" : "must be 0");
 }
 
 // Everything that is refused before the target is looked up.
@@ -160,7 +159,7 @@ static orr_result atomic_section_check(const orr_command_buffer* commands, orr_e
     // that taking a stripe here could deadlock.
     if (ORR_UNLIKELY(orri_refusing_here(&commands->world->env))) {
         return atomic_section_refuse(commands, ORR_ERR_STATE,
-                                     "an error handler looks at the world, but does not change it");
+                                     "an error handler may read the world, but not change it");
     }
     return ORR_OK;
 }
@@ -174,10 +173,10 @@ ORRI_COLD static orr_result atomic_section_drop(const orr_command_buffer* comman
     if (!__atomic_exchange_n(&rights->drop_logged, true, __ATOMIC_RELAXED)) {
         orri_id_text who = orri_entity_format(commands->world, target);
         orri_log(&commands->world->env, ORR_LOG_ID_MESSAGE_DROPPED,
-                 "system '%s': an atomic section on %s of %s has no effect: %s. More of it is "
-                 "counted (orr_system_stats), but not said",
+                 "system '%s': an atomic section on %s of %s has no effect: %s. Further drops are "
+                 "counted (orr_system_stats), but not logged",
                  rights->name, orri_type_label(commands->world, type), who.text,
-                 dead ? "the entity is dead" : "it does not have this component");
+                 dead ? "the entity is dead" : "the entity does not have this component");
     }
     return ORR_OK;
 }
@@ -246,7 +245,7 @@ static uint8_t* atomic_section_value(orr_world* world, const orri_record* record
         return NULL;
     }
     if (ORR_UNLIKELY(!atomic_section_own(world, chunk, (uint32_t)column))) {
-        *result = orri_refuse_memory(&world->env, "copying a held block for an atomic section");
+        *result = orri_refuse_memory(&world->env, "copying a shared block for an atomic section");
         return NULL;
     }
     return chunk->columns[column].data + (size_t)slot * chunk->cluster->columns[column].size +

@@ -149,7 +149,7 @@ void orri_transaction_forget(orr_world* world, const orri_rights* rights)
     if (dropped > 0 && world->running.in_tick) { // Not when the world is destroyed.
         orri_log(&world->env, ORR_LOG_ID_MESSAGE_DROPPED,
                  "system '%s' is removed, and with it %llu transactions that wait for another "
-                 "pipeline; let that tick first, or switch the system off instead",
+                 "pipeline; let that pipeline tick first, or disable the system instead",
                  rights->name, (unsigned long long)dropped);
     }
 }
@@ -358,14 +358,14 @@ static orr_result transaction_check_type(const orr_command_buffer* commands, con
     }
     if (strncmp(info->info.name, "orr_", 4) == 0) {
         return transaction_refuse(commands, ORR_ERR_TYPE, call,
-                                  "the library's own types are not transacted on; send a change");
+                                  "built-in types do not support transactions; send a change");
     }
     bool multiple = info->info.multiplicity == ORR_MULTIPLE;
     if (multiple ? id == 0 || (id & ORRI_PROVISIONAL) != 0 : id != 0) {
         return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
                            "%s: system '%s': %s is %s, so its id %s", call, commands->rights->name,
-                           info->info.name, multiple ? "a multiple type" : "unique",
-                           multiple ? "must be that of an instance that is there" : "is 0");
+                           info->info.name, multiple ? "a multiple type" : "a unique type",
+                           multiple ? "must be that of an existing instance" : "must be 0");
     }
     return ORR_OK;
 }
@@ -389,13 +389,14 @@ static orr_result transaction_check_field(const orr_command_buffer* commands, co
     transaction_field field = transaction_find(&type->info, verb->offset, verb->size);
     const char* what = NULL;
     if ((uint32_t)verb->op > ORR_OP_MAX) {
-        return transaction_refuse(commands, ORR_ERR_ARGUMENT, call, "there is no such op");
+        return transaction_refuse(commands, ORR_ERR_ARGUMENT, call,
+                                  "an unknown operation; use an orr_op");
     }
     if (field.type == NULL) {
-        what = "no field; give offset and size of one";
+        what = "not a field; pass the offset and size of one";
     } else if (verb->op != ORR_OP_SET) {
         bool number = field.type->kind >= ORR_KIND_I8 && field.type->kind <= ORR_KIND_F64;
-        what = !number || field.count > 0 ? "not a number; only ORR_OP_SET is for it" : NULL;
+        what = !number || field.count > 0 ? "not a number; only ORR_OP_SET is allowed" : NULL;
     } else if (field.indexed || !transaction_settable(type, &field, verb->offset, verb->size)) {
         what = "an indexed reference, or owned, or opaque; send a change of the component";
     }
@@ -412,10 +413,11 @@ static orr_result transaction_check_call(const orr_command_buffer* commands, con
                                          const orri_type* type)
 {
     if (!type->plain) {
-        return orri_refuse(&commands->world->env, ORR_ERR_TYPE, ORR_LOG_ID_SEND_REFUSED,
-                           "%s: system '%s': %s has owned strings, arrays, hooks or indexed "
-                           "fields, which a function could break; transact on its number fields",
-                           call, commands->rights->name, type->info.name);
+        return orri_refuse(
+            &commands->world->env, ORR_ERR_TYPE, ORR_LOG_ID_SEND_REFUSED,
+            "%s: system '%s': %s has owned strings, arrays, hooks or indexed fields, which a "
+            "function could corrupt; use transactions on its number fields",
+            call, commands->rights->name, type->info.name);
     }
     return ORR_OK;
 }

@@ -77,7 +77,7 @@ ORR_TEST(commit_drops_changes_and_switches_of_what_is_not_there)
     sender_commit(&t.a);
     CHECK_EQ(t.a.rights.counts.dropped, 6);
     CHECK_CONTAINS(lane_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED),
-                   "for bob (0v1), which has no effect: it does not have this component");
+                   "for bob (0v1), which has no effect: the entity does not have this component");
     lane_kit_end(&t.k);
 }
 

@@ -220,7 +220,7 @@ ORR_TEST(values_that_refer_to_the_dead_are_dropped)
     CHECK_OK(sender_end(&t.a));
     CHECK_EQ(orr_get(t.world, t.bob, Link)->weight, 1);
     CHECK_EQ(t.a.rights.counts.dropped, 1);
-    CHECK_CONTAINS(lane_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), "refers to an entity");
+    CHECK_CONTAINS(lane_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), "refers to a dead entity");
     CHECK_OK(orri_commit(t.world));
     lane_kit_end(&t.k);
 }

@@ -134,7 +134,7 @@ ORR_TEST(queue_that_overflows_is_emptied_and_told_anew)
     CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
     CHECK_EQ(s.k.errors.count, errors + 1);
     CHECK(s.k.errors.id == ORR_LOG_ID_QUEUE_FULL && s.k.errors.result == ORR_ERR_CAPACITY);
-    CHECK_CONTAINS(s.k.errors.text, "'Tiny' would hold 5 entities, its limit is 4");
+    CHECK_CONTAINS(s.k.errors.text, "'Tiny' would hold 5 entities, but its limit is 4");
     CHECK_CONTAINS(s.k.errors.text, "messages_max");
     CHECK(orri_reader_lost(r));
     CHECK(!orri_reader_lost(r));

@@ -99,7 +99,7 @@ ORR_TEST(message_of_components_prints_type_system_and_values)
     message.system = (orr_system){4, 1};
     message.values = NULL;
     CHECK_STR(print(&message, 9),
-              "ComponentRemoved Velocity by a system that is gone (component): bob (0v1)");
+              "ComponentRemoved Velocity by a removed system (component): bob (0v1)");
     message.kind = ORR_COMPONENT_ADDED; // A marker has no values.
     message.type = KIT_TYPE(world, Frozen);
     message.system = (orr_system){3, 1};
@@ -162,7 +162,7 @@ ORR_TEST(message_of_entities_prints_archetype_and_columns)
     message.cause = ORR_CAUSE_DESTROYED;
     CHECK_OK(orr_destroy(world, bob));
     world->messages->system_name = NULL;
-    CHECK_STR(print(&message, 9), "EntityRemoved by a system that is gone (destroyed): 0v1, 1v1");
+    CHECK_STR(print(&message, 9), "EntityRemoved by a removed system (destroyed): 0v1, 1v1");
     kit_end(&k);
 }
 

@@ -189,9 +189,9 @@ ORR_TEST(event_types_that_are_not_plain_are_refused)
         const orr_type_desc* desc;
         const char* word;
     } cases[] = {
-        {ORR_TYPE(Label), "owns strings"}, {ORR_TYPE(List), "owns strings or arrays"},
-        {ORR_TYPE(Token), "has hooks"},    {ORR_TYPE(Several), "ORR_MULTIPLE"},
-        {ORR_TYPE(Body), "ORR_PINNED"},    {ORR_TYPE(Seen), "ORR_PINNED"},
+        {ORR_TYPE(Label), "has owned strings"}, {ORR_TYPE(List), "has owned strings or arrays"},
+        {ORR_TYPE(Token), "has hooks"},         {ORR_TYPE(Several), "ORR_MULTIPLE"},
+        {ORR_TYPE(Body), "ORR_PINNED"},         {ORR_TYPE(Seen), "ORR_PINNED"},
         {ORR_TYPE(Child), "indexed"},
     };
     for (uint32_t i = 0; i < ORRI_COUNT(cases); i++) {
@@ -229,8 +229,8 @@ ORR_TEST(event_past_the_limit_is_refused_in_words)
     CHECK_STR(
         k.errors.text,
         "4 events Hit wait and 2 more were sent, but at most 5 may wait; system 'slow' has not "
-        "read 4 of them. Let it run and call orr_events() in every run, switch it off, send "
-        "fewer, or raise the limit with orr_events_limit()");
+        "read 4 of them. Let it run and call orr_events() in every run, disable it, send fewer, or "
+        "raise the limit with orr_events_limit()");
     CHECK_EQ(orri_events_hash(world, 1), hash);
     send(world, 4);                            // One more has room.
     CHECK_OK(orr_events_limit(world, hit, 2)); // Below what waits: nothing is lost.
@@ -255,13 +255,12 @@ ORR_TEST(event_not_declared_is_a_breach)
     uint32_t count = 7;
     CHECK(orr_events(&deaf.run, Hit, &count) == NULL);
     CHECK_EQ(count, 0);
-    CHECK_STR(k.errors.text,
-              "system 'deaf' asked for events Hit, which it did not declare; declare "
-              "them: .receives = \"Hit\"");
+    CHECK_STR(k.errors.text, "orr_events: system 'deaf' reads events Hit, which it did not "
+                             "declare; add .receives = \"Hit\"");
     CHECK_EQ(k.errors.id, ORR_LOG_ID_BREACH);
     ear_begin(world, &other);
     CHECK(orr_events(&other.run, Loud, &count) == NULL);
-    CHECK_CONTAINS(k.errors.text, "system 'other' asked for events Loud");
+    CHECK_CONTAINS(k.errors.text, "system 'other' reads events Loud");
     CHECK(orr_events_type(&other.run, (orr_type){0}, &count) == NULL);
     CHECK_RESULT(k.errors.result, ORR_ERR_TYPE);
     CHECK_EQ(deaf.rights.counts.violations, 1);
@@ -496,13 +495,13 @@ ORR_TEST(event_queue_that_is_wrong_is_found)
     orri_event_queue* queue = queue_of(world);
     queue->at_base++;
     CHECK_RESULT(orri_events_validate(world), ORR_ERR_CORRUPT);
-    CHECK_CONTAINS(k.errors.text, "the queue of events Hit counts its cursors wrongly");
+    CHECK_CONTAINS(k.errors.text, "the event queue of Hit has a wrong count of cursors");
     queue->at_base--;
     a.inbox->cursors[0].at += 2;
     CHECK_RESULT(orri_events_validate(world), ORR_ERR_CORRUPT);
     a.inbox->cursors[0].at -= 1, queue->at_base = 0;
     CHECK_RESULT(orri_events_validate(world), ORR_ERR_CORRUPT);
-    CHECK_CONTAINS(k.errors.text, "keeps what all have read");
+    CHECK_CONTAINS(k.errors.text, "keeps events that all systems have read");
     a.inbox->cursors[0].at -= 1, queue->at_base = 1;
     uint32_t capacity = queue->capacity;
     queue->capacity = 0;

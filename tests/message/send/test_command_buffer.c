@@ -76,12 +76,12 @@ ORR_TEST(send_undeclared_of_every_kind_is_a_breach) /* N0-44 N0-48 N0-49 */
     CHECK_EQ(orr_send_create(run).id, 0);
     check_breach(&t, t.k.k.errors.result, 4, "EntityAdded");
     CHECK_CONTAINS(t.k.k.errors.text, ".creates");
-    check_breach(&t, orr_send_tag(run, t.bob, 17, true), 5, "puts on #17 for bob (0v1)");
+    check_breach(&t, orr_send_tag(run, t.bob, 17, true), 5, "adds #17 for bob (0v1)");
     CHECK_CONTAINS(t.k.k.errors.text, "add #17 to its .tags");
     check_breach(&t, orr_send_enable_type(run, t.bob, t.k.count, 0, true), 6,
-                 "switches Count for bob (0v1)");
+                 "enables or disables Count for bob (0v1)");
     check_breach(&t, orr_send_enable_type(run, t.bob, none, 0, true), 7,
-                 "switches an entity for bob (0v1)");
+                 "enables or disables an entity for bob (0v1)");
     CHECK_CONTAINS(t.k.k.errors.text, "add * to its .switches");
     check_breach(&t, orr_send_name(run, t.bob, (orr_entity){0}, "x"), 8, "sends a name for bob");
     CHECK_CONTAINS(t.k.k.errors.text, ".renames");
@@ -165,7 +165,7 @@ ORR_TEST(send_tag_looks_into_the_declared_list)
     CHECK_OK(orr_send_tag(t.run, t.bob, 10, true));
     CHECK_OK(orr_send_tag(t.run, t.bob, 20, false));
     check_breach(&t, orr_send_tag(t.run, t.bob, 11, true), 1, "#11");
-    check_breach(&t, orr_send_tag(t.run, t.bob, 30, false), 2, "takes off #level3");
+    check_breach(&t, orr_send_tag(t.run, t.bob, 30, false), 2, "removes #level3");
     end(&t);
     CHECK_EQ(t.s.rights.counts.sent, 3);
 }
@@ -185,10 +185,10 @@ ORR_TEST(send_mistakes_are_refused_and_said)
     CHECK_RESULT(orr_send_change_type(run, t.bob, t.k.count, 0, NULL), ORR_ERR_ARGUMENT);
     CHECK_RESULT(orr_send_change_type(run, null, t.k.count, 0, &(Count){1}), ORR_ERR_ARGUMENT);
     CHECK_RESULT(orr_send_change_type(run, t.bob, t.k.count, 7, &(Count){1}), ORR_ERR_ARGUMENT);
-    CHECK_CONTAINS(t.k.k.errors.text, "Count is unique");
+    CHECK_CONTAINS(t.k.k.errors.text, "Count is a unique type");
     CHECK_RESULT(orr_send_change_type(run, t.bob, t.k.collider, 0, &(Collider){1}),
                  ORR_ERR_ARGUMENT);
-    CHECK_CONTAINS(t.k.k.errors.text, "which instance");
+    CHECK_CONTAINS(t.k.k.errors.text, "must name an instance");
     CHECK_RESULT(orr_send_change_many(run, t.k.count, NULL, NULL, 1, &(Count){1}),
                  ORR_ERR_ARGUMENT);
     CHECK_RESULT(orr_send_remove_type(run, t.bob, t.k.count, 3), ORR_ERR_ARGUMENT);
@@ -252,7 +252,7 @@ ORR_TEST(send_outside_of_a_running_system_is_refused)
     uint32_t loops = 0;
     ORR_EACH (it, query) {
         CHECK_RESULT(orr_send_destroy(&it, t.bob), ORR_ERR_STATE);
-        CHECK_CONTAINS(t.k.k.errors.text, "a loop, not the run of a system");
+        CHECK_CONTAINS(t.k.k.errors.text, "a query loop, not the run of a system");
         loops++;
     }
     CHECK_EQ(loops, 1);

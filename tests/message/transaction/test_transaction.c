@@ -453,11 +453,11 @@ ORR_TEST(transact_refuses_what_is_no_field_of_numbers)
     orr_run* run = sender_open(&t.a, 0);
 #define FIELD(op, type, id, offset, size) \
     orr_transact_field(run, op, t.bob, type, id, offset, size, &number)
-    refused(&t, FIELD(ORR_OP_ADD, t.wide, 0, 1000, 4), ORR_ERR_FIELD, "no field");
+    refused(&t, FIELD(ORR_OP_ADD, t.wide, 0, 1000, 4), ORR_ERR_FIELD, "not a field");
     refused(&t, FIELD(ORR_OP_ADD, t.wide, 0, offsetof(Wide, i32), 2), ORR_ERR_FIELD, "i32");
     refused(&t, FIELD(ORR_OP_ADD, t.wide, 0, offsetof(Wide, i32) + 2, 4), ORR_ERR_FIELD,
-            "no field");
-    refused(&t, FIELD(ORR_OP_ADD, t.wide, 0, offsetof(Wide, i32), 0), ORR_ERR_FIELD, "no field");
+            "not a field");
+    refused(&t, FIELD(ORR_OP_ADD, t.wide, 0, offsetof(Wide, i32), 0), ORR_ERR_FIELD, "not a field");
     refused(&t, FIELD(ORR_OP_ADD, t.wide, 0, offsetof(Wide, on), 1), ORR_ERR_FIELD, "ORR_OP_SET");
     refused(&t, FIELD(ORR_OP_MIN, t.wide, 0, offsetof(Wide, list), 12), ORR_ERR_FIELD, "list");
     refused(&t, FIELD(ORR_OP_ADD, t.wide, 0, offsetof(Wide, inner), sizeof(Inner)), ORR_ERR_FIELD,
@@ -470,7 +470,7 @@ ORR_TEST(transact_refuses_what_is_no_field_of_numbers)
     refused(&t, FIELD(ORR_OP_ADD, t.k.collider, ORRI_PROVISIONAL | 1, 0, 4), ORR_ERR_ARGUMENT,
             "instance");
     refused(&t, FIELD(ORR_OP_ADD, (orr_type){0}, 0, 0, 4), ORR_ERR_TYPE, "");
-    refused(&t, FIELD(ORR_OP_ADD, t.k.frozen, 0, 0, 4), ORR_ERR_FIELD, "no field");
+    refused(&t, FIELD(ORR_OP_ADD, t.k.frozen, 0, 0, 4), ORR_ERR_FIELD, "not a field");
     refused(&t, orr_transact_field(run, ORR_OP_ADD, t.bob, t.wide, 0, 0, 1, NULL), ORR_ERR_ARGUMENT,
             "NULL");
     refused(&t, orr_transact(run, ORR_OP_ADD, (orr_entity){0}, Count, n, 1), ORR_ERR_ARGUMENT,
@@ -482,7 +482,7 @@ ORR_TEST(transact_refuses_what_is_no_field_of_numbers)
     refused(&t, orr_transact_call(run, t.bob, t.k.count, 0, strike, NULL, 4), ORR_ERR_ARGUMENT,
             "argument");
     orr_type name = orr_type_of(t.world, &orr_desc_orr_name);
-    refused(&t, FIELD(ORR_OP_ADD, name, 0, 0, 4), ORR_ERR_TYPE, "own types");
+    refused(&t, FIELD(ORR_OP_ADD, name, 0, 0, 4), ORR_ERR_TYPE, "built-in types");
 #undef FIELD
     sender_close(&t.a);
     CHECK(!orri_transaction_pending(t.world));

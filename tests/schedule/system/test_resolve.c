@@ -305,7 +305,7 @@ ORR_TEST(system_events_must_be_types_that_can_be)
     orr_world* world = begin(&k);
     ORR_REGISTER(world, Label, Follow);
     CHECK_EQ(KIT_ADD(world, .name = "x", .once = true, .run = kit_run, .sends = "Label").id, 0);
-    KIT_ERROR(&k, ORR_ERR_TYPE, "x: Label cannot be an event: it owns strings");
+    KIT_ERROR(&k, ORR_ERR_TYPE, "x: Label cannot be an event: it has owned strings");
     CHECK_EQ(KIT_ADD(world, .name = "x", .once = true, .run = kit_run, .receives = "Follow").id, 0);
     KIT_ERROR(&k, ORR_ERR_TYPE, "x: Follow cannot be an event: it has indexed references");
     kit_end(&k);

@@ -59,8 +59,8 @@ ORR_TEST(atomic_section_within_a_section_is_refused_and_both_are_named) /* N3-25
         KIT_SYSTEM(world, .name = "beside", .query = "Health", .run = kit_run_nothing);
         KIT_STEP(world, 1);
         KIT_ERROR(&k, ORR_ERR_STATE,
-                  "system 'nest' is in an atomic section on Health of bob (0v1), and begins "
-                  "another within, on Score of eve (1v1)");
+                  "system 'nest' is in an atomic section on Health of bob (0v1) and begins another "
+                  "one on Score of eve (1v1)");
         CHECK_RESULT(n.inner, ORR_ERR_STATE);
         CHECK_EQ(n.calls, 1);
         CHECK_EQ(orr_get(world, n.bob, Health)->value, 99);
@@ -102,8 +102,8 @@ ORR_TEST(atomic_section_within_a_section_of_another_world_is_refused) /* N3-25 *
     KIT_SYSTEM(world, .name = "nest", .query = "Velocity", .atomics = "Health", .run = nest_worlds);
     KIT_STEP(world, 1);
     KIT_ERROR(&other, ORR_ERR_STATE,
-              "system 'nest' is in an atomic section on Health of bob (0v1), and begins another "
-              "within, on Score of joe (0v1)");
+              "system 'nest' is in an atomic section on Health of bob (0v1) and begins another one "
+              "on Score of joe (0v1)");
     CHECK_RESULT(n.inner, ORR_ERR_STATE);
     CHECK_EQ(orr_get(there, joe, Score)->points, 0);
     KIT_STEP(there, 1);
@@ -149,7 +149,7 @@ ORR_TEST(atomic_section_that_reaches_for_more_is_refused) /* N3-25 */
         KIT_STEP(world, 1);
         CHECK_EQ(n.calls, 6);
         CHECK_EQ(k.errors.count, 5);
-        CHECK_CONTAINS(k.errors.text, "an atomic section has its value");
+        CHECK_CONTAINS(k.errors.text, "an atomic section may use only its own value");
         CHECK_EQ(kit_stats(world, system).violations, 3);
         CHECK_EQ(orr_get(world, n.eve, Score)->points, 1);
         CHECK(!orr_has(world, n.eve, Frozen));
@@ -265,7 +265,7 @@ static void overreach(orr_run* run)
     CHECK_RESULT(orr_atomic(run, (orr_entity){0}, score, 0, add_one, NULL), ORR_ERR_ARGUMENT);
     KIT_ERROR(k, ORR_ERR_ARGUMENT, "'reach': the target is null");
     CHECK_RESULT(orr_atomic(run, t->bob, score, 1, add_one, NULL), ORR_ERR_ARGUMENT);
-    KIT_ERROR(k, ORR_ERR_ARGUMENT, "Score is unique, so its id is 0");
+    KIT_ERROR(k, ORR_ERR_ARGUMENT, "Score is a unique type, so its id must be 0");
     CHECK_RESULT(orr_atomic(run, t->bob, cargo, 0, add_one, NULL), ORR_ERR_ARGUMENT);
     KIT_ERROR(k, ORR_ERR_ARGUMENT, "Cargo is a multiple type");
     CHECK_RESULT(orr_atomic(run, t->bob, (orr_type){0}, 0, add_one, NULL), ORR_ERR_TYPE);
@@ -295,7 +295,7 @@ ORR_TEST(atomic_section_that_was_not_declared_is_refused_and_named) /* N3-15 */
     CHECK(orr_iter_next(&loop));
     CHECK_RESULT(orr_atomic_on(&loop, t.bob, Score, add_one, NULL), ORR_ERR_STATE);
     orr_iter_end(&loop);
-    KIT_ERROR(&k, ORR_ERR_STATE, "this is a loop, not the run of a system");
+    KIT_ERROR(&k, ORR_ERR_STATE, "this is a query loop, not the run of a system");
     orr_query_destroy(query);
     kit_end(&k);
 }
@@ -360,7 +360,7 @@ ORR_TEST(atomic_section_on_a_held_block_copies_it_first_or_has_no_effect)
     KIT_STEP(world, 1);
     failing_alloc_arm(&k.memory, 0, false);
     CHECK_RESULT(held_result, ORR_ERR_MEMORY);
-    KIT_ERROR(&k, ORR_ERR_MEMORY, "copying a held block for an atomic section");
+    KIT_ERROR(&k, ORR_ERR_MEMORY, "copying a shared block for an atomic section");
     CHECK_EQ(orr_get(world, n.eve, Score)->points, 1);
     KIT_STEP(world, 1);
     CHECK_OK(held_result);

@@ -288,7 +288,7 @@ ORR_TEST(hear_anew_after_the_queue_ran_over)
     CHECK_EQ(k.errors.count, 0);
     CHECK_OK(orr_entities_destroy_all(world));
     KIT_STEP(world, 1); // Two that came and one that was there go: five in all.
-    KIT_ERROR(&k, ORR_ERR_CAPACITY, "the queue of system 'hear' would hold");
+    KIT_ERROR(&k, ORR_ERR_CAPACITY, "the message queue of system 'hear' would hold");
     CHECK_EQ(kit_stats(world, hear).queued, 0);
     make(world, 3);
     KIT_STEP(world, 1);
@@ -312,7 +312,7 @@ ORR_TEST(hear_once_anew_when_switched_after_the_queue_ran_over)
         make(world, 1);
     }
     KIT_STEP(world, 1);
-    KIT_ERROR(&k, ORR_ERR_CAPACITY, "the queue of system 'hear' would hold 3 entities");
+    KIT_ERROR(&k, ORR_ERR_CAPACITY, "the message queue of system 'hear' would hold 3 entities");
     CHECK_OK(orr_entities_destroy_all(world));
     make(world, 2);
     CHECK_OK(orr_system_enable(world, hear, false));
