@@ -9,7 +9,7 @@
 //
 // Vocabulary:
 //   command buffer  all commands that one call of a system's function sent, in the order of sending
-//   command         one sent request: create, destroy, add, change, remove, tag, enable, name, event
+//   command         one request: create, destroy, add, change, remove, tag, enable, name, event
 //   structure       every command except ComponentChanged and events
 //   baseline        what readers were last notified of, kept by entity
 //   diff            compares the world with the baseline and produces messages. It therefore finds
@@ -22,7 +22,7 @@
 #include "query/query.h"
 #include <orrery/message.h>
 
-// ---- rights: what a system may send ----------------------------------------------------------------
+// ---- rights: what a system may send -------------------------------------------------------------
 
 // Counters of a system. orr_system_stats is filled from them.
 typedef struct orri_counts {
@@ -83,7 +83,7 @@ ORRI_COLD orr_result orri_refuse_right(const orr_world* world, orri_rights* righ
                                        const char* call, const char* field, orr_type type,
                                        orr_entity entity);
 
-// ---- command buffers (send/command_buffer.c) --------------------------------------------------------
+// ---- command buffers (send/command_buffer.c) ----------------------------------------------------
 
 // What orr_run.commands points at. Every call of a system's function has one, even if the system
 // sends nothing.
@@ -111,15 +111,15 @@ void orri_command_buffers_rewind(orr_world* world, uint64_t reserved);
 // In real time each pipeline has its own set of command buffers beside the world's set. All sets
 // share the waiting transactions. NULL when refused (reported). No system may be running.
 struct orri_command_buffers* orri_command_buffers_make(orr_world* world);
-// Marks the set as that of a spectator: the ids it holds are ids of transient entities. To be called
-// before any id is held. Without it, ids of transient entities are taken directly from the free list,
-// which is correct only while one spectator at a time creates.
+// Marks the set as that of a spectator: the ids it holds are ids of transient entities. To be
+// called before any id is held. Without it, ids of transient entities are taken directly from the
+// free list, which is correct only while one spectator at a time creates.
 void orri_command_buffers_transient(struct orri_command_buffers* command_buffers);
 // Makes the set current for this context; NULL: the world's own set. Open and waiting buffers stay
 // in the set they belong to. Called by the pipeline that has its turn.
 void orri_command_buffers_use(orr_world* world, struct orri_command_buffers* command_buffers);
-// Destroys a set in which nothing waits and which is not current. Held ids go back to the free list.
-// No system may be running. NULL is allowed.
+// Destroys a set in which nothing waits and which is not current. Held ids go back to the free
+// list. No system may be running. NULL is allowed.
 void orri_command_buffers_destroy(orr_world* world, struct orri_command_buffers* command_buffers);
 // Takes entity ids out of the free list in advance, so that `count` more than already reserved are
 // held by the current set. Because they are out of the free list, commits of other pipelines do not
@@ -128,8 +128,8 @@ bool orri_command_buffers_hold(orr_world* world, uint32_t count);
 // Number of ids that are held and not reserved by a buffer.
 uint32_t orri_command_buffers_held_left(const orr_world* world);
 // Returns all held ids to the free list, in order. No id may be reserved. Refused (false, reported,
-// nothing done) only when a page of the entity index is shared with a snapshot and cannot be copied.
-// No system may be running.
+// nothing done) only when a page of the entity index is shared with a snapshot and cannot be
+// copied. No system may be running.
 bool orri_command_buffers_unhold(orr_world* world);
 // The rights of the system that sends into the buffer.
 orri_rights* orri_command_buffer_rights(const orr_command_buffer* commands);
@@ -137,7 +137,7 @@ orri_rights* orri_command_buffer_rights(const orr_command_buffer* commands);
 // ORR_ERR_STATE or ORR_ERR_ARGUMENT.
 orr_result orri_check_run(const orr_run* run, const char* call);
 
-// ---- send/command_codec.c: command buffers as bytes --------------------------------------------------
+// ---- send/command_codec.c: command buffers as bytes ---------------------------------------------
 
 // Encoded command buffers. Functions of transactions cannot be bytes: the bytes hold indexes into
 // `functions`.
@@ -158,7 +158,7 @@ bool orri_command_buffer_get(orr_command_buffer* commands, orri_bytes_from* in,
 void orri_received_put(const orr_world* world, const orri_rights* rights, orri_bytes* out);
 void orri_received_get(const orr_world* world, const orri_rights* rights, orri_bytes_from* in);
 
-// ---- state of what waits ------------------------------------------------------------------------------
+// ---- state of what waits ------------------------------------------------------------------------
 
 // True when commands wait for a commit.
 bool orri_commit_pending(const orr_world* world);
@@ -168,16 +168,16 @@ bool orri_command_buffers_refused(orr_world* world);
 // True when events were dropped since the last call because their queue was full.
 bool orri_events_lost(orr_world* world);
 
-// ---- commit/commit.c, commit/values.c -------------------------------------------------------------------
+// ---- commit/commit.c, commit/values.c -----------------------------------------------------------
 
 // End of a system, after its last run: writes the changed values of entities without pending
-// structure and appends events to their queues. On refusal (reported) nothing was done, and the call
-// can be repeated. `*changed`: whether the world was changed.
+// structure and appends events to their queues. On refusal (reported) nothing was done, and the
+// call can be repeated. `*changed`: whether the world was changed.
 orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* changed);
-// Commit point: merges and applies every waiting command, after orri_commit_values() of all senders.
-// Must be called at every commit point, even if nothing waits, because it releases the ids that were
-// reserved and not used. On refusal (reported with the system and the remedy) nothing was done and
-// everything still waits; the call can be repeated.
+// Commit point: merges and applies every waiting command, after orri_commit_values() of all
+// senders. Must be called at every commit point, even if nothing waits, because it releases the ids
+// that were reserved and not used. On refusal (reported with the system and the remedy) nothing was
+// done and everything still waits; the call can be repeated.
 orr_result orri_commit(orr_world* world);
 // Drops and counts everything that waits.
 void orri_commit_abandon(orr_world* world);
@@ -187,7 +187,7 @@ orr_system orri_commit_source(const orr_world* world, uint32_t entity_index);
 // True when one system sent everything of the last commit. Then no lookup by entity is needed.
 bool orri_commit_sender(const orr_world* world, orr_system* out);
 
-// ---- transactions (transaction/transaction.c, transaction/apply.c) ----------------------------------------
+// ---- transactions (transaction/transaction.c, transaction/apply.c) ------------------------------
 
 // Worker threads for one parallel loop: `run` calls `work` for every item below `count`, on several
 // threads, and returns when all calls have returned.
@@ -207,22 +207,22 @@ bool orri_transaction_pending_for(const orr_world* world, const orri_foreign* fo
 // pipeline would ever apply it.
 bool orri_transaction_pending_unowned(const orr_world* world, const uint64_t* owned,
                                       uint32_t words);
-// Applies the transactions of all closed buffers, in order.
-// `early`: structure still waits; transactions on entities with pending structure keep waiting too.
-// `foreign` (may be NULL): transactions on these types wait for the pipeline that owns the type.
-// `workers` (may be NULL): threads to use; NULL uses the calling thread.
-// `*changed`: whether the world was changed. On refusal (reported) nothing was done, and the call can
-// be repeated.
+// Applies the transactions of all closed buffers, in order. `early`: structure still waits;
+// transactions on entities with pending structure keep waiting too. `foreign` (may be NULL):
+// transactions on these types wait for the pipeline that owns the type. `workers` (may be NULL):
+// threads to use; NULL uses the calling thread. `*changed`: whether the world was changed. On
+// refusal (reported) nothing was done, and the call can be repeated.
 orr_result orri_transaction_commit(orr_world* world, bool early, const orri_foreign* foreign,
                                    const orri_workers* workers, bool* changed);
 // Drops the waiting transactions of a system that is being removed.
 void orri_transaction_forget(orr_world* world, const orri_rights* rights);
 // Hash of the waiting transactions: they are part of the world's state.
 uint64_t orri_transaction_hash(const orr_world* world, uint64_t hash);
-// The system that sent everything the last orri_transaction_commit() applied; null: several systems.
+// The system that sent everything the last orri_transaction_commit() applied; null: several
+// systems.
 orr_system orri_transaction_source(const orr_world* world);
 
-// ---- atomic sections (transaction/atomic_section.c) ----------------------------------------------------------
+// ---- atomic sections (transaction/atomic_section.c) ---------------------------------------------
 
 // Allocates the locks of atomic sections. To be called before the first system that declares
 // .atomics is added. False when refused (reported).
@@ -231,7 +231,7 @@ void orri_atomic_sections_term(orr_world* world);
 // True while this thread is inside an atomic section, of any world.
 bool orri_atomic_section_here(void);
 
-// ---- readers (deliver/reader.c, deliver/diff.c) ----------------------------------------------------------------
+// ---- readers (deliver/reader.c, deliver/diff.c) -------------------------------------------------
 
 // An indirect system, or another recipient of messages, with its queue.
 typedef struct orri_reader orri_reader;
@@ -253,15 +253,15 @@ void orri_reader_destroy(orr_world* world, orri_reader* reader);
 // Enabled: the next diff sends it everything it selects, with ORR_CAUSE_READER. Disabled: its queue
 // is emptied and its set of known entities is cleared.
 void orri_reader_enable(orr_world* world, orri_reader* reader, bool on);
-// Real time only: hands the waiting messages to the system before it runs. orri_reader_next() returns
-// only these until orri_reader_done(). They do not count as queued meanwhile. Called by the pipeline
-// that has its turn.
+// Real time only: hands the waiting messages to the system before it runs. orri_reader_next()
+// returns only these until orri_reader_done(). They do not count as queued meanwhile. Called by the
+// pipeline that has its turn.
 void orri_reader_take(orri_reader* reader);
 // The next message, or NULL. Releases the previous one (in real time all are released by
 // orri_reader_done()).
 const orr_message* orri_reader_next(orri_reader* reader);
-// The system's function returned: releases its messages. Messages that were handed over and not taken
-// go back to the front of the queue.
+// The system's function returned: releases its messages. Messages that were handed over and not
+// taken go back to the front of the queue.
 void orri_reader_done(orri_reader* reader);
 // Number of entities in waiting messages.
 uint64_t orri_reader_queued(const orri_reader* reader);
@@ -293,7 +293,7 @@ bool orri_has_readers(const orr_world* world);
 // True when an enabled reader must receive everything: the next diff visits all rows and values.
 bool orri_readers_fresh(const orr_world* world);
 
-// ---- events (event/event.c, event/event_cursor.c) -------------------------------------------------------------
+// ---- events (event/event.c, event/event_cursor.c) -----------------------------------------------
 
 // The inbox of a system: its read position in the queue of each event type it receives.
 typedef struct orri_event_cursors orri_event_cursors;
@@ -305,20 +305,20 @@ orri_event_cursors* orri_event_cursors_create(orr_world* world, const orr_type* 
 void orri_event_cursors_destroy(orr_world* world, orri_event_cursors* inbox);
 // Sets the system's name, for error messages. Not copied.
 void orri_event_cursors_name(orri_event_cursors* inbox, const char* name);
-// Marks the inbox as a spectator's: events that wait only for it are not hashed, and it loses unread
-// events when a queue would otherwise be full because of it.
+// Marks the inbox as a spectator's: events that wait only for it are not hashed, and it loses
+// unread events when a queue would otherwise be full because of it.
 void orri_event_cursors_spectator(orri_event_cursors* inbox);
 // Enabled: receives events from now on. Disabled: no event is kept for it.
 void orri_event_cursors_enable(orr_world* world, orri_event_cursors* inbox, bool on);
 // Real time only: copies the waiting events before the system runs. The system sees only the copy
-// until orri_event_cursors_done(). False when refused (reported): nothing was copied, the system sees
-// no events. NULL is allowed. Called by the pipeline that has its turn.
+// until orri_event_cursors_done(). False when refused (reported): nothing was copied, the system
+// sees no events. NULL is allowed. Called by the pipeline that has its turn.
 bool orri_event_cursors_take(orr_world* world, orri_event_cursors* inbox);
-// The system's function returned: the events it was shown count as read. Later ones are for its next
-// run.
+// The system's function returned: the events it was shown count as read. Later ones are for its
+// next run.
 void orri_event_cursors_done(orr_world* world, orri_event_cursors* inbox);
-// Reserve makes room for `count` events of a type: all that will be appended until the next reserve.
-// False when refused (reported). Append then cannot fail.
+// Reserve makes room for `count` events of a type: all that will be appended until the next
+// reserve. False when refused (reported). Append then cannot fail.
 bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count);
 void orri_events_append(orr_world* world, orr_type type, const void* values, uint32_t count);
 // Returns ORR_ERR_TYPE (reported) for types that cannot be events.
@@ -329,7 +329,7 @@ uint64_t orri_events_hash(const orr_world* world, uint64_t hash);
 orr_result orri_events_validate(orr_world* world);
 void orri_events_term(orr_world* world);
 
-// ---- what a world keeps for this module: world->messages ---------------------------------------------------------
+// ---- what a world keeps for this module: world->messages ----------------------------------------
 
 struct orri_command_buffers; // send/command_buffer.h
 struct orri_baseline;        // deliver/baseline.h

@@ -62,9 +62,9 @@ void sender_commit(sender* s)
     CHECK(!orri_commit_pending(s->world));
 }
 
-void lane_log_sink(void* user, const orr_log_line* line)
+void command_log_sink(void* user, const orr_log_line* line)
 {
-    lane_log* log = user;
+    command_log* log = user;
     if (log->count < ORRI_COUNT(log->ids)) {
         log->ids[log->count] = line->id;
     }
@@ -74,7 +74,7 @@ void lane_log_sink(void* user, const orr_log_line* line)
     log->count++;
 }
 
-uint32_t lane_log_count(const lane_log* log, orr_log_id id)
+uint32_t command_log_count(const command_log* log, orr_log_id id)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < log->count && i < ORRI_COUNT(log->ids); i++) {
@@ -83,7 +83,7 @@ uint32_t lane_log_count(const lane_log* log, orr_log_id id)
     return count;
 }
 
-const char* lane_log_text(const lane_log* log, orr_log_id id)
+const char* command_log_text(const command_log* log, orr_log_id id)
 {
     for (uint32_t i = 0; i < log->count && i < ORRI_COUNT(log->texts); i++) {
         if (log->ids[i] == id) {
@@ -93,10 +93,10 @@ const char* lane_log_text(const lane_log* log, orr_log_id id)
     return "";
 }
 
-orr_world* lane_kit_begin(lane_kit* k, const orr_world_desc* desc)
+orr_world* command_kit_begin(command_kit* k, const orr_world_desc* desc)
 {
     orr_world_desc full = desc != NULL ? *desc : (orr_world_desc){0};
-    full.log.sink = lane_log_sink;
+    full.log.sink = command_log_sink;
     full.log.user = &k->log;
     full.log.level = ORR_LOG_INFO;
     full.log.lines_per_second = 1000000;
@@ -118,7 +118,7 @@ orr_world* lane_kit_begin(lane_kit* k, const orr_world_desc* desc)
     return world;
 }
 
-void lane_kit_end(lane_kit* k)
+void command_kit_end(command_kit* k)
 {
     kit_end(&k->k);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What the tests of lanes and commits share: a world with types of every kind, and senders, which are systems of which there is
-// nothing but what they may send.
-#ifndef TEST_LANE_KIT_H
-#define TEST_LANE_KIT_H
+// Shared by the tests of command buffers and commits: a world with types of every kind, and
+// senders: systems that consist only of what they may send.
+#ifndef TEST_COMMAND_KIT_H
+#define TEST_COMMAND_KIT_H
 
 #include "message/message.h"
 #include "support/store_kit.h"
@@ -25,39 +25,39 @@ typedef struct sender {
     orr_world* world;
 } sender;
 
-// One that may do nothing; the bits of its rights are its own to set.
+// A sender that may do nothing; the test sets the bits of its rights.
 void sender_begin(sender* s, orr_world* world, const char* name, uint32_t number);
-// One that may do everything.
+// A sender that may do everything.
 void sender_begin_free(sender* s, orr_world* world, const char* name, uint32_t number);
 void sender_may(sender* s, uint64_t* bits, orr_type type);
-// A run: lane open, and closed.
+// One run: opens and closes the command buffer.
 orr_run* sender_open(sender* s, uint32_t creates_max);
 void sender_close(sender* s);
-// After its last run.
+// The end of the system, after its last run.
 orr_result sender_end(sender* s);
-// Closes, ends and commits, and checks that it all went well.
+// Closes, ends and commits, and checks that each succeeds.
 void sender_commit(sender* s);
 
 // Lines of the log, as far as they fit.
-typedef struct lane_log {
+typedef struct command_log {
     uint32_t count;
     orr_log_id ids[64];
     char texts[8][512];
-} lane_log;
-void lane_log_sink(void* user, const orr_log_line* line);
-uint32_t lane_log_count(const lane_log* log, orr_log_id id);
-// The first line of an id; "" if there is none.
-const char* lane_log_text(const lane_log* log, orr_log_id id);
+} command_log;
+void command_log_sink(void* user, const orr_log_line* line);
+uint32_t command_log_count(const command_log* log, orr_log_id id);
+// The first line with an id; "" if there is none.
+const char* command_log_text(const command_log* log, orr_log_id id);
 
-typedef struct lane_kit {
+typedef struct command_kit {
     kit k;
     orr_world* world;
-    lane_log log;
+    command_log log;
     orr_type position, velocity, health, padded, tiny, label, link, token, frozen, collider, anchor,
         count, owner;
-} lane_kit;
+} command_kit;
 
-orr_world* lane_kit_begin(lane_kit* k, const orr_world_desc* desc);
-void lane_kit_end(lane_kit* k);
+orr_world* command_kit_begin(command_kit* k, const orr_world_desc* desc);
+void command_kit_end(command_kit* k);
 
 #endif

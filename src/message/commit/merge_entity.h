@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The merge of one entity from the inside: the model that merge_entity.c updates command by command,
-// and from which merge_group.c makes a group of the change set.
+// The merge of one entity from the inside: the model that merge_entity.c updates command by
+// command, and from which merge_group.c makes a group of the change set.
 #ifndef ORRI_MESSAGE_COMMIT_MERGE_ENTITY_H
 #define ORRI_MESSAGE_COMMIT_MERGE_ENTITY_H
 
@@ -91,8 +91,8 @@ struct orri_net_change {
 #define ORRI_NET_CHANGE_RESERVE(merge, data, capacity, needed) \
     ORRI_RESERVE(&(merge)->world->env, ORR_MEMORY_TEMP, data, capacity, needed)
 
-// Enables or disables a unique component or (null type) the entity; a later call overrides an earlier
-// one. False when memory is refused.
+// Enables or disables a unique component or (null type) the entity; a later call overrides an
+// earlier one. False when memory is refused.
 bool orri_net_change_enable(orri_merge* merge, orr_type type, bool on);
 // The instances of a multiple type that the entity has in the world.
 uint32_t orri_net_change_instances(const orri_merge* merge, orr_type type,

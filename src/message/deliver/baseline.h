@@ -8,23 +8,23 @@
 // Vocabulary:
 //   head      what readers know of an entity's identity: its generation and shape
 //   shape     a set of component types and tags
-//   run       consecutive rows of one chunk whose entity indexes are consecutive too, and to which the
-//             same happened
+//   run       consecutive rows of one chunk with consecutive entity indexes, to which the same
+//             happened
 //   run list  the runs of one range of rows; dispatched completely or not at all
-//   range     ORRI_DIFF_RANGE_ROWS rows of the world, by position; ends a run list, so that messages
-//             are cut at fixed places
+//   range     ORRI_DIFF_RANGE_ROWS rows of the world, by position; the end of a range ends a run
+//             list, so that messages are cut at fixed places
 //   batch     the arrays of one message, shared by all readers that receive the same rows
 //   view      one reader's place in a batch
 //
 // Invariants, outside of a diff:
-// T1 A head has the generation of an entity that was alive at the last complete diff, or 0. It counts
-//    as a reference in its shape.
-// T2 The bit of an entity in a reader's `members` is set exactly if the reader was sent EntityAdded for
-//    it and no EntityRemoved since.
-// T3 A baseline value is valid if the entity is a member of a reader that tracks the type and its shape
-//    has the type (pinned types: `held` is set). Otherwise its bytes mean nothing.
+// T1 A head has the generation of an entity that was alive at the last complete diff, or 0. It
+//    counts as a reference in its shape.
+// T2 The bit of an entity in a reader's `members` is set exactly if the reader was sent EntityAdded
+//    for it and no EntityRemoved since.
+// T3 A baseline value is valid if the entity is a member of a reader that tracks the type and its
+//    shape has the type (pinned types: `held` is set). Otherwise its bytes mean nothing.
 // T4 Owned handles in valid baseline values and in batches are counted in their blobs.
-// T5 A batch has as many references as views that wait or are being read.
+// T5 A batch has as many references as views that wait, are being read, or are part of a past.
 // T6 The entry behind each page of heads counts the heads of the page with a generation.
 // T7 The reader sets of a cluster record are what the readers' queries say, if match_numbering and
 //    match_bits are current.
@@ -40,11 +40,11 @@
 #define ORRI_KINDS         5u // Kinds of messages (orr_message_kind).
 #define ORRI_SPARES        6u // Lists of spare batches, by size.
 // Rows (for destroyed entities: indexes) per range. A batch is large enough that there are few, and
-// small enough to stay in the cache. Readers see where messages are cut, so that the cut may depend on
-// nothing else (M12).
+// small enough to stay in the cache. Readers see where messages are cut, so that the cut may depend
+// on nothing else (M12).
 #define ORRI_DIFF_RANGE_ROWS 16384u
 
-// ---- shapes, heads (baseline.c) ------------------------------------------------------------------------
+// ---- shapes, heads (baseline.c) -----------------------------------------------------------------
 
 typedef struct orri_shape {
     uint64_t refs; // Heads, cluster records, batches and pasts that use it.
@@ -120,7 +120,7 @@ typedef struct orri_dirty_rows_note {
     uint64_t bits[ORR_CHUNK_CAPACITY / 64]; // By slot.
 } orri_dirty_rows_note;
 
-// ---- runs, items (runs.c) ---------------------------------------------------------------------------------
+// ---- runs, items (runs.c) -----------------------------------------------------------------------
 
 // One component in a message that lists components instead of rows.
 typedef struct orri_item {
@@ -140,9 +140,8 @@ typedef struct orri_run {
     uint8_t cause, kind; // orr_cause; orr_message_kind, where items of several kinds are listed.
     bool alone;          // Other rows do not join it.
     bool any_disabled;   // One row: something of it is disabled, now or in the baseline.
-    bool
-        listed; // Its rows are listed in run_list->sparse_rows from `item` on; `chunk` is the chunk of
-                // one of them.
+    bool listed; // Its rows are in run_list->sparse_rows from `item` on; `chunk` is that of one of
+                 // them.
 } orri_run;
 
 // A row of a run that lists its rows (diff_sparse.c).
@@ -167,7 +166,7 @@ typedef struct orri_runs {
     orri_batch *first[ORRI_KINDS], *last[ORRI_KINDS]; // Batches made of it.
 } orri_runs;
 
-// ---- readers (reader.c) --------------------------------------------------------------------------------------
+// ---- readers (reader.c) -------------------------------------------------------------------------
 
 typedef struct orri_message_view {
     struct orri_message_view* next; // In the reader's queue.
@@ -201,8 +200,8 @@ struct orri_reader {
     orri_message_view* reading;      // Messages that the running system has taken.
     uint64_t queued;                 // Entities in the queue.
     // Real time: messages handed to the running system and not taken yet. `handed` is set from
-    // orri_reader_take() to orri_reader_done(). `taken_void`: the queue was emptied meanwhile, and the
-    // rest of `taken` is discarded too.
+    // orri_reader_take() to orri_reader_done(). `taken_void`: the queue was emptied meanwhile, and
+    // the rest of `taken` is discarded too.
     orri_message_view* taken;
     bool handed, taken_void;
     orr_message message; // What the system sees of the view it takes.
@@ -216,7 +215,7 @@ typedef struct orri_batch_column {
     orr_message_column out;
 } orri_batch_column;
 
-// ---- everything ------------------------------------------------------------------------------------------------
+// ---- everything ---------------------------------------------------------------------------------
 
 // world->messages->baseline
 struct orri_baseline {
@@ -253,8 +252,8 @@ struct orri_baseline {
     uint64_t* set;   // [5 * words], work space: two sets for dispatching, three for the diff steps.
     orri_batch_column* columns; // Work space of message_batch.c.
     uint32_t column_capacity;
-    // Batches that are made and not delivered: a refused diff continues with the next call, and readers
-    // see one diff.
+    // Batches that are made and not delivered: a refused diff continues with the next call, and
+    // readers see one diff.
     orri_batch *out_first[ORRI_KINDS], *out_last[ORRI_KINDS];
     orri_batch*
         spares[ORRI_SPARES]; // Memory for future batches: [0] large ones, the others by size.
@@ -277,7 +276,7 @@ typedef struct orri_diff {
     bool travels;   // After a travel: only readers outside of the state receive messages.
 } orri_diff;
 
-// ---- baseline.c --------------------------------------------------------------------------------------------------
+// ---- baseline.c ---------------------------------------------------------------------------------
 
 // The baseline of the world, allocated at first use. NULL when refused (reported).
 struct orri_baseline* orri_baseline_of(orr_world* world);
@@ -291,8 +290,8 @@ bool orri_baseline_prepare(orri_diff* diff);
 void orri_baseline_forget(orr_world* world, struct orri_baseline* baseline);
 // The record of a cluster, created if missing. NULL when refused (reported).
 orri_baseline_cluster* orri_baseline_cluster_of(orri_diff* diff, const orri_cluster* cluster);
-// The same with current sets of readers. Readers that select some rows have `match` and `map` set for
-// the cluster.
+// The same with current sets of readers. Readers that select some rows have `match` and `map` set
+// for the cluster.
 orri_baseline_cluster* orri_baseline_match(orri_diff* diff, const orri_cluster* cluster);
 static inline const uint64_t* orri_match_all(const orri_baseline_cluster* record)
 {
@@ -336,13 +335,13 @@ static inline void orri_bitset_put(orri_bitset* set, uint32_t index, bool on)
     }
 }
 
-// ---- diff.c ---------------------------------------------------------------------------------------------------------
+// ---- diff.c -------------------------------------------------------------------------------------
 
 // After a travel: makes the baseline equal to the world. Readers outside of the state receive the
 // difference; readers that are part of the state receive nothing. Refusal as for orri_diff_run().
 orr_result orri_diff_travel(orr_world* world);
 
-// ---- baseline_values.c ----------------------------------------------------------------------------------------------------
+// ---- baseline_values.c --------------------------------------------------------------------------
 
 // Rebuilds the sets of readers after readers or types were added. False when refused (reported).
 bool orri_baseline_refresh(orr_world* world, struct orri_baseline* baseline);
@@ -360,8 +359,8 @@ static inline const uint64_t* orri_baseline_trackers(const struct orri_baseline*
 {
     return baseline->trackers + (size_t)(type - baseline->types) * baseline->words;
 }
-// Room for the values of the page of an entity; for `count` instances of a multiple type. False when
-// refused (reported).
+// Room for the values of the page of an entity; for `count` instances of a multiple type. False
+// when refused (reported).
 bool orri_baseline_room(orr_world* world, orri_baseline_type* type, uint32_t index);
 bool orri_baseline_room_cell(orr_world* world, orri_baseline_type* type, uint32_t index,
                              uint32_t count);
@@ -393,11 +392,12 @@ void orri_baseline_put_cell(orri_baseline_type* type, uint32_t index,
 // The entity lost the type: releases what the baseline value holds.
 void orri_baseline_drop(orr_world* world, orri_baseline_type* type, uint32_t index);
 
-// ---- dirty_rows.c ---------------------------------------------------------------------------------------------------------
+// ---- dirty_rows.c -------------------------------------------------------------------------------
 
-// The caller will write rows of a column and note each with orri_dirty_rows_row(), in an epoch in which
-// nobody else writes the column. To be called before the column is stamped. Valid until the next call.
-// NULL: memory is short (not reported); then all rows will be compared, which is only slower.
+// The caller will write rows of a column and note each with orri_dirty_rows_row(), in an epoch in
+// which nobody else writes the column. To be called before the column is stamped. Valid until the
+// next call. NULL: memory is short (not reported); then all rows will be compared, which is only
+// slower.
 orri_dirty_rows_note* orri_dirty_rows_begin(orr_world* world, orri_baseline_type* type,
                                             const orri_chunk* chunk, uint32_t column);
 static inline void orri_dirty_rows_row(orri_dirty_rows_note* dirty, uint32_t slot)
@@ -406,8 +406,8 @@ static inline void orri_dirty_rows_row(orri_dirty_rows_note* dirty, uint32_t slo
     dirty->words |= 1u << slot / 64;
     dirty->rows++;
 }
-// The notes of a type as a local copy of the pointers, for loops that write through byte pointers, which
-// may alias everything. Valid until the next orri_dirty_rows_begin().
+// The notes of a type as a local copy of the pointers, for loops that write through byte pointers,
+// which may alias everything. Valid until the next orri_dirty_rows_begin().
 typedef struct orri_dirty_rows_list {
     const uint32_t* dirty_note1;
     orri_dirty_rows_note* all;
@@ -428,15 +428,15 @@ static inline orri_dirty_rows_note* orri_dirty_rows_open(const orri_dirty_rows_l
     orri_dirty_rows_note* dirty = number1 != 0 ? &dirty_notes->all[number1 - 1] : NULL;
     return dirty != NULL && dirty->version == dirty_notes->epoch ? dirty : NULL;
 }
-// The only rows of a block that may differ, if the block was compared up to version `seen`. NULL: any
-// row may differ.
+// The only rows of a block that may differ, if the block was compared up to version `seen`. NULL:
+// any row may differ.
 const orri_dirty_rows_note* orri_dirty_rows_of(const struct orri_baseline* baseline,
                                                const orri_baseline_type* type,
                                                const orri_chunk* chunk, uint32_t column,
                                                uint64_t seen);
 void orri_dirty_rows_clear(struct orri_baseline* baseline);
 
-// ---- message_batch.c --------------------------------------------------------------------------------------------------
+// ---- message_batch.c ----------------------------------------------------------------------------
 
 // What a batch is made of.
 typedef struct orri_batch_plan {
@@ -474,7 +474,7 @@ void orri_spares_trim(orr_world* world, struct orri_baseline* baseline, bool all
 uint64_t orri_message_view_hash(const orr_world* world, const orri_message_view* view,
                                 uint64_t hash);
 
-// ---- runs.c ------------------------------------------------------------------------------------------------------
+// ---- runs.c -------------------------------------------------------------------------------------
 
 void orri_runs_clear(struct orri_baseline* baseline);
 bool orri_runs_prepare(orr_world* world, struct orri_baseline* baseline);
@@ -488,8 +488,8 @@ static inline bool orri_runs_room(orri_diff* diff)
                       diff->baseline->run_list.run_capacity) ||
            orri_runs_grow(diff->world, diff->baseline);
 }
-// The range of a chunk: `chunk` is its number in its cluster, `rows_before` the rows of the clusters
-// before it.
+// The range of a chunk: `chunk` is its number in its cluster, `rows_before` the rows of the
+// clusters before it.
 static inline uint64_t orri_diff_range(uint64_t rows_before, uint32_t chunk)
 {
     return (rows_before + (uint64_t)chunk * ORR_CHUNK_CAPACITY) / ORRI_DIFF_RANGE_ROWS;
@@ -501,8 +501,8 @@ static inline bool orri_diff_range_ends(orri_diff* diff, uint64_t section)
     diff->range = section;
     return ends;
 }
-// Appends rows with sets of readers (NULL: the empty set). They join the last run if it is alike and
-// adjacent. There must be room.
+// Appends rows with sets of readers (NULL: the empty set). They join the last run if it is alike
+// and adjacent. There must be room.
 void orri_runs_push(struct orri_baseline* baseline, const orri_run* run, const uint64_t* before,
                     const uint64_t* after);
 // Appends an item to those of the last run. False when refused (reported).
@@ -516,7 +516,8 @@ typedef struct orri_dispatch {
     int forced; // Cause of all messages (orr_cause); negative: the cause of each run.
 } orri_dispatch;
 // Makes batches of all runs with a receiver (run_list->to): one for each cause, source and set of
-// receivers; those of one reader are in the order of their first runs. False when refused (reported).
+// receivers; those of one reader are in the order of their first runs. False when refused
+// (reported).
 bool orri_runs_dispatch(orri_diff* diff, const orri_dispatch* dispatch);
 // Empties the run list: its batches will be delivered (keep), or are freed (abandon).
 void orri_runs_keep(orri_diff* diff);
@@ -527,10 +528,10 @@ static inline orr_system orri_diff_source(const orri_diff* diff, uint32_t index)
     return diff->by_commit ? orri_commit_source(diff->world, index) : diff->source;
 }
 
-// ---- diff_sparse.c -------------------------------------------------------------------------------------------------------
+// ---- diff_sparse.c ------------------------------------------------------------------------------
 
-// Appends the noted rows that differ to a run that lists its rows. All rows go to `readers`, which know
-// every entity of the chunk. False when refused (reported).
+// Appends the noted rows that differ to a run that lists its rows. All rows go to `readers`, which
+// know every entity of the chunk. False when refused (reported).
 bool orri_sparse_rows_push(orri_diff* diff, const orri_baseline_type* type, orri_chunk* chunk,
                            uint32_t column, const orri_dirty_rows_note* dirty,
                            const uint64_t* readers);
@@ -539,7 +540,7 @@ void orri_sparse_rows_fill(const orri_diff* diff, const orri_run* run, uint32_t 
                            orr_entity* entities, uint8_t* values);
 void orri_sparse_rows_put(const orri_runs* run_list, const orri_run* run, uint32_t size);
 
-// ---- sets of readers ----------------------------------------------------------------------------------------------------
+// ---- sets of readers ----------------------------------------------------------------------------
 
 static inline bool orri_set_any(const uint64_t* set, uint32_t words)
 {
@@ -577,7 +578,7 @@ static inline bool orri_set_enters(const uint64_t* before, const uint64_t* after
     return any != 0;
 }
 
-// ---- reader.c -----------------------------------------------------------------------------------------------------------
+// ---- reader.c -----------------------------------------------------------------------------------
 
 // True when it is notified of changes of the type.
 bool orri_reader_tracks(const orri_reader* reader, orr_type type);
@@ -602,24 +603,25 @@ static inline bool orri_reader_knows(const orri_reader* reader, const orri_chunk
 }
 void orri_reader_free(orr_world* world, orri_reader* reader);
 
-// ---- diff_destroyed.c, diff_values.c, diff_instances.c, diff_rows.c: the steps of a diff ------------------------------
+// ---- diff_destroyed.c, diff_values.c, diff_instances.c, diff_rows.c: the steps of a diff --------
 
 // All steps return false when refused (reported).
 
 bool orri_diff_destroyed(orri_diff* diff);
 bool orri_diff_rows(orri_diff* diff);
-// True when another pipeline compares the values of the type. Instances and pinned values come and go
-// without a change of rows: they are structure, which every diff with `structure` compares. The baseline
-// of a type with hooks may be stale bytes, so that it cannot be sent in place of the value either.
+// True when another pipeline compares the values of the type. Instances and pinned values come and
+// go without a change of rows: they are structure, which every diff with `structure` compares. The
+// baseline of a type with hooks may be stale bytes, so that it cannot be sent in place of the value
+// either.
 static inline bool orri_diff_skips(const orri_diff* diff, const orri_baseline_type* type)
 {
     return ORR_UNLIKELY(diff->foreign != NULL) &&
            orri_is_foreign(diff->foreign, (uint32_t)(type - diff->baseline->types)) &&
            !type->pinned && !type->multiple && !type->type->info.has_hooks;
 }
-// True for a foreign type if a reader knows the value of the run's entities. Then a reader to which the
-// entities are new receives the baseline value, so that all readers know the same until the owner of the
-// type sends the difference.
+// True for a foreign type if a reader knows the value of the run's entities. Then a reader to which
+// the entities are new receives the baseline value, so that all readers know the same until the
+// owner of the type sends the difference.
 bool orri_run_from_baseline(const orri_diff* diff, const orri_run* run,
                             const orri_baseline_type* type);
 // Values of a unique type in chunks. `query` (may be NULL): only the clusters it matches.
@@ -629,15 +631,15 @@ void orri_run_entities(const orri_diff* diff, const orri_run* run, orr_entity* o
 // Instances of a multiple type; values of a pinned type.
 bool orri_diff_instances(orri_diff* diff, orri_baseline_type* type, const orr_query* query);
 bool orri_diff_pinned(orri_diff* diff, orri_baseline_type* type);
-// Finds the rows whose pinned values may have changed (diff->suspects): of one type, or of all watched
-// types (NULL).
+// Finds the rows whose pinned values may have changed (diff->suspects): of one type, or of all
+// watched types (NULL).
 bool orri_diff_suspect(orri_diff* diff, const orri_baseline_type* only);
 void orri_diff_suspects_free(orri_diff* diff);
 // Stores which entity has which slot of the pinned types; reserve makes room first.
 bool orri_diff_owners_reserve(orri_diff* diff);
 void orri_diff_owners_keep(orri_diff* diff);
 
-// ---- diff_enabled.c ------------------------------------------------------------------------------------------------------
+// ---- diff_enabled.c -----------------------------------------------------------------------------
 
 typedef enum orri_enabled_state {
     ORRI_ENABLED_ALL,     // Everything is enabled, in the baseline too.
@@ -648,8 +650,8 @@ typedef enum orri_enabled_state {
 // Compares the enable bits of a row with the baseline.
 orri_enabled_state orri_diff_enabled_row(const orri_diff* diff, const orri_chunk* chunk,
                                          uint32_t slot, uint32_t index);
-// Dispatches changes of enable bits of a run list whose rows have one shape; stores those of a run in the
-// baseline.
+// Dispatches changes of enable bits of a run list whose rows have one shape; stores those of a run
+// in the baseline.
 bool orri_diff_enabled(orri_diff* diff, const orri_shape* shape);
 void orri_diff_enabled_keep(orri_diff* diff, const orri_shape* shape, const orri_run* run);
 

@@ -5,7 +5,7 @@
 // of columns and of blocks of pinned values. A reader's copy is therefore correct by construction,
 // and nothing in the store has to report changes.
 //
-//   1. destroyed entities     2. values     3. rows: entering and leaving, types, tags, enable bits     4. delivery
+//    1. destroyed entities   2. values   3. rows: members, types, tags, enable bits   4. delivery
 //
 // Values come before rows: then the baseline of an entity is what all readers that know it know,
 // and a reader that it enters learns no less. Each step works by run lists. A run list is

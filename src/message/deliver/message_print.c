@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Messages as text: what happened, by which system and why, then the entities with their values.
 //
-//   EntityAdded of Position, Frozen, #level1 by spawn (created): bob (7v1) {Position: {x: 1, y: 2}}, 8v1 {…}
+//   EntityAdded of Position, Frozen, #level1 by spawn (created): bob (7v1) {Position: {…}}, 8v1 {…}
 //   ComponentChanged Position by move: 7v1 {x: 1, y: 2}, 8v1 {x: 3, y: 4}, … (12 more)
 #include "message/message.h"
 

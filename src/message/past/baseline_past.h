@@ -20,10 +20,10 @@ typedef struct orri_past_value {
     uint32_t count; // Instances of a multiple type; else 1.
     uint32_t at;    // Offset in `bytes`: values; of a multiple type then ids and enable states.
     bool held;      // There is a value; its bytes are kept.
-    bool
-        same; // Type with hooks, and the value was equal to that of the world: since bytes of such a
-              // value may change when it is restored, the world's value is taken instead.
-    bool off; // Disabled in the baseline.
+    bool same;      // Type with hooks, and the value was equal to that of the world. The bytes of
+                    // such a value may change when the world is restored, so that restoring takes
+                    // the world's value instead.
+    bool off;       // Disabled in the baseline.
 } orri_past_value;
 
 // Which entity had which slot of a pinned type.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The part of messages that belongs to a world's state at one moment: queues of readers, waiting events,
-// waiting transactions, and the difference between world and baseline. It is kept with a snapshot and
-// restored by a travel.
+// The part of messages that belongs to a world's state at one moment: queues of readers, waiting
+// events, waiting transactions, and the difference between world and baseline. It is kept with a
+// snapshot and restored by a travel.
 //
-// Nothing is kept for readers outside of the state (spectators, the journal, systems with a `user`).
-// After a travel they receive the difference.
+// Nothing is kept for readers outside of the state (spectators, the journal, systems with a
+// `user`). After a travel they receive the difference.
 #ifndef ORRI_MESSAGE_PAST_PAST_H
 #define ORRI_MESSAGE_PAST_PAST_H
 
@@ -19,11 +19,11 @@ void orri_messages_forget(orr_world* world, orri_messages_past* past);
 uint64_t orri_messages_past_bytes(const orri_messages_past* past);
 // True when the baseline was equal to the world: readers had been notified of everything.
 bool orri_messages_past_whole(const orri_messages_past* past);
-// Restoring has three steps: prepare does everything that may be refused; then the store is restored;
-// then restore, which cannot fail, or cancel.
+// Restoring has three steps: prepare does everything that may be refused; then the store is
+// restored; then restore, which cannot fail, or cancel.
 orr_result orri_messages_restore_prepare(orr_world* world, const orri_messages_past* past);
-// Readers outside of the state are notified at their next run. If memory is short for that (logged), the
-// next tick settles the baseline first.
+// Readers outside of the state are notified at their next run. If memory is short for that
+// (logged), the next tick settles the baseline first.
 void orri_messages_restore(orr_world* world, orri_messages_past* past);
 void orri_messages_restore_cancel(orr_world* world);
 

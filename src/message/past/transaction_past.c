@@ -95,8 +95,8 @@ static bool transaction_past_alive(const struct orri_command_buffers_shared* sha
     return other != NULL;
 }
 
-// Transactions of spectators stay, after the restored ones: they are for pipelines of spectators, and
-// no past contains any of them.
+// Transactions of spectators stay, after the restored ones: they are for pipelines of spectators,
+// and no past contains any of them.
 void orri_posts_restore(orr_world* world, struct orri_posts* posts)
 {
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);

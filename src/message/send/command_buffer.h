@@ -7,10 +7,11 @@
 //
 // Vocabulary:
 //   command array  all commands of a buffer with the same kind and type. A million adds are one
-//                  array, and so are the adds of a system that sends create, add, add for every row.
-//   sequence       number of a command within its buffer. It is not stored per command but as runs:
-//                  one for each time the sender came back to the array.
-//   bundle         command arrays of one buffer with the same entities in the same order ("aligned")
+//                  array; a system that sends create, add, add for every row fills three.
+//   sequence       number of a command within its buffer. It is not stored per command but as
+//                  runs: one for each time the sender came back to the array.
+//   bundle         command arrays of one buffer with the same entities in the same order; such
+//                  arrays are called aligned
 //   mark           a bit per entity index: a waiting command mentions the entity
 #ifndef ORRI_MESSAGE_SEND_COMMAND_BUFFER_H
 #define ORRI_MESSAGE_SEND_COMMAND_BUFFER_H
@@ -45,8 +46,8 @@ typedef struct orri_sequence_run {
     uint32_t row, sequence;
 } orri_sequence_run;
 
-// All commands of one buffer with the same kind and type. Values, entities and ids are columns in one
-// memory block, which stays with the array when the buffer is emptied.
+// All commands of one buffer with the same kind and type. Values, entities and ids are columns in
+// one memory block, which stays with the array when the buffer is emptied.
 typedef struct orri_command_array {
     orri_command_kind kind;
     orr_type type;            // Null: the kind has none.
@@ -75,8 +76,8 @@ typedef struct orri_command_array {
     bool bundled;         // Part of the bundle of an earlier array.
 } orri_command_array;
 
-// Commands of a buffer that have no effect in a commit that is not complete yet. They are counted and
-// logged when the commit has succeeded.
+// Commands of a buffer that have no effect in a commit that is not complete yet. They are counted
+// and logged when the commit has succeeded.
 typedef struct orri_command_buffer_note {
     uint64_t dropped;                // Commands without effect; the first one is described below.
     uint64_t twice;                  // ComponentAdded for a component that was there.
@@ -158,9 +159,9 @@ struct orri_command_buffers {
     struct orri_command_buffers_shared* shared;
     struct orri_command_buffers* next; // In shared->all.
 
-    // Entity ids. A set that holds ids (command_ids.c) has taken them out of the free list in advance
-    // and gives them by position in `held`. A set that does not gives ids by position in the free
-    // list itself; no other set may create then.
+    // Entity ids. A set that holds ids (command_ids.c) has taken them out of the free list in
+    // advance and gives them by position in `held`. A set that does not gives ids by position in
+    // the free list itself; no other set may create then.
     bool holds;
     bool transient_ids; // Held ids are of transient entities. A used id is null in `held` until the
                         // commit point.
@@ -183,8 +184,9 @@ struct orri_command_buffers {
     orr_command_buffer spare; // Stand-in when a buffer cannot be allocated; refuses_all is set.
 
     // Marks: a bit per entity index, for all waiting commands. `seen`: mentioned by a bundle;
-    // `multi`: mentioned by several bundles or twice by one; `created`: to be created. `touched` has
-    // a bit for each page of 4096 entities with any mark, so that clearing costs what was marked.
+    // `multi`: mentioned by several bundles or twice by one; `created`: to be created. `touched`
+    // has a bit for each page of 4096 entities with any mark, so that clearing costs what was
+    // marked.
     uint64_t *seen, *multi, *created, *touched;
     uint32_t mark_words; // Length of `seen`, `multi` and `created`.
     bool marks_any, multi_any;
@@ -216,14 +218,14 @@ static inline struct orri_command_buffers* orri_command_buffers_at(const orr_wor
     return commands != NULL ? commands : world->messages->command_buffers;
 }
 
-// ---- command_buffer.c: command arrays -----------------------------------------------------------------------
+// ---- command_buffer.c: command arrays -----------------------------------------------------------
 
-// The array of a kind and type, created if missing, as the buffer's current one. NULL when memory is
-// refused (reported).
+// The array of a kind and type, created if missing, as the buffer's current one. NULL when memory
+// is refused (reported).
 orri_command_array* orri_command_buffer_array(orr_command_buffer* commands, orri_command_kind kind,
                                               orr_type type, const orri_type* info);
-// A new bulk array, to which no other send appends. All kinds except CREATE have no entities of their
-// own: the caller sets them.
+// A new bulk array, to which no other send appends. All kinds except CREATE have no entities of
+// their own: the caller sets them.
 orri_command_array* orri_command_buffer_array_bulk(orr_command_buffer* commands,
                                                    orri_command_kind kind, orr_type type,
                                                    const orri_type* info);
@@ -252,7 +254,7 @@ ORRI_COLD orr_result orri_refuse_tag(const orr_world* world, orri_rights* rights
 // The name of a kind of command in error messages, such as "ComponentAdded".
 const char* orri_command_kind_name(orri_command_kind kind);
 
-// ---- send.c, send_many.c --------------------------------------------------------------------------------------
+// ---- send.c, send_many.c ------------------------------------------------------------------------
 
 // The id of creation number `n` after those the buffer has so far. Null when there is none.
 orr_entity orri_command_buffer_id(const orr_command_buffer* commands, orri_index_cursor* cursor,
@@ -264,7 +266,7 @@ bool orri_command_buffer_ids(const orr_command_buffer* commands, orri_index_curs
 ORRI_COLD orr_result orri_refuse_ids(orr_command_buffer* commands, const char* call,
                                      uint32_t count);
 
-// ---- transient_send.c: commands of spectators about transient entities ---------------------------------------------
+// ---- transient_send.c: commands of spectators about transient entities --------------------------
 
 // True when a command about the entity is kept by transient_send.c. Arrays of spectators never have
 // plain_values, so that every send of a spectator comes to this test.
@@ -290,7 +292,7 @@ void orri_transient_sends_abandon(orr_world* world, struct orri_command_buffers*
 // Applies what waits, in order. On refusal (reported) the rest waits; the next call continues.
 orr_result orri_transient_sends_commit(orr_world* world);
 
-// ---- commit/pending.c: marks ------------------------------------------------------------------------------------
+// ---- commit/pending.c: marks --------------------------------------------------------------------
 
 // Prepares marking: clears the marks of the last commit and makes room for all entities, including
 // those to be created. False when refused (reported).
@@ -308,7 +310,7 @@ static inline bool orri_pending_get(const uint64_t* marks, uint32_t words, uint3
 // True for the id of an entity that a waiting command creates and no waiting command destroys (M5).
 bool orri_pending_created(const orr_world* world, orr_entity entity);
 
-// ---- commit/arena.c ------------------------------------------------------------------------------------------------
+// ---- commit/arena.c -----------------------------------------------------------------------------
 
 // Memory until the next reset; aligned to 64 bytes if `size` is at least 64, else to 16. NULL when
 // refused (not reported).
@@ -318,7 +320,7 @@ void orri_commit_arena_reset(orri_commit_arena* arena);
 void orri_commit_arena_trim(orr_world* world, orri_commit_arena* arena);
 void orri_commit_arena_term(orr_world* world, orri_commit_arena* arena);
 
-// ---- commit/merge.c, commit/merge_entity.c: commands to groups of a change set -----------------------------------------
+// ---- commit/merge.c, commit/merge_entity.c: commands to groups of a change set ------------------
 
 // A command array that takes part in a merge.
 typedef struct orri_merge_ref {
@@ -357,8 +359,8 @@ void orri_merge_end(orri_merge* merge);
 bool orri_merge_buffer_add(orri_merge* merge, orr_command_buffer* commands);
 // A command of the buffer added last is merged by entity. `place` is its array's order_index.
 bool orri_merge_item(orri_merge* merge, uint32_t place, uint32_t row);
-// All commands of the buffer added last: commands of entities mentioned once become groups that point
-// into the arrays, the others become items.
+// All commands of the buffer added last: commands of entities mentioned once become groups that
+// point into the arrays, the others become items.
 bool orri_merge_records(orri_merge* merge);
 // Merges the items by entity into groups.
 bool orri_merge_items(orri_merge* merge);
@@ -378,26 +380,26 @@ orri_refers orri_value_refers(const orr_world* world, const orri_type* type, con
                               const void* value);
 // The entity's value of a unique type. NULL if it has none or is dead. Reports nothing.
 const void* orri_value_there(const orr_world* world, orr_entity entity, const orri_type* type);
-// Notes that a command has no effect, or added a component that was there. Reported at the end of the
-// commit by orri_command_buffer_report().
+// Notes that a command has no effect, or added a component that was there. Reported at the end of
+// the commit by orri_command_buffer_report().
 void orri_note_drop(orr_command_buffer* commands, const orri_command_array* array, uint32_t row,
                     const char* why);
 void orri_note_twice(orr_command_buffer* commands, const orri_command_array* array, uint32_t row);
 
-// ---- commit/commit.c: shared with values.c --------------------------------------------------------------------------
+// ---- commit/commit.c: shared with values.c ------------------------------------------------------
 
 // Applies all groups, or none (reported).
 orr_result orri_merge_apply(orri_merge* merge);
 // Counts and logs the notes of a buffer.
 void orri_command_buffer_report(const orr_command_buffer* commands);
-// Reports that the commands of a system (`others`: and of other systems) cannot be applied: the text
-// of the last refusal, and the remedy.
+// Reports that the commands of a system (`others`: and of other systems) cannot be applied: the
+// text of the last refusal, and the remedy.
 ORRI_COLD orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool others);
 // Logs a dropped command, once per system. The caller counts it.
 ORRI_COLD void orri_log_drop(const orr_world* world, orri_rights* rights, const char* kind,
                              orr_type type, orr_entity entity, const char* why);
 
-// ---- transaction/transaction.c: blocks of transactions ---------------------------------------------------------------
+// ---- transaction/transaction.c: blocks of transactions ------------------------------------------
 
 // Gives a free block to a buffer whose system may transact, if there is one.
 void orri_posts_open(struct orri_command_buffers* command_buffers, orr_command_buffer* commands);
@@ -409,7 +411,8 @@ bool orri_posts_any(const struct orri_posts* posts);
 void orri_posts_done(struct orri_command_buffers* command_buffers, struct orri_posts* posts);
 // Drops and counts waiting transactions; a set that holds ids drops only its own.
 void orri_posts_abandon(struct orri_command_buffers* command_buffers);
-// The set has committed the structure sent with its transactions: other pipelines may apply them now.
+// The set has committed the structure sent with its transactions: other pipelines may apply them
+// now.
 void orri_posts_set_ready(struct orri_command_buffers* command_buffers);
 // The set is destroyed; its transactions stay.
 void orri_posts_leave(struct orri_command_buffers* command_buffers);
@@ -418,10 +421,11 @@ void orri_posts_trim(orr_world* world);
 void orri_posts_free(orr_world* world, struct orri_posts* posts);
 void orri_posts_term(orr_world* world, struct orri_command_buffers_shared* shared);
 
-// ---- command_ids.c: entity ids held in advance ---------------------------------------------------------------------------
+// ---- command_ids.c: entity ids held in advance --------------------------------------------------
 
-// Returns the ids of all waiting creations to the head of the free list, in the order of buffers, so
-// that the commit can create the entities there. False when refused (reported): nothing was done.
+// Returns the ids of all waiting creations to the head of the free list, in the order of buffers,
+// so that the commit can create the entities there. False when refused (reported): nothing was
+// done.
 bool orri_command_ids_return(orri_merge* merge);
 // Returns all held ids. False when refused (reported).
 bool orri_command_ids_free(orr_world* world, struct orri_command_buffers* command_buffers);
@@ -437,7 +441,7 @@ void orri_command_ids_end_transient(orr_world* world, struct orri_command_buffer
 // At the commit point: removes the used ids from `held`.
 void orri_command_ids_forget_transient(struct orri_command_buffers* command_buffers);
 
-// ---- commit/merge_entity.c, commit/merge_group.c ---------------------------------------------------------------------------
+// ---- commit/merge_entity.c, commit/merge_group.c ------------------------------------------------
 
 // Merges the commands of one entity, in order, into one net change.
 bool orri_net_change_entity(orri_merge* merge, const orri_ranked* items, uint32_t count);

@@ -2,7 +2,8 @@
 // Entity ids that a set of command buffers holds in advance (store/change/id_reserve.c), so that
 // several pipelines can reserve ids at the same time.
 //
-//    held: │ reserved: by buffer 1 │ by buffer 2 │ … │ not reserved │      base of a buffer: its first id
+//    held: │ reserved: by buffer 1 │ by buffer 2 │ … │ not reserved │
+//            └ base of buffer 1      └ base of buffer 2
 //
 // At the commit point the used ids are returned to the head of the free list, in the order of
 // buffers, and the commit takes them from there like all others. Ids that were reserved and not

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Locking of atomic sections, for tests. A section is guarded by a stripe: one of 256 mutexes, chosen
-// by type, entity and instance. Where the processor has transactional memory (HTM), a section first
-// runs as a transaction that reads the mutex; a section that takes the mutex aborts the transaction,
-// so that both ways exclude each other.
+// Locking of atomic sections, for tests. A section is guarded by a stripe: one of 256 mutexes,
+// chosen by type, entity and instance. Where the processor has transactional memory (HTM), a
+// section first runs as a transaction that reads the mutex; a section that takes the mutex aborts
+// the transaction, so that both ways exclude each other.
 //
-// No deadlock is possible: a thread is in at most one section, whatever the world, and takes no other
-// lock in it except that of the log.
+// No deadlock is possible: a thread is in at most one section, whatever the world, and takes no
+// other lock in it except that of the log.
 #ifndef ORRI_MESSAGE_TRANSACTION_ATOMIC_SECTION_H
 #define ORRI_MESSAGE_TRANSACTION_ATOMIC_SECTION_H
 

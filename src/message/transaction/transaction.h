@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Transactions from the inside: what one run of a system posted, and what applying it needs.
 //
-//   command buffer ──> posts ──> streams, one per type ──> posts[]: target and number, in call order
+//   command buffer ──> posts ──> streams, one per type ──> posts[]: target, number; in call order
 //                                  └─ runs: from which post on which verb holds
 //
 // Vocabulary:
@@ -68,7 +68,7 @@ struct orri_posts {
 // Hash of targets, verbs, numbers and arguments. NULL is allowed. (transaction.c)
 uint64_t orri_posts_hash(const struct orri_posts* posts, uint64_t hash);
 
-// ---- stream.c: the posts of one type, in order ---------------------------------------------------------
+// ---- stream.c: the posts of one type, in order --------------------------------------------------
 
 // One stream among all streams of the type.
 typedef struct orri_post_part {
@@ -98,7 +98,7 @@ orri_post_walk orri_post_walk_begin(const orri_post_part* parts, uint32_t part_c
                                     uint32_t first, uint32_t end);
 bool orri_post_walk_next(const orri_post_part* parts, orri_post_walk* walk, orri_post_span* out);
 
-// ---- op.c: applying posts --------------------------------------------------------------------------------
+// ---- op.c: applying posts -----------------------------------------------------------------------
 
 // A post whose target was found.
 typedef struct orri_op {

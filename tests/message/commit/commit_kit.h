@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the tests of commits share: two systems that may do everything, and two entities with a Count.
+// Shared by the tests of commits: two systems that may do everything, and two entities with a
+// Count.
 #ifndef TEST_COMMIT_KIT_H
 #define TEST_COMMIT_KIT_H
 
@@ -7,7 +8,7 @@
 #include "test.h"
 
 typedef struct commit_test {
-    lane_kit k;
+    command_kit k;
     orr_world* world;
     sender a, b;
     orr_entity bob, eve;
@@ -16,7 +17,7 @@ typedef struct commit_test {
 ORR_MAYBE_UNUSED static void begin(commit_test* t)
 {
     memset(t, 0, sizeof *t);
-    t->world = lane_kit_begin(&t->k, NULL);
+    t->world = command_kit_begin(&t->k, NULL);
     sender_begin_free(&t->a, t->world, "first", 1);
     sender_begin_free(&t->b, t->world, "second", 2);
     t->bob = orr_create_named(t->world, "bob");

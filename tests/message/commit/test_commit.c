@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Commits: structure at the commit point, what has no effect, who sent, events, and want of memory.
+// Commits: structure at the commit point, commands without effect, senders, events, and lack of
+// memory.
 #include "message/commit/commit_kit.h"
 #include "message/event/event.h"
 #include "message/send/command_buffer.h"
 
-// ---- what has no effect -----------------------------------------------------------------------------------------
+// ---- what has no effect -------------------------------------------------------------------------
 
-ORR_TEST(commit_drops_what_is_for_the_dead_counts_it_and_says_it_once)
+ORR_TEST(commit_for_dead_entities_drops_counts_and_logs_once)
 {
     commit_test t;
     begin(&t);
@@ -22,8 +23,8 @@ ORR_TEST(commit_drops_what_is_for_the_dead_counts_it_and_says_it_once)
     CHECK_OK(orr_send_add(&t.a.run, t.eve, Velocity, {1, 2}));
     sender_commit(&t.a);
     CHECK_EQ(t.a.rights.counts.dropped, 6);
-    CHECK_EQ(lane_log_count(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), 1);
-    const char* text = lane_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED);
+    CHECK_EQ(command_log_count(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), 1);
+    const char* text = command_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED);
     CHECK_CONTAINS(text, "system 'first' sent ");
     CHECK_CONTAINS(text, "for 2v1");
     CHECK_CONTAINS(text, "the entity is dead");
@@ -32,11 +33,11 @@ ORR_TEST(commit_drops_what_is_for_the_dead_counts_it_and_says_it_once)
     CHECK_OK(change(&t.a, dead, 1));
     sender_commit(&t.a);
     CHECK_EQ(t.a.rights.counts.dropped, 7);
-    CHECK_EQ(lane_log_count(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), 1);
-    lane_kit_end(&t.k);
+    CHECK_EQ(command_log_count(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), 1);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(commit_tells_a_dead_id_from_its_successor)
+ORR_TEST(commit_for_a_dead_id_does_not_reach_its_successor)
 {
     commit_test t;
     begin(&t);
@@ -58,10 +59,10 @@ ORR_TEST(commit_tells_a_dead_id_from_its_successor)
     CHECK(orr_has(t.world, t.bob, Link));
     CHECK(!orr_has(t.world, t.eve, Link)); // What refers to the dead is not stored.
     CHECK_EQ(t.a.rights.counts.dropped, 3);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(commit_drops_changes_and_switches_of_what_is_not_there)
+ORR_TEST(commit_drops_changes_and_enabling_of_absent_components)
 {
     commit_test t;
     begin(&t);
@@ -76,12 +77,12 @@ ORR_TEST(commit_drops_changes_and_switches_of_what_is_not_there)
     CHECK_OK(orr_send_remove(&t.a.run, t.eve, Position)); // Not there: as it should be.
     sender_commit(&t.a);
     CHECK_EQ(t.a.rights.counts.dropped, 6);
-    CHECK_CONTAINS(lane_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED),
+    CHECK_CONTAINS(command_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED),
                    "for bob (0v1), which has no effect: the entity does not have this component");
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(commit_drops_values_that_refer_to_the_dead)
+ORR_TEST(commit_drops_values_that_refer_to_dead_entities)
 {
     commit_test t;
     begin(&t);
@@ -104,10 +105,10 @@ ORR_TEST(commit_drops_values_that_refer_to_the_dead)
     CHECK_EQ(orr_get(t.world, t.eve, Link)->weight, 2);
     CHECK(!orr_has(t.world, t.bob, Owner) && orr_has(t.world, t.eve, Owner));
     CHECK_STR(orr_name_get(t.world, t.bob), "bob");
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(commit_says_what_the_store_left_out)
+ORR_TEST(commit_logs_what_the_store_left_out)
 {
     commit_test t;
     begin(&t);
@@ -116,11 +117,11 @@ ORR_TEST(commit_says_what_the_store_left_out)
     sender_commit(&t.a);
     CHECK_EQ(t.a.rights.counts.dropped, 1);
     CHECK_STR(orr_name_get(t.world, t.bob), "bob");
-    CHECK_CONTAINS(lane_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), "eve");
-    lane_kit_end(&t.k);
+    CHECK_CONTAINS(command_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), "eve");
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(commit_adds_no_more_instances_than_there_can_be)
+ORR_TEST(commit_drops_instances_past_the_limit)
 {
     commit_test t;
     begin(&t);
@@ -131,10 +132,10 @@ ORR_TEST(commit_adds_no_more_instances_than_there_can_be)
     sender_commit(&t.a);
     CHECK_EQ(orr_instances_get(t.world, t.bob, t.k.collider, NULL, NULL), ORR_INSTANCES_MAX);
     CHECK_EQ(t.a.rights.counts.dropped, 3);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(commit_drops_what_is_for_ids_that_never_were)
+ORR_TEST(commit_drops_commands_for_ids_that_never_existed)
 {
     commit_test t;
     begin(&t);
@@ -148,10 +149,10 @@ ORR_TEST(commit_drops_what_is_for_ids_that_never_were)
     sender_commit(&t.a);
     CHECK_EQ(t.a.rights.counts.dropped, 5);
     CHECK(!orr_has(t.world, t.bob, Link));
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(commit_of_a_system_whose_end_was_not_seen_takes_its_changes)
+ORR_TEST(commit_without_the_end_of_a_system_takes_its_changes)
 {
     commit_test t;
     begin(&t);
@@ -167,7 +168,7 @@ ORR_TEST(commit_of_a_system_whose_end_was_not_seen_takes_its_changes)
     CHECK_EQ(count_of(&t, t.bob), 5);
     CHECK_EQ(count_of(&t, t.eve), 7);
     CHECK_EQ(t.a.rights.counts.dropped + t.b.rights.counts.dropped, 0);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(commit_marks_outlive_the_growth_of_the_world)
@@ -178,7 +179,7 @@ ORR_TEST(commit_marks_outlive_the_growth_of_the_world)
     CHECK_OK(orr_send_tag(&t.a.run, t.bob, 1, true));
     sender_close(&t.a);
     CHECK_OK(sender_end(&t.a));
-    // Ids for many more than there was room for.
+    // Ids for many more entities than there was room for.
     (void)sender_open(&t.b, 3000000);
     orr_entity fresh = orr_send_create(&t.b.run);
     CHECK_OK(orr_send_add(&t.b.run, fresh, Count, {3}));
@@ -193,12 +194,12 @@ ORR_TEST(commit_marks_outlive_the_growth_of_the_world)
     CHECK_OK(orr_send_tag(&t.a.run, t.eve, 1, true));
     sender_commit(&t.a);
     CHECK(orr_tag_has(t.world, t.eve, 1));
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// ---- columns stay columns --------------------------------------------------------------------------------------------
+// ---- columns stay columns -----------------------------------------------------------------------
 
-// How many groups the commit of what waits would make.
+// Number of groups that the commit of the waiting commands would make.
 static uint32_t groups_of(orr_world* world)
 {
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
@@ -239,7 +240,7 @@ ORR_TEST(commit_takes_many_adds_of_a_run_as_one_group)
         CHECK_EQ(orr_get(t.world, ids[i], Tiny)->value, (uint8_t)i);
         CHECK(!orr_has(t.world, ids[i], Count));
     }
-    // Spoken of twice by different systems, they share a group all the same.
+    // Entities that different systems mention twice still share a group.
     (void)sender_open(&t.a, 0);
     for (int32_t i = 0; i < N; i++) {
         CHECK_OK(orr_send_add(&t.a.run, ids[i], Count, {i}));
@@ -256,7 +257,7 @@ ORR_TEST(commit_takes_many_adds_of_a_run_as_one_group)
         CHECK_EQ(count_of(&t, ids[i]), i);
         CHECK(orr_tag_has(t.world, ids[i], 5));
     }
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(commit_takes_creations_with_their_components_as_one_group)
@@ -270,7 +271,7 @@ ORR_TEST(commit_takes_creations_with_their_components_as_one_group)
         CHECK_OK(orr_send_add(&t.a.run, ids[i], Count, {i}));
         CHECK_OK(orr_send_add(&t.a.run, ids[i], Velocity, {1, 2}));
     }
-    // One goes another way.
+    // One of them leaves the group.
     CHECK_OK(orr_send_tag(&t.a.run, ids[2500], 3, true));
     sender_close(&t.a);
     CHECK_EQ(groups_of(t.world), 3);
@@ -279,12 +280,12 @@ ORR_TEST(commit_takes_creations_with_their_components_as_one_group)
         CHECK_EQ(count_of(&t, ids[i]), i);
         CHECK_EQ(orr_tag_has(t.world, ids[i], 3), i == 2500);
     }
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// ---- who sent ------------------------------------------------------------------------------------------------------------
+// ---- who sent -----------------------------------------------------------------------------------
 
-ORR_TEST(commit_source_is_the_last_who_sent_for_an_entity)
+ORR_TEST(commit_source_is_the_last_sender_for_an_entity)
 {
     commit_test t;
     begin(&t);
@@ -304,7 +305,7 @@ ORR_TEST(commit_source_is_the_last_who_sent_for_an_entity)
     (void)sender_open(&t.b, 0);
     CHECK_OK(orr_send_tag(&t.b.run, t.eve, 3, true));
     sender_commit(&t.b);
-    // With several senders it is known only while there are readers.
+    // With several senders the source is known only while there are readers.
     CHECK_EQ(orri_commit_source(t.world, (uint32_t)t.bob.id).id, 0);
     orr_query* query = orr_query_text(t.world, "Count");
     orri_counts counts = {0};
@@ -330,10 +331,10 @@ ORR_TEST(commit_source_is_the_last_who_sent_for_an_entity)
     CHECK_EQ(orri_commit_source(t.world, (uint32_t)t.bob.id).id, 0);
     orri_reader_destroy(t.world, reader);
     orr_query_destroy(query);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// ---- events ---------------------------------------------------------------------------------------------------------------
+// ---- events -------------------------------------------------------------------------------------
 
 ORR_TEST(events_go_to_their_queue_at_the_systems_end_in_order_of_runs)
 {
@@ -365,7 +366,7 @@ ORR_TEST(events_go_to_their_queue_at_the_systems_end_in_order_of_runs)
     }
     orri_event_cursors_done(t.world, inbox);
     sender_close(&t.b);
-    // More than there is room for: refused by the queue, and dropped.
+    // More than the queue takes: refused and dropped.
     CHECK_OK(orr_events_limit(t.world, t.k.count, 2));
     (void)sender_open(&t.a, 0);
     for (int32_t i = 0; i < 3; i++) {
@@ -377,12 +378,12 @@ ORR_TEST(events_go_to_their_queue_at_the_systems_end_in_order_of_runs)
     CHECK(!orri_commit_pending(t.world));
     t.b.rights.inbox = NULL;
     orri_event_cursors_destroy(t.world, inbox);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// ---- want of memory --------------------------------------------------------------------------------------------------------
+// ---- want of memory -----------------------------------------------------------------------------
 
-// A world with a bit of everything, and two systems that send a bit of everything.
+// A world with some of everything, and two systems that send some of everything.
 static void send_all(commit_test* t)
 {
     orr_string text = orr_string_make(t->world, "text");
@@ -436,7 +437,7 @@ ORR_TEST(commit_without_memory_does_nothing_and_can_be_repeated)
     CHECK_OK(commit_all(&t));
     uint64_t wanted = orr_world_hash(t.world);
     uint64_t dropped = t.a.rights.counts.dropped;
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
     for (int for_good = 0; for_good < 2; for_good++) {
         for (uint64_t n = 1;; n++) {
             begin_all(&t);
@@ -464,7 +465,7 @@ ORR_TEST(commit_without_memory_does_nothing_and_can_be_repeated)
             failing_alloc_arm(&t.k.k.memory, 0, false);
             CHECK_EQ(orr_world_hash(t.world), wanted);
             CHECK_EQ(t.a.rights.counts.dropped, dropped);
-            lane_kit_end(&t.k);
+            command_kit_end(&t.k);
             if (refused == 0) {
                 break;
             }

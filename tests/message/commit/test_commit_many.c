@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Many records at once: creations by columns, whose ids go through as a range, and many records for one entity. The ways that are
-// short because nothing stands in them, and what happens when something does.
+// Many commands at once: creations by columns, whose ids are taken as a range, and many commands
+// for one entity. The short paths, and what happens where they do not apply.
 #include "message/command_kit.h"
 #include "message/send/command_buffer.h"
 #include "test.h"
 
 typedef struct many {
-    lane_kit k;
+    command_kit k;
     orr_world* world;
     sender s, other;
 } many;
@@ -14,7 +14,7 @@ typedef struct many {
 static void begin(many* t)
 {
     memset(t, 0, sizeof *t);
-    t->world = lane_kit_begin(&t->k, NULL);
+    t->world = command_kit_begin(&t->k, NULL);
     sender_begin_free(&t->s, t->world, "many", 1);
     sender_begin_free(&t->other, t->world, "other", 2);
 }
@@ -22,7 +22,7 @@ static void begin(many* t)
 static void end(many* t)
 {
     CHECK_OK(orr_world_validate(t->world));
-    lane_kit_end(&t->k);
+    command_kit_end(&t->k);
 }
 
 enum {
@@ -56,8 +56,8 @@ static void check_rows(many* t, const orr_entity* ids)
     CHECK_EQ(wrong, 0);
 }
 
-// With a free list that runs down, up, and through holes, then fresh ids: as they were promised.
-ORR_TEST(creations_get_the_ids_promised_whatever_the_free_list)
+// With a free list that descends, ascends and has holes, then new ids: as they were reserved.
+ORR_TEST(creations_get_their_reserved_ids_whatever_the_free_list)
 {
     static orr_entity ids[ROWS], old[9000];
     for (uint32_t shape = 0; shape < 5; shape++) {
@@ -78,7 +78,7 @@ ORR_TEST(creations_get_the_ids_promised_whatever_the_free_list)
 }
 
 // Ids that others mention, and that are destroyed again, leave the range; the rest stays in it.
-ORR_TEST(creations_that_others_speak_of_are_merged)
+ORR_TEST(creations_that_others_mention_are_merged)
 {
     static orr_entity ids[ROWS];
     many t;
@@ -100,7 +100,8 @@ ORR_TEST(creations_that_others_speak_of_are_merged)
     end(&t);
 }
 
-// A commit that was refused keeps its ids, also when others die in between, and come before them in line.
+// A commit that was refused keeps its ids, even when other entities die meanwhile and come before
+// them in the free list.
 ORR_TEST(creations_of_a_refused_commit_keep_their_ids)
 {
     static orr_entity ids[ROWS];
@@ -129,7 +130,8 @@ ORR_TEST(creations_of_a_refused_commit_keep_their_ids)
     }
 }
 
-// Memory is refused at every allocation of sending: what was refused is not there, what was sent is.
+// Memory is refused at every allocation of sending: a refused command is absent, a sent one is
+// there.
 ORR_TEST(creations_refused_while_sending_leave_those_before)
 {
     uint32_t refused = 0;
@@ -149,7 +151,7 @@ ORR_TEST(creations_refused_while_sending_leave_those_before)
         orr_result result = orr_send_create_many(&t.s.run, cluster, 900, &data, 1, second);
         failing_alloc_arm(&t.k.k.memory, 0, false);
         refused += result != ORR_OK;
-        if (n % 2 == 0 || result == ORR_OK) { // The next one goes on with what there is.
+        if (n % 2 == 0 || result == ORR_OK) { // The next one continues with the rest.
             result = result == ORR_OK
                          ? result
                          : orr_send_create_many(&t.s.run, cluster, 900, &data, 1, second);
@@ -164,7 +166,7 @@ ORR_TEST(creations_refused_while_sending_leave_those_before)
     CHECK(refused > 2);
 }
 
-// Adds that stay in columns, of entities whose ids and rows follow one another, or not.
+// Adds that stay in columns, of entities whose ids and rows are consecutive, or not.
 static void add_everywhere(bool twice)
 {
     static orr_entity ids[ROWS];
@@ -186,7 +188,7 @@ static void add_everywhere(bool twice)
     }
     sender_commit(&t.s);
     CHECK_EQ(t.s.rights.counts.dropped, 1);
-    CHECK_EQ(lane_log_count(&t.k.log, ORR_LOG_ID_ADDED_TWICE), 1);
+    CHECK_EQ(command_log_count(&t.k.log, ORR_LOG_ID_ADDED_TWICE), 1);
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < ROWS; i++) {
         const Count* count = orr_get(t.world, ids[i], Count);
@@ -197,13 +199,13 @@ static void add_everywhere(bool twice)
     end(&t);
 }
 
-ORR_TEST(adds_go_where_they_belong_in_any_order)
+ORR_TEST(adds_in_any_order_reach_their_entities)
 {
     add_everywhere(false);
-    add_everywhere(true); // Some are spoken of twice.
+    add_everywhere(true); // Some are mentioned twice.
 }
 
-// ---- one entity ------------------------------------------------------------------------------------------------
+// ---- one entity ---------------------------------------------------------------------------------
 
 static uint32_t colliders(const many* t, orr_entity entity, const Collider** values,
                           const orr_component_id** ids)
@@ -214,8 +216,8 @@ static uint32_t colliders(const many* t, orr_entity entity, const Collider** val
     return count;
 }
 
-// The last word counts for each tag, and those that were spoken of first have room first.
-ORR_TEST(tags_sent_many_times_keep_the_last_word_and_the_first_place)
+// The last command counts for each tag, and tags that were mentioned first have room first.
+ORR_TEST(tags_sent_many_times_keep_the_last_state_and_the_first_position)
 {
     many t;
     begin(&t);
@@ -241,8 +243,8 @@ ORR_TEST(tags_sent_many_times_keep_the_last_word_and_the_first_place)
     end(&t);
 }
 
-// An entity that is full of instances: those that go make room for those that come.
-ORR_TEST(instances_that_go_make_room_for_those_that_come)
+// An entity with the maximum of instances: removed ones make room for added ones.
+ORR_TEST(instances_removed_make_room_for_added_ones)
 {
     many t;
     begin(&t);
@@ -292,8 +294,9 @@ ORR_TEST(instances_that_go_make_room_for_those_that_come)
     end(&t);
 }
 
-// Two lanes speak of the same instances, and of those of their own, by ids that are the same in both.
-ORR_TEST(instances_of_several_lanes_are_told_apart)
+// Two buffers mention the same instances, and new ones of their own by provisional ids that are
+// equal in both.
+ORR_TEST(instances_of_several_buffers_are_kept_apart)
 {
     many t;
     begin(&t);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Commits against an oracle: random records of several systems, runs and kinds. The oracle knows nothing of columns, bundles or
-// groups: it applies one record after the other to a plain model, by the table. After every commit world and model are equal,
-// whether memory was short in between or not.
+// Commits against an oracle: random commands of several systems, runs and kinds. The oracle knows
+// nothing of columns, bundles or groups: it applies one command after the other to a plain model,
+// by the merge table. After every commit world and model are equal, whether memory was short
+// meanwhile or not.
 #include "message/command_kit.h"
 #include "test.h"
 
@@ -14,7 +15,7 @@ enum {
     RECORDS = 400,
 };
 
-// ---- the model ----------------------------------------------------------------------------------------------------
+// ---- the model ----------------------------------------------------------------------------------
 
 typedef struct model_instance {
     uint32_t key; // Of the model's own.
@@ -32,7 +33,7 @@ typedef struct model_entity {
     uint32_t instance_count;
     bool tags[TAGS];
     int32_t name; // 0: none.
-    // Of the commit under way.
+    // Of the current commit.
     bool destroyed;
     bool removed[UNIQUE + 1];
 } model_entity;
@@ -60,7 +61,7 @@ typedef struct record {
 } record;
 
 typedef struct model {
-    lane_kit k;
+    command_kit k;
     orr_world* world;
     sender senders[SYSTEMS];
     orr_type types[UNIQUE];
@@ -92,7 +93,7 @@ static model_instance* instance_of(model_entity* e, uint32_t key)
     return NULL;
 }
 
-// ---- the oracle ----------------------------------------------------------------------------------------------------
+// ---- the oracle ---------------------------------------------------------------------------------
 
 static void oracle_absent(model* m, const record* r, const model_entity* e)
 {
@@ -202,7 +203,7 @@ static void oracle_apply(model* m, const record* r)
     }
 }
 
-// ---- values -----------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 typedef union any_value {
     Count count;
@@ -277,7 +278,7 @@ static int32_t value_read(model* m, uint32_t type, const void* value)
     }
 }
 
-// ---- sending ---------------------------------------------------------------------------------------------------------
+// ---- sending ------------------------------------------------------------------------------------
 
 static record* note(model* m, record r)
 {
@@ -340,13 +341,13 @@ static bool choose_instance(model* m, uint32_t entity, uint32_t first,
     return *id != 0;
 }
 
-// A few are spoken of much more than the others, so that records meet.
+// A few are mentioned much more often than the others, so that commands meet.
 static uint32_t choose_entity(model* m)
 {
     return roll(m, 3) > 0 && m->count > 4 ? m->count - 1 - roll(m, 4) : roll(m, m->count);
 }
 
-// A record about a component. `given` has the provisional ids of this run, by record.
+// A command about a component. `given` has the provisional ids of this run, by command.
 static void send_component(model* m, uint32_t system, record_kind kind, uint32_t first,
                            orr_component_id* given)
 {
@@ -408,7 +409,7 @@ static void send_other(model* m, uint32_t system, record_kind kind)
     (void)note(m, r);
 }
 
-// The same for all of some entities in a row: what stays in columns.
+// The same for consecutive entities: commands that stay in columns.
 static void send_column(model* m, uint32_t system)
 {
     orr_run* run = &m->senders[system].run;
@@ -457,7 +458,7 @@ static void send_run(model* m, uint32_t system)
     sender_close(&m->senders[system]);
 }
 
-// ---- comparing ---------------------------------------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------------------
 
 static void compare_instances(model* m, model_entity* e)
 {
@@ -519,14 +520,14 @@ static void compare(model* m)
     CHECK_EQ(kit_tokens.broken, 0);
 }
 
-// The dead make room for others, from time to time.
+// Dead entities are removed from the model from time to time.
 static void bury(model* m)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < m->count; i++) {
         if (m->entities[i].alive || roll(m, 3) == 0) {
             m->entities[kept] = m->entities[i];
-            // Names are of the place in the model.
+            // Names are those of the position in the model.
             if (kept != i && m->entities[kept].alive && m->entities[kept].name != 0) {
                 CHECK_OK(orr_name_set(m->world, m->entities[kept].id, (orr_entity){0}, NULL));
                 m->entities[kept].name = 0;
@@ -537,14 +538,14 @@ static void bury(model* m)
     m->count = kept;
 }
 
-// ---- the whole -----------------------------------------------------------------------------------------------------------
+// ---- the whole ----------------------------------------------------------------------------------
 
 static void model_begin(model* m, uint64_t seed, bool hunger)
 {
     memset(m, 0, sizeof *m);
     m->random = seed;
     m->hunger = hunger;
-    m->world = lane_kit_begin(&m->k, NULL);
+    m->world = command_kit_begin(&m->k, NULL);
     orr_type types[UNIQUE] = {m->k.count, m->k.health, m->k.padded, m->k.label,
                               m->k.token, m->k.anchor, m->k.link,   m->k.frozen};
     memcpy(m->types, types, sizeof types);
@@ -561,7 +562,7 @@ static void model_begin(model* m, uint64_t seed, bool hunger)
     CHECK_OK(orr_destroy(m->world, m->dead));
 }
 
-// Tries until it is done; memory is short now and then.
+// Repeats until it succeeds; memory is short now and then.
 static void insist(model* m, sender* s)
 {
     for (;;) {
@@ -600,10 +601,10 @@ static void model_run(uint64_t seed, uint32_t ticks, bool hunger)
         }
         bury(&m);
     }
-    lane_kit_end(&m.k);
+    command_kit_end(&m.k);
 }
 
-ORR_TEST(commit_equals_records_applied_one_by_one)
+ORR_TEST(commit_equals_commands_applied_one_by_one)
 {
     uint32_t worlds = test_rounds(30, 10, 400);
     for (uint32_t i = 0; i < worlds; i++) {
@@ -611,7 +612,7 @@ ORR_TEST(commit_equals_records_applied_one_by_one)
     }
 }
 
-ORR_TEST(commit_equals_records_applied_one_by_one_when_memory_is_short)
+ORR_TEST(commit_with_short_memory_equals_commands_applied_one_by_one)
 {
     uint32_t worlds = test_rounds(15, 5, 200);
     for (uint32_t i = 0; i < worlds; i++) {

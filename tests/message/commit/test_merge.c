@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The merge table of the founding note, cell by cell: what remains of two records for the same entity and component that one
-// commit does. Each test begins with an entity that has what the first record needs, or lacks what it brings.
+// The merge table of the founding note, cell by cell: the result of two commands for the same
+// entity and component in one commit. Each test begins with an entity that has what the first
+// command needs, or lacks what it adds.
 #include "message/command_kit.h"
 #include "test.h"
 
 typedef struct merge_test {
-    lane_kit k;
+    command_kit k;
     orr_world* world;
     sender a, b; // Two systems, in this order.
     orr_entity bob;
@@ -14,7 +15,7 @@ typedef struct merge_test {
 static void begin(merge_test* t)
 {
     memset(t, 0, sizeof *t);
-    t->world = lane_kit_begin(&t->k, NULL);
+    t->world = command_kit_begin(&t->k, NULL);
     sender_begin_free(&t->a, t->world, "first", 1);
     sender_begin_free(&t->b, t->world, "second", 2);
     t->bob = orr_create_named(t->world, "bob");
@@ -43,7 +44,7 @@ static void commit(merge_test* t)
 
 static void end(merge_test* t)
 {
-    lane_kit_end(&t->k);
+    command_kit_end(&t->k);
 }
 
 static void check_count(merge_test* t, int32_t n)
@@ -51,7 +52,7 @@ static void check_count(merge_test* t, int32_t n)
     const Count* count = orr_get(t->world, t->bob, Count);
     CHECK(count != NULL);
     CHECK_EQ(count->n, n);
-    CHECK_STR(lane_log_text(&t->k.log, ORR_LOG_ID_MESSAGE_DROPPED), "");
+    CHECK_STR(command_log_text(&t->k.log, ORR_LOG_ID_MESSAGE_DROPPED), "");
 }
 
 static void check_none(merge_test* t)
@@ -77,7 +78,7 @@ static uint32_t colliders(const merge_test* t, const Collider** values)
 // Structure of another kind, so that a change waits for the commit point.
 #define HOLD(t, s) CHECK_OK(orr_send_tag(&(t)->s.run, (t)->bob, 7, true))
 
-// ---- after ComponentChanged: N0-60 -----------------------------------------------------------------------------
+// ---- after ComponentChanged: N0-60 --------------------------------------------------------------
 
 ORR_TEST(merge_changed_then_changed_applies_the_last) /* N0-60 */
 {
@@ -115,8 +116,8 @@ ORR_TEST(merge_changed_then_added_unique_sets_the_value_and_warns) /* N0-60 */
     ADD(&t, b, 3);
     commit(&t);
     check_count(&t, 3);
-    CHECK_EQ(lane_log_count(&t.k.log, ORR_LOG_ID_ADDED_TWICE), 1);
-    const char* text = lane_log_text(&t.k.log, ORR_LOG_ID_ADDED_TWICE);
+    CHECK_EQ(command_log_count(&t.k.log, ORR_LOG_ID_ADDED_TWICE), 1);
+    const char* text = command_log_text(&t.k.log, ORR_LOG_ID_ADDED_TWICE);
     CHECK_CONTAINS(text, "second");
     CHECK_CONTAINS(text, "Count");
     CHECK_CONTAINS(text, "bob");
@@ -137,7 +138,7 @@ ORR_TEST(merge_changed_then_added_multiple_adds) /* N0-60 */
     CHECK_EQ(colliders(&t, &list), 2);
     CHECK_EQ(list[0].radius, 2);
     CHECK_EQ(list[1].radius, 3);
-    CHECK_EQ(lane_log_count(&t.k.log, ORR_LOG_ID_ADDED_TWICE), 0);
+    CHECK_EQ(command_log_count(&t.k.log, ORR_LOG_ID_ADDED_TWICE), 0);
     end(&t);
 }
 
@@ -154,7 +155,7 @@ ORR_TEST(merge_changed_then_entity_removed_applies) /* N0-60 */
     end(&t);
 }
 
-// ---- after ComponentRemoved: N0-61 -----------------------------------------------------------------------------
+// ---- after ComponentRemoved: N0-61 --------------------------------------------------------------
 
 ORR_TEST(merge_removed_then_changed_ignores) /* N0-61 */
 {
@@ -194,14 +195,14 @@ ORR_TEST(merge_removed_then_added_of_one_that_existed_is_a_change) /* N0-43 N0-6
     ADD(&t, b, 3);
     commit(&t);
     check_count(&t, 3);
-    // It moved nowhere.
+    // The entity did not move.
     CHECK_OK(orr_address_get(t.world, t.bob, &after));
     CHECK_EQ(after.cluster.id, before.cluster.id);
-    CHECK_EQ(lane_log_count(&t.k.log, ORR_LOG_ID_ADDED_TWICE), 0);
+    CHECK_EQ(command_log_count(&t.k.log, ORR_LOG_ID_ADDED_TWICE), 0);
     end(&t);
 }
 
-ORR_TEST(merge_removed_then_added_switches_on_what_was_off)
+ORR_TEST(merge_removed_then_added_enables_a_disabled_component)
 {
     merge_test t;
     begin_with(&t, 1);
@@ -215,7 +216,7 @@ ORR_TEST(merge_removed_then_added_switches_on_what_was_off)
     end(&t);
 }
 
-ORR_TEST(merge_switch_after_the_second_addition_counts)
+ORR_TEST(merge_disable_after_the_second_addition_counts)
 {
     merge_test t;
     begin_with(&t, 1);
@@ -240,7 +241,7 @@ ORR_TEST(merge_added_removed_added_adds_with_the_last_data) /* N0-43 */
     ADD(&t, b, 3);
     commit(&t);
     check_count(&t, 3);
-    CHECK_EQ(lane_log_count(&t.k.log, ORR_LOG_ID_ADDED_TWICE), 0);
+    CHECK_EQ(command_log_count(&t.k.log, ORR_LOG_ID_ADDED_TWICE), 0);
     end(&t);
 }
 
@@ -272,7 +273,7 @@ ORR_TEST(merge_removed_then_entity_removed_applies) /* N0-61 */
     end(&t);
 }
 
-// ---- after ComponentAdded: N0-62 --------------------------------------------------------------------------------
+// ---- after ComponentAdded: N0-62 ----------------------------------------------------------------
 
 ORR_TEST(merge_added_then_changed_adds_with_the_last_data) /* N0-62 */
 {
@@ -304,7 +305,7 @@ ORR_TEST(merge_added_then_changed_of_a_multiple_type_finds_it_by_its_provisional
     end(&t);
 }
 
-ORR_TEST(merge_provisional_ids_are_good_in_their_run_alone)
+ORR_TEST(merge_provisional_ids_are_valid_in_their_run_only)
 {
     merge_test t;
     begin(&t);
@@ -359,7 +360,7 @@ ORR_TEST(merge_added_then_added_unique_sets_the_value_and_warns) /* N0-62 */
     ADD(&t, b, 3);
     commit(&t);
     check_count(&t, 3);
-    CHECK_EQ(lane_log_count(&t.k.log, ORR_LOG_ID_ADDED_TWICE), 1);
+    CHECK_EQ(command_log_count(&t.k.log, ORR_LOG_ID_ADDED_TWICE), 1);
     end(&t);
 }
 
@@ -375,7 +376,7 @@ ORR_TEST(merge_added_then_added_multiple_adds_both) /* N0-62 */
     CHECK_EQ(colliders(&t, &list), 2);
     CHECK_EQ(list[0].radius, 1);
     CHECK_EQ(list[1].radius, 2);
-    CHECK_EQ(lane_log_count(&t.k.log, ORR_LOG_ID_ADDED_TWICE), 0);
+    CHECK_EQ(command_log_count(&t.k.log, ORR_LOG_ID_ADDED_TWICE), 0);
     end(&t);
 }
 
@@ -391,7 +392,7 @@ ORR_TEST(merge_added_then_entity_removed_applies) /* N0-62 */
     end(&t);
 }
 
-// ---- after EntityRemoved: N0-63 -----------------------------------------------------------------------------------
+// ---- after EntityRemoved: N0-63 -----------------------------------------------------------------
 
 ORR_TEST(merge_entity_removed_then_changed_ignores) /* N0-63 */
 {
@@ -446,7 +447,7 @@ ORR_TEST(merge_entity_removed_then_entity_removed_ignores) /* N0-63 */
     end(&t);
 }
 
-// ---- after EntityAdded: N0-64 ----------------------------------------------------------------------------------------
+// ---- after EntityAdded: N0-64 -------------------------------------------------------------------
 
 static void begin_created(merge_test* t)
 {
@@ -515,18 +516,19 @@ ORR_TEST(merge_entity_added_then_entity_removed_leaves_a_dead_id) /* N0-64 */
     commit(&t);
     CHECK(!orr_alive(t.world, t.bob));
     CHECK_EQ(orr_entity_count(t.world), count);
-    // The id was given, so it never comes back.
+    // The id was given, so that it never comes back.
     CHECK(orr_create(t.world).id != t.bob.id);
     end(&t);
 }
 
-// ---- EntityAdded after anything --------------------------------------------------------------------------------------
+// ---- EntityAdded after anything -----------------------------------------------------------------
 
-ORR_TEST(merge_anything_then_entity_added_cannot_be_said) /* N0-60 N0-61 N0-62 N0-63 N0-64 */
+ORR_TEST(merge_anything_then_entity_added_cannot_be_sent) /* N0-60 N0-61 N0-62 N0-63 N0-64 */
 {
     merge_test t;
     begin_with(&t, 1);
-    // A creation takes no id: it gives one, which nobody had before, live or dead or created in the same commit.
+    // A creation takes no id as argument: it gives one that no entity had before, live or dead or
+    // created in the same commit.
     orr_entity dead = orr_create(t.world);
     CHECK_OK(orr_destroy(t.world, dead));
     sender_close(&t.a);
@@ -550,7 +552,8 @@ ORR_TEST(merge_anything_then_entity_added_cannot_be_said) /* N0-60 N0-61 N0-62 N
     end(&t);
 }
 
-// A creation takes no id: it gives one, that nobody had before. So what follows a record about an entity is another entity.
+// A creation takes no id as argument: it gives a new one. So a creation after a command about an
+// entity is about another entity.
 static void check_entity_added_is_another(merge_test* t, bool alive)
 {
     orr_entity eve = orr_send_create(then(t));
@@ -612,7 +615,7 @@ ORR_TEST(merge_entity_added_then_entity_added_is_another_entity) /* N0-64 N0-56 
 
 ORR_TEST(merge_names_are_given_in_the_order_sent)
 {
-    // Whatever the order of their indexes: a name is free once its owner has sent it away.
+    // Whatever the order of indexes: a name is free once its owner has removed it.
     for (int round = 0; round < 2; round++) {
         merge_test t;
         begin(&t);
@@ -630,15 +633,15 @@ ORR_TEST(merge_names_are_given_in_the_order_sent)
     }
 }
 
-// ---- order --------------------------------------------------------------------------------------------------------------
+// ---- order --------------------------------------------------------------------------------------
 
 ORR_TEST(merge_one_commit_has_the_order_of_the_notes) /* N0-42 */
 {
     merge_test t;
     begin_with(&t, 1);
     orr_entity eve = orr_create(t.world);
-    // A value may refer to who is created by the same commit, and to who is destroyed by it: creations come first,
-    // destructions last.
+    // A value may refer to an entity that the same commit creates, or destroys: creations come
+    // first, destructions last.
     orr_entity fresh = orr_send_create(&t.a.run);
     CHECK_OK(orr_send_add_type(&t.a.run, t.bob, t.k.link, &(Link){fresh, 1}, NULL));
     CHECK_OK(orr_send_add_type(&t.a.run, fresh, t.k.link, &(Link){eve, 2}, NULL));
@@ -652,7 +655,7 @@ ORR_TEST(merge_one_commit_has_the_order_of_the_notes) /* N0-42 */
     end(&t);
 }
 
-ORR_TEST(merge_tags_switches_and_names_keep_the_last_word)
+ORR_TEST(merge_tags_enabling_and_names_keep_the_last_command)
 {
     merge_test t;
     begin_with(&t, 1);
@@ -673,7 +676,7 @@ ORR_TEST(merge_tags_switches_and_names_keep_the_last_word)
     end(&t);
 }
 
-ORR_TEST(merge_switch_before_a_removal_does_not_outlive_it)
+ORR_TEST(merge_disable_before_a_removal_does_not_outlive_it)
 {
     merge_test t;
     begin_with(&t, 1);
@@ -687,7 +690,7 @@ ORR_TEST(merge_switch_before_a_removal_does_not_outlive_it)
     end(&t);
 }
 
-ORR_TEST(merge_switch_of_an_instance_that_comes_finds_it)
+ORR_TEST(merge_disable_of_a_new_instance_finds_it)
 {
     merge_test t;
     begin(&t);

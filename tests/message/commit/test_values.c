@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Values that were sent: set at their system's end where no structure waits, and not a moment earlier or later.
+// Sent values: written at the end of their system where no structure is pending, and neither
+// earlier nor later.
 #include "message/commit/commit_kit.h"
 #include "store/cow/share.h"
 
@@ -27,7 +28,7 @@ ORR_TEST(values_of_entities_without_structure_are_set_at_the_systems_end)
     CHECK(orr_tag_has(t.world, t.eve, 1));
     CHECK_EQ(t.a.rights.counts.sent, 4);
     CHECK_EQ(t.a.rights.counts.dropped, 0);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(values_wait_for_structure_of_an_earlier_system)
@@ -47,7 +48,7 @@ ORR_TEST(values_wait_for_structure_of_an_earlier_system)
     CHECK_EQ(count_of(&t, t.eve), 6);
     CHECK_OK(orri_commit(t.world));
     CHECK(!orr_has(t.world, t.bob, Count));
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(values_of_a_run_wait_for_structure_of_a_later_run)
@@ -64,7 +65,7 @@ ORR_TEST(values_of_a_run_wait_for_structure_of_a_later_run)
     CHECK_EQ(count_of(&t, t.bob), 1);
     CHECK_OK(orri_commit(t.world));
     CHECK_EQ(count_of(&t, t.bob), 5);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(values_that_refer_to_a_new_entity_wait_and_keep_their_order)
@@ -89,7 +90,7 @@ ORR_TEST(values_that_refer_to_a_new_entity_wait_and_keep_their_order)
     CHECK_EQ(orr_get(t.world, t.eve, Owner)->of.id, fresh.id);
     CHECK_EQ(orr_referrers_get(t.world, fresh, t.k.owner, NULL, NULL, 0), 1);
     CHECK_EQ(t.a.rights.counts.dropped, 0);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(values_of_every_kind_of_type_are_set_at_the_systems_end)
@@ -122,10 +123,10 @@ ORR_TEST(values_of_every_kind_of_type_are_set_at_the_systems_end)
     CHECK_EQ(orr_get(t.world, t.bob, Owner)->of.id, t.bob.id);
     CHECK_EQ(((const Collider*)orr_instance_get(t.world, t.bob, t.k.collider, id))->radius, 5);
     CHECK_EQ(t.a.rights.counts.dropped, 0);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(values_by_the_array_reach_all_chunks)
+ORR_TEST(values_sent_as_arrays_reach_all_chunks)
 {
     commit_test t;
     begin(&t);
@@ -152,10 +153,10 @@ ORR_TEST(values_by_the_array_reach_all_chunks)
         CHECK_EQ(count_of(&t, ids[i]), i);
     }
     orri_share_release(t.world, held);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// What another system sent waits for the end of that one.
+// Values of another system wait for the end of that system.
 ORR_TEST(values_of_another_system_wait_for_its_own_end)
 {
     commit_test t;
@@ -172,11 +173,11 @@ ORR_TEST(values_of_another_system_wait_for_its_own_end)
     CHECK_OK(sender_end(&t.a));
     CHECK_EQ(count_of(&t, t.bob), 5);
     CHECK_OK(orri_commit(t.world));
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// Whether something changed is known, by whichever way it went.
-ORR_TEST(values_end_says_whether_anything_changed)
+// `changed` is reported on every path.
+ORR_TEST(values_end_reports_whether_anything_changed)
 {
     commit_test t;
     begin(&t);
@@ -203,11 +204,11 @@ ORR_TEST(values_end_says_whether_anything_changed)
         CHECK_OK(orri_commit(t.world));
     }
     CHECK_EQ(orr_get(t.world, t.bob, Link)->weight, 2);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// At the system's end as at the commit: a reference to the dead is not written.
-ORR_TEST(values_that_refer_to_the_dead_are_dropped)
+// At the end of a system as at the commit: a reference to a dead entity is not written.
+ORR_TEST(values_that_refer_to_dead_entities_are_dropped)
 {
     commit_test t;
     begin(&t);
@@ -220,17 +221,19 @@ ORR_TEST(values_that_refer_to_the_dead_are_dropped)
     CHECK_OK(sender_end(&t.a));
     CHECK_EQ(orr_get(t.world, t.bob, Link)->weight, 1);
     CHECK_EQ(t.a.rights.counts.dropped, 1);
-    CHECK_CONTAINS(lane_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), "refers to a dead entity");
+    CHECK_CONTAINS(command_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED),
+                   "refers to a dead entity");
     CHECK_OK(orri_commit(t.world));
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 enum {
     HELD_ROWS = 3 * ORR_CHUNK_CAPACITY
 };
 
-// Somebody holds what is to be written, in every chunk: what he sees stays, and without memory for copies nothing is set.
-ORR_TEST(values_in_held_blocks_are_set_all_or_none)
+// A snapshot shares the blocks to be written, in every chunk: it stays as it was, and without
+// memory for copies nothing is written.
+ORR_TEST(values_in_shared_blocks_are_set_all_or_none)
 {
     static orr_entity ids[HELD_ROWS];
     uint32_t refusals = 0;
@@ -267,7 +270,7 @@ ORR_TEST(values_in_held_blocks_are_set_all_or_none)
             orri_share_release(t.world, held[i]);
         }
         CHECK_OK(orri_commit(t.world));
-        lane_kit_end(&t.k);
+        command_kit_end(&t.k);
         if (!refused) {
             break;
         }

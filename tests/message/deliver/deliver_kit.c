@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-orri_reader* tell_kit_reader_of(orr_world* world, const char* text, bool all_types,
-                                uint64_t queue_max)
+orri_reader* deliver_kit_reader_of(orr_world* world, const char* text, bool all_types,
+                                   uint64_t queue_max)
 {
     orr_query* query = orr_query_text(world, text);
     CHECK(query != NULL);
@@ -17,14 +17,14 @@ orri_reader* tell_kit_reader_of(orr_world* world, const char* text, bool all_typ
     return reader;
 }
 
-orri_reader* tell_kit_reader(orr_world* world, const char* text)
+orri_reader* deliver_kit_reader(orr_world* world, const char* text)
 {
-    orri_reader* reader = tell_kit_reader_of(world, text, false, TELL_KIT_ALL);
+    orri_reader* reader = deliver_kit_reader_of(world, text, false, TELL_KIT_ALL);
     CHECK_OK(orri_diff_run(world, (orr_system){0, 0}, false)); // It is no longer new.
     return reader;
 }
 
-// ---- messages as text ---------------------------------------------------------------------------------------------
+// ---- messages as text ---------------------------------------------------------------------------
 
 static void kit_print_value(const orr_message* m, orr_type type, const void* values, uint32_t i,
                             orri_text* out)
@@ -102,7 +102,7 @@ static void kit_print_message(const orr_message* m, orri_text* out)
     orri_text_add(out, "\n");
 }
 
-const char* tell_kit_take(orri_reader* reader)
+const char* deliver_kit_take(orri_reader* reader)
 {
     static char text[1 << 16];
     orri_text out = {text, sizeof text, 0};
@@ -113,13 +113,13 @@ const char* tell_kit_take(orri_reader* reader)
     return text;
 }
 
-const char* tell_kit_tell(orr_world* world, orri_reader* reader)
+const char* deliver_kit_diff(orr_world* world, orri_reader* reader)
 {
     CHECK_OK(orri_diff_run(world, (orr_system){0, 0}, false));
-    return tell_kit_take(reader);
+    return deliver_kit_take(reader);
 }
 
-// ---- mirrors ---------------------------------------------------------------------------------------------------------
+// ---- mirrors ------------------------------------------------------------------------------------
 
 enum {
     MIRROR_INSTANCES = 64
@@ -167,7 +167,7 @@ mirror* mirror_make(orr_world* world, const char* query, bool all_types, uint64_
 {
     mirror* m = calloc(1, sizeof *m);
     m->world = world;
-    m->reader = tell_kit_reader_of(world, query, all_types, queue_max);
+    m->reader = deliver_kit_reader_of(world, query, all_types, queue_max);
     m->query = orr_query_text(world, query);
     m->all_types = all_types;
     m->tags = mirror_names(m, "orr_tags");
@@ -255,7 +255,7 @@ static bool mirror_tracks(const mirror* m, orr_type type)
     return named;
 }
 
-// Texts in batches stay readable: they say the number beside them.
+// Texts in batches stay readable: they contain the number beside them.
 static void mirror_check_text(const mirror* m, const orr_type_info* info, const void* value)
 {
     if (strcmp(info->name, "Label") == 0 || strcmp(info->name, "Note") == 0 ||
@@ -304,7 +304,7 @@ static void mirror_change_part(const mirror* m, mirror_entity* e, orr_type type,
     uint32_t i = mirror_instance(part, id);
     CHECK(part != NULL && i < part->count);
     uint8_t* mine = part->values + (size_t)i * info->size;
-    // Of types with hooks bytes are compared, which moving may change.
+    // For types with hooks bytes are compared, which moving may change.
     CHECK(info->has_owned || info->has_hooks || orr_value_compare(info, mine, value) != 0);
     mirror_check_text(m, info, value);
     memcpy(mine, value, info->size);
@@ -436,7 +436,7 @@ void mirror_take(mirror* m)
     }
 }
 
-// ---- comparing -----------------------------------------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------------------
 
 static void mirror_compare_type(const mirror* m, mirror_entity* e, const orr_type_info* info,
                                 orr_type type)

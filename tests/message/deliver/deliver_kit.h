@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What the tests of telling share: readers made of a query's text, what they were told as text, and mirrors: copies of what a
-// reader selects, built of its messages alone and compared with the world.
-#ifndef TEST_TELL_KIT_H
-#define TEST_TELL_KIT_H
+// Shared by the tests of the diff: readers made from the text of a query, their messages as text,
+// and mirrors: copies of what a reader selects, built from its messages only and compared with the
+// world.
+#ifndef TEST_DELIVER_KIT_H
+#define TEST_DELIVER_KIT_H
 
 #include "message/message.h"
 #include "support/pinned_kit.h"
@@ -15,30 +16,32 @@ ORR_STRUCT(Parent,
 
 #define TELL_KIT_ALL UINT64_MAX // A queue without a limit.
 
-// A reader that is switched on and was told of what there is; or (the other) is yet to be told. The query ends with the world.
-orri_reader* tell_kit_reader(orr_world* world, const char* query);
-orri_reader* tell_kit_reader_of(orr_world* world, const char* query, bool all_types,
-                                uint64_t queue_max);
-// Tells, and what the reader takes then, one line for each message:
+// A reader that is enabled and has received everything; or (the other) is yet to receive it. The
+// query is destroyed with the world.
+orri_reader* deliver_kit_reader(orr_world* world, const char* query);
+orri_reader* deliver_kit_reader_of(orr_world* world, const char* query, bool all_types,
+                                   uint64_t queue_max);
+// Runs a diff and returns what the reader takes, one line for each message:
 //   EntityAdded created 0v1 1v1 {Position Frozen #7} Position: {x: 1, …} {x: 2, …}
-// "by 3" if a system did it. The text is good until the next call.
-const char* tell_kit_take(orri_reader* reader);
-const char* tell_kit_tell(orr_world* world, orri_reader* reader);
+// "by 3" if a system did it. The text is valid until the next call.
+const char* deliver_kit_take(orri_reader* reader);
+const char* deliver_kit_diff(orr_world* world, orri_reader* reader);
 
-// ---- mirrors ---------------------------------------------------------------------------------------------------
+// ---- mirrors ------------------------------------------------------------------------------------
 
 typedef struct mirror mirror;
 
 mirror* mirror_make(orr_world* world, const char* query, bool all_types, uint64_t queue_max);
 orri_reader* mirror_reader(mirror* m);
-// Instances of a multiple type are compared by id alone: when the world went back, those that come again stand where they stood.
+// Compares instances of a multiple type by id only: after a travel, restored instances are at their
+// old positions.
 void mirror_loosen(mirror* m);
 void mirror_free(mirror* m);
-// Takes all messages; each must be right for what the mirror has. Fails the test.
+// Takes all messages; each must fit the mirror. Fails the test otherwise.
 void mirror_take(mirror* m);
-// The mirror is what the world has. Fails the test.
+// The mirror equals the world. Fails the test otherwise.
 void mirror_compare(mirror* m);
-// The reader was switched off, or lost its queue.
+// The reader was disabled, or lost its queue.
 void mirror_clear(mirror* m);
 uint64_t mirror_messages(const mirror* m);
 

@@ -8,7 +8,7 @@ uint64_t draw(play* p, uint64_t below)
     return orr_random_below(orr_random(p->seed, p->drawn++, 1, 2), below);
 }
 
-// ---- beginning -------------------------------------------------------------------------------------------------------
+// ---- beginning ----------------------------------------------------------------------------------
 
 static void play_types(play* p)
 {
@@ -73,11 +73,11 @@ void play_end(play* p)
     orr_world_stats stats;
     orr_tick_advance(p->world);
     orr_world_stats_get(p->world, &stats);
-    CHECK_EQ(stats.blobs, 0); // What was told held texts; nothing of it is left.
+    CHECK_EQ(stats.blobs, 0); // The baseline held texts; none of them is left.
     kit_end(&p->k);
 }
 
-// ---- picking -----------------------------------------------------------------------------------------------------------
+// ---- picking ------------------------------------------------------------------------------------
 
 static orr_entity* play_place(play* p)
 {
@@ -100,7 +100,7 @@ static orr_type play_type(play* p)
     return p->types[draw(p, TYPES)];
 }
 
-// A value of any type; texts say the number beside them.
+// A value of any type; texts contain the number beside them.
 static void play_value(play* p, orr_type type, uint8_t* out)
 {
     const orr_type_info* info = orr_type_info_get(p->world, type);
@@ -113,7 +113,7 @@ static void play_value(play* p, orr_type type, uint8_t* out)
         label.text = label.number != 0 ? orr_string_make(p->world, text) : (orr_string){0, 0};
         memcpy(out, &label, sizeof label);
     } else if (strcmp(name, "Parent") == 0) {
-        // A child is never older than its parent, so that not everything hangs on everything.
+        // A child is never older than its parent, so that not everything depends on everything.
         Parent parent = {draw(p, 3) == 0 ? play_entity(p) : (orr_entity){0}};
         memcpy(out, &parent, sizeof parent);
     } else if (strcmp(name, "Token") == 0) {
@@ -148,7 +148,7 @@ static uint32_t play_some(play* p, orr_entity* out, uint32_t most)
     return count;
 }
 
-// Clusters may be deleted at any time: made anew when they are needed.
+// Clusters may be deleted at any time: they are created again when needed.
 static orr_cluster play_cluster(play* p)
 {
     orr_type types[TYPES];
@@ -168,7 +168,7 @@ static orr_cluster play_cluster(play* p)
     return cluster;
 }
 
-// ---- changes ------------------------------------------------------------------------------------------------------------
+// ---- changes ------------------------------------------------------------------------------------
 
 static _Alignas(64) uint8_t play_buffer[4096 * 256];
 
@@ -305,7 +305,7 @@ static void play_name(play* p)
     }
 }
 
-// Raw columns, written with the same, other, or the same values again.
+// Raw columns, written with the same, other, or again the same values.
 static void play_raw(play* p)
 {
     orr_entity id = play_entity(p);
@@ -402,7 +402,7 @@ static void play_clusters(play* p)
     }
 }
 
-// Values by a loop: what a direct system does.
+// Values written by a loop: what a direct system does.
 void play_loop(play* p)
 {
     uint64_t skip = draw(p, 3);
@@ -440,7 +440,7 @@ void play_change(play* p)
     changes[draw(p, ORRI_COUNT(changes))](p);
 }
 
-// ---- telling ------------------------------------------------------------------------------------------------------------
+// ---- telling ------------------------------------------------------------------------------------
 
 static bool play_is_empty(void* user, const orr_world* world, orr_cluster cluster)
 {
@@ -448,7 +448,7 @@ static bool play_is_empty(void* user, const orr_world* world, orr_cluster cluste
     return kit_rows(world, cluster) == 0;
 }
 
-// A world that has grown is made small again, in one of the ways there are.
+// A world that has grown is made small again, in one of several ways.
 static void play_shrink(play* p)
 {
     if (p->world->clusters.count > 200) {
@@ -472,7 +472,7 @@ void play_take(play* p, bool all)
     for (uint32_t i = 0; i < p->mirror_count; i++) {
         if (orri_reader_lost(mirror_reader(p->mirrors[i]))) {
             mirror_clear(p->mirrors[i]);
-            p->behind[i] = true; // It is told anew by the next tell.
+            p->behind[i] = true; // The next diff sends it everything again.
         }
         if (all || !p->lazy[i] || draw(p, 4) == 0) {
             mirror_take(p->mirrors[i]);
@@ -480,7 +480,7 @@ void play_take(play* p, bool all)
     }
 }
 
-// Those that have taken everything, and did not lose what they were told.
+// Compares mirrors that have taken everything and did not lose their queue.
 void play_compare(play* p)
 {
     for (uint32_t i = 0; i < p->mirror_count; i++) {
@@ -504,32 +504,32 @@ static void play_reader(play* p)
     orri_reader_enable(p->world, mirror_reader(m), true);
 }
 
-// One of two pipelines tells of what is its own.
-static orr_result play_tell_own(play* p, uint32_t which, bool by_commit, bool structure)
+// One of two pipelines sends the types it owns.
+static orr_result play_diff_own(play* p, uint32_t which, bool by_commit, bool structure)
 {
     return orri_diff_own(p->world, (orr_system){which + 1, 1}, by_commit, &p->foreign[which],
                          structure);
 }
 
-static orr_result play_tell_all(play* p, bool by_commit)
+static orr_result play_diff_all(play* p, bool by_commit)
 {
     if (!p->two) {
         return orri_diff_run(p->world, (orr_system){0, 0}, by_commit);
     }
     uint32_t first = (uint32_t)draw(p, 2);
-    orr_result result = play_tell_own(p, first, by_commit, true);
-    return result == ORR_OK ? play_tell_own(p, !first, false, draw(p, 2) == 0) : result;
+    orr_result result = play_diff_own(p, first, by_commit, true);
+    return result == ORR_OK ? play_diff_own(p, !first, false, draw(p, 2) == 0) : result;
 }
 
-// Not all is told, and things go on.
+// Only a part is sent, and changes continue.
 static void play_half(play* p)
 {
     for (uint64_t n = draw(p, 4); n > 0; n--) {
         uint32_t which = (uint32_t)draw(p, 2);
-        CHECK_OK(play_tell_own(p, which, draw(p, 2) == 0, true));
+        CHECK_OK(play_diff_own(p, which, draw(p, 2) == 0, true));
         if (draw(p, 2) == 0) { // Values alone.
             play_loop(p);
-            CHECK_OK(play_tell_own(p, (uint32_t)draw(p, 2), false, false));
+            CHECK_OK(play_diff_own(p, (uint32_t)draw(p, 2), false, false));
         }
         play_take(p, draw(p, 2) == 0);
         play_change(p);
@@ -539,14 +539,14 @@ static void play_half(play* p)
     }
 }
 
-// Sometimes memory is refused: then the next tell finds what is left.
-void play_tell(play* p)
+// Sometimes memory is refused: then the next diff finds the rest.
+void play_diff(play* p)
 {
     memset(p->behind, 0, sizeof p->behind);
     bool by_commit = draw(p, 2) == 0;
     if (draw(p, 3) == 0) {
         failing_alloc_arm(&p->k.memory, draw(p, 24) + 1, draw(p, 2) == 0);
-        orr_result result = play_tell_all(p, by_commit);
+        orr_result result = play_diff_all(p, by_commit);
         CHECK((result == ORR_ERR_MEMORY) == (p->k.memory.refused > 0));
         failing_alloc_arm(&p->k.memory, 0, false);
         if (draw(p, 2) == 0) {
@@ -556,7 +556,7 @@ void play_tell(play* p)
             play_change(p);
         }
     }
-    CHECK_OK(play_tell_all(p, by_commit));
+    CHECK_OK(play_diff_all(p, by_commit));
     for (uint32_t i = 0; i < p->mirror_count; i++) {
         p->hash = orri_reader_hash(mirror_reader(p->mirrors[i]), p->hash);
     }
@@ -573,7 +573,7 @@ void play_step(play* p)
     if (p->two) {
         play_half(p);
     }
-    play_tell(p);
+    play_diff(p);
     play_take(p, false);
     play_compare(p);
     if (draw(p, 3) == 0) {

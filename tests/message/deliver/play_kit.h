@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A world that is changed by chance, in every way the public calls know, told after each few, and for each reader a mirror: shared by tests of telling and of
-// remembering.
+// A world with random changes, by all public calls, a diff after each few, and for each reader a
+// mirror: shared by tests of the diff and of the past.
 #ifndef TEST_PLAY_KIT_H
 #define TEST_PLAY_KIT_H
 
@@ -17,7 +17,7 @@ typedef struct play {
     kit k;
     orr_world* world;
     uint64_t seed, drawn;
-    uint64_t hash; // Of everything that was told.
+    uint64_t hash; // Of all messages.
     orr_type types[TYPES];
     orr_cluster clusters[CLUSTERS];
     orr_entity ids[IDS];
@@ -26,7 +26,7 @@ typedef struct play {
     bool lazy[20], behind[20];
     uint32_t compared[20];
     uint32_t mirror_count;
-    // Two pipelines: which types the other one tells of.
+    // Two pipelines: the types that the other one owns.
     bool two;
     uint64_t bits[2][ORR_TYPES_MAX / 64];
     orri_foreign foreign[2];
@@ -35,15 +35,15 @@ typedef struct play {
 uint64_t draw(play* p, uint64_t below);
 void play_begin(play* p, uint64_t seed, uint8_t fresh_byte);
 void play_end(play* p);
-// A change of any kind. A loop over values, as that of a direct system.
+// A change of any kind. A loop over values, like that of a direct system.
 void play_change(play* p);
 void play_loop(play* p);
-// Everything is told, at last; sometimes memory is refused before.
-void play_tell(play* p);
-// Messages are taken by mirrors, not always by those that are lazy; those that have all are compared.
+// A complete diff in the end; sometimes memory is refused before.
+void play_diff(play* p);
+// Mirrors take messages, lazy ones not always; those that have taken all are compared.
 void play_take(play* p, bool all);
 void play_compare(play* p);
-// Some changes, told and compared.
+// Some changes, a diff and a comparison.
 void play_step(play* p);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The stage of the tests of telling: a world with types of every kind, and short ways to say what a reader is told.
+// Shared by the tests of the diff: a world with types of every kind, and short macros for expected
+// messages.
 #ifndef TEST_STAGE_KIT_H
 #define TEST_STAGE_KIT_H
 
@@ -25,8 +26,8 @@ ORR_MAYBE_UNUSED static void stage_end(stage* s)
     kit_end(&s->k);
 }
 
-#define TELLS(reader, text) CHECK_STR(tell_kit_tell(w, reader), text)
-#define TAKES(reader, text) CHECK_STR(tell_kit_take(reader), text)
+#define RECEIVES(reader, text) CHECK_STR(deliver_kit_diff(w, reader), text)
+#define TAKES(reader, text)    CHECK_STR(deliver_kit_take(reader), text)
 
 ORR_MAYBE_UNUSED static const orr_entity world_scope = {0};
 

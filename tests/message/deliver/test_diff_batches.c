@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Batches of messages: shared by readers, few for many rows, in an order that depends on the world alone.
+// Batches of messages: shared by readers, few for many rows, in an order that depends on the world
+// only.
 #include "message/deliver/stage_kit.h"
 
-// ---- sharing -----------------------------------------------------------------------------------------------------------
+// ---- sharing ------------------------------------------------------------------------------------
 
 ORR_TEST(readers_of_the_same_rows_share_one_batch) /* N0-58 */
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* a = tell_kit_reader(w, "Position, ?Velocity");
-    orri_reader* b = tell_kit_reader(w, "Position");
+    orri_reader* a = deliver_kit_reader(w, "Position, ?Velocity");
+    orri_reader* b = deliver_kit_reader(w, "Position");
     CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Position, Velocity), 3, NULL, 0, NULL));
     CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
     const orr_message *ma = orri_reader_next(a), *mb = orri_reader_next(b);
@@ -32,15 +33,15 @@ static uint64_t stage_blocks(const orr_world* w)
     return stats.by_purpose[ORR_MEMORY_MESSAGE].blocks;
 }
 
-ORR_TEST(batch_is_freed_when_its_last_reader_is_done) /* N0-58 */
+ORR_TEST(batch_is_freed_with_its_last_view) /* N0-58 */
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader *a = tell_kit_reader(w, "Tiny"), *b = tell_kit_reader(w, "Tiny");
+    orri_reader *a = deliver_kit_reader(w, "Tiny"), *b = deliver_kit_reader(w, "Tiny");
     orr_entity e = orr_create(w);
     orr_set(w, e, Tiny, {1});
-    (void)tell_kit_tell(w, a);
-    (void)tell_kit_take(b);
+    (void)deliver_kit_diff(w, a);
+    (void)deliver_kit_take(b);
     uint64_t before = stage_blocks(w);
     orr_set(w, e, Tiny, {2});
     CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
@@ -54,7 +55,7 @@ ORR_TEST(batch_is_freed_when_its_last_reader_is_done) /* N0-58 */
     orri_reader_done(b);
     CHECK_EQ(stage_blocks(w), before);
     orri_reader_done(b);
-    // A reader that goes gives its part back.
+    // A reader that is destroyed releases its views.
     orr_set(w, e, Tiny, {3});
     CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
     CHECK(orri_reader_next(a) != NULL);
@@ -68,15 +69,15 @@ ORR_TEST(reader_that_gets_other_rows_gets_a_batch_of_its_own)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* on = tell_kit_reader(w, "Tiny");
-    orri_reader* too = tell_kit_reader(w, "Tiny");
-    orri_reader* all = tell_kit_reader(w, "either *, Tiny");
-    orri_reader* off = tell_kit_reader(w, "disabled *, Tiny");
+    orri_reader* on = deliver_kit_reader(w, "Tiny");
+    orri_reader* too = deliver_kit_reader(w, "Tiny");
+    orri_reader* all = deliver_kit_reader(w, "either *, Tiny");
+    orri_reader* off = deliver_kit_reader(w, "disabled *, Tiny");
     orr_entity ids[4];
     CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Tiny), 4, NULL, 0, ids));
     CHECK_OK(orr_entity_enable(w, ids[1], false));
-    (void)tell_kit_tell(w, on);
-    (void)tell_kit_take(too);
+    (void)deliver_kit_diff(w, on);
+    (void)deliver_kit_take(too);
     TAKES(all, "EntityAdded created 0v1 1v1 2v1 3v1 {Tiny} Tiny: {value: 0}, {value: 0}, {value: "
                "0}, {value: 0}\n");
     TAKES(off, "EntityAdded created 1v1 {Tiny} Tiny: {value: 0}\n");
@@ -96,15 +97,15 @@ ORR_TEST(reader_that_gets_other_rows_gets_a_batch_of_its_own)
     stage_end(&s);
 }
 
-ORR_TEST(readers_by_the_hundred_are_told)
+ORR_TEST(readers_by_the_hundred_receive_messages)
 {
     stage s;
     orr_world* w = stage_begin(&s);
     orri_reader* readers[130];
     for (uint32_t i = 0; i < 130; i++) {
-        readers[i] = tell_kit_reader(w, i % 3 == 0   ? "Tiny"
-                                        : i % 3 == 1 ? "Tiny, !Frozen"
-                                                     : "Frozen");
+        readers[i] = deliver_kit_reader(w, i % 3 == 0   ? "Tiny"
+                                           : i % 3 == 1 ? "Tiny, !Frozen"
+                                                        : "Frozen");
     }
     orr_entity a = orr_create(w);
     orr_set(w, a, Tiny, {1});
@@ -123,25 +124,25 @@ ORR_TEST(readers_by_the_hundred_are_told)
     stage_end(&s);
 }
 
-// ---- order -----------------------------------------------------------------------------------------------------------
+// ---- order --------------------------------------------------------------------------------------
 
 ORR_TEST(clusters_come_in_order_of_creation_and_rows_in_order)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Tiny");
+    orri_reader* r = deliver_kit_reader(w, "Tiny");
     orr_cluster late, early = KIT_CLUSTER(w, Tiny, Frozen);
     late = KIT_CLUSTER(w, Tiny);
     CHECK_OK(orr_create_many(w, late, 2, NULL, 0, NULL));
     CHECK_OK(orr_create_many(w, early, 2, NULL, 0, NULL));
-    TELLS(r, "EntityAdded created 2v1 3v1 {Tiny Frozen} Tiny: {value: 0}, {value: 0}\n"
-             "EntityAdded created 0v1 1v1 {Tiny} Tiny: {value: 0}, {value: 0}\n");
+    RECEIVES(r, "EntityAdded created 2v1 3v1 {Tiny Frozen} Tiny: {value: 0}, {value: 0}\n"
+                "EntityAdded created 0v1 1v1 {Tiny} Tiny: {value: 0}, {value: 0}\n");
     Tiny* values = orr_column_write(w, late, 0, KIT_TYPE(w, Tiny));
     values[0].value = values[1].value = 1;
     values = orr_column_write(w, early, 0, KIT_TYPE(w, Tiny));
     values[1].value = 2;
-    // Small clusters that go to the same readers share a message.
-    TELLS(r, "ComponentChanged written Tiny 3v1 {value: 2} 0v1 {value: 1} 1v1 {value: 1}\n");
+    // Small clusters with the same receivers share a message.
+    RECEIVES(r, "ComponentChanged written Tiny 3v1 {value: 2} 0v1 {value: 1} 1v1 {value: 1}\n");
     stage_end(&s);
 }
 
@@ -149,7 +150,7 @@ ORR_TEST(many_rows_are_a_few_messages)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Velocity");
+    orri_reader* r = deliver_kit_reader(w, "Velocity");
     orr_cluster cluster = KIT_CLUSTER(w, Velocity);
     enum {
         MANY = 100000
@@ -184,7 +185,7 @@ ORR_TEST(many_rows_are_a_few_messages)
     stage_end(&s);
 }
 
-ORR_TEST(rows_in_any_order_are_told_right)
+ORR_TEST(rows_in_any_order_are_sent_correctly)
 {
     stage s;
     orr_world* w = stage_begin(&s);
@@ -218,8 +219,8 @@ ORR_TEST(rows_in_any_order_are_told_right)
     stage_end(&s);
 }
 
-// More runs than a piece holds, of every sort.
-ORR_TEST(pieces_that_are_full_are_told_in_parts)
+// More runs than a run list holds, of every kind.
+ORR_TEST(run_lists_that_are_full_are_sent_in_parts)
 {
     stage s;
     orr_world* w = stage_begin(&s);
@@ -258,18 +259,18 @@ ORR_TEST(pieces_that_are_full_are_told_in_parts)
     stage_end(&s);
 }
 
-ORR_TEST(rows_that_an_appender_takes_back_are_told_to_be_gone)
+ORR_TEST(rows_taken_back_by_an_appender_are_sent_as_removed)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Tiny");
+    orri_reader* r = deliver_kit_reader(w, "Tiny");
     orr_appender a;
     CHECK_OK(orr_append_begin(w, KIT_CLUSTER(w, Tiny), NULL, 0, &a));
     CHECK_EQ(orr_append(&a), 0);
     CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false)); // Rows made ahead count as entities.
     uint64_t ahead = orri_reader_queued(r);
     CHECK(ahead > 1 && ahead == orr_entity_count(w));
-    (void)tell_kit_take(r);
+    (void)deliver_kit_take(r);
     orr_append_end(&a);
     CHECK_EQ(orr_entity_count(w), 1);
     CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
@@ -280,40 +281,41 @@ ORR_TEST(rows_that_an_appender_takes_back_are_told_to_be_gone)
     stage_end(&s);
 }
 
-ORR_TEST(relinked_chunks_are_told)
+ORR_TEST(chunks_transferred_are_sent)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Velocity, ?Health, ?orr_tags");
+    orri_reader* r = deliver_kit_reader(w, "Velocity, ?Health, ?orr_tags");
     orr_entity ids[2];
     orr_cluster from = KIT_CLUSTER(w, Velocity);
     CHECK_OK(orr_create_many(w, from, 2, NULL, 0, ids));
-    (void)tell_kit_tell(w, r);
+    (void)deliver_kit_diff(w, r);
     CHECK_OK(orr_rows_move_all(w, from, KIT_CLUSTER(w, Velocity, Health)));
-    TELLS(r, "ComponentAdded component Health 0v1 {value: 100, armour: 0} 1v1 {value: 100, armour: "
+    RECEIVES(r,
+             "ComponentAdded component Health 0v1 {value: 100, armour: 0} 1v1 {value: 100, armour: "
              "0}\n");
     orr_query* query = orr_query_text(w, "Health");
     CHECK_OK(orr_query_remove(query, KIT_TYPE(w, Health)));
-    TELLS(r, "ComponentRemoved component Health 0v1 1v1\n");
+    RECEIVES(r, "ComponentRemoved component Health 0v1 1v1\n");
     orr_type velocity = KIT_TYPE(w, Velocity);
     orr_tag tag = 5;
     CHECK_OK(orr_rows_move_all(w, from, kit_cluster(w, &velocity, 1, &tag, 1)));
-    TELLS(r, "ComponentChanged component orr_tags 0v1 1v1 {#5}\n");
+    RECEIVES(r, "ComponentChanged component orr_tags 0v1 1v1 {#5}\n");
     CHECK_OK(orr_clusters_delete(w, &(orr_cluster_match){.tags = &tag, .tag_count = 1}, NULL));
-    TELLS(r, "EntityRemoved destroyed 0v1 1v1\n");
+    RECEIVES(r, "EntityRemoved destroyed 0v1 1v1\n");
     stage_end(&s);
 }
 
-ORR_TEST(referrers_that_die_along_are_told)
+ORR_TEST(entities_destroyed_by_a_cascade_are_sent)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Parent");
+    orri_reader* r = deliver_kit_reader(w, "Parent");
     orr_entity a = orr_create(w), b = orr_create(w), c = orr_create(w);
     orr_set(w, b, Parent, {a});
     orr_set(w, c, Parent, {b});
-    TELLS(r, "EntityAdded created 1v1 2v1 {Parent} Parent: {entity: 0v1}, {entity: 1v1}\n");
+    RECEIVES(r, "EntityAdded created 1v1 2v1 {Parent} Parent: {entity: 0v1}, {entity: 1v1}\n");
     CHECK_OK(orr_destroy(w, a));
-    TELLS(r, "EntityRemoved destroyed 1v1 2v1\n");
+    RECEIVES(r, "EntityRemoved destroyed 1v1 2v1\n");
     stage_end(&s);
 }

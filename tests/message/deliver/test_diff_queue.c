@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
-// What waits for readers: by whom it was done, queues that run over, what of them is state, and want of memory.
+// Waiting messages: their sources, queues that overflow, their hash, and lack of memory.
 #include "message/deliver/stage_kit.h"
 #include <orrery/schedule.h>
 
-// ---- after a system ----------------------------------------------------------------------------------------------------
+// ---- after a system -----------------------------------------------------------------------------
 
-ORR_TEST(written_columns_are_told_with_their_system)
+ORR_TEST(written_columns_are_sent_with_their_system)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Velocity, ?Body, ?Shot, ?Health");
+    orri_reader* r = deliver_kit_reader(w, "Velocity, ?Body, ?Shot, ?Health");
     orr_entity a = orr_create(w);
     orr_set(w, a, Velocity, {1, 1});
     orr_set(w, a, Body, {1, 1});
     orr_set(w, a, Health, {1, 1});
     (void)orr_add_instance(w, a, Shot, {1, 1});
-    (void)tell_kit_tell(w, r);
+    (void)deliver_kit_diff(w, r);
     orr_query* query =
         orr_query_text(w, "write Velocity, write Body, write Shot, Health, write Tiny");
     orr_set(w, a, Tiny, {1});
-    (void)tell_kit_tell(w, r);
+    (void)deliver_kit_diff(w, r);
     CHECK_OK(orri_diff_written(w, query, (orr_system){2, 1}));
     TAKES(r, "");
     ORR_EACH (it, query) {
@@ -28,44 +28,44 @@ ORR_TEST(written_columns_are_told_with_their_system)
         orr_write(&it, Shot)[0].power = 2;
         orr_write_pinned(&it, Body, 0)->mass = 2;
     }
-    orr_set(w, a, Health, {2, 2}); // Not one of its write terms: told by the next whole tell.
+    orr_set(w, a, Health, {2, 2}); // Not one of its write terms: sent by the next complete diff.
     CHECK_OK(orri_diff_written(w, query, (orr_system){2, 1}));
     TAKES(r, "ComponentChanged written by 2 Velocity 0v1 {x: 2, y: 1}\n"
              "ComponentChanged written by 2 Body 0v1 {mass: 2, speed: 1}\n"
              "ComponentChanged written by 2 Shot 0v1/1 {power: 2, range: 1}\n");
-    TELLS(r, "ComponentChanged written Health 0v1 {value: 2, armour: 2}\n");
+    RECEIVES(r, "ComponentChanged written Health 0v1 {value: 2, armour: 2}\n");
     CHECK_OK(orri_diff_written(w, orr_query_text(w, "write Tiny"), (orr_system){2, 1}));
     TAKES(r, "");
     stage_end(&s);
 }
 
-ORR_TEST(rows_that_are_new_are_left_to_the_whole_tell)
+ORR_TEST(rows_that_are_new_are_left_to_the_complete_diff)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Velocity, ?Body");
+    orri_reader* r = deliver_kit_reader(w, "Velocity, ?Body");
     orr_query* query = orr_query_text(w, "write Velocity, ?write Body");
     orr_entity a = orr_create(w), b = orr_create(w);
     orr_set(w, a, Velocity, {1, 1});
     orr_set(w, b, Velocity, {2, 2});
-    (void)tell_kit_tell(w, r);
+    (void)deliver_kit_diff(w, r);
     orr_add(w, a, Frozen);
     CHECK_OK(orr_destroy(w, b));
     orr_entity c = orr_create(w);
     orr_set(w, c, Velocity, {3, 3});
     orr_set(w, c, Body, {3, 3});
     orr_set(w, a, Velocity, {4, 4});
-    orri_reader* late = tell_kit_reader_of(w, "Velocity", false, TELL_KIT_ALL);
+    orri_reader* late = deliver_kit_reader_of(w, "Velocity", false, TELL_KIT_ALL);
     CHECK_OK(orri_diff_written(w, query, (orr_system){2, 1}));
     TAKES(r, "ComponentChanged written by 2 Velocity 0v1 {x: 4, y: 4}\n");
     TAKES(late, "");
-    TELLS(r, "EntityAdded created 1v2 {Velocity} Velocity: {x: 3, y: 3} Body: {mass: 3, speed: "
-             "3}\n"
-             "EntityRemoved destroyed 1v1\n");
+    RECEIVES(r, "EntityAdded created 1v2 {Velocity} Velocity: {x: 3, y: 3} Body: {mass: 3, speed: "
+                "3}\n"
+                "EntityRemoved destroyed 1v1\n");
     stage_end(&s);
 }
 
-// Two systems that change every second entity each, and one that hears of it.
+// Two systems that change every second entity each, and one that receives the changes.
 static orr_entity sent_ids[4];
 static char sent_text[1024];
 
@@ -93,7 +93,7 @@ static void sent_heard(orr_run* run)
     }
 }
 
-ORR_TEST(what_a_commit_did_is_told_by_who_sent_it)
+ORR_TEST(commit_changes_are_sent_with_their_sender)
 {
     stage s;
     orr_world* w = stage_begin(&s);
@@ -113,14 +113,14 @@ ORR_TEST(what_a_commit_did_is_told_by_who_sent_it)
     stage_end(&s);
 }
 
-// ---- the queue ------------------------------------------------------------------------------------------------------------
+// ---- the queue ----------------------------------------------------------------------------------
 
-ORR_TEST(queue_that_overflows_is_emptied_and_told_anew)
+ORR_TEST(queue_that_overflows_is_emptied_and_refilled)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader_of(w, "Tiny", false, 4);
-    orri_reader* other = tell_kit_reader(w, "Tiny");
+    orri_reader* r = deliver_kit_reader_of(w, "Tiny", false, 4);
+    orri_reader* other = deliver_kit_reader(w, "Tiny");
     orr_entity ids[3];
     CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Tiny), 3, NULL, 0, ids));
     CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
@@ -139,7 +139,7 @@ ORR_TEST(queue_that_overflows_is_emptied_and_told_anew)
     CHECK(orri_reader_lost(r));
     CHECK(!orri_reader_lost(r));
     TAKES(r, "");
-    TELLS(r, "EntityAdded reader 0v1 1v1 2v1 {Tiny} Tiny: {value: 1}, {value: 1}, {value: 0}\n");
+    RECEIVES(r, "EntityAdded reader 0v1 1v1 2v1 {Tiny} Tiny: {value: 1}, {value: 1}, {value: 0}\n");
     TAKES(other, "EntityAdded created 0v1 1v1 2v1 {Tiny} Tiny: {value: 0}, {value: 0}, {value: 0}\n"
                  "ComponentChanged written Tiny 0v1 {value: 1}\n"
                  "ComponentChanged written Tiny 1v1 {value: 1}\n");
@@ -160,7 +160,7 @@ ORR_TEST(taken_messages_are_counted_and_the_rest_waits)
     CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
     orri_rights rights = {.name = "r", .reader = r};
     orr_run run = {.world = w, .commands = (struct orr_command_buffer*)(void*)&rights};
-    if (orri_command_buffer_rights(run.commands) == &rights) { // Until lanes are there.
+    if (orri_command_buffer_rights(run.commands) == &rights) { // Until the command buffer exists.
         ORR_MESSAGES(m, &run)
         {
             CHECK_EQ(m->count, 3);
@@ -174,7 +174,7 @@ ORR_TEST(taken_messages_are_counted_and_the_rest_waits)
     stage_end(&s);
 }
 
-ORR_TEST(hash_of_what_waits_depends_on_it_alone)
+ORR_TEST(hash_of_waiting_messages_depends_on_their_rows_only)
 {
     uint64_t hashes[2][6];
     for (uint32_t round = 0; round < 2; round++) {
@@ -185,7 +185,7 @@ ORR_TEST(hash_of_what_waits_depends_on_it_alone)
             CHECK_OK(orr_type_register(w, ORR_TYPE(Crowd), &other));
             (void)orr_string_make(w, "before");
         }
-        orri_reader* r = tell_kit_reader(
+        orri_reader* r = deliver_kit_reader(
             w, "either *, ?Tiny, ?Padded, ?Label, ?Shot, ?Body, ?orr_enabled, ?orr_tags");
         orr_entity a = orr_create(w);
         uint32_t n = 0;
@@ -219,10 +219,10 @@ ORR_TEST(hash_of_what_waits_depends_on_it_alone)
     }
 }
 
-// ---- memory that is refused ------------------------------------------------------------------------------------------------
+// ---- memory that is refused ---------------------------------------------------------------------
 
-// Everything at once, told while the Nth allocation is refused, for all N; then told again until it succeeds.
-static void stage_hunger(bool for_good)
+// Everything at once, with the Nth allocation refused, for all N; then repeated until it succeeds.
+static void stage_short_memory(bool for_good)
 {
     for (uint64_t n = 1, refused = 1; refused > 0; n++) {
         stage s;
@@ -243,7 +243,7 @@ static void stage_hunger(bool for_good)
             refused += s.k.memory.refused;
             failing_alloc_arm(&s.k.memory, 0, false);
             for (uint32_t i = 0; result != ORR_OK && i < 3; i++) {
-                mirror_take(mirrors[i]); // What was told is told.
+                mirror_take(mirrors[i]); // Delivered messages are final.
             }
             CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
             for (uint32_t i = 0; i < 3; i++) {
@@ -279,13 +279,13 @@ static void stage_hunger(bool for_good)
     }
 }
 
-ORR_TEST(memory_refused_during_a_tell_loses_nothing)
+ORR_TEST(memory_refused_during_a_diff_loses_nothing)
 {
-    stage_hunger(false);
-    stage_hunger(true);
+    stage_short_memory(false);
+    stage_short_memory(true);
 }
 
-ORR_TEST(memory_refused_while_a_reader_is_made_leaves_none)
+ORR_TEST(memory_refused_while_a_reader_is_created_leaves_none)
 {
     for (uint64_t n = 1;; n++) {
         stage s;

@@ -1,88 +1,93 @@
 // SPDX-License-Identifier: MIT
-// Telling of everything that is not a plain value in a chunk: switches, tags, names, instances, pinned values, texts, hooks.
+// The diff of everything that is not a plain value in a chunk: enable bits, tags, names, instances,
+// pinned values, texts, hooks.
 #include "message/deliver/stage_kit.h"
 
-// ---- switches, tags, names ------------------------------------------------------------------------------------------
+// ---- switches, tags, names ----------------------------------------------------------------------
 
-ORR_TEST(switches_are_told_to_who_names_them)
+ORR_TEST(enable_bits_are_sent_to_readers_that_name_them)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "either *, either Tiny, ?orr_enabled");
-    orri_reader* plain = tell_kit_reader(w, "either *, either Tiny");
+    orri_reader* r = deliver_kit_reader(w, "either *, either Tiny, ?orr_enabled");
+    orri_reader* plain = deliver_kit_reader(w, "either *, either Tiny");
     orr_entity a = orr_create(w), b = orr_create(w);
     orr_set(w, a, Tiny, {1});
     orr_set(w, b, Tiny, {2});
     CHECK_OK(orr_entity_enable(w, b, false));
     CHECK_OK(orr_component_enable(w, b, KIT_TYPE(w, Tiny), false));
-    TELLS(r, "EntityAdded created 0v1 1v1 {Tiny} Tiny: {value: 1}, {value: 2}\n"
-             "ComponentChanged enabled orr_enabled 1v1 -*\n"
-             "ComponentChanged enabled orr_enabled 1v1 -Tiny\n");
+    RECEIVES(r, "EntityAdded created 0v1 1v1 {Tiny} Tiny: {value: 1}, {value: 2}\n"
+                "ComponentChanged enabled orr_enabled 1v1 -*\n"
+                "ComponentChanged enabled orr_enabled 1v1 -Tiny\n");
     TAKES(plain, "EntityAdded created 0v1 1v1 {Tiny} Tiny: {value: 1}, {value: 2}\n");
     CHECK_OK(orr_component_enable(w, b, KIT_TYPE(w, Tiny), true));
     CHECK_OK(orr_entity_enable(w, a, false));
-    TELLS(r, "ComponentChanged enabled orr_enabled 0v1 -*\n"
-             "ComponentChanged enabled orr_enabled 1v1 +Tiny\n");
+    RECEIVES(r, "ComponentChanged enabled orr_enabled 0v1 -*\n"
+                "ComponentChanged enabled orr_enabled 1v1 +Tiny\n");
     CHECK_OK(orr_entity_enable(w, a, true));
     CHECK_OK(orr_entity_enable(w, a, false));
-    TELLS(r, "");
+    RECEIVES(r, "");
     CHECK_OK(orr_entity_enable(w, a, true));
     orr_add(w, a, Frozen); // Switches go with their entity.
     orr_add(w, b, Frozen);
-    TELLS(r, "ComponentChanged enabled orr_enabled 0v1 +*\n");
-    // A component that goes takes its switch along.
+    RECEIVES(r, "ComponentChanged enabled orr_enabled 0v1 +*\n");
+    // A component that is removed takes its enable bit along.
     CHECK_OK(orr_component_enable(w, a, KIT_TYPE(w, Tiny), false));
-    TELLS(r, "ComponentChanged enabled orr_enabled 0v1 -Tiny\n");
+    RECEIVES(r, "ComponentChanged enabled orr_enabled 0v1 -Tiny\n");
     orr_remove(w, a, Tiny);
     orr_set(w, a, Tiny, {1});
-    TELLS(r, "ComponentChanged enabled orr_enabled 0v1 +Tiny\n");
+    RECEIVES(r, "ComponentChanged enabled orr_enabled 0v1 +Tiny\n");
     TAKES(plain, "");
     stage_end(&s);
 }
 
-ORR_TEST(second_reader_of_switches_hears_what_is_off)
+ORR_TEST(second_reader_of_enable_bits_receives_what_is_disabled)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* first = tell_kit_reader(w, "either *, ?orr_enabled, ?Tiny");
+    orri_reader* first = deliver_kit_reader(w, "either *, ?orr_enabled, ?Tiny");
     orr_entity a = orr_create(w);
     orr_set(w, a, Tiny, {1});
     CHECK_OK(orr_entity_enable(w, a, false));
-    (void)tell_kit_tell(w, first);
-    orri_reader* second = tell_kit_reader_of(w, "either *, ?orr_enabled", false, TELL_KIT_ALL);
+    (void)deliver_kit_diff(w, first);
+    orri_reader* second = deliver_kit_reader_of(w, "either *, ?orr_enabled", false, TELL_KIT_ALL);
     CHECK_OK(orr_component_enable(w, a, KIT_TYPE(w, Tiny), false));
-    TELLS(second, "EntityAdded reader 0v1 {Tiny}\nComponentChanged enabled orr_enabled 0v1 -*\n");
+    RECEIVES(second,
+             "EntityAdded reader 0v1 {Tiny}\nComponentChanged enabled orr_enabled 0v1 -*\n");
     TAKES(first, "ComponentChanged enabled orr_enabled 0v1 -Tiny\n");
     CHECK_OK(orr_destroy(w, a));
     orr_entity b = orr_create(w); // The same index: nothing is off.
     orr_set(w, b, Tiny, {2});
-    TELLS(first, "EntityAdded created 0v2 {Tiny} Tiny: {value: 2}\nEntityRemoved destroyed 0v1\n");
+    RECEIVES(first,
+             "EntityAdded created 0v2 {Tiny} Tiny: {value: 2}\nEntityRemoved destroyed 0v1\n");
     stage_end(&s);
 }
 
-// It has room for a fourth, so its row stays where it is and no bit is written: only the count tells.
-ORR_TEST(entity_whose_instances_are_all_off_enters_with_one_that_is_on)
+// There is room for a fourth instance, so that the row stays where it is and no enable bit is
+// written: only the count changes.
+ORR_TEST(entity_with_all_instances_disabled_enters_with_an_enabled_one)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Shot");
+    orri_reader* r = deliver_kit_reader(w, "Shot");
     orr_entity a = orr_create(w);
     for (int32_t i = 1; i <= 3; i++) {
         CHECK(orr_add_instance(w, a, Shot, {i, i}) != 0);
     }
     CHECK_OK(orr_instance_enable(w, a, KIT_TYPE(w, Shot), 0, false));
-    TELLS(r, "");
+    RECEIVES(r, "");
     CHECK(orr_add_instance(w, a, Shot, {4, 4}) != 0);
-    TELLS(r, "EntityAdded enabled 0v1 {Shot} Shot: 1 {power: 1, range: 1} 2 {power: 2, range: 2} "
+    RECEIVES(r,
+             "EntityAdded enabled 0v1 {Shot} Shot: 1 {power: 1, range: 1} 2 {power: 2, range: 2} "
              "3 {power: 3, range: 3} 4 {power: 4, range: 4}\n");
     stage_end(&s);
 }
 
-ORR_TEST(switches_of_instances_and_pinned_values_are_told)
+ORR_TEST(enable_bits_of_instances_and_pinned_values_are_sent)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "either *, ?Shot, ?Body, ?orr_enabled");
+    orri_reader* r = deliver_kit_reader(w, "either *, ?Shot, ?Body, ?orr_enabled");
     orr_entity a = orr_create(w);
     orr_component_id one = orr_add_instance(w, a, Shot, {1, 1});
     orr_component_id two = orr_add_instance(w, a, Shot, {2, 2});
@@ -90,84 +95,85 @@ ORR_TEST(switches_of_instances_and_pinned_values_are_told)
     CHECK_OK(orr_instance_enable(w, a, KIT_TYPE(w, Shot), two, false));
     orr_set(w, a, Body, {1, 1});
     CHECK_OK(orr_component_enable(w, a, KIT_TYPE(w, Body), false));
-    TELLS(r, "EntityAdded created 0v1 {Shot} Shot: 1 {power: 1, range: 1} 2 {power: 2, range: 2} "
+    RECEIVES(r,
+             "EntityAdded created 0v1 {Shot} Shot: 1 {power: 1, range: 1} 2 {power: 2, range: 2} "
              "Body: {mass: 1, speed: 1}\n"
              "ComponentChanged enabled orr_enabled 0v1/2 -Shot\n"
              "ComponentChanged enabled orr_enabled 0v1 -Body\n");
     CHECK_OK(orr_instance_enable(w, a, KIT_TYPE(w, Shot), 0, true));
     CHECK_OK(orr_component_enable(w, a, KIT_TYPE(w, Body), true));
-    TELLS(r, "ComponentChanged enabled orr_enabled 0v1/2 +Shot\n"
-             "ComponentChanged enabled orr_enabled 0v1 +Body\n");
-    // What was told to be off stays so by id, whatever goes before it.
+    RECEIVES(r, "ComponentChanged enabled orr_enabled 0v1/2 +Shot\n"
+                "ComponentChanged enabled orr_enabled 0v1 +Body\n");
+    // Instances keep their state in the baseline by id, whatever is removed before them.
     CHECK_OK(orr_instance_enable(w, a, KIT_TYPE(w, Shot), two, false));
-    TELLS(r, "ComponentChanged enabled orr_enabled 0v1/2 -Shot\n");
+    RECEIVES(r, "ComponentChanged enabled orr_enabled 0v1/2 -Shot\n");
     CHECK_OK(orr_instance_remove(w, a, KIT_TYPE(w, Shot), one));
-    TELLS(r, "ComponentRemoved component Shot 0v1/1\n");
+    RECEIVES(r, "ComponentRemoved component Shot 0v1/1\n");
     CHECK_OK(orr_instance_enable(w, a, KIT_TYPE(w, Shot), two, true));
-    TELLS(r, "ComponentChanged enabled orr_enabled 0v1/2 +Shot\n");
-    // A new one that is off at once: it comes, then it is off, once.
+    RECEIVES(r, "ComponentChanged enabled orr_enabled 0v1/2 +Shot\n");
+    // A new instance that is disabled at once: it is added, then disabled, once.
     orr_component_id three = orr_add_instance(w, a, Shot, {3, 3});
     CHECK_OK(orr_instance_enable(w, a, KIT_TYPE(w, Shot), three, false));
-    TELLS(r, "ComponentAdded component Shot 0v1/3 {power: 3, range: 3}\n"
-             "ComponentChanged enabled orr_enabled 0v1/3 -Shot\n");
+    RECEIVES(r, "ComponentAdded component Shot 0v1/3 {power: 3, range: 3}\n"
+                "ComponentChanged enabled orr_enabled 0v1/3 -Shot\n");
     orr_add(w, a, Frozen);
-    TELLS(r, "");
+    RECEIVES(r, "");
     orr_remove(w, a, Body);
-    TELLS(r, "ComponentRemoved component Body 0v1\n");
+    RECEIVES(r, "ComponentRemoved component Body 0v1\n");
     stage_end(&s);
 }
 
-ORR_TEST(tags_are_told_to_who_names_them)
+ORR_TEST(tags_are_sent_to_readers_that_name_them)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Tiny, ?orr_tags");
-    orri_reader* tagged = tell_kit_reader(w, "#7");
+    orri_reader* r = deliver_kit_reader(w, "Tiny, ?orr_tags");
+    orri_reader* tagged = deliver_kit_reader(w, "#7");
     orr_entity a = orr_create(w), b = orr_create(w);
     orr_set(w, a, Tiny, {1});
     orr_set(w, b, Tiny, {2});
     CHECK_OK(orr_tag_add(w, b, 7));
-    TELLS(r, "EntityAdded created 0v1 {Tiny} Tiny: {value: 1}\n"
-             "EntityAdded created 1v1 {Tiny #7} Tiny: {value: 2}\n");
+    RECEIVES(r, "EntityAdded created 0v1 {Tiny} Tiny: {value: 1}\n"
+                "EntityAdded created 1v1 {Tiny #7} Tiny: {value: 2}\n");
     TAKES(tagged, "EntityAdded created 1v1 {Tiny #7}\n");
     CHECK_OK(orr_tag_add(w, a, 7));
     CHECK_OK(orr_tag_add(w, b, 9));
-    TELLS(r, "ComponentChanged component orr_tags 0v1 {#7}\n"
-             "ComponentChanged component orr_tags 1v1 {#7 #9}\n");
+    RECEIVES(r, "ComponentChanged component orr_tags 0v1 {#7}\n"
+                "ComponentChanged component orr_tags 1v1 {#7 #9}\n");
     TAKES(tagged, "EntityAdded component 0v1 {Tiny #7}\n");
     CHECK_OK(orr_tag_remove(w, a, 7));
     CHECK_OK(orr_tag_add(w, a, 8));
-    TELLS(r, "ComponentChanged component orr_tags 0v1 {#8}\n");
+    RECEIVES(r, "ComponentChanged component orr_tags 0v1 {#8}\n");
     TAKES(tagged, "EntityRemoved component 0v1\n");
     CHECK_OK(orr_tag_remove(w, b, 9));
     CHECK_OK(orr_tag_remove(w, b, 7));
-    TELLS(r, "ComponentChanged component orr_tags 1v1 {}\n");
+    RECEIVES(r, "ComponentChanged component orr_tags 1v1 {}\n");
     TAKES(tagged, "EntityRemoved component 1v1\n");
     stage_end(&s);
 }
 
-ORR_TEST(names_are_components_as_any_other)
+ORR_TEST(names_are_sent_like_other_components)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Tiny, ?orr_name");
+    orri_reader* r = deliver_kit_reader(w, "Tiny, ?orr_name");
     orr_entity a = orr_create(w);
     orr_set(w, a, Tiny, {1});
     CHECK_OK(orr_name_set(w, a, world_scope, "bob"));
-    TELLS(r, "EntityAdded created 0v1 {Tiny} Tiny: {value: 1} orr_name: {scope: null, text: "
-             "\"bob\"}\n");
+    RECEIVES(r, "EntityAdded created 0v1 {Tiny} Tiny: {value: 1} orr_name: {scope: null, text: "
+                "\"bob\"}\n");
     CHECK_OK(orr_name_set(w, a, world_scope, "eve"));
-    TELLS(r, "ComponentChanged written orr_name 0v1 {scope: null, text: \"eve\"}\n");
+    RECEIVES(r, "ComponentChanged written orr_name 0v1 {scope: null, text: \"eve\"}\n");
     CHECK_OK(orr_name_set(w, a, world_scope, "tom"));
     CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
     CHECK_OK(orr_name_set(w, a, world_scope, NULL));
     orr_tick_advance(w); // The message still waits: its text is there.
-    TELLS(r, "ComponentChanged written orr_name 0v1 {scope: null, text: \"tom\"}\n"
-             "ComponentRemoved component orr_name 0v1\n");
+    RECEIVES(r, "ComponentChanged written orr_name 0v1 {scope: null, text: \"tom\"}\n"
+                "ComponentRemoved component orr_name 0v1\n");
     stage_end(&s);
 }
 
-ORR_TEST(types_behind_switches_and_tags_cannot_be_stored)
+ORR_TEST(types_orr_enabled_and_orr_tags_cannot_be_stored)
 {
     stage s;
     orr_world* w = stage_begin(&s);
@@ -196,70 +202,71 @@ ORR_TEST(types_behind_switches_and_tags_cannot_be_stored)
     stage_end(&s);
 }
 
-// ---- several of a kind, pinned, markers, texts, hooks ---------------------------------------------------------------------
+// ---- several of a kind, pinned, markers, texts, hooks -------------------------------------------
 
-ORR_TEST(instances_are_told_by_id)
+ORR_TEST(instances_are_sent_by_id)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Tiny, ?Shot");
+    orri_reader* r = deliver_kit_reader(w, "Tiny, ?Shot");
     orr_type shot = KIT_TYPE(w, Shot);
     orr_entity a = orr_create(w);
     orr_set(w, a, Tiny, {1});
-    TELLS(r, "EntityAdded created 0v1 {Tiny} Tiny: {value: 1}\n");
+    RECEIVES(r, "EntityAdded created 0v1 {Tiny} Tiny: {value: 1}\n");
     for (int32_t i = 1; i <= 3; i++) {
         CHECK_EQ(orr_instance_add(w, a, shot, &(Shot){i, i}), i);
     }
-    TELLS(r, "ComponentAdded component Shot 0v1/1 {power: 1, range: 1} 0v1/2 {power: 2, range: 2} "
+    RECEIVES(r,
+             "ComponentAdded component Shot 0v1/1 {power: 1, range: 1} 0v1/2 {power: 2, range: 2} "
              "0v1/3 {power: 3, range: 3}\n");
     CHECK_OK(orr_instance_remove(w, a, shot, 2));
     CHECK_OK(orr_instance_set(w, a, shot, 3, &(Shot){9, 9}));
     CHECK_EQ(orr_instance_add(w, a, shot, &(Shot){4, 4}), 4);
-    TELLS(r, "ComponentAdded component Shot 0v1/4 {power: 4, range: 4}\n"
-             "ComponentChanged written Shot 0v1/3 {power: 9, range: 9}\n"
-             "ComponentRemoved component Shot 0v1/2\n");
+    RECEIVES(r, "ComponentAdded component Shot 0v1/4 {power: 4, range: 4}\n"
+                "ComponentChanged written Shot 0v1/3 {power: 9, range: 9}\n"
+                "ComponentRemoved component Shot 0v1/2\n");
     orr_remove(w, a, Shot);
-    TELLS(r, "ComponentRemoved component Shot 0v1/1 0v1/3 0v1/4\n");
+    RECEIVES(r, "ComponentRemoved component Shot 0v1/1 0v1/3 0v1/4\n");
     stage_end(&s);
 }
 
-ORR_TEST(pinned_values_are_told)
+ORR_TEST(pinned_values_are_sent)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Tiny, ?Body, ?Seen");
-    orri_reader* with = tell_kit_reader(w, "Body");
-    orri_reader* without = tell_kit_reader(w, "Tiny, !Body");
+    orri_reader* r = deliver_kit_reader(w, "Tiny, ?Body, ?Seen");
+    orri_reader* with = deliver_kit_reader(w, "Body");
+    orri_reader* without = deliver_kit_reader(w, "Tiny, !Body");
     orr_entity a = orr_create(w), b = orr_create(w);
     orr_set(w, a, Tiny, {1});
     orr_set(w, b, Tiny, {2});
     orr_set(w, a, Body, {5, 6});
-    TELLS(r, "EntityAdded created 0v1 1v1 {Tiny} Tiny: {value: 1}, {value: 2} Body: {mass: 5, "
-             "speed: 6}, -\n");
+    RECEIVES(r, "EntityAdded created 0v1 1v1 {Tiny} Tiny: {value: 1}, {value: 2} Body: {mass: 5, "
+                "speed: 6}, -\n");
     TAKES(with, "EntityAdded created 0v1 {Tiny} Body: {mass: 5, speed: 6}\n");
     TAKES(without, "EntityAdded created 1v1 {Tiny} Tiny: {value: 2}\n");
     orr_edit(w, a, Body)->mass = 7;
     orr_add(w, b, Body);
     orr_add(w, b, Seen);
-    TELLS(r, "ComponentAdded component Body 1v1 {mass: 10, speed: 0}\n"
-             "ComponentAdded component Seen 1v1\n"
-             "ComponentChanged written Body 0v1 {mass: 7, speed: 6}\n");
+    RECEIVES(r, "ComponentAdded component Body 1v1 {mass: 10, speed: 0}\n"
+                "ComponentAdded component Seen 1v1\n"
+                "ComponentChanged written Body 0v1 {mass: 7, speed: 6}\n");
     TAKES(with, "EntityAdded component 1v1 {Tiny} Body: {mass: 10, speed: 0}\n"
                 "ComponentChanged written Body 0v1 {mass: 7, speed: 6}\n");
     TAKES(without, "EntityRemoved component 1v1\n");
-    // Slots change hands: who has one now, and who had it.
+    // Slots change owners: the entity that has one now, and the one that had it.
     orr_remove(w, a, Body);
     orr_remove(w, b, Body);
     orr_set(w, a, Body, {10, 0});
-    TELLS(r, "ComponentChanged written Body 0v1 {mass: 10, speed: 0}\n"
-             "ComponentRemoved component Body 1v1\n");
+    RECEIVES(r, "ComponentChanged written Body 0v1 {mass: 10, speed: 0}\n"
+                "ComponentRemoved component Body 1v1\n");
     TAKES(with, "ComponentChanged written Body 0v1 {mass: 10, speed: 0}\n"
                 "EntityRemoved component 1v1\n");
     TAKES(without, "EntityAdded component 1v1 {Tiny} Tiny: {value: 2}\n");
     CHECK_OK(orr_component_enable(w, a, KIT_TYPE(w, Body), false));
-    TELLS(with, "EntityRemoved enabled 0v1\n");
+    RECEIVES(with, "EntityRemoved enabled 0v1\n");
     CHECK_OK(orr_destroy(w, a));
-    TELLS(with, "");
+    RECEIVES(with, "");
     stage_end(&s);
 }
 
@@ -267,7 +274,7 @@ ORR_TEST(texts_in_messages_stay_readable)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Label, ?Sign, ?Note");
+    orri_reader* r = deliver_kit_reader(w, "Label, ?Sign, ?Note");
     orr_entity a = orr_create(w);
     orr_set(w, a, Label, {orr_string_make(w, "one"), 1});
     orr_set(w, a, Sign, {orr_string_make(w, "wood"), 1});
@@ -292,26 +299,26 @@ ORR_TEST(texts_in_messages_stay_readable)
     stage_end(&s);
 }
 
-ORR_TEST(text_that_is_the_same_again_is_no_change)
+ORR_TEST(text_equal_to_the_old_one_is_no_change)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Label");
+    orri_reader* r = deliver_kit_reader(w, "Label");
     orr_entity a = orr_create(w);
     orr_set(w, a, Label, {orr_string_make(w, "one"), 1});
-    (void)tell_kit_tell(w, r);
+    (void)deliver_kit_diff(w, r);
     orr_set(w, a, Label, {orr_string_make(w, "two"), 1});
     orr_tick_advance(w);
     orr_set(w, a, Label, {orr_string_make(w, "one"), 1});
-    TELLS(r, "");
+    RECEIVES(r, "");
     stage_end(&s);
 }
 
-ORR_TEST(values_with_hooks_are_told_as_bytes)
+ORR_TEST(values_with_hooks_are_sent_as_bytes)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = tell_kit_reader(w, "Token");
+    orri_reader* r = deliver_kit_reader(w, "Token");
     orr_entity a = orr_create(w);
     Token value = kit_token(5);
     CHECK_OK(orr_component_set(w, a, KIT_TYPE(w, Token), &value));

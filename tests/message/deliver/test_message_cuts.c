@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Into which messages a reader's stream is cut: the same, whoever else listens, whatever was switched off and on again, and
-// whether memory was refused on the way. Worked out by hand, then at random: the same changes with and without all that.
+// How a reader's stream is cut into messages: the same whatever other readers exist, whatever was
+// disabled and enabled meanwhile, and whether memory was refused. By hand, then at random: the same
+// changes with and without all that.
 #include "message/deliver/baseline.h"
 #include "message/deliver/deliver_kit.h"
 #include "test.h"
@@ -8,7 +9,7 @@
 
 #include <stdlib.h>
 
-// ---- what a reader got --------------------------------------------------------------------------------------------
+// ---- what a reader got --------------------------------------------------------------------------
 
 typedef struct cut {
     orr_message_kind kind;
@@ -58,14 +59,14 @@ static void cuts_compare(const cuts* a, const cuts* b)
     CHECK_EQ(a->count, b->count);
 }
 
-// ---- by hand ------------------------------------------------------------------------------------------------------------
+// ---- by hand ------------------------------------------------------------------------------------
 
 enum {
     CUT_PLAIN,
     CUT_OTHERS,   // Other readers, of other rows, before and after this one.
     CUT_WENT,     // A reader that came and went.
-    CUT_SWITCHED, // A component and an entity were switched off and on again.
-    CUT_REFUSED,  // Memory is refused, and the tell goes on.
+    CUT_SWITCHED, // A component and an entity were disabled and enabled again.
+    CUT_REFUSED,  // Memory is refused, and the diff continues.
     CUT_VARIANTS,
 };
 
@@ -83,14 +84,14 @@ static void cut_begin(cut_world* c, uint32_t variant, const char* query)
     c->w = kit_begin(&c->k, NULL);
     ORR_REGISTER(c->w, Position, Velocity, Health, Padded, Tiny, Label, Frozen, Shot, Body, Sign);
     if (variant == CUT_OTHERS) {
-        (void)tell_kit_reader_of(c->w, "either *, ?Velocity, ?Health, ?Tiny, ?Shot, ?orr_enabled",
-                                 false, TELL_KIT_ALL);
-        (void)tell_kit_reader_of(c->w, "Velocity, Health", false, TELL_KIT_ALL);
+        (void)deliver_kit_reader_of(
+            c->w, "either *, ?Velocity, ?Health, ?Tiny, ?Shot, ?orr_enabled", false, TELL_KIT_ALL);
+        (void)deliver_kit_reader_of(c->w, "Velocity, Health", false, TELL_KIT_ALL);
     }
-    c->r = tell_kit_reader_of(c->w, query, false, TELL_KIT_ALL);
+    c->r = deliver_kit_reader_of(c->w, query, false, TELL_KIT_ALL);
     if (variant == CUT_OTHERS) {
-        (void)tell_kit_reader_of(c->w, "Velocity, !Health, ?Body, ?Tiny, ?orr_tags", false, 100);
-        (void)tell_kit_reader_of(c->w, "", true, TELL_KIT_ALL);
+        (void)deliver_kit_reader_of(c->w, "Velocity, !Health, ?Body, ?Tiny, ?orr_tags", false, 100);
+        (void)deliver_kit_reader_of(c->w, "", true, TELL_KIT_ALL);
     }
 }
 
@@ -104,8 +105,8 @@ static void cut_switch(cut_world* c, orr_entity id)
     }
 }
 
-// As in a tick: what was refused goes on, and nothing is handed out before.
-static void cut_tell(cut_world* c, const orr_query* written)
+// As in a tick: a refused diff continues, and nothing is delivered before it is complete.
+static void cut_diff(cut_world* c, const orr_query* written)
 {
     if (c->variant == CUT_WENT) {
         orri_reader* other = orri_reader_create(
@@ -149,12 +150,13 @@ static void cut_write(cut_world* c, const orr_query* query, uint32_t step)
             v[i].x += row % step == 0 ? 1 : 0;
         }
     }
-    cut_tell(c, query);
+    cut_diff(c, query);
 }
 
-// Three clusters of 30000, 5000 and 3 rows: with the values of a type, sections begin with row 0, with row 16384, and with
-// the first chunk past row 32767, which is the third of the second cluster (row 34096).
-static void cut_sections(uint32_t variant)
+// Three clusters of 30000, 5000 and 3 rows: for the values of a type, ranges begin with row 0, with
+// row 16384, and with the first chunk past row 32767, which is the third of the second cluster (row
+// 34096).
+static void cut_ranges(uint32_t variant)
 {
     static orr_entity ids[35003];
     cut_world c;
@@ -164,7 +166,7 @@ static void cut_sections(uint32_t variant)
     CHECK_OK(orr_create_many(c.w, KIT_CLUSTER(c.w, Velocity, Health), 5000, NULL, 0, ids + 30000));
     CHECK_OK(orr_create_many(c.w, KIT_CLUSTER(c.w, Velocity, Tiny), 3, NULL, 0, ids + 35000));
     cut_switch(&c, ids[7]);
-    cut_tell(&c, NULL);
+    cut_diff(&c, NULL);
     cut_expect(&c, "added 16384, added 13616, added 5000, added 3, ");
     cut_write(&c, query, 1);
     cut_expect(&c, "changed 16384, changed 17712, changed 907, ");
@@ -173,20 +175,20 @@ static void cut_sections(uint32_t variant)
     cut_expect(&c, "changed 17, changed 18, changed 1, ");
     CHECK_OK(orr_destroy_many(c.w, ids + 16000, 1000));
     CHECK_OK(orr_component_remove_many(c.w, ids + 30000, 10, KIT_TYPE(c.w, Velocity)));
-    cut_tell(&c, NULL);
+    cut_diff(&c, NULL);
     // By index: 16000 to 16383, 16384 to 16999; then those that only left.
     cut_expect(&c, "removed 384, removed 616, removed 10, ");
     kit_end(&c.k);
 }
 
-ORR_TEST(stream_is_cut_by_sections_of_the_world_alone)
+ORR_TEST(stream_is_cut_by_ranges_of_the_world_only)
 {
     for (uint32_t variant = 0; variant < CUT_VARIANTS; variant++) {
-        cut_sections(variant);
+        cut_ranges(variant);
     }
 }
 
-// ---- senders by turns ------------------------------------------------------------------------------------------------------
+// ---- senders by turns ---------------------------------------------------------------------------
 
 static orr_entity turn_ids[6];
 static char turn_text[512];
@@ -226,7 +228,7 @@ static void turn_ignored(orr_run* run)
     }
 }
 
-// The first row has something pinned: it concerns only others, who are told of it.
+// The first row has a pinned value that concerns only other readers.
 static void turn_play(bool others)
 {
     kit k;
@@ -258,69 +260,72 @@ static void turn_play(bool others)
     kit_end(&k);
 }
 
-ORR_TEST(senders_by_turns_are_told_in_the_order_of_the_readers_own_rows)
+ORR_TEST(senders_in_turns_give_messages_in_the_order_of_the_readers_rows)
 {
     turn_play(false);
     turn_play(true);
 }
 
-ORR_TEST(types_that_went_are_told_in_one_order_whoever_listens)
+ORR_TEST(types_removed_are_sent_in_one_order_for_all_readers)
 {
     for (uint32_t others = 0; others < 2; others++) {
         cut_world c;
         cut_begin(&c, CUT_PLAIN, "Velocity, ?Health, ?Tiny");
         orr_world* w = c.w;
         if (others == 1) {
-            (void)tell_kit_reader_of(w, "either *, ?Tiny", false, TELL_KIT_ALL);
+            (void)deliver_kit_reader_of(w, "either *, ?Tiny", false, TELL_KIT_ALL);
         }
         orr_entity ids[3];
         CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Velocity, Tiny), 1, NULL, 0, &ids[0]));
         CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Velocity, Health), 1, NULL, 0, &ids[1]));
         CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Velocity, Tiny), 1, NULL, 0, &ids[2]));
         CHECK_OK(orr_entity_enable(w, ids[0], false));
-        (void)tell_kit_tell(w, c.r);
+        (void)deliver_kit_diff(w, c.r);
         orr_remove(w, ids[0], Tiny);
         orr_remove(w, ids[1], Health);
         orr_remove(w, ids[2], Tiny);
-        CHECK_STR(tell_kit_tell(w, c.r), "ComponentRemoved component Health 1v1\n"
-                                         "ComponentRemoved component Tiny 2v1\n");
+        CHECK_STR(deliver_kit_diff(w, c.r), "ComponentRemoved component Health 1v1\n"
+                                            "ComponentRemoved component Tiny 2v1\n");
         kit_end(&c.k);
     }
 }
 
-// Who enters because it was switched on, while it gets something pinned that only others ask for, was switched on.
-ORR_TEST(cause_of_entering_is_the_readers_own)
+// An entity that enters because it was enabled, while it gets a pinned type that only other readers
+// name, enters by ORR_CAUSE_ENABLED.
+ORR_TEST(cause_of_entering_is_that_of_the_readers_own_query)
 {
     for (uint32_t others = 0; others < 2; others++) {
         cut_world c;
         cut_begin(&c, CUT_PLAIN, "Velocity, Body");
         orr_world* w = c.w;
-        orri_reader* other = tell_kit_reader_of(w, "Velocity, Sign", false, TELL_KIT_ALL);
+        orri_reader* other = deliver_kit_reader_of(w, "Velocity, Sign", false, TELL_KIT_ALL);
         orri_reader_enable(w, other, others == 1);
         orr_entity id;
         CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Velocity), 1, NULL, 0, &id));
         orr_set(w, id, Body, {1, 2});
         CHECK_OK(orr_component_enable(w, id, KIT_TYPE(w, Velocity), false));
-        CHECK_STR(tell_kit_tell(w, c.r), "");
-        CHECK_STR(tell_kit_take(other), "");
+        CHECK_STR(deliver_kit_diff(w, c.r), "");
+        CHECK_STR(deliver_kit_take(other), "");
         CHECK_OK(orr_component_enable(w, id, KIT_TYPE(w, Velocity), true));
         CHECK_OK(orr_component_add(w, id, KIT_TYPE(w, Sign)));
-        CHECK_STR(tell_kit_tell(w, c.r), "EntityAdded enabled 0v1 {Velocity} Velocity: {x: 0, y: "
-                                         "0} Body: {mass: 1, speed: 2}\n");
+        CHECK_STR(deliver_kit_diff(w, c.r),
+                  "EntityAdded enabled 0v1 {Velocity} Velocity: {x: 0, y: "
+                  "0} Body: {mass: 1, speed: 2}\n");
         if (others == 1) {
-            CHECK(strncmp(tell_kit_take(other), "EntityAdded component 0v1 {Velocity}", 36) == 0);
+            CHECK(strncmp(deliver_kit_take(other), "EntityAdded component 0v1 {Velocity}", 36) ==
+                  0);
         }
         CHECK_OK(orr_component_enable(w, id, KIT_TYPE(w, Velocity), false));
         CHECK_OK(orr_component_remove(w, id, KIT_TYPE(w, Sign)));
-        CHECK_STR(tell_kit_tell(w, c.r), "EntityRemoved enabled 0v1\n");
+        CHECK_STR(deliver_kit_diff(w, c.r), "EntityRemoved enabled 0v1\n");
         if (others == 1) {
-            CHECK_STR(tell_kit_take(other), "EntityRemoved component 0v1\n");
+            CHECK_STR(deliver_kit_take(other), "EntityRemoved component 0v1\n");
         }
         kit_end(&c.k);
     }
 }
 
-// ---- at random -----------------------------------------------------------------------------------------------------------
+// ---- at random ----------------------------------------------------------------------------------
 
 typedef struct cut_play {
     cut_world c;
@@ -340,7 +345,7 @@ static uint64_t cut_draw(cut_play* p, uint64_t bound)
     return (p->draw >> 33) % bound;
 }
 
-// Some entities one after another, from anywhere, every `step`th.
+// Consecutive entities from anywhere, every `step`th.
 static void cut_change(cut_play* p)
 {
     orr_world* w = p->c.w;
@@ -380,7 +385,7 @@ static void cut_play_one(cut_play* p, uint32_t variant, uint64_t seed)
     CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Velocity), p->count, NULL, 0, p->ids));
     cut_switch(&p->c, p->ids[3]);
     for (uint32_t i = 0; i < (test_slow() ? 12u : 40u); i++) {
-        cut_tell(&p->c, NULL);
+        cut_diff(&p->c, NULL);
         cuts_take(p->out, p->c.r);
         cut_change(p);
         cut_change(p);
@@ -388,7 +393,7 @@ static void cut_play_one(cut_play* p, uint32_t variant, uint64_t seed)
     kit_end(&p->c.k);
 }
 
-ORR_TEST(stream_is_cut_the_same_whatever_else_there_is)
+ORR_TEST(stream_is_cut_the_same_with_and_without_other_readers)
 {
     cut_play* p = calloc(1, sizeof *p);
     cuts* outs = calloc(2, sizeof *outs);

@@ -7,7 +7,7 @@
 
 ORR_STRUCT_EX(Collider, (.multiplicity = ORR_MULTIPLE), (float, radius))
 
-// Those of the library, in shape: the print knows them by name.
+// The same layout as the library's own types: the print finds them by name.
 ORR_MAYBE_UNUSED static const orr_field_desc enabled_fields[] = {
     {.name = "type", .type = ORR_TYPE(uint32_t), .offset = offsetof(orr_enabled, type)},
     {.name = "on", .type = ORR_TYPE(uint32_t), .offset = offsetof(orr_enabled, on)}};
@@ -42,7 +42,7 @@ static const char* print(const orr_message* message, uint32_t most)
 {
     size_t length = orr_message_print(message, most, text, sizeof text);
     CHECK_EQ(length, strlen(text));
-    // Cut anywhere it is the beginning of the same, and terminated; and without a buffer it is as long.
+    // Truncated anywhere it is a terminated prefix; without a buffer the length is the same.
     char part[sizeof text];
     for (size_t size = 1; size <= length; size += 3) {
         memset(part, 'x', sizeof part);
@@ -166,7 +166,7 @@ ORR_TEST(message_of_entities_prints_archetype_and_columns)
     kit_end(&k);
 }
 
-ORR_TEST(message_of_tags_and_switches_prints_them)
+ORR_TEST(message_of_tags_and_enable_bits_prints_them)
 {
     begin();
     orr_type enabled, tagged;

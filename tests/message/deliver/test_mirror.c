@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A reader can always build a mirror: random changes of every kind the public calls know, told after each few, and for each
-// reader a copy of what it selects, made of its messages alone, which must be what the world has.
+// A reader can always build a mirror: random changes by all public calls, a diff after each few,
+// and for each reader a copy of what it selects, built from its messages only, which must equal the
+// world.
 #include "message/deliver/play_kit.h"
 
 #include <stdlib.h>
 
-ORR_TEST(mirrors_of_all_readers_are_what_the_world_has) /* N0-24 N0-34 N0-49 */
+ORR_TEST(mirrors_of_all_readers_equal_the_world) /* N0-24 N0-34 N0-49 */
 {
     play* p = calloc(1, sizeof *p);
     play_begin(p, test_seed(), 0);
@@ -25,8 +26,9 @@ ORR_TEST(mirrors_of_all_readers_are_what_the_world_has) /* N0-24 N0-34 N0-49 */
     free(p);
 }
 
-// Whoever changes structure tells of it at once, of values only who owns the type: once both have told, all know all.
-ORR_TEST(mirrors_of_two_pipelines_are_right_when_both_have_told)
+// Structure is sent by the pipeline that changed it, values only by the owner of the type: after
+// both diffs all readers know everything.
+ORR_TEST(mirrors_of_two_pipelines_equal_the_world_after_both_diffs)
 {
     play* p = calloc(1, sizeof *p);
     play_begin(p, test_seed(), 0);
@@ -45,7 +47,7 @@ ORR_TEST(mirrors_of_two_pipelines_are_right_when_both_have_told)
     free(p);
 }
 
-ORR_TEST(messages_depend_on_nothing_but_what_happened)
+ORR_TEST(messages_depend_only_on_changes)
 {
     uint64_t hashes[2];
     for (uint32_t round = 0; round < 2; round++) {

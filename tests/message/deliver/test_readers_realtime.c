@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a system that runs is handed while others go on: messages, events; and who tells of what.
+// What is handed to a running system while others continue: messages and events; and which pipeline
+// sends which types.
 #include "message/deliver/baseline.h"
 #include "message/deliver/stage_kit.h"
 #include "message/event/event.h"
@@ -10,17 +11,17 @@ ORR_MARKER(Bell)
 
 #define CHANGED(n) "ComponentChanged written Health 0v1 {value: " #n ", armour: 0}\n"
 
-// ---- messages ----------------------------------------------------------------------------------------------------
+// ---- messages -----------------------------------------------------------------------------------
 
-typedef struct hearing {
+typedef struct listener {
     stage s;
     orr_world* world;
     orri_reader* reader;
     orri_counts counts;
     orr_entity bob;
-} hearing;
+} listener;
 
-static void hearing_begin(hearing* h, uint64_t queue_max)
+static void listener_begin(listener* h, uint64_t queue_max)
 {
     memset(h, 0, sizeof *h);
     orr_world* w = h->world = stage_begin(&h->s);
@@ -32,20 +33,20 @@ static void hearing_begin(hearing* h, uint64_t queue_max)
     h->bob = orr_create(w);
     CHECK_OK(orr_set(w, h->bob, Health, {1, 0}));
     CHECK_OK(orri_diff_run(w, (orr_system){0}, false));
-    (void)tell_kit_take(h->reader);
+    (void)deliver_kit_take(h->reader);
     orri_reader_done(h->reader);
     h->counts.received = 0;
     w->realtime = true;
 }
 
-static void hearing_end(hearing* h)
+static void listener_end(listener* h)
 {
     orri_reader_destroy(h->world, h->reader);
     h->world->realtime = false;
     stage_end(&h->s);
 }
 
-static void hearing_say(hearing* h, int32_t value)
+static void listener_change(listener* h, int32_t value)
 {
     CHECK_OK(orr_set(h->world, h->bob, Health, {value, 0}));
     CHECK_OK(orri_diff_run(h->world, (orr_system){0}, false));
@@ -56,25 +57,25 @@ static int32_t heard(const orr_message* m)
     return m != NULL ? ((const Health*)m->values)->value : -1;
 }
 
-ORR_TEST(reader_has_what_was_handed_to_it_and_no_more)
+ORR_TEST(reader_takes_only_messages_handed_to_it)
 {
-    hearing h;
-    hearing_begin(&h, TELL_KIT_ALL);
+    listener h;
+    listener_begin(&h, TELL_KIT_ALL);
     TAKES(h.reader, ""); // Nothing was handed to it.
-    hearing_say(&h, 2);
-    hearing_say(&h, 3);
+    listener_change(&h, 2);
+    listener_change(&h, 3);
     CHECK_EQ(orri_reader_queued(h.reader), 2);
     orri_reader_take(h.reader);
     CHECK_EQ(orri_reader_queued(h.reader), 0);
     const orr_message* first = orri_reader_next(h.reader);
     CHECK_EQ(heard(first), 2);
     const Health* value = first->values;
-    hearing_say(&h, 4); // While it runs.
+    listener_change(&h, 4); // While it runs.
     CHECK_EQ(heard(orri_reader_next(h.reader)), 3);
     CHECK_EQ(value->value, 2); // Until it is done all stays.
     CHECK(orri_reader_next(h.reader) == NULL);
     CHECK_EQ(orri_reader_queued(h.reader), 1);
-    CHECK_EQ(h.counts.received, 0); // Counted by who has the floor.
+    CHECK_EQ(h.counts.received, 0); // Counted at the end of the run.
     orri_reader_done(h.reader);
     CHECK_EQ(h.counts.received, 2);
     CHECK(orri_reader_next(h.reader) == NULL);
@@ -86,46 +87,46 @@ ORR_TEST(reader_has_what_was_handed_to_it_and_no_more)
     orri_reader_take(h.reader);
     CHECK(orri_reader_next(h.reader) == NULL);
     orri_reader_done(h.reader);
-    hearing_end(&h);
+    listener_end(&h);
 }
 
-ORR_TEST(reader_gets_first_what_it_did_not_take)
+ORR_TEST(reader_gets_messages_not_taken_first)
 {
-    hearing h;
-    hearing_begin(&h, TELL_KIT_ALL);
+    listener h;
+    listener_begin(&h, TELL_KIT_ALL);
     for (int32_t i = 2; i < 5; i++) {
-        hearing_say(&h, i);
+        listener_change(&h, i);
     }
     orri_reader_take(h.reader);
     CHECK_EQ(heard(orri_reader_next(h.reader)), 2);
-    hearing_say(&h, 5);
+    listener_change(&h, 5);
     uint64_t hash = orri_reader_hash(h.reader, 1);
     orri_reader_done(h.reader);
     CHECK_EQ(orri_reader_queued(h.reader), 3);
     CHECK(orri_reader_hash(h.reader, 1) != hash);
     orri_reader_take(h.reader);
     orri_reader_done(h.reader); // It took none.
-    hearing_say(&h, 6);
+    listener_change(&h, 6);
     CHECK_EQ(orri_reader_queued(h.reader), 4);
     orri_reader_take(h.reader);
     TAKES(h.reader, CHANGED(3) CHANGED(4) CHANGED(5) CHANGED(6));
     orri_reader_done(h.reader);
     CHECK_EQ(orri_reader_queued(h.reader), 0);
     CHECK_EQ(h.counts.received, 5);
-    hearing_end(&h);
+    listener_end(&h);
 }
 
-ORR_TEST(reader_that_takes_too_little_is_told_anew)
+ORR_TEST(reader_that_overflows_while_running_receives_everything_again)
 {
-    hearing h;
-    hearing_begin(&h, 3);
-    // What it reads does not wait: the limit is for the rest.
+    listener h;
+    listener_begin(&h, 3);
+    // Messages that it reads do not count as queued: the limit is for the rest.
     for (int32_t i = 2; i < 5; i++) {
-        hearing_say(&h, i);
+        listener_change(&h, i);
     }
     orri_reader_take(h.reader);
     for (int32_t i = 5; i < 8; i++) {
-        hearing_say(&h, i);
+        listener_change(&h, i);
     }
     CHECK_EQ(orri_reader_queued(h.reader), 3);
     CHECK_EQ(heard(orri_reader_next(h.reader)), 2);
@@ -139,13 +140,13 @@ ORR_TEST(reader_that_takes_too_little_is_told_anew)
     orri_reader_take(h.reader);
     TAKES(h.reader, "EntityAdded reader 0v1 {Health} Health: {value: 7, armour: 0}\n");
     orri_reader_done(h.reader);
-    // The queue runs over while it runs: what it has not taken is void.
-    hearing_say(&h, 8);
-    hearing_say(&h, 9);
+    // The queue overflows while the system runs: the rest of what was handed to it is discarded.
+    listener_change(&h, 8);
+    listener_change(&h, 9);
     orri_reader_take(h.reader);
     CHECK_EQ(heard(orri_reader_next(h.reader)), 8);
     for (int32_t i = 10; i < 14; i++) {
-        hearing_say(&h, i);
+        listener_change(&h, i);
     }
     CHECK(orri_reader_lost(h.reader));
     orri_reader_done(h.reader);
@@ -154,18 +155,18 @@ ORR_TEST(reader_that_takes_too_little_is_told_anew)
     orri_reader_take(h.reader);
     TAKES(h.reader, "EntityAdded reader 0v1 {Health} Health: {value: 13, armour: 0}\n");
     orri_reader_done(h.reader);
-    hearing_end(&h);
+    listener_end(&h);
 }
 
-ORR_TEST(reader_that_is_switched_off_or_ends_gives_back_what_it_was_handed)
+ORR_TEST(reader_disabled_or_destroyed_releases_messages_handed_to_it)
 {
-    hearing h;
-    hearing_begin(&h, TELL_KIT_ALL);
-    orri_reader* other = tell_kit_reader_of(h.world, "Health", false, TELL_KIT_ALL);
+    listener h;
+    listener_begin(&h, TELL_KIT_ALL);
+    orri_reader* other = deliver_kit_reader_of(h.world, "Health", false, TELL_KIT_ALL);
     CHECK_OK(orri_diff_run(h.world, (orr_system){0}, false));
-    // Batches are shared; each gives back its own part.
-    hearing_say(&h, 2);
-    hearing_say(&h, 3);
+    // Batches are shared; each reader releases its own view.
+    listener_change(&h, 2);
+    listener_change(&h, 3);
     orri_reader_take(h.reader);
     orri_reader_take(other);
     CHECK_EQ(heard(orri_reader_next(h.reader)), 2);
@@ -179,23 +180,23 @@ ORR_TEST(reader_that_is_switched_off_or_ends_gives_back_what_it_was_handed)
     orri_reader_take(other);
     orri_reader_destroy(h.world, other);
     orri_reader_enable(h.world, h.reader, true);
-    hearing_say(&h, 4);
+    listener_change(&h, 4);
     orri_reader_take(h.reader);
-    hearing_end(&h);
+    listener_end(&h);
 }
 
-// ---- events --------------------------------------------------------------------------------------------------------
+// ---- events -------------------------------------------------------------------------------------
 
-typedef struct ear {
+typedef struct receiver {
     orri_rights rights;
     orri_event_cursors* inbox;
     orr_run run;
-} ear;
+} receiver;
 
-static void ear_begin(orr_world* w, ear* e, const char* name)
+static void receiver_begin(orr_world* w, receiver* e, const char* name)
 {
     orr_type types[] = {KIT_TYPE(w, Hit), KIT_TYPE(w, Bell)};
-    *e = (ear){.rights = {.name = name}};
+    *e = (receiver){.rights = {.name = name}};
     e->inbox = orri_event_cursors_create(w, types, 2);
     CHECK(e->inbox != NULL);
     orri_event_cursors_name(e->inbox, name);
@@ -203,20 +204,20 @@ static void ear_begin(orr_world* w, ear* e, const char* name)
     e->rights.inbox = e->inbox;
 }
 
-static void ear_open(orr_world* w, ear* e)
+static void receiver_open(orr_world* w, receiver* e)
 {
     CHECK(orri_event_cursors_take(w, e->inbox));
     e->run = (orr_run){.world = w, .commands = orri_command_buffer_open(w, &e->rights, 0)};
 }
 
-static void ear_close(orr_world* w, ear* e)
+static void receiver_close(orr_world* w, receiver* e)
 {
     orri_command_buffer_close(w, e->run.commands);
     orri_event_cursors_done(w, e->inbox);
     CHECK_OK(orri_events_validate(w));
 }
 
-static void ear_hears(ear* e, uint32_t first, uint32_t count)
+static void receiver_expects(receiver* e, uint32_t first, uint32_t count)
 {
     uint32_t got = 77;
     const Hit* hits = orr_events(&e->run, Hit, &got);
@@ -241,49 +242,49 @@ static void ring(orr_world* w)
     orri_events_append(w, type, &(Hit){0}, 1);
 }
 
-ORR_TEST(events_are_shown_as_they_were_when_the_system_began)
+ORR_TEST(events_shown_are_those_of_the_start_of_the_system)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    ear a, b;
-    ear_begin(w, &a, "a");
-    ear_begin(w, &b, "b");
+    receiver a, b;
+    receiver_begin(w, &a, "a");
+    receiver_begin(w, &b, "b");
     w->realtime = true;
     hit(w, 1);
     hit(w, 2);
     ring(w);
-    ear_open(w, &a);
-    ear_hears(&a, 1, 2);
+    receiver_open(w, &a);
+    receiver_expects(&a, 1, 2);
     for (uint32_t i = 3; i < 300; i++) {
         hit(w, i); // The queue moves.
     }
-    ear_hears(&a, 1, 2); // And again.
+    receiver_expects(&a, 1, 2); // And again.
     uint32_t rings = 0;
     CHECK(orr_events(&a.run, Bell, &rings) != NULL);
     CHECK_EQ(rings, 1);
-    ear_close(w, &a);
-    ear_open(w, &a);
-    ear_open(w, &b);
-    ear_hears(&a, 3, 297);
-    ear_hears(&b, 1, 299);
+    receiver_close(w, &a);
+    receiver_open(w, &a);
+    receiver_open(w, &b);
+    receiver_expects(&a, 3, 297);
+    receiver_expects(&b, 1, 299);
     CHECK(orr_events(&a.run, Bell, &rings) == NULL);
     CHECK_EQ(rings, 0);
-    ear_close(w, &b);
-    ear_close(w, &a);
-    // What it does not ask for waits.
-    ear_open(w, &b);
+    receiver_close(w, &b);
+    receiver_close(w, &a);
+    // Events that it does not ask for wait.
+    receiver_open(w, &b);
     CHECK(orr_events(&b.run, Bell, &rings) != NULL);
-    ear_hears(&b, 0, 0);
+    receiver_expects(&b, 0, 0);
     hit(w, 300);
-    ear_close(w, &b);
-    ear_open(w, &b);
-    ear_close(w, &b);
-    ear_open(w, &b);
-    ear_hears(&b, 300, 1);
-    ear_close(w, &b);
-    ear_open(w, &a);
-    ear_hears(&a, 300, 1);
-    ear_close(w, &a);
+    receiver_close(w, &b);
+    receiver_open(w, &b);
+    receiver_close(w, &b);
+    receiver_open(w, &b);
+    receiver_expects(&b, 300, 1);
+    receiver_close(w, &b);
+    receiver_open(w, &a);
+    receiver_expects(&a, 300, 1);
+    receiver_close(w, &a);
     CHECK_EQ(orri_event_queue_of(w, KIT_TYPE(w, Hit))->count, 0);
     orri_event_cursors_destroy(w, a.inbox);
     w->realtime = false;
@@ -294,30 +295,30 @@ ORR_TEST(events_dropped_while_a_system_runs_are_not_read_twice)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    ear a, b;
-    ear_begin(w, &a, "a");
-    ear_begin(w, &b, "looks on");
+    receiver a, b;
+    receiver_begin(w, &a, "a");
+    receiver_begin(w, &b, "looks on");
     orri_event_cursors_spectator(b.inbox);
     CHECK_OK(orr_events_limit(w, KIT_TYPE(w, Hit), 4));
     w->realtime = true;
     hit(w, 1);
     hit(w, 2);
-    ear_open(w, &a);
-    ear_hears(&a, 1, 2);
-    ear_close(w, &a);
-    ear_open(w, &b);
-    ear_hears(&b, 1, 2);
+    receiver_open(w, &a);
+    receiver_expects(&a, 1, 2);
+    receiver_close(w, &a);
+    receiver_open(w, &b);
+    receiver_expects(&b, 1, 2);
     hit(w, 3);
     hit(w, 4);
     hit(w, 5); // Too many because of who looks on: it loses them.
-    ear_hears(&b, 1, 2);
-    ear_close(w, &b);
-    ear_open(w, &b);
-    ear_hears(&b, 5, 1);
-    ear_close(w, &b);
-    // Off and on again while it runs: what came before is not for it.
-    ear_open(w, &a);
-    ear_hears(&a, 3, 3);
+    receiver_expects(&b, 1, 2);
+    receiver_close(w, &b);
+    receiver_open(w, &b);
+    receiver_expects(&b, 5, 1);
+    receiver_close(w, &b);
+    // Disabled and enabled while it runs: earlier events are not for it.
+    receiver_open(w, &a);
+    receiver_expects(&a, 3, 3);
     orri_event_cursors_enable(w, a.inbox, false);
     CHECK_OK(orri_events_validate(w));
     orri_event_cursors_done(w, a.inbox);
@@ -325,14 +326,14 @@ ORR_TEST(events_dropped_while_a_system_runs_are_not_read_twice)
     orri_command_buffer_close(w, a.run.commands);
     orri_event_cursors_enable(w, a.inbox, true);
     hit(w, 6);
-    ear_open(w, &a);
-    ear_hears(&a, 6, 1);
+    receiver_open(w, &a);
+    receiver_expects(&a, 6, 1);
     orri_event_cursors_enable(w, a.inbox, false);
     orri_event_cursors_enable(w, a.inbox, true);
-    ear_close(w, &a);
-    ear_open(w, &a);
-    ear_hears(&a, 0, 0);
-    ear_close(w, &a);
+    receiver_close(w, &a);
+    receiver_open(w, &a);
+    receiver_expects(&a, 0, 0);
+    receiver_close(w, &a);
     CHECK(orri_event_cursors_take(w, NULL));
     w->realtime = false;
     stage_end(&s);
@@ -342,8 +343,8 @@ ORR_TEST(events_without_memory_are_shown_later)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    ear a;
-    ear_begin(w, &a, "a");
+    receiver a;
+    receiver_begin(w, &a, "a");
     w->realtime = true;
     for (uint32_t i = 0; i < 200; i++) {
         hit(w, i);
@@ -354,22 +355,22 @@ ORR_TEST(events_without_memory_are_shown_later)
     CHECK_EQ(s.k.errors.result, ORR_ERR_MEMORY);
     failing_alloc_arm(&s.k.memory, 0, false);
     a.run = (orr_run){.world = w, .commands = orri_command_buffer_open(w, &a.rights, 0)};
-    ear_hears(&a, 0, 0);
-    ear_close(w, &a);
-    ear_open(w, &a);
-    ear_hears(&a, 0, 200);
-    ear_close(w, &a);
+    receiver_expects(&a, 0, 0);
+    receiver_close(w, &a);
+    receiver_open(w, &a);
+    receiver_expects(&a, 0, 200);
+    receiver_close(w, &a);
     failing_alloc_arm(&s.k.memory, 1, true); // The memory is kept.
     hit(w, 7);
-    ear_open(w, &a);
-    ear_hears(&a, 7, 1);
-    ear_close(w, &a);
+    receiver_open(w, &a);
+    receiver_expects(&a, 7, 1);
+    receiver_close(w, &a);
     failing_alloc_arm(&s.k.memory, 0, false);
     w->realtime = false;
     stage_end(&s);
 }
 
-// ---- who tells of what --------------------------------------------------------------------------------------------------
+// ---- which pipeline sends which types -----------------------------------------------------------
 
 typedef struct owners {
     uint64_t bits[2][ORR_TYPES_MAX / 64];
@@ -388,81 +389,82 @@ static void owners_begin(orr_world* w, owners* o)
     }
 }
 
-#define OWNER_TELLS(which, structure) \
+#define OWNER_DIFF(which, structure) \
     CHECK_OK(orri_diff_own(w, (orr_system){(which) + 1, 1}, false, &o.foreign[which], structure))
 
-ORR_TEST(values_are_told_by_who_owns_the_type)
+ORR_TEST(values_are_sent_by_the_owner_of_the_type)
 {
     stage s;
     orr_world* w = stage_begin(&s);
     owners o;
     owners_begin(w, &o);
-    orri_reader* r = tell_kit_reader(w, "Velocity, ?Health, ?Body, ?Shot");
+    orri_reader* r = deliver_kit_reader(w, "Velocity, ?Health, ?Body, ?Shot");
     orr_entity a = orr_create(w);
     CHECK_OK(orr_set(w, a, Velocity, {1, 1}));
     CHECK_OK(orr_set(w, a, Health, {1, 1}));
     CHECK_OK(orr_set(w, a, Body, {1, 1}));
     orr_component_id shot = orr_add_instance(w, a, Shot, {1, 1});
-    (void)tell_kit_tell(w, r);
+    (void)deliver_kit_diff(w, r);
     CHECK_OK(orr_set(w, a, Velocity, {2, 2}));
     CHECK_OK(orr_set(w, a, Health, {2, 2}));
     CHECK_OK(orr_set(w, a, Body, {2, 2}));
     CHECK_OK(orr_instance_set(w, a, KIT_TYPE(w, Shot), shot, &(Shot){2, 2}));
-    OWNER_TELLS(0, false);
+    OWNER_DIFF(0, false);
     TAKES(r, "ComponentChanged written by 1 Velocity 0v1 {x: 2, y: 2}\n"
              "ComponentChanged written by 1 Body 0v1 {mass: 2, speed: 2}\n");
-    OWNER_TELLS(0, false);
+    OWNER_DIFF(0, false);
     TAKES(r, "");
-    OWNER_TELLS(1, false);
+    OWNER_DIFF(1, false);
     TAKES(r, "ComponentChanged written by 2 Health 0v1 {value: 2, armour: 2}\n"
              "ComponentChanged written by 2 Shot 0v1/1 {power: 2, range: 2}\n");
-    // Structure, by the first: rows, the dead; values of its own. The other's wait.
+    // Structure, by the first pipeline: rows, destroyed entities, and its own values. Values of the
+    // other wait.
     CHECK_OK(orr_set(w, a, Health, {3, 3}));
     CHECK_OK(orr_set(w, a, Velocity, {3, 3}));
     orr_entity b = orr_create(w);
     CHECK_OK(orr_set(w, b, Velocity, {4, 4}));
     CHECK_OK(orr_set(w, b, Health, {4, 4}));
-    OWNER_TELLS(0, true);
+    OWNER_DIFF(0, true);
     TAKES(r,
           "EntityAdded created by 1 1v1 {Velocity Health} Velocity: {x: 4, y: 4} Health: {value: "
           "4, armour: 4}\n"
           "ComponentChanged written by 1 Velocity 0v1 {x: 3, y: 3}\n");
     CHECK_OK(orr_set(w, b, Health, {5, 5}));
     CHECK_OK(orr_destroy(w, a));
-    OWNER_TELLS(0, true);
+    OWNER_DIFF(0, true);
     TAKES(r, "EntityRemoved destroyed by 1 0v1\n");
-    OWNER_TELLS(1, false);
+    OWNER_DIFF(1, false);
     TAKES(r, "ComponentChanged written by 2 Health 1v1 {value: 5, armour: 5}\n");
-    TELLS(r, "");
+    RECEIVES(r, "");
     stage_end(&s);
 }
 
-ORR_TEST(who_comes_later_is_told_what_all_know)
+ORR_TEST(reader_enabled_later_receives_what_all_readers_know)
 {
     stage s;
     orr_world* w = stage_begin(&s);
     owners o;
     owners_begin(w, &o);
-    orri_reader* r = tell_kit_reader(w, "Health");
+    orri_reader* r = deliver_kit_reader(w, "Health");
     orr_entity a = orr_create(w);
     CHECK_OK(orr_set(w, a, Health, {1, 1}));
     CHECK_OK(orr_set(w, a, Velocity, {1, 1}));
-    (void)tell_kit_tell(w, r);
+    (void)deliver_kit_diff(w, r);
     CHECK_OK(orr_set(w, a, Health, {2, 2}));
-    orri_reader* late = tell_kit_reader_of(w, "Health, ?Velocity", false, TELL_KIT_ALL);
-    OWNER_TELLS(0, false);
+    orri_reader* late = deliver_kit_reader_of(w, "Health, ?Velocity", false, TELL_KIT_ALL);
+    OWNER_DIFF(0, false);
     TAKES(late, ""); // It is told with structure.
-    OWNER_TELLS(0, true);
+    OWNER_DIFF(0, true);
     TAKES(r, "");
     TAKES(late, "EntityAdded reader 0v1 {Velocity Health} Velocity: {x: 1, y: 1} Health: "
                 "{value: 1, armour: 1}\n");
-    // Back to what it was: both know.
+    // Back to the old value, which both know.
     CHECK_OK(orr_set(w, a, Health, {1, 1}));
-    OWNER_TELLS(1, false);
+    OWNER_DIFF(1, false);
     TAKES(r, "");
     TAKES(late, "");
     CHECK_OK(orr_set(w, a, Health, {3, 3}));
-    OWNER_TELLS(1, false);
+    OWNER_DIFF(1, false);
     TAKES(r, "ComponentChanged written by 2 Health 0v1 {value: 3, armour: 3}\n");
     TAKES(late, "ComponentChanged written by 2 Health 0v1 {value: 3, armour: 3}\n");
     stage_end(&s);

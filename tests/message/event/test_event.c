@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Queues of events: each reader gets each event once and in order, whatever the others do.
+// Event queues: each system gets each event once and in order, whatever the others do.
 #include "message/event/event.h"
 #include "support/pinned_kit.h"
 #include "support/store_kit.h"
@@ -13,17 +13,17 @@ ORR_STRUCT_EX(Several, (.multiplicity = ORR_MULTIPLE), (uint32_t, number))
 ORR_STRUCT(Child, (orr_entity, parent, (.flags = ORR_FIELD_INDEXED)))
 ORR_MARKER(Bell)
 
-// A system that does nothing but read.
-typedef struct ear {
+// A system that only reads events.
+typedef struct receiver {
     orri_rights rights;
     orri_event_cursors* inbox;
     orr_run run;
-} ear;
+} receiver;
 
-static void ear_open_types(orr_world* world, ear* e, const char* name, const orr_type* types,
-                           uint32_t count)
+static void receiver_open_types(orr_world* world, receiver* e, const char* name,
+                                const orr_type* types, uint32_t count)
 {
-    *e = (ear){.rights = {.name = name}};
+    *e = (receiver){.rights = {.name = name}};
     e->inbox = orri_event_cursors_create(world, types, count);
     CHECK(e->inbox != NULL);
     orri_event_cursors_name(e->inbox, name);
@@ -31,19 +31,19 @@ static void ear_open_types(orr_world* world, ear* e, const char* name, const orr
     e->rights.inbox = e->inbox;
 }
 
-// One that receives Hit.
-static void ear_open(orr_world* world, ear* e, const char* name)
+// Receives Hit.
+static void receiver_open(orr_world* world, receiver* e, const char* name)
 {
     orr_type hit = KIT_TYPE(world, Hit);
-    ear_open_types(world, e, name, &hit, 1);
+    receiver_open_types(world, e, name, &hit, 1);
 }
 
-static void ear_begin(orr_world* world, ear* e)
+static void receiver_begin(orr_world* world, receiver* e)
 {
     e->run = (orr_run){.world = world, .commands = orri_command_buffer_open(world, &e->rights, 0)};
 }
 
-static void ear_end(orr_world* world, ear* e)
+static void receiver_end(orr_world* world, receiver* e)
 {
     orri_event_cursors_done(world, e->inbox);
     orri_command_buffer_close(world, e->run.commands);
@@ -57,9 +57,9 @@ static void send(orr_world* world, uint32_t number)
 }
 
 // One run in which it asks and is shown first … first + count - 1.
-static void ear_expect(orr_world* world, ear* e, uint32_t first, uint32_t count)
+static void receiver_expect(orr_world* world, receiver* e, uint32_t first, uint32_t count)
 {
-    ear_begin(world, e);
+    receiver_begin(world, e);
     uint32_t got = 77;
     const Hit* hits = orr_events(&e->run, Hit, &got);
     CHECK_EQ(got, count);
@@ -67,7 +67,7 @@ static void ear_expect(orr_world* world, ear* e, uint32_t first, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         CHECK_EQ(hits[i].number, first + i);
     }
-    ear_end(world, e);
+    receiver_end(world, e);
 }
 
 static orri_event_queue* queue_of(orr_world* world)
@@ -79,19 +79,19 @@ ORR_TEST(events_reach_each_reader_once_and_in_order)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    ear a, b;
-    ear_open(world, &a, "a");
-    ear_open(world, &b, "b");
-    ear_expect(world, &a, 0, 0);
+    receiver a, b;
+    receiver_open(world, &a, "a");
+    receiver_open(world, &b, "b");
+    receiver_expect(world, &a, 0, 0);
     send(world, 1);
     send(world, 2);
-    ear_expect(world, &a, 1, 2);
-    ear_expect(world, &a, 0, 0);
+    receiver_expect(world, &a, 1, 2);
+    receiver_expect(world, &a, 0, 0);
     send(world, 3);
-    ear_expect(world, &a, 3, 1);
-    ear_expect(world, &b, 1, 3);
+    receiver_expect(world, &a, 3, 1);
+    receiver_expect(world, &b, 1, 3);
     CHECK_EQ(queue_of(world)->count, 0); // Read by all, so gone.
-    ear_expect(world, &b, 0, 0);
+    receiver_expect(world, &b, 0, 0);
     CHECK_EQ(k.errors.count, 0);
     orri_event_cursors_destroy(world, a.inbox);
     orri_event_cursors_destroy(world, b.inbox);
@@ -102,44 +102,44 @@ ORR_TEST(event_sent_during_a_run_comes_in_the_next_one)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    ear a;
-    ear_open(world, &a, "a");
+    receiver a;
+    receiver_open(world, &a, "a");
     send(world, 1);
-    ear_begin(world, &a);
+    receiver_begin(world, &a);
     uint32_t count;
     CHECK_EQ(orr_events(&a.run, Hit, &count)->number, 1);
-    // What it sends itself is in the queue before it counts as having read.
+    // An event that it sends itself is in the queue before its read position advances.
     send(world, 2);
     CHECK_EQ(orr_events(&a.run, Hit, &count)->number, 1); // Asking again gives the same.
     CHECK_EQ(count, 1);
-    ear_end(world, &a);
-    ear_expect(world, &a, 2, 1);
+    receiver_end(world, &a);
+    receiver_expect(world, &a, 2, 1);
     // The same when there was nothing at first.
-    ear_begin(world, &a);
+    receiver_begin(world, &a);
     CHECK(orr_events(&a.run, Hit, &count) == NULL);
     send(world, 3);
     CHECK(orr_events(&a.run, Hit, &count) == NULL);
     CHECK_EQ(count, 0);
-    ear_end(world, &a);
-    ear_expect(world, &a, 3, 1);
+    receiver_end(world, &a);
+    receiver_expect(world, &a, 3, 1);
     kit_end(&k); // An inbox that nobody gave back goes with the world.
 }
 
-ORR_TEST(event_nobody_asked_for_waits)
+ORR_TEST(event_not_asked_for_waits)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
     orr_type types[] = {KIT_TYPE(world, Hit), KIT_TYPE(world, Loud), KIT_TYPE(world, Hit)};
-    ear a;
-    ear_open_types(world, &a, "a", types, 3); // Named twice is received once.
+    receiver a;
+    receiver_open_types(world, &a, "a", types, 3); // Named twice is received once.
     CHECK_EQ(a.inbox->count, 2);
     send(world, 1);
-    ear_begin(world, &a);
+    receiver_begin(world, &a);
     uint32_t count;
     CHECK(orr_events(&a.run, Loud, &count) == NULL);
-    ear_end(world, &a);
+    receiver_end(world, &a);
     send(world, 2);
-    ear_expect(world, &a, 1, 2);
+    receiver_expect(world, &a, 1, 2);
     kit_end(&k);
 }
 
@@ -147,18 +147,18 @@ ORR_TEST(events_of_several_runs_of_a_system_are_the_same)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    ear a;
-    ear_open(world, &a, "a");
+    receiver a;
+    receiver_open(world, &a, "a");
     send(world, 1);
     for (uint32_t run = 0; run < 3; run++) {
         uint32_t count;
-        ear_begin(world, &a);
+        receiver_begin(world, &a);
         CHECK_EQ(orr_events(&a.run, Hit, &count)->number, 1);
         CHECK_EQ(count, 1);
         orri_command_buffer_close(world, a.run.commands);
     }
     orri_event_cursors_done(world, a.inbox);
-    ear_expect(world, &a, 0, 0);
+    receiver_expect(world, &a, 0, 0);
     kit_end(&k);
 }
 
@@ -167,16 +167,16 @@ ORR_TEST(event_marker_is_counted)
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
     orr_type bell = KIT_TYPE(world, Bell);
-    ear a;
-    ear_open_types(world, &a, "a", &bell, 1);
+    receiver a;
+    receiver_open_types(world, &a, "a", &bell, 1);
     CHECK(orri_events_reserve(world, bell, 3));
     orri_events_append(world, bell, NULL, 3);
-    ear_begin(world, &a);
+    receiver_begin(world, &a);
     uint32_t count;
     CHECK(orr_events_type(&a.run, bell, &count) != NULL);
     CHECK_EQ(count, 3);
     uint64_t three = orri_events_hash(world, 1);
-    ear_end(world, &a);
+    receiver_end(world, &a);
     CHECK(orri_events_hash(world, 1) != three);
     kit_end(&k);
 }
@@ -209,19 +209,19 @@ ORR_TEST(event_types_that_are_not_plain_are_refused)
     kit_end(&k);
 }
 
-ORR_TEST(event_past_the_limit_is_refused_in_words)
+ORR_TEST(event_past_the_limit_is_refused_with_the_remedy)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
     orr_type hit = KIT_TYPE(world, Hit);
-    ear quick, slow;
-    ear_open(world, &quick, "quick");
-    ear_open(world, &slow, "slow");
+    receiver quick, slow;
+    receiver_open(world, &quick, "quick");
+    receiver_open(world, &slow, "slow");
     CHECK_OK(orr_events_limit(world, hit, 5));
     for (uint32_t i = 0; i < 4; i++) {
         send(world, i);
     }
-    ear_expect(world, &quick, 0, 4);
+    receiver_expect(world, &quick, 0, 4);
     uint64_t hash = orri_events_hash(world, 1);
     CHECK(!orri_events_reserve(world, hit, 2));
     CHECK_RESULT(k.errors.result, ORR_ERR_CAPACITY);
@@ -235,30 +235,30 @@ ORR_TEST(event_past_the_limit_is_refused_in_words)
     send(world, 4);                            // One more has room.
     CHECK_OK(orr_events_limit(world, hit, 2)); // Below what waits: nothing is lost.
     CHECK(!orri_events_reserve(world, hit, 1));
-    ear_expect(world, &slow, 0, 5);
+    receiver_expect(world, &slow, 0, 5);
     CHECK(!orri_events_reserve(world, hit, 2)); // `quick` has one left.
     CHECK_CONTAINS(k.errors.text, "quick");
-    ear_expect(world, &quick, 4, 1);
+    receiver_expect(world, &quick, 4, 1);
     send(world, 5);
     CHECK_OK(orr_events_limit(world, hit, 0));
     CHECK_EQ(queue_of(world)->limit, ORR_EVENTS_MAX);
     kit_end(&k);
 }
 
-ORR_TEST(event_not_declared_is_a_breach)
+ORR_TEST(event_not_declared_is_a_violation)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    ear deaf = {.rights = {.name = "deaf"}}, other;
-    ear_open(world, &other, "other");
-    ear_begin(world, &deaf);
+    receiver deaf = {.rights = {.name = "deaf"}}, other;
+    receiver_open(world, &other, "other");
+    receiver_begin(world, &deaf);
     uint32_t count = 7;
     CHECK(orr_events(&deaf.run, Hit, &count) == NULL);
     CHECK_EQ(count, 0);
     CHECK_STR(k.errors.text, "orr_events: system 'deaf' reads events Hit, which it did not "
                              "declare; add .receives = \"Hit\"");
-    CHECK_EQ(k.errors.id, ORR_LOG_ID_ACCESS_VIOLATION);
-    ear_begin(world, &other);
+    CHECK_EQ(k.errors.id, ORR_LOG_ID_BREACH);
+    receiver_begin(world, &other);
     CHECK(orr_events(&other.run, Loud, &count) == NULL);
     CHECK_CONTAINS(k.errors.text, "system 'other' reads events Loud");
     CHECK(orr_events_type(&other.run, (orr_type){0}, &count) == NULL);
@@ -267,52 +267,52 @@ ORR_TEST(event_not_declared_is_a_breach)
     CHECK_EQ(other.rights.counts.violations, 1);
     CHECK(orr_events(&(orr_run){.world = world}, Hit, &count) == NULL); // Not in a system.
     CHECK_EQ(k.errors.count, 4);
-    ear_end(world, &deaf);
-    ear_end(world, &other);
+    receiver_end(world, &deaf);
+    receiver_end(world, &other);
     kit_end(&k);
 }
 
-ORR_TEST(event_without_a_reader_is_not_kept)
+ORR_TEST(event_without_a_receiver_is_not_kept)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
     send(world, 1);
-    ear a;
-    ear_open(world, &a, "a");
-    ear_expect(world, &a, 0, 0);                                     // From now on.
+    receiver a;
+    receiver_open(world, &a, "a");
+    receiver_expect(world, &a, 0, 0);                                // From now on.
     orri_events_append(world, KIT_TYPE(world, Loud), &(Loud){0}, 1); // Of no queue at all.
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
 
-ORR_TEST(event_does_not_wait_for_who_is_off)
+ORR_TEST(event_does_not_wait_for_a_disabled_inbox)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    ear a, b;
-    ear_open(world, &a, "a");
-    ear_open(world, &b, "b");
+    receiver a, b;
+    receiver_open(world, &a, "a");
+    receiver_open(world, &b, "b");
     send(world, 1);
-    ear_expect(world, &b, 1, 1);
+    receiver_expect(world, &b, 1, 1);
     CHECK_EQ(queue_of(world)->count, 1);
     orri_event_cursors_enable(world, a.inbox, false);
     orri_event_cursors_enable(world, a.inbox, false); // Twice does no harm.
     CHECK_EQ(queue_of(world)->count, 0);
-    ear_expect(world, &a, 0, 0);
+    receiver_expect(world, &a, 0, 0);
     send(world, 2);
-    ear_expect(world, &b, 2, 1);
+    receiver_expect(world, &b, 2, 1);
     orri_event_cursors_enable(world, a.inbox, true);
-    ear_expect(world, &a, 0, 0);
+    receiver_expect(world, &a, 0, 0);
     send(world, 3);
-    ear_expect(world, &a, 3, 1);
+    receiver_expect(world, &a, 3, 1);
     orri_event_cursors_enable(world, a.inbox, false);
     orri_event_cursors_enable(world, b.inbox, false);
     CHECK_EQ(queue_of(world)->count, 0);
     send(world, 4); // All are off: that is no mistake, and it is not kept.
     CHECK_EQ(k.errors.count, 0);
     orri_event_cursors_enable(world, b.inbox, true);
-    ear_expect(world, &b, 0, 0);
-    // One that goes is not waited for either.
+    receiver_expect(world, &b, 0, 0);
+    // An inbox that is destroyed is not waited for either.
     send(world, 5);
     orri_event_cursors_destroy(world, b.inbox);
     CHECK_EQ(queue_of(world)->count, 0);
@@ -320,30 +320,30 @@ ORR_TEST(event_does_not_wait_for_who_is_off)
     kit_end(&k);
 }
 
-// ---- memory ---------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
-ORR_TEST(queue_memory_is_used_again)
+ORR_TEST(queue_memory_is_reused)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    ear a, late;
-    ear_open(world, &a, "a");
-    ear_open(world, &late, "late");
+    receiver a, late;
+    receiver_open(world, &a, "a");
+    receiver_open(world, &late, "late");
     uint32_t sent = 0, read = 0, read_late = 0;
     for (uint32_t tick = 0; tick < 3000; tick++) {
         for (uint32_t i = 0; i < 10 + tick % 7; i++) {
             send(world, sent++);
         }
-        ear_expect(world, &a, read, sent - read);
+        receiver_expect(world, &a, read, sent - read);
         read = sent;
         if (tick % 2 == 1) { // Reads what came up to the tick before: never all.
-            ear_begin(world, &late);
+            receiver_begin(world, &late);
             uint32_t count;
             const Hit* hits = orr_events(&late.run, Hit, &count);
             CHECK_EQ(hits[0].number, read_late);
             CHECK_EQ(hits[count - 1].number, sent - 1);
             send(world, sent++);
-            ear_end(world, &late);
+            receiver_end(world, &late);
             read_late += count;
         }
         if (tick == 100) {
@@ -356,13 +356,14 @@ ORR_TEST(queue_memory_is_used_again)
     kit_end(&k);
 }
 
-// What waits is not moved at every tick: a slow reader's backlog goes to a new place when it doubles.
+// Waiting events are not moved at every tick: the backlog of a slow system is moved when the memory
+// doubles.
 ORR_TEST(queue_that_is_not_read_grows_by_doubling)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    ear a;
-    ear_open(world, &a, "a");
+    receiver a;
+    receiver_open(world, &a, "a");
     uint32_t moves = 0;
     const uint8_t* data = NULL;
     for (uint32_t i = 0; i < 100000; i++) {
@@ -371,7 +372,7 @@ ORR_TEST(queue_that_is_not_read_grows_by_doubling)
         data = queue_of(world)->data;
     }
     CHECK(moves <= 12);
-    ear_expect(world, &a, 0, 100000);
+    receiver_expect(world, &a, 0, 100000);
     kit_end(&k);
 }
 
@@ -415,32 +416,32 @@ ORR_TEST(event_out_of_memory_has_no_effect)
     }
 }
 
-// ---- state ----------------------------------------------------------------------------------------------------------
+// ---- state --------------------------------------------------------------------------------------
 
-ORR_TEST(events_unread_are_state)
+ORR_TEST(events_unread_are_part_of_the_state)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
     orr_type types[] = {KIT_TYPE(world, Hit), KIT_TYPE(world, Loud)};
-    ear a, b;
-    ear_open_types(world, &a, "a", types, 2);
-    ear_open_types(world, &b, "b", types, 2);
+    receiver a, b;
+    receiver_open_types(world, &a, "a", types, 2);
+    receiver_open_types(world, &b, "b", types, 2);
     uint64_t none = orri_events_hash(world, 1);
     CHECK_EQ(none, 1);
     send(world, 1);
     uint64_t one = orri_events_hash(world, 1);
     CHECK(one != none);
-    ear_expect(world, &a, 1, 1);
+    receiver_expect(world, &a, 1, 1);
     uint64_t read_by_a = orri_events_hash(world, 1);
     CHECK(read_by_a != one);
-    ear_expect(world, &b, 1, 1);
+    receiver_expect(world, &b, 1, 1);
     CHECK_EQ(orri_events_hash(world, 1), none);
-    // The same waits again: how many there were before does not matter.
+    // The same events wait again: the number of earlier events does not matter.
     send(world, 1);
     CHECK_EQ(orri_events_hash(world, 1), one);
-    ear_expect(world, &b, 1, 1);
+    receiver_expect(world, &b, 1, 1);
     CHECK(orri_events_hash(world, 1) != read_by_a); // Another one has read it.
-    ear_expect(world, &a, 1, 1);
+    receiver_expect(world, &a, 1, 1);
     send(world, 2);
     CHECK(orri_events_hash(world, 1) != one);
     orri_event_cursors_enable(world, a.inbox, false);
@@ -466,31 +467,31 @@ ORR_TEST(event_padding_is_clean_and_order_counts)
     for (uint32_t i = 0; i < 3; i++) {
         orr_world* world = kit_begin(&k[i], NULL);
         orr_type loud = KIT_TYPE(world, Loud);
-        ear a;
-        ear_open_types(world, &a, "a", &loud, 1);
+        receiver a;
+        receiver_open_types(world, &a, "a", &loud, 1);
         uint8_t fill = i == 1 ? 0xFF : 0x00, second = i == 2;
         send_loud(world, fill, (uint8_t)(1 + second), 2, 3);
         send_loud(world, fill, (uint8_t)(2 - second), 2, 3);
         hashes[i] = orri_events_hash(world, 1);
-        ear_begin(world, &a);
+        receiver_begin(world, &a);
         uint32_t count;
         const uint8_t* bytes = (const uint8_t*)orr_events(&a.run, Loud, &count);
         for (uint32_t at = 1; at < offsetof(Loud, b); at++) {
             CHECK_EQ(bytes[at], 0);
         }
-        ear_end(world, &a);
+        receiver_end(world, &a);
         kit_end(&k[i]);
     }
     CHECK_EQ(hashes[0], hashes[1]);
     CHECK(hashes[0] != hashes[2]);
 }
 
-ORR_TEST(event_queue_that_is_wrong_is_found)
+ORR_TEST(event_queue_with_a_wrong_count_is_reported)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    ear a;
-    ear_open(world, &a, "a");
+    receiver a;
+    receiver_open(world, &a, "a");
     send(world, 1);
     orri_event_queue* queue = queue_of(world);
     queue->at_base++;
@@ -513,7 +514,7 @@ ORR_TEST(event_queue_that_is_wrong_is_found)
     kit_end(&k);
 }
 
-// ---- against an oracle ----------------------------------------------------------------------------------------------
+// ---- against an oracle --------------------------------------------------------------------------
 
 enum {
     EARS = 6,
@@ -525,7 +526,7 @@ typedef struct listening {
     kit k;
     orr_world* world;
     orr_type types[KINDS]; // Of 4, 4 and 8 bytes.
-    ear ears[EARS];
+    receiver ears[EARS];
     bool there[EARS], on[EARS], asked[EARS][KINDS];
     uint32_t next[EARS][KINDS], shown[EARS][KINDS]; // What it has not read; what it was shown.
     uint32_t sent[KINDS];
@@ -577,7 +578,7 @@ static void listening_ask(listening* l, uint32_t e, uint32_t kind)
 
 static void listening_run(listening* l, uint32_t e)
 {
-    ear_begin(l->world, &l->ears[e]);
+    receiver_begin(l->world, &l->ears[e]);
     for (uint32_t step = pick(l, 5); step > 0; step--) {
         if (pick(l, 4) == 0) {
             listening_send(l);
@@ -585,7 +586,7 @@ static void listening_run(listening* l, uint32_t e)
             listening_ask(l, e, pick(l, KINDS));
         }
     }
-    ear_end(l->world, &l->ears[e]);
+    receiver_end(l->world, &l->ears[e]);
     for (uint32_t kind = 0; kind < KINDS; kind++) {
         if (l->asked[e][kind]) {
             l->next[e][kind] = l->shown[e][kind];
@@ -609,7 +610,7 @@ static void listening_step(listening* l)
     if (what < 8) {
         listening_send(l);
     } else if (!l->there[e]) {
-        ear_open_types(l->world, &l->ears[e], "ear", l->types, KINDS);
+        receiver_open_types(l->world, &l->ears[e], "ear", l->types, KINDS);
         l->there[e] = l->on[e] = true;
         memcpy(l->next[e], l->sent, sizeof l->sent);
     } else if (what < 18) {
@@ -622,7 +623,7 @@ static void listening_step(listening* l)
     }
 }
 
-ORR_TEST(events_at_random_are_what_an_oracle_says)
+ORR_TEST(events_at_random_equal_the_oracle)
 {
     listening* l = calloc(1, sizeof *l);
     l->world = kit_begin(&l->k, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Messages when a world goes back: readers that are part of its state go on as they did, whatever they were told meanwhile; the others are told what is
-// different, and nothing else.
+// Messages after a travel: readers that are part of the state continue as they did, whatever they
+// received meanwhile; the others receive the difference, and nothing else.
 #include "message/deliver/baseline.h"
 #include "message/deliver/play_kit.h"
 #include "support/memory_kit.h"
@@ -20,7 +20,7 @@ static void play_outside(play* p, uint32_t first)
     p->world->messages->baseline->stale = true;
 }
 
-// What is held is the world's when it ends.
+// What is recorded belongs to the world when it is destroyed.
 static void play_forget(play* p, memory* memories, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -28,7 +28,7 @@ static void play_forget(play* p, memory* memories, uint32_t count)
     }
 }
 
-// Sometimes memory is refused: then the world is as it was, or what readers could not be told is made good for.
+// Sometimes memory is refused: then the world is as it was, or readers are notified later.
 static bool play_back(play* p, memory* m)
 {
     uint64_t now = orr_world_hash(p->world);
@@ -46,7 +46,7 @@ static bool play_back(play* p, memory* m)
     return true;
 }
 
-ORR_TEST(mirrors_outside_are_what_the_world_has_after_every_travel)
+ORR_TEST(mirrors_outside_after_every_travel_equal_the_world)
 {
     play* p = calloc(1, sizeof *p);
     memory memories[MEMORIES] = {0};
@@ -57,7 +57,7 @@ ORR_TEST(mirrors_outside_are_what_the_world_has_after_every_travel)
     for (uint32_t i = 0; i < steps; i++) {
         uint32_t at = (uint32_t)draw(p, MEMORIES);
         uint64_t what = draw(p, 6);
-        if (what == 0) { // Perhaps before all was told.
+        if (what == 0) { // Perhaps before a complete diff.
             memory_forget(p->world, &memories[at]);
             CHECK(memory_take(p->world, &memories[at]));
             hashes[at] = orr_world_hash(p->world);
@@ -88,7 +88,8 @@ ORR_TEST(mirrors_outside_are_what_the_world_has_after_every_travel)
     free(p);
 }
 
-// What all readers get from here on, in some steps that are always the same. (Mirrors cannot go back: messages are thrown away.)
+// What all readers receive from here on, in a fixed number of steps. (Mirrors cannot travel:
+// messages are discarded.)
 static uint64_t play_again(play* p, uint64_t* world_hash)
 {
     p->drawn = 1000000;
@@ -110,8 +111,8 @@ static uint64_t play_again(play* p, uint64_t* world_hash)
     return p->hash;
 }
 
-// Also changes that had not been told, and messages that waited.
-ORR_TEST(readers_of_the_state_are_told_the_same_again)
+// Also with changes that had not been sent, and with waiting messages.
+ORR_TEST(readers_of_the_state_after_a_travel_receive_the_same_again)
 {
     uint32_t rounds = test_rounds(120, 30, 5000), untold = 0;
     play* p = calloc(1, sizeof *p);
@@ -127,7 +128,7 @@ ORR_TEST(readers_of_the_state_are_told_the_same_again)
         CHECK(memory_take(p->world, &m));
         untold += !orri_messages_past_whole(m.messages);
         uint64_t told = play_again(p, &worlds[0]);
-        if (draw(p, 2) == 0) { // Readers are switched off meanwhile.
+        if (draw(p, 2) == 0) { // Readers are disabled meanwhile.
             orri_reader_enable(p->world, mirror_reader(p->mirrors[i % p->mirror_count]), false);
         }
         CHECK_OK(memory_back(p->world, &m));
@@ -147,8 +148,9 @@ ORR_TEST(readers_of_the_state_are_told_the_same_again)
     free(p);
 }
 
-// Bits that were not there go with the travel, and no row moves: who was off is on again, and comes with the value it had.
-ORR_TEST(reader_outside_hears_of_who_was_off_once)
+// Enable bits that did not exist are removed by the travel, and no row moves: a disabled entity is
+// enabled again, and comes with the value it had.
+ORR_TEST(reader_outside_receives_an_entity_that_was_disabled_once)
 {
     kit k;
     memory m;
@@ -168,10 +170,10 @@ ORR_TEST(reader_outside_hears_of_who_was_off_once)
     mirror_take(seen);
     mirror_compare(seen);
     CHECK_OK(memory_back(world, &m));
-    CHECK_STR(tell_kit_take(mirror_reader(seen)),
+    CHECK_STR(deliver_kit_take(mirror_reader(seen)),
               "EntityAdded travel 0v1 {Position} Position: {x: 1, y: 0, z: 0}\n");
     CHECK_OK(memory_back(world, &m)); // Nothing differs.
-    CHECK_STR(tell_kit_take(mirror_reader(seen)), "");
+    CHECK_STR(deliver_kit_take(mirror_reader(seen)), "");
     memory_forget(world, &m);
     orri_reader_destroy(world, mirror_reader(seen));
     mirror_free(seen);

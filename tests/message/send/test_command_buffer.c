@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
-// Sending: what is kept, what is refused and in which words, and ids given ahead.
+// Sending: what is stored, what is refused with which text, and ids that are reserved.
 #include "message/command_kit.h"
 #include "test.h"
 
-typedef struct lane_test {
-    lane_kit k;
+typedef struct buffer_test {
+    command_kit k;
     orr_world* world;
     sender s;
     orr_entity bob;
     orr_run* run;
-} lane_test;
+} buffer_test;
 
 // A system that may do nothing.
-static void begin(lane_test* t)
+static void begin(buffer_test* t)
 {
     memset(t, 0, sizeof *t);
-    t->world = lane_kit_begin(&t->k, NULL);
+    t->world = command_kit_begin(&t->k, NULL);
     t->bob = orr_create_named(t->world, "bob");
     sender_begin(&t->s, t->world, "move", 1);
     t->run = sender_open(&t->s, 4);
 }
 
-static void begin_free(lane_test* t)
+static void begin_free(buffer_test* t)
 {
     begin(t);
     sender_close(&t->s);
@@ -29,14 +29,14 @@ static void begin_free(lane_test* t)
     t->run = sender_open(&t->s, 4);
 }
 
-static void end(lane_test* t)
+static void end(buffer_test* t)
 {
     sender_commit(&t->s);
-    lane_kit_end(&t->k);
+    command_kit_end(&t->k);
 }
 
-// Refused, named, counted; and nothing of it is kept.
-static void check_breach(lane_test* t, orr_result result, uint64_t violations, const char* words)
+// Refused, reported, counted; and nothing of it is stored.
+static void check_breach(buffer_test* t, orr_result result, uint64_t violations, const char* words)
 {
     CHECK_RESULT(result, ORR_ERR_STATE);
     CHECK_EQ(t->s.rights.counts.violations, violations);
@@ -45,11 +45,11 @@ static void check_breach(lane_test* t, orr_result result, uint64_t violations, c
     CHECK_CONTAINS(t->k.k.errors.text, words);
 }
 
-// ---- what was not declared ------------------------------------------------------------------------------------
+// ---- what was not declared ----------------------------------------------------------------------
 
 ORR_TEST(send_add_undeclared_names_system_type_entity_and_remedy) /* N0-48 */
 {
-    lane_test t;
+    buffer_test t;
     begin(&t);
     orr_result result = orr_send_add_type(t.run, t.bob, t.k.frozen, NULL, NULL);
     check_breach(&t, result, 1,
@@ -59,9 +59,9 @@ ORR_TEST(send_add_undeclared_names_system_type_entity_and_remedy) /* N0-48 */
     CHECK_EQ(t.s.rights.counts.sent, 0);
 }
 
-ORR_TEST(send_undeclared_of_every_kind_is_a_breach) /* N0-44 N0-48 N0-49 */
+ORR_TEST(send_undeclared_of_every_kind_is_a_violation) /* N0-44 N0-48 N0-49 */
 {
-    lane_test t;
+    buffer_test t;
     begin(&t);
     orr_run* run = t.run;
     orr_type none = {0};
@@ -94,9 +94,9 @@ ORR_TEST(send_undeclared_of_every_kind_is_a_breach) /* N0-44 N0-48 N0-49 */
     end(&t);
 }
 
-ORR_TEST(send_add_by_creates_is_for_new_entities_alone)
+ORR_TEST(send_add_declared_by_creates_is_for_new_entities_only)
 {
-    lane_test t;
+    buffer_test t;
     begin(&t);
     t.s.rights.may_create = true;
     sender_may(&t.s, t.s.creates, t.k.count);
@@ -113,9 +113,9 @@ ORR_TEST(send_add_by_creates_is_for_new_entities_alone)
     end(&t);
 }
 
-ORR_TEST(send_create_many_wants_all_types_and_tags_declared)
+ORR_TEST(send_create_many_needs_all_types_and_tags_declared)
 {
-    lane_test t;
+    buffer_test t;
     begin(&t);
     sender_close(&t.s);
     t.s.rights.may_create = true;
@@ -134,9 +134,9 @@ ORR_TEST(send_create_many_wants_all_types_and_tags_declared)
     end(&t);
 }
 
-ORR_TEST(send_destroy_asks_the_declared_targets)
+ORR_TEST(send_destroy_checks_the_declared_targets)
 {
-    lane_test t;
+    buffer_test t;
     begin(&t);
     orr_query* query = orr_query_text(t.world, "Count, !Frozen");
     t.s.rights.destroys = query;
@@ -150,12 +150,12 @@ ORR_TEST(send_destroy_asks_the_declared_targets)
     sender_commit(&t.s);
     CHECK(!orr_alive(t.world, one) && orr_alive(t.world, two) && orr_alive(t.world, t.bob));
     orr_query_destroy(query);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(send_tag_looks_into_the_declared_list)
+ORR_TEST(send_tag_checks_the_declared_list)
 {
-    lane_test t;
+    buffer_test t;
     begin(&t);
     CHECK_OK(orr_tag_register(t.world, 30, "level3"));
     static const orr_tag tags[] = {3, 10, 20};
@@ -170,11 +170,11 @@ ORR_TEST(send_tag_looks_into_the_declared_list)
     CHECK_EQ(t.s.rights.counts.sent, 3);
 }
 
-// ---- mistakes -----------------------------------------------------------------------------------------------------
+// ---- mistakes -----------------------------------------------------------------------------------
 
-ORR_TEST(send_mistakes_are_refused_and_said)
+ORR_TEST(send_mistakes_are_refused_and_reported)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     orr_run* run = t.run;
     orr_entity null = {0};
@@ -217,9 +217,9 @@ ORR_TEST(send_mistakes_are_refused_and_said)
     CHECK_EQ(t.s.rights.counts.sent, 0);
 }
 
-ORR_TEST(send_create_many_mistakes_are_refused_and_said)
+ORR_TEST(send_create_many_mistakes_are_refused_and_reported)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     orr_cluster cluster = KIT_CLUSTER(t.world, Count);
     orr_column_data data[] = {{t.k.count, &(Count){1}}, {t.k.count, &(Count){1}}};
@@ -246,7 +246,7 @@ static void count_assert(const char* expression, const char* file, int line, con
 
 ORR_TEST(send_outside_of_a_running_system_is_refused)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     orr_query* query = orr_query_text(t.world, "either *");
     uint32_t loops = 0;
@@ -273,14 +273,14 @@ ORR_TEST(send_outside_of_a_running_system_is_refused)
     orr_assert_handler_set(count_assert);
     CHECK_RESULT(orr_send_destroy(NULL, t.bob), ORR_ERR_ARGUMENT);
     orr_assert_handler_set(NULL);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// ---- ids ---------------------------------------------------------------------------------------------------------------
+// ---- ids ----------------------------------------------------------------------------------------
 
 ORR_TEST(send_create_gives_ids_that_live_after_the_commit) /* N0-49 */
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     orr_entity ids[4];
     for (uint32_t i = 0; i < 4; i++) {
@@ -295,22 +295,23 @@ ORR_TEST(send_create_gives_ids_that_live_after_the_commit) /* N0-49 */
     for (uint32_t i = 0; i < 4; i++) {
         CHECK_EQ(orr_get(t.world, ids[i], Count)->n, (int32_t)i);
     }
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(send_create_ids_follow_runs_not_calls)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     sender_close(&t.s);
     CHECK_OK(orri_commit(t.world)); // Ends the reservation of the run that was open.
-    // Some ids to be had again, the last one first.
+    // Some free ids, the last one first.
     orr_entity old[3];
     for (uint32_t i = 0; i < 3; i++) {
         old[i] = orr_create(t.world);
     }
     CHECK_OK(orr_destroy_many(t.world, old, 3));
-    // Three runs of two ids each; the second makes none. What each gets does not depend on that.
+    // Three runs of two ids each; the second creates none. The ids of the others do not depend on
+    // that.
     orr_entity a, b, c, d;
     t.run = sender_open(&t.s, 2);
     a = orr_send_create(t.run);
@@ -327,17 +328,17 @@ ORR_TEST(send_create_ids_follow_runs_not_calls)
     CHECK_EQ((uint32_t)b.id, (uint32_t)old[2].id + 2); // position 4: past the free list of three,
     CHECK_EQ((uint32_t)c.id, (uint32_t)old[2].id + 3); // and 5.
     CHECK_EQ(orr_get(t.world, a, Link)->target.id, c.id);
-    // What was not used is given later: fresh ones that were passed over, then those that were free before.
+    // Unused ids are given later: new ones that were skipped, then those that were free before.
     d = orr_create(t.world);
     CHECK_EQ((uint32_t)d.id, (uint32_t)old[2].id + 1);
     d = orr_create(t.world);
     CHECK_EQ((uint32_t)d.id, (uint32_t)old[1].id);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(send_create_without_a_commit_keeps_no_reservation)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     orr_entity first = {0};
     for (int tick = 0; tick < 10; tick++) {
@@ -357,9 +358,9 @@ ORR_TEST(send_create_without_a_commit_keeps_no_reservation)
 
 ORR_TEST(send_create_past_the_worlds_limit_is_refused)
 {
-    lane_test t;
+    buffer_test t;
     memset(&t, 0, sizeof t);
-    t.world = lane_kit_begin(&t.k, &(orr_world_desc){.entities_max = 3});
+    t.world = command_kit_begin(&t.k, &(orr_world_desc){.entities_max = 3});
     sender_begin_free(&t.s, t.world, "move", 1);
     t.run = sender_open(&t.s, 10);
     for (int i = 0; i < 3; i++) {
@@ -374,23 +375,23 @@ ORR_TEST(send_create_past_the_worlds_limit_is_refused)
     CHECK_EQ(t.s.rights.counts.sent, 3);
 }
 
-// ---- values -------------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 ORR_TEST(send_copies_values_and_gives_back_what_they_own)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     orr_entity eve = orr_create(t.world);
     orr_string text = orr_string_make(t.world, "hello");
     Token token = kit_token(5);
-    // Enough to make the strips grow, with values that must be moved by their hook.
+    // Enough to make the command arrays grow, with values that must be moved by their hook.
     for (uint32_t i = 0; i < 100; i++) {
         CHECK_OK(orr_send_add_type(t.run, t.bob, t.k.token, &token, NULL));
         CHECK_OK(orr_send_add_type(t.run, eve, t.k.label, &(Label){text, (int32_t)i}, NULL));
     }
     sender_close(&t.s);
     CHECK_EQ(kit_tokens.live, 100);
-    orr_tick_advance(t.world); // The lane holds the string.
+    orr_tick_advance(t.world); // The command buffer holds the string.
     CHECK_STR(orr_string_text(t.world, text), "hello");
     CHECK_OK(sender_end(&t.s));
     CHECK_OK(orri_commit(t.world));
@@ -399,12 +400,12 @@ ORR_TEST(send_copies_values_and_gives_back_what_they_own)
     CHECK(kit_token_sound(orr_get(t.world, t.bob, Token)));
     CHECK_EQ(orr_get(t.world, eve, Label)->number, 99);
     CHECK_STR(orr_string_text(t.world, orr_get(t.world, eve, Label)->text), "hello");
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(send_refused_by_a_hook_has_no_effect)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     Token token = kit_token(5);
     orr_cluster cluster = KIT_CLUSTER(t.world, Token, Label);
@@ -423,12 +424,12 @@ ORR_TEST(send_refused_by_a_hook_has_no_effect)
     CHECK_EQ(orr_get(t.world, made[1], Token)->cell.payload, 2);
     CHECK_STR(orr_string_text(t.world, orr_get(t.world, made[0], Label)->text), "a");
     CHECK(!orr_has(t.world, t.bob, Token));
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(send_cleans_padding)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     orr_entity eve = orr_create(t.world);
     Padded one, two;
@@ -449,12 +450,12 @@ ORR_TEST(send_cleans_padding)
     CHECK_OK(orr_send_change_type(t.run, eve, t.k.padded, 0, &two));
     sender_commit(&t.s);
     CHECK(memcmp(orr_get(t.world, t.bob, Padded), orr_get(t.world, eve, Padded), sizeof one) == 0);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(send_presets_markers_and_many_kinds)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     CHECK_OK(orr_send_add_preset(t.run, t.bob, Health));
     CHECK_OK(orr_send_add_preset(t.run, t.bob, Frozen));
@@ -477,14 +478,14 @@ ORR_TEST(send_presets_markers_and_many_kinds)
     CHECK(!orr_has(t.world, t.bob, Frozen));
     CHECK_EQ(orr_get(t.world, t.bob, Count)->n, 4);
     CHECK(!orr_enabled(t.world, t.bob, Health));
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// ---- create_many ----------------------------------------------------------------------------------------------------------
+// ---- create_many --------------------------------------------------------------------------------
 
 ORR_TEST(send_create_many_makes_whole_columns)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     sender_close(&t.s);
     enum {
@@ -501,7 +502,7 @@ ORR_TEST(send_create_many_makes_whole_columns)
     CHECK_OK(orr_send_create_many(t.run, cluster, N, &data, 1, ids));
     CHECK_OK(orr_send_create_many(t.run, cluster, N, &data, 1, ids + N));
     CHECK_OK(orr_send_create_many(t.run, other, 10, NULL, 0, NULL));
-    // One of them is spoken of again, so it goes its own way.
+    // One of them is mentioned again, so that it is merged separately.
     CHECK_OK(orr_send_add_type(t.run, ids[7], t.k.frozen, NULL, NULL));
     CHECK_OK(orr_send_tag(t.run, ids[7], 9, true));
     sender_commit(&t.s);
@@ -513,12 +514,12 @@ ORR_TEST(send_create_many_makes_whole_columns)
     }
     CHECK_EQ(kit_rows(t.world, cluster), 2 * N - 1);
     CHECK_EQ(kit_rows(t.world, other), 10);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(send_create_many_of_a_cluster_with_tags_and_multiple_types)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     orr_cluster cluster;
     orr_type types[] = {t.k.collider, t.k.count};
@@ -539,14 +540,14 @@ ORR_TEST(send_create_many_of_a_cluster_with_tags_and_multiple_types)
         CHECK_EQ(((const Collider*)list)->radius, i < 2 ? 7 + (int32_t)i : 0);
         CHECK(orr_tag_has(t.world, ids[i], 5) && orr_has(t.world, ids[i], Count));
     }
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// ---- memory ---------------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
-ORR_TEST(lanes_without_records_cost_no_memory)
+ORR_TEST(buffers_without_commands_cost_no_memory)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     sender_close(&t.s);
     uint64_t bytes = t.k.k.memory.live_bytes;
@@ -557,10 +558,10 @@ ORR_TEST(lanes_without_records_cost_no_memory)
     CHECK_EQ(t.k.k.memory.live_bytes, bytes);
     CHECK(!orri_commit_pending(t.world));
     CHECK_OK(sender_end(&t.s));
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-static void spend(lane_test* t, uint32_t runs, uint32_t rows)
+static void spend(buffer_test* t, uint32_t runs, uint32_t rows)
 {
     for (uint32_t r = 0; r < runs; r++) {
         t->run = sender_open(&t->s, 0);
@@ -574,9 +575,9 @@ static void spend(lane_test* t, uint32_t runs, uint32_t rows)
     CHECK_OK(orri_commit(t->world));
 }
 
-ORR_TEST(lanes_keep_their_memory_and_shrink_after_a_spike)
+ORR_TEST(buffers_keep_their_memory_and_shrink_after_a_spike)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     sender_close(&t.s);
     spend(&t, 4, 100);
@@ -592,12 +593,12 @@ ORR_TEST(lanes_keep_their_memory_and_shrink_after_a_spike)
         spend(&t, 4, 100);
     }
     CHECK(t.k.k.memory.live_bytes < small + 65536 * 2);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(lanes_with_records_end_with_the_world)
+ORR_TEST(buffers_with_commands_are_freed_with_the_world)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     orr_string text = orr_string_make(t.world, "never stored");
     Token token = kit_token(5);
@@ -605,12 +606,12 @@ ORR_TEST(lanes_with_records_end_with_the_world)
     CHECK_OK(orr_send_add_type(t.run, t.bob, t.k.label, &(Label){text, 1}, NULL));
     CHECK_OK(orr_send_name(t.run, t.bob, (orr_entity){0}, "robert"));
     sender_close(&t.s);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(lane_without_memory_is_mute)
+ORR_TEST(buffer_without_memory_refuses_everything)
 {
-    lane_test t;
+    buffer_test t;
     begin_free(&t);
     CHECK_OK(orr_send_tag(t.run, t.bob, 1, true));
     sender_close(&t.s);
@@ -629,10 +630,10 @@ ORR_TEST(lane_without_memory_is_mute)
     sender_commit(&t.s);
     CHECK(orr_tag_has(t.world, t.bob, 1) && !orr_tag_has(t.world, t.bob, 2));
     CHECK(orr_tag_has(t.world, t.bob, 3));
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(lanes_begin_with_the_messages_of_a_world)
+ORR_TEST(buffers_begin_with_the_messages_of_a_world)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -653,8 +654,9 @@ ORR_TEST(lanes_begin_with_the_messages_of_a_world)
     kit_end(&k);
 }
 
-// For every allocation of a run: a refused send has no effect, is said, and the rest is as if it had not been.
-static orr_result send_script(lane_test* t, uint32_t step)
+// For every allocation of a run: a refused send has no effect and is reported, and the rest is as
+// if it had not been made.
+static orr_result send_script(buffer_test* t, uint32_t step)
 {
     Token token = kit_token(step);
     Count count = {(int32_t)step};
@@ -685,7 +687,7 @@ ORR_TEST(send_without_memory_has_no_effect)
         STEPS = 160
     };
     for (uint64_t n = 1;; n++) {
-        lane_test t;
+        buffer_test t;
         begin_free(&t);
         sender_close(&t.s);
         CHECK_OK(orr_set(t.world, t.bob, Count, {0}));
@@ -708,7 +710,7 @@ ORR_TEST(send_without_memory_has_no_effect)
         CHECK_OK(sender_end(&t.s));
         CHECK_OK(orri_commit(t.world));
         CHECK_EQ(kit_tokens.broken, 0);
-        lane_kit_end(&t.k);
+        command_kit_end(&t.k);
         if (enough) {
             CHECK_EQ(refused, 0);
             break;

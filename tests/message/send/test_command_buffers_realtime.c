@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Lanes of several pipelines at once: ids held out of line, who gets which, what is given back; transactions in common. By hand, and
-// at random against a list of who must be alive.
+// Command buffers of several pipelines at once: held ids, which pipeline gets which, what is
+// returned; shared transactions. By hand, and at random against a list of entities that must be
+// alive.
 #include "message/command_kit.h"
 #include "message/send/command_buffer.h"
 #include "message/transaction/transaction.h"
@@ -12,19 +13,19 @@ enum {
     SETS = 3
 };
 
-typedef struct lanes_test {
-    lane_kit k;
+typedef struct buffers_test {
+    command_kit k;
     orr_world* world;
     struct orri_command_buffers* sets[SETS];
     sender senders[SETS];
     uint64_t transacts[SENDER_WORDS];
-} lanes_test;
+} buffers_test;
 
-static void begin(lanes_test* t, const orr_world_desc* desc)
+static void begin(buffers_test* t, const orr_world_desc* desc)
 {
     static const char* const names[SETS] = {"first", "second", "third"};
     memset(t, 0, sizeof *t);
-    t->world = lane_kit_begin(&t->k, desc);
+    t->world = command_kit_begin(&t->k, desc);
     memset(t->transacts, 0xFF, sizeof t->transacts);
     for (uint32_t i = 0; i < SETS; i++) {
         t->sets[i] = orri_command_buffers_make(t->world);
@@ -35,12 +36,12 @@ static void begin(lanes_test* t, const orr_world_desc* desc)
     t->world->realtime = true;
 }
 
-static void use(const lanes_test* t, uint32_t set)
+static void use(const buffers_test* t, uint32_t set)
 {
     orri_command_buffers_use(t->world, t->sets[set]);
 }
 
-// As at a meeting: the world as a whole is there to be looked at.
+// As at a sync point: the whole world can be read.
 static uint64_t hash_of(orr_world* world)
 {
     bool realtime = world->realtime;
@@ -52,7 +53,7 @@ static uint64_t hash_of(orr_world* world)
     return hash;
 }
 
-static void end(lanes_test* t)
+static void end(buffers_test* t)
 {
     for (uint32_t i = SETS; i-- > 0;) {
         use(t, i);
@@ -63,17 +64,17 @@ static void end(lanes_test* t)
     }
     t->world->realtime = false;
     CHECK_OK(orr_world_validate(t->world));
-    lane_kit_end(&t->k);
+    command_kit_end(&t->k);
 }
 
-static orr_run* opened(lanes_test* t, uint32_t set, uint32_t hold, uint32_t creates_max)
+static orr_run* opened(buffers_test* t, uint32_t set, uint32_t hold, uint32_t creates_max)
 {
     use(t, set);
     CHECK(orri_command_buffers_hold(t->world, hold));
     return sender_open(&t->senders[set], creates_max);
 }
 
-static orr_result committed(lanes_test* t, uint32_t set)
+static orr_result committed(buffers_test* t, uint32_t set)
 {
     use(t, set);
     orr_result result = sender_end(&t->senders[set]);
@@ -88,13 +89,13 @@ static orr_entity created(orr_run* run, int32_t n)
     return entity;
 }
 
-static int32_t count_of(const lanes_test* t, orr_entity entity)
+static int32_t count_of(const buffers_test* t, orr_entity entity)
 {
     const Count* count = orr_get(t->world, entity, Count);
     return count != NULL ? count->n : -1;
 }
 
-// Free ids, with the next one first.
+// Free ids, the next one first.
 static uint32_t line(const orr_world* world, uint32_t* out, uint32_t most)
 {
     uint32_t count = 0;
@@ -105,7 +106,7 @@ static uint32_t line(const orr_world* world, uint32_t* out, uint32_t most)
     return count;
 }
 
-// ---- ids out of line ---------------------------------------------------------------------------------------------
+// ---- ids out of line ----------------------------------------------------------------------------
 
 static void some_free(orr_world* world, orr_entity* out, uint32_t count)
 {
@@ -117,7 +118,7 @@ static void some_free(orr_world* world, orr_entity* out, uint32_t count)
     }
 }
 
-ORR_TEST(held_ids_that_are_put_back_leave_no_trace)
+ORR_TEST(held_ids_that_are_returned_leave_no_trace)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -134,7 +135,7 @@ ORR_TEST(held_ids_that_are_put_back_leave_no_trace)
     CHECK(!orr_alive(world, held[0]));
     CHECK_OK(orr_world_validate(world));
     CHECK(orri_index_hold(world, held + 2, 1));
-    // Nobody gets them.
+    // No entity gets them.
     orr_entity other = orr_create(world);
     CHECK_EQ(orri_id_index(other), before[3]);
     CHECK_OK(orr_destroy(world, other));
@@ -143,7 +144,7 @@ ORR_TEST(held_ids_that_are_put_back_leave_no_trace)
     CHECK(memcmp(before, after, 3 * sizeof *before) == 0);
     CHECK_OK(orr_world_validate(world));
     kit_end(&k);
-    // Without the other, the same hash.
+    // Without the other entity: the same hash.
     kit_begin(&k, NULL);
     some_free(k.world, made, 8);
     CHECK(orri_index_hold(k.world, held, 4));
@@ -168,7 +169,7 @@ ORR_TEST(held_ids_that_were_fresh_become_free_ones)
     }
     CHECK_EQ(world->hot.count, 5);
     CHECK_OK(orr_world_validate(world));
-    // More than there may be: none.
+    // More than the world may have: none.
     CHECK(!orri_index_hold(world, held, 2));
     CHECK_EQ(k.errors.result, ORR_ERR_CAPACITY);
     CHECK_EQ(world->hot.count, 5);
@@ -182,7 +183,7 @@ ORR_TEST(held_ids_that_were_fresh_become_free_ones)
     kit_end(&k);
 }
 
-// Somebody holds the page of the index: it is copied, or (memory) nothing is done.
+// A snapshot shares the page of the index: it is copied, or (memory) nothing is done.
 ORR_TEST(holding_ids_is_all_or_nothing_without_memory)
 {
     for (uint32_t back = 0; back < 2; back++) {
@@ -215,11 +216,11 @@ ORR_TEST(holding_ids_is_all_or_nothing_without_memory)
     }
 }
 
-// ---- lanes ---------------------------------------------------------------------------------------------------------
+// ---- command buffers ----------------------------------------------------------------------------
 
-ORR_TEST(lanes_of_several_pipelines_promise_different_ids)
+ORR_TEST(buffers_of_several_pipelines_reserve_different_ids)
 {
-    lanes_test t;
+    buffers_test t;
     begin(&t, NULL);
     orr_run* a = opened(&t, 0, 3, 3);
     orr_run* b = opened(&t, 1, 2, 2);
@@ -231,7 +232,7 @@ ORR_TEST(lanes_of_several_pipelines_promise_different_ids)
     CHECK_OK(committed(&t, 1));
     orr_entity a2 = created(a, 2);
     CHECK(orr_alive(t.world, b1) && orr_alive(t.world, b2) && !orr_alive(t.world, a1));
-    use(&t, 2); // Whoever has the floor: a lane knows whose it is.
+    use(&t, 2); // Whichever set is current: a buffer knows its own set.
     orr_entity a3 = created(a, 3);
     CHECK_EQ(orr_send_create(a).id, 0);
     sender_close(&t.senders[0]);
@@ -248,9 +249,9 @@ ORR_TEST(lanes_of_several_pipelines_promise_different_ids)
     end(&t);
 }
 
-ORR_TEST(lanes_keep_ids_that_were_promised_and_not_used)
+ORR_TEST(buffers_keep_ids_that_were_reserved_and_not_used)
 {
-    lanes_test t;
+    buffers_test t;
     begin(&t, NULL);
     orr_run* run = opened(&t, 0, 5, 3);
     CHECK_EQ(orri_command_buffers_held_left(t.world), 2);
@@ -263,7 +264,7 @@ ORR_TEST(lanes_keep_ids_that_were_promised_and_not_used)
     CHECK_EQ(created(run, 2).id, ids[3].id);
     sender_close(&t.senders[0]);
     CHECK_OK(committed(&t, 0));
-    // What is left stands in front, in order.
+    // The rest is at the front, in order.
     CHECK_EQ(orri_command_buffers_held_left(t.world), 3);
     CHECK(t.sets[0]->held[0].id == ids[1].id && t.sets[0]->held[1].id == ids[2].id &&
           t.sets[0]->held[2].id == ids[4].id);
@@ -271,14 +272,14 @@ ORR_TEST(lanes_keep_ids_that_were_promised_and_not_used)
     CHECK_EQ(orri_command_buffers_held_left(t.world), 3);
     CHECK(orri_command_buffers_hold(t.world, 4));
     CHECK_EQ(orri_command_buffers_held_left(t.world), 4);
-    // One that opens and is taken back.
+    // A buffer that is opened and taken back.
     uint64_t reserved = orri_command_buffers_reserved(t.world);
     run = sender_open(&t.senders[0], 4);
     CHECK_EQ(orri_command_buffers_held_left(t.world), 0);
     sender_close(&t.senders[0]);
     orri_command_buffers_rewind(t.world, reserved);
     CHECK_EQ(orri_command_buffers_held_left(t.world), 4);
-    // Many at once; then more than are at hand.
+    // Many at once; then more than are held.
     run = sender_open(&t.senders[0], 100);
     orr_cluster cluster = KIT_CLUSTER(t.world, Count);
     Count counts[3] = {{21}, {22}, {23}};
@@ -298,9 +299,9 @@ ORR_TEST(lanes_keep_ids_that_were_promised_and_not_used)
     end(&t);
 }
 
-ORR_TEST(lanes_that_are_abandoned_keep_their_ids)
+ORR_TEST(buffers_that_are_abandoned_keep_their_ids)
 {
-    lanes_test t;
+    buffers_test t;
     begin(&t, NULL);
     orr_entity bob = orr_create(t.world);
     CHECK_OK(orr_set(t.world, bob, Count, {5}));
@@ -315,7 +316,7 @@ ORR_TEST(lanes_that_are_abandoned_keep_their_ids)
     orri_commit_abandon(t.world);
     CHECK(!orr_alive(t.world, first));
     CHECK_EQ(orri_command_buffers_held_left(t.world), 2);
-    // What the other posted is not dropped.
+    // Transactions of the other are not dropped.
     CHECK_EQ(t.senders[0].rights.counts.dropped, 3);
     CHECK_EQ(t.senders[1].rights.counts.dropped, 0);
     use(&t, 1);
@@ -330,9 +331,9 @@ ORR_TEST(lanes_that_are_abandoned_keep_their_ids)
     end(&t);
 }
 
-ORR_TEST(lanes_create_and_destroy_in_one_commit)
+ORR_TEST(buffers_create_and_destroy_in_one_commit)
 {
-    lanes_test t;
+    buffers_test t;
     begin(&t, NULL);
     orr_run* run = opened(&t, 0, 4, 4);
     orr_entity ids[4];
@@ -345,7 +346,7 @@ ORR_TEST(lanes_create_and_destroy_in_one_commit)
     CHECK_OK(committed(&t, 0));
     CHECK_EQ(orr_entity_count(t.world), 2);
     CHECK(count_of(&t, ids[0]) == 0 && count_of(&t, ids[3]) == 3);
-    // Their ids are used up: they come again with another generation.
+    // Their ids are used: they come again with another generation.
     CHECK_EQ(orri_command_buffers_held_left(t.world), 0);
     CHECK(orri_command_buffers_hold(t.world, 2));
     CHECK_EQ(t.world->index.free_count, 0);
@@ -354,11 +355,11 @@ ORR_TEST(lanes_create_and_destroy_in_one_commit)
     end(&t);
 }
 
-// For every allocation: a commit that is refused has no effect, ids included, and goes on as if it had not been.
-ORR_TEST(lanes_commit_that_is_refused_takes_its_ids_again)
+// For every allocation: a refused commit has no effect, on ids neither, and can be repeated.
+ORR_TEST(buffers_of_a_refused_commit_hold_their_ids_again)
 {
     for (uint64_t n = 1;; n++) {
-        lanes_test t;
+        buffers_test t;
         begin(&t, NULL);
         orr_entity made[8], ids[6], other;
         some_free(t.world, made, 8);
@@ -407,7 +408,7 @@ ORR_TEST(lanes_commit_that_is_refused_takes_its_ids_again)
     }
 }
 
-ORR_TEST(lanes_are_made_or_refused)
+ORR_TEST(buffers_are_made_or_refused)
 {
     for (uint64_t n = 1;; n++) {
         kit k = {0};
@@ -431,7 +432,7 @@ ORR_TEST(lanes_are_made_or_refused)
                     break;
                 }
             }
-            // What is left ends with the world.
+            // The rest is freed with the world.
         }
         kit_end(&k);
         if (enough) {
@@ -440,7 +441,7 @@ ORR_TEST(lanes_are_made_or_refused)
     }
 }
 
-// ---- spectators ------------------------------------------------------------------------------------------------------
+// ---- spectators ---------------------------------------------------------------------------------
 
 ORR_STRUCT_EX(Mark, (.storage = ORR_PINNED, .transient = true), (int32_t, n))
 
@@ -459,10 +460,10 @@ static orr_entity marked(orr_run* run, int32_t n)
 }
 
 // Two spectators and the simulation.
-ORR_TEST(lanes_of_spectators_hold_ids_of_transient_entities)
+ORR_TEST(buffers_of_spectators_hold_ids_of_transient_entities)
 {
     for (uint64_t n = 0; n < 12; n++) {
-        lanes_test t;
+        buffers_test t;
         begin(&t, NULL);
         (void)KIT_TYPE(t.world, Mark);
         for (uint32_t i = 0; i < 2; i++) {
@@ -488,7 +489,7 @@ ORR_TEST(lanes_of_spectators_hold_ids_of_transient_entities)
         CHECK(mark_of(t.world, a1) == 1 && mark_of(t.world, a2) == 2);
         CHECK_EQ(orr_transient_count(t.world), 4);
         CHECK_EQ(orri_command_buffers_held_left(t.world), 2);
-        // One goes; its id comes again; what is given up stays held.
+        // One is destroyed; its id comes again; ids that are abandoned stay held.
         a = sender_open(&t.senders[0], 2);
         CHECK_OK(orr_send_destroy(a, a1));
         orr_entity a3 = marked(a, 3);
@@ -509,11 +510,11 @@ ORR_TEST(lanes_of_spectators_hold_ids_of_transient_entities)
     }
 }
 
-// ---- transactions ---------------------------------------------------------------------------------------------------
+// ---- transactions -------------------------------------------------------------------------------
 
 ORR_TEST(transactions_wait_for_the_structure_they_were_posted_with)
 {
-    lanes_test t;
+    buffers_test t;
     begin(&t, NULL);
     uint64_t bits[SENDER_WORDS] = {0}, none[SENDER_WORDS] = {0}, all[SENDER_WORDS];
     memset(all, 0xFF, sizeof all);
@@ -522,7 +523,7 @@ ORR_TEST(transactions_wait_for_the_structure_they_were_posted_with)
     orr_entity bob = orr_create(t.world);
     CHECK_OK(orr_set(t.world, bob, Count, {5}));
     CHECK_OK(orr_set(t.world, bob, Health, {10, 0}));
-    // The first posts on a type of the second, to somebody it creates.
+    // The first posts on a type of the second, to an entity that it creates.
     orr_run* run = opened(&t, 0, 1, 1);
     CHECK_OK(orr_transact(run, ORR_OP_ADD, bob, Count, n, 1));
     CHECK(!orri_transaction_pending(t.world)); // It is open: nobody sees any of it.
@@ -542,7 +543,7 @@ ORR_TEST(transactions_wait_for_the_structure_they_were_posted_with)
     CHECK(!orri_transaction_pending_for(t.world, &foreign));
     CHECK(!orri_transaction_pending_unowned(t.world, bits, SENDER_WORDS));
     CHECK_EQ(count_of(&t, bob), 5);
-    // The second has the floor; the first has not committed.
+    // The second has its turn; the first has not committed.
     use(&t, 1);
     CHECK(!orri_transaction_pending_for(t.world, &nothing));
     CHECK(!orri_transaction_pending_for(t.world, NULL));
@@ -551,7 +552,7 @@ ORR_TEST(transactions_wait_for_the_structure_they_were_posted_with)
     CHECK_EQ(count_of(&t, bob), 5);
     CHECK_OK(committed(&t, 0));
     CHECK_EQ(count_of(&t, eve), 100);
-    // Both are posts of the second now, and its own come after.
+    // Both are for the second to apply now, and its own come after.
     run = opened(&t, 1, 0, 0);
     CHECK(orri_transaction_pending_for(t.world, &nothing));
     CHECK_OK(orr_transact(run, ORR_OP_SET, bob, Count, n, 50));
@@ -572,9 +573,9 @@ static void doubles(const orr_world* world, orr_entity target, void* value, cons
     ((Count*)value)->n = ((Count*)value)->n * 2 + *(const int32_t*)argument;
 }
 
-ORR_TEST(transactions_outlive_the_lanes_they_came_by)
+ORR_TEST(transactions_outlive_their_command_buffers)
 {
-    lanes_test t;
+    buffers_test t;
     begin(&t, NULL);
     orr_entity bob = orr_create(t.world);
     CHECK_OK(orr_set(t.world, bob, Count, {5}));
@@ -593,7 +594,7 @@ ORR_TEST(transactions_outlive_the_lanes_they_came_by)
     end(&t);
 }
 
-// ---- at random --------------------------------------------------------------------------------------------------------
+// ---- at random ----------------------------------------------------------------------------------
 
 enum {
     MODEL_MOST = 4096,
@@ -618,7 +619,7 @@ typedef struct model_doom {
 } model_doom;
 
 typedef struct model {
-    lanes_test t;
+    buffers_test t;
     uint64_t seed, turn;
     model_entity entities[MODEL_MOST];
     uint32_t count;
@@ -690,7 +691,7 @@ static void model_close(model* m, uint32_t set)
 
 static void model_commit(model* m, uint32_t set, bool abandon)
 {
-    lanes_test* t = &m->t;
+    buffers_test* t = &m->t;
     use(t, set);
     if (abandon) {
         orri_commit_abandon(t->world);
@@ -734,7 +735,7 @@ static void model_check(model* m)
         }
     }
     CHECK_EQ(orr_entity_count(m->t.world), live);
-    // None is lost: all are alive, free or held.
+    // No id is lost: all are alive, free or held.
     uint32_t held = 0;
     for (uint32_t s = 0; s < SETS; s++) {
         held += m->t.sets[s]->held_count;
@@ -770,7 +771,7 @@ static void model_step(model* m)
     }
 }
 
-ORR_TEST(lanes_at_random_lose_no_id_and_give_none_twice)
+ORR_TEST(buffers_at_random_lose_no_id_and_give_none_twice)
 {
     model* m = malloc(sizeof *m);
     for (uint32_t n = 0; n < 12; n++) {

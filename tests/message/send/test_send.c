@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Sending, on its short ways too: what is asked of the first record of a kind is asked of all, and calls of one run do not get
-// into each other.
+// Sending by the short paths too: every command is checked like the first of its kind, and calls of
+// one run do not mix.
 #include "message/command_kit.h"
 #include "test.h"
 
 typedef struct send_test {
-    lane_kit k;
+    command_kit k;
     orr_world* world;
     sender s;
     orr_entity bob, eve;
@@ -15,7 +15,7 @@ typedef struct send_test {
 static void begin(send_test* t)
 {
     memset(t, 0, sizeof *t);
-    t->world = lane_kit_begin(&t->k, NULL);
+    t->world = command_kit_begin(&t->k, NULL);
     t->bob = orr_create_named(t->world, "bob");
     t->eve = orr_create_named(t->world, "eve");
     sender_begin_free(&t->s, t->world, "send", 1);
@@ -25,13 +25,13 @@ static void begin(send_test* t)
 static void end(send_test* t)
 {
     sender_commit(&t->s);
-    lane_kit_end(&t->k);
+    command_kit_end(&t->k);
 }
 
-// ---- one by one -----------------------------------------------------------------------------------------------------
+// ---- one by one ---------------------------------------------------------------------------------
 
-// The second of a kind goes the short way.
-ORR_TEST(send_again_asks_what_the_first_one_was_asked)
+// The second of a kind takes the short path.
+ORR_TEST(send_repeated_is_checked_like_the_first)
 {
     send_test t;
     begin(&t);
@@ -51,7 +51,7 @@ ORR_TEST(send_again_asks_what_the_first_one_was_asked)
     sender_commit(&t.s);
     CHECK_EQ(t.s.rights.counts.sent, 9);
     CHECK_EQ(orr_get(t.world, t.bob, Count)->n, 2);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(send_add_of_a_unique_type_gives_no_id)
@@ -66,7 +66,7 @@ ORR_TEST(send_add_of_a_unique_type_gives_no_id)
     end(&t);
 }
 
-ORR_TEST(send_destroy_of_the_dead_must_be_declared_too)
+ORR_TEST(send_destroy_of_dead_entities_must_be_declared_too)
 {
     send_test t;
     begin(&t);
@@ -79,7 +79,7 @@ ORR_TEST(send_destroy_of_the_dead_must_be_declared_too)
     end(&t);
 }
 
-ORR_TEST(send_name_takes_as_many_bytes_as_a_name_has)
+ORR_TEST(send_name_of_255_bytes_is_the_longest)
 {
     send_test t;
     begin(&t);
@@ -93,11 +93,11 @@ ORR_TEST(send_name_takes_as_many_bytes_as_a_name_has)
     sender_commit(&t.s);
     CHECK_STR(orr_name_get(t.world, t.bob), name);
     CHECK_STR(orr_name_get(t.world, t.eve), "eve");
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// A name that goes has no scope, whatever is given for it.
-ORR_TEST(send_name_away_does_not_ask_for_the_scope)
+// The removal of a name has no scope, whatever is passed.
+ORR_TEST(send_name_removal_ignores_the_scope)
 {
     send_test t;
     begin(&t);
@@ -107,10 +107,10 @@ ORR_TEST(send_name_away_does_not_ask_for_the_scope)
     sender_commit(&t.s);
     CHECK_STR(orr_name_get(t.world, t.bob), "");
     CHECK_EQ(t.s.rights.counts.dropped, 0);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// ---- by the array ---------------------------------------------------------------------------------------------------
+// ---- by the array -------------------------------------------------------------------------------
 
 ORR_TEST(send_change_many_changes_the_instances_it_names)
 {
@@ -124,7 +124,7 @@ ORR_TEST(send_change_many_changes_the_instances_it_names)
         ids[i] = orr_instance_add(t.world, entities[i], t.k.collider, &(Collider){0});
         values[i] = (Collider){(int32_t)(100 + i)};
     }
-    // One by one past the room of a new strip, then the rest at once.
+    // One by one past the capacity of a new command array, then the rest at once.
     for (uint32_t i = 0; i < 20; i++) {
         CHECK_OK(orr_send_change_type(t.run, entities[i], t.k.collider, ids[i], &values[i]));
     }
@@ -134,11 +134,11 @@ ORR_TEST(send_change_many_changes_the_instances_it_names)
         const Collider* c = orr_instance_get(t.world, entities[i], t.k.collider, ids[i]);
         CHECK_EQ(c->radius, 100 + (int32_t)i);
     }
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// A string that is gone is found in whichever row it stands, and nothing is sent.
-ORR_TEST(send_many_looks_at_the_strings_of_all_rows)
+// A string that no longer exists is found in every row, and nothing is sent.
+ORR_TEST(send_many_checks_the_strings_of_all_rows)
 {
     for (uint32_t bad = 0; bad < 3; bad++) {
         send_test t;
@@ -161,14 +161,14 @@ ORR_TEST(send_many_looks_at_the_strings_of_all_rows)
         sender_commit(&t.s);
         CHECK_EQ(t.s.rights.counts.sent, 0);
         CHECK_EQ(orr_get(t.world, t.bob, Label)->number, 0);
-        lane_kit_end(&t.k);
+        command_kit_end(&t.k);
     }
 }
 
-// ---- creations by the array -----------------------------------------------------------------------------------------
+// ---- creations by the array ---------------------------------------------------------------------
 
-// Whichever type of the cluster was not declared. `adds` will do as well as `creates`.
-ORR_TEST(send_create_many_asks_for_every_type_of_the_cluster)
+// Every type of the cluster must be declared, by .adds or by .creates.
+ORR_TEST(send_create_many_checks_every_type_of_the_cluster)
 {
     send_test t;
     begin(&t);
@@ -190,11 +190,11 @@ ORR_TEST(send_create_many_asks_for_every_type_of_the_cluster)
         sender_commit(&t.s);
     }
     CHECK_EQ(kit_rows(t.world, cluster), 1);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// What one call began the next one goes on with only if it is about the same.
-ORR_TEST(send_create_many_calls_do_not_get_into_each_other)
+// A call appends to the arrays of the last one only if it is about the same.
+ORR_TEST(send_create_many_calls_do_not_mix)
 {
     send_test t;
     begin(&t);
@@ -219,7 +219,7 @@ ORR_TEST(send_create_many_calls_do_not_get_into_each_other)
         CHECK_EQ(orr_has(t.world, made[i], Frozen), i == 6 || i == 7);
     }
     CHECK(orr_alive(t.world, bare) && !orr_has(t.world, bare, Health));
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(send_create_many_in_one_run_after_another)
@@ -240,8 +240,8 @@ ORR_TEST(send_create_many_in_one_run_after_another)
     end(&t);
 }
 
-// A hook that refuses the second column: what was counted for the first is given back.
-ORR_TEST(send_create_many_refused_by_a_hook_gives_strings_back)
+// A hook refuses the second column: handles counted for the first are released.
+ORR_TEST(send_create_many_refused_by_a_hook_releases_strings)
 {
     send_test t;
     begin(&t);
@@ -258,5 +258,5 @@ ORR_TEST(send_create_many_refused_by_a_hook_gives_strings_back)
     orr_tick_advance(t.world);
     orr_tick_advance(t.world);
     CHECK_STR(orr_string_text(t.world, text), "");
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }

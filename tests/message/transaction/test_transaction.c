@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Transactions: every op on every kind of number, worked out by hand; who waits, who is dropped, what is refused; and anything at
-// random against a model that sorts by target, lane and call and does one after the other.
+// Transactions: every operation on every kind of number, by hand; which wait, which are dropped,
+// which are refused; and at random against a model that sorts by target, buffer and call and
+// applies one after the other.
 #include "message/command_kit.h"
 #include "message/transaction/transaction.h"
 #include "store/cow/share.h"
@@ -14,7 +15,7 @@ ORR_STRUCT(Wide, (int8_t, i8), (uint8_t, u8), (int16_t, i16), (uint16_t, u16), (
            (bool, on), (Inner, inner), (int32_t, list, 3), (orr_entity, friend))
 
 typedef struct transact_test {
-    lane_kit k;
+    command_kit k;
     orr_world* world;
     sender a, b;
     uint64_t transacts[SENDER_WORDS];
@@ -25,7 +26,7 @@ typedef struct transact_test {
 static void begin(transact_test* t)
 {
     memset(t, 0, sizeof *t);
-    t->world = lane_kit_begin(&t->k, NULL);
+    t->world = command_kit_begin(&t->k, NULL);
     t->wide = KIT_TYPE(t->world, Wide);
     memset(t->transacts, 0xFF, sizeof t->transacts);
     sender_begin_free(&t->a, t->world, "first", 1);
@@ -43,7 +44,7 @@ static orr_result transact(transact_test* t, bool early, bool* changed)
     return orri_transaction_commit(t->world, early, NULL, NULL, changed);
 }
 
-// Does what was posted; there must be something.
+// Applies what was posted; there must be something.
 static void done(transact_test* t)
 {
     bool changed;
@@ -59,7 +60,7 @@ static const Wide* wide(const transact_test* t)
     return orr_get(t->world, t->bob, Wide);
 }
 
-// ---- ops ---------------------------------------------------------------------------------------------------------------
+// ---- ops ----------------------------------------------------------------------------------------
 
 #define POST(t, op, member, ...) \
     CHECK_OK(orr_transact(&(t)->a.run, op, (t)->bob, Wide, member, __VA_ARGS__))
@@ -98,7 +99,7 @@ ORR_TEST(transact_set_replaces_every_kind_of_field)
     CHECK_EQ(w->list[2], 33);
     CHECK_EQ(w->friend.id, t.eve.id);
     CHECK_EQ(t.a.rights.counts.sent, 14);
-    // Whole structs and arrays, too; padding stays zero.
+    // Whole structs and arrays too; padding stays zero.
     (void)sender_open(&t.a, 0);
     Inner inner;
     memset(&inner, 0xFF, sizeof inner);
@@ -110,7 +111,7 @@ ORR_TEST(transact_set_replaces_every_kind_of_field)
     done(&t);
     CHECK(wide(&t)->inner.x == 2 && wide(&t)->inner.y == 3);
     CHECK(wide(&t)->list[0] == 4 && wide(&t)->list[1] == 5 && wide(&t)->list[2] == 6);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
 ORR_TEST(transact_add_wraps_integers_and_sums_floats_in_order)
@@ -150,10 +151,10 @@ ORR_TEST(transact_add_wraps_integers_and_sums_floats_in_order)
     CHECK(w->i32 == INT32_MIN && w->u32 == 15);
     CHECK(w->i64 == INT64_MIN && w->u64 == 2);
     CHECK(w->f32 == 3.0f && w->f64 == 0.75);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(transact_min_and_max_know_signs_and_what_is_no_number)
+ORR_TEST(transact_min_and_max_respect_signs_and_nan)
 {
     transact_test t;
     begin(&t);
@@ -186,15 +187,15 @@ ORR_TEST(transact_min_and_max_know_signs_and_what_is_no_number)
     POST(&t, ORR_OP_MAX, f32, -2.0f);
     done(&t);
     CHECK(wide(&t)->f32 == -1.0f && wide(&t)->f64 == 4.0);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(transact_sets_and_adds_are_done_in_order_of_lanes_and_calls)
+ORR_TEST(transact_sets_and_adds_are_applied_in_order_of_buffers_and_calls)
 {
     transact_test t;
     bool changed;
     begin(&t);
-    // Lanes close in the order of systems, whoever sent first.
+    // Buffers are closed in the order of systems, whichever sent first.
     (void)sender_open(&t.a, 0);
     (void)sender_open(&t.b, 0);
     CHECK_OK(orr_transact(&t.b.run, ORR_OP_ADD, t.bob, Count, n, 1));
@@ -218,10 +219,10 @@ ORR_TEST(transact_sets_and_adds_are_done_in_order_of_lanes_and_calls)
     CHECK_EQ(orri_transaction_source(t.world).id, 2);
     CHECK_OK(transact(&t, true, &changed));
     CHECK(!changed);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// ---- functions ---------------------------------------------------------------------------------------------------------
+// ---- functions ----------------------------------------------------------------------------------
 
 typedef struct blow {
     int32_t factor, plus;
@@ -252,7 +253,7 @@ static void nosy(const orr_world* world, orr_entity target, void* value, const v
 {
     (void)argument;
     (void)value;
-    // The world is closed: another value, and structure.
+    // No access to the world: another value, and structure.
     CHECK(orr_get((orr_world*)(uintptr_t)world, target, Velocity) == NULL);
     CHECK(orr_destroy((orr_world*)(uintptr_t)world, target) != ORR_OK);
 }
@@ -280,10 +281,10 @@ ORR_TEST(transact_functions_run_in_order_with_a_copy_of_their_argument)
     done(&t);
     CHECK_EQ(orr_get(t.world, t.eve, Anchor)->x, 42);
     CHECK_EQ(called_entity, t.eve.id);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(transact_functions_reach_nothing_else)
+ORR_TEST(transact_functions_have_no_access_to_the_world)
 {
     transact_test t;
     begin(&t);
@@ -294,10 +295,10 @@ ORR_TEST(transact_functions_reach_nothing_else)
     CHECK_EQ(t.a.rights.counts.violations, 2);
     CHECK(orr_alive(t.world, t.bob));
     CHECK(orr_get(t.world, t.bob, Velocity) != NULL);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// ---- types of every kind -----------------------------------------------------------------------------------------------
+// ---- types of every kind ------------------------------------------------------------------------
 
 ORR_TEST(transact_reaches_pinned_multiple_owned_hooked_and_indexed_types)
 {
@@ -335,10 +336,10 @@ ORR_TEST(transact_reaches_pinned_multiple_owned_hooked_and_indexed_types)
     CHECK_EQ(c->radius, 120);
     c = orr_instance_get(t.world, t.bob, t.k.collider, two);
     CHECK_EQ(c->radius, 220);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// ---- who waits, who is dropped -----------------------------------------------------------------------------------------
+// ---- who waits, who is dropped ------------------------------------------------------------------
 
 ORR_TEST(transact_on_entities_with_structure_waits_for_the_commit)
 {
@@ -362,7 +363,7 @@ ORR_TEST(transact_on_entities_with_structure_waits_for_the_commit)
     CHECK_EQ(orr_get(t.world, t.bob, Count)->n, 6);
     CHECK_EQ(wide(&t)->i32, 9);
     CHECK_EQ(orr_get(t.world, t.eve, Count)->n, 2);
-    // A later one on the same target waits behind it.
+    // A later one on the same target waits after it.
     (void)sender_open(&t.b, 0);
     CHECK_OK(orr_transact(&t.b.run, ORR_OP_ADD, t.eve, Count, n, 100));
     sender_close(&t.b);
@@ -377,10 +378,10 @@ ORR_TEST(transact_on_entities_with_structure_waits_for_the_commit)
     CHECK_EQ(orr_get(t.world, t.eve, Count)->n, 133);
     CHECK_EQ(orr_get(t.world, fresh, Count)->n, 55);
     CHECK_EQ(t.a.rights.counts.dropped, 0);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-ORR_TEST(transact_on_the_dead_is_dropped_counted_and_said_once)
+ORR_TEST(transact_on_dead_entities_is_dropped_counted_and_logged_once)
 {
     transact_test t;
     bool changed;
@@ -400,10 +401,10 @@ ORR_TEST(transact_on_the_dead_is_dropped_counted_and_said_once)
     CHECK_OK(transact(&t, true, &changed));
     CHECK(!changed);
     CHECK_EQ(t.a.rights.counts.dropped, 6);
-    CHECK_EQ(lane_log_count(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), 1);
-    CHECK_CONTAINS(lane_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), "'first'");
-    CHECK_CONTAINS(lane_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), "a transaction of ");
-    // Destroyed, or taken away, by the same commit: nobody could know. Before it: counted.
+    CHECK_EQ(command_log_count(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), 1);
+    CHECK_CONTAINS(command_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), "'first'");
+    CHECK_CONTAINS(command_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), "a transaction of ");
+    // Destroyed or removed by the same commit: the sender could not know. Before it: counted.
     (void)sender_open(&t.a, 0);
     CHECK_OK(orr_send_destroy(&t.a.run, t.eve));
     CHECK_OK(orr_send_remove(&t.a.run, t.bob, Count));
@@ -422,7 +423,7 @@ ORR_TEST(transact_on_the_dead_is_dropped_counted_and_said_once)
         CHECK_OK(transact(&t, early == 0, &changed));
         CHECK_EQ(t.a.rights.counts.dropped, 7 + early);
     }
-    // Given up: what waits is counted, what was done is not.
+    // Abandoned: waiting ones are counted, applied ones are not.
     (void)sender_open(&t.a, 0);
     CHECK_OK(orr_send_tag(&t.a.run, t.bob, 1, true));
     CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, t.bob, Wide, i8, 1));
@@ -433,10 +434,10 @@ ORR_TEST(transact_on_the_dead_is_dropped_counted_and_said_once)
     orri_commit_abandon(t.world);
     CHECK(!orri_transaction_pending(t.world));
     CHECK_EQ(t.a.rights.counts.dropped, 8 + 3); // The tag, and two.
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// ---- what is refused ---------------------------------------------------------------------------------------------------
+// ---- what is refused ----------------------------------------------------------------------------
 
 static void refused(transact_test* t, orr_result result, orr_result expected, const char* words)
 {
@@ -445,7 +446,7 @@ static void refused(transact_test* t, orr_result result, orr_result expected, co
     t->k.k.errors = (kit_errors){0};
 }
 
-ORR_TEST(transact_refuses_what_is_no_field_of_numbers)
+ORR_TEST(transact_on_bytes_that_are_no_number_field_is_refused)
 {
     transact_test t;
     begin(&t);
@@ -496,10 +497,10 @@ ORR_TEST(transact_refuses_what_is_no_field_of_numbers)
             "system 'poor' transacts on Count for bob");
     CHECK_EQ(poor.rights.counts.violations, 1);
     sender_close(&poor);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// ---- out of memory -----------------------------------------------------------------------------------------------------
+// ---- out of memory ------------------------------------------------------------------------------
 
 static void short_post(transact_test* t, uint32_t* taken)
 {
@@ -516,7 +517,7 @@ static void short_post(transact_test* t, uint32_t* taken)
     }
 }
 
-// Somebody holds the values: they are copied before they are written.
+// A snapshot shares the values: they are copied before they are written.
 static orri_share* hold(transact_test* t, orr_type type)
 {
     orri_chunk* chunk = orri_place_chunk(t->world, orri_record_find(t->world, t->bob)->place);
@@ -524,7 +525,7 @@ static orri_share* hold(transact_test* t, orr_type type)
     return orri_share_column(t->world, chunk, (uint32_t)column, ORRI_SHARE_FROZEN);
 }
 
-ORR_TEST(transact_refused_for_want_of_memory_has_no_effect)
+ORR_TEST(transact_refused_for_lack_of_memory_has_no_effect)
 {
     uint64_t refused_count = 1;
     for (uint64_t n = 1; refused_count > 0; n++) {
@@ -554,11 +555,11 @@ ORR_TEST(transact_refused_for_want_of_memory_has_no_effect)
         CHECK(refused_count > 0 || taken == 25400);
         orri_share_release(t.world, held[0]);
         orri_share_release(t.world, held[1]);
-        lane_kit_end(&t.k);
+        command_kit_end(&t.k);
     }
 }
 
-ORR_TEST(transact_memory_that_is_not_needed_any_more_goes)
+ORR_TEST(transact_memory_no_longer_needed_is_freed)
 {
     transact_test t;
     bool changed;
@@ -580,16 +581,16 @@ ORR_TEST(transact_memory_that_is_not_needed_any_more_goes)
         CHECK_OK(transact(&t, false, &changed));
     }
     CHECK(t.k.k.memory.live_bytes + 8u * 20000u * 16u < before);
-    lane_kit_end(&t.k);
+    command_kit_end(&t.k);
 }
 
-// ---- anything, against a model -----------------------------------------------------------------------------------------
+// ---- anything, against a model ------------------------------------------------------------------
 
 #define TARGETS      3000u
-#define LANES        40u
-#define RANDOM_POSTS 4000u // Of a lane: enough for other workers.
+#define BUFFERS      40u
+#define RANDOM_POSTS 4000u // Of a buffer: enough for other workers.
 
-// What was posted, in order of lanes and calls.
+// What was posted, in the order of buffers and calls.
 typedef struct record {
     uint32_t target, field, op, order;
     int64_t number;
@@ -600,7 +601,7 @@ typedef struct model {
     orr_entity ids[TARGETS];
     Count counts[TARGETS];
     Wide wides[TARGETS];
-    record records[LANES * RANDOM_POSTS];
+    record records[BUFFERS * RANDOM_POSTS];
     uint32_t record_count;
     uint64_t seed, turn;
     uint32_t shared; // How often something was shared out.
@@ -685,7 +686,7 @@ static void post(model* m, orr_run* run, bool calls)
     m->records[m->record_count++] = r;
 }
 
-// Hands that do the items in a strange order: nothing may depend on it.
+// Workers that handle the items in reverse order: nothing may depend on it.
 static void workers_backwards(void* user, uint32_t count,
                               void (*work)(void* context, uint32_t item), void* context)
 {
@@ -724,7 +725,7 @@ static void model_check(const model* m)
 
 static void model_round(model* m, bool calls, bool several)
 {
-    uint32_t command_buffers = 1 + (uint32_t)roll(m, LANES);
+    uint32_t command_buffers = 1 + (uint32_t)roll(m, BUFFERS);
     m->record_count = 0;
     for (uint32_t commands = 0; commands < command_buffers; commands++) {
         sender* s = commands * 2 < command_buffers ? &m->t.a : &m->t.b;
@@ -757,7 +758,7 @@ ORR_TEST(transact_at_random_equals_the_model_that_sorts) /* N3-17 */
             model_round(m, n % 3 == 2, n % 2 == 1);
         }
         shared += m->shared;
-        lane_kit_end(&m->t.k);
+        command_kit_end(&m->t.k);
         free(m);
     }
     CHECK(shared > 0);
