@@ -184,7 +184,7 @@ ORR_TEST(calls_of_time_inside_a_system_say_that_it_is_one)
         for (uint32_t tick = 1; tick <= 5; tick++) {
             KIT_STEP(world, 1);
             CHECK_CONTAINS(k.errors.text, "'busy'");
-            KIT_ERROR(&k, ORR_ERR_STATE, "not inside a system");
+            KIT_ERROR(&k, ORR_ERR_STATE, "inside a system");
         }
         kit_end(&k);
     }
