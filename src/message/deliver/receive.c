@@ -10,7 +10,7 @@ const orr_message* orr_receive(orr_run* run)
     orri_rights* rights = orri_command_buffer_rights(run->commands);
     if (ORR_UNLIKELY(rights->reader == NULL)) {
         rights->counts.violations++;
-        (void)orri_refuse(&run->world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        (void)orri_refuse(&run->world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                           "orr_receive: system '%s' is a direct system and receives no messages; "
                           "set its .kind to ORR_INDIRECT, or read the world with its query",
                           rights->name);

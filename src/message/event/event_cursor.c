@@ -228,7 +228,7 @@ ORRI_COLD static void event_cursor_refuse(const orr_world* world, orri_rights* r
     const char* name = orri_type_label(world, type);
     rights->counts.violations++;
     (void)orri_refuse(
-        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
         "orr_events: system '%s' reads events %s, which it did not declare; add .receives = \"%s\"",
         rights->name, name, name);
 }

@@ -118,7 +118,7 @@ orr_result orri_transient_send_refuse(orr_command_buffer* commands, const char* 
 {
     orri_id_text name = orri_entity_format(commands->world, entity);
     commands->rights->counts.violations++;
-    return orri_refuse(&commands->world->env, ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+    return orri_refuse(&commands->world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                        "%s: system '%s' belongs to a spectator, and entity %s belongs to the "
                        "simulation; a spectator may destroy transient entities only",
                        call, commands->rights->name, name.text);

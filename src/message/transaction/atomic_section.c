@@ -105,7 +105,7 @@ ORRI_COLD static orr_result atomic_section_refuse_nested(const orr_run* run, orr
     orri_id_text outer = orri_entity_format(section_now.world, section_now.target);
     orri_id_text inner = orri_entity_format(world, target);
     section_now.rights->counts.violations++;
-    return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_BREACH,
+    return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                        "orr_atomic: system '%s' is in an atomic section on %s of %s and begins "
                        "another one on %s of %s; sections cannot be nested: begin the second when "
                        "the first has ended, or make one of them a transaction (orr_transact)",

@@ -176,7 +176,8 @@ static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_
                                .violations = &verb->rights->counts.violations};
     // Systems of other pipelines run: the access rule is set for this thread only.
     if (world->realtime) {
-        orri_here here = orri_here_enter(world, &guard, orri_here_now.system, NULL);
+        orri_thread_context here =
+            orri_this_thread_enter(world, &guard, orri_this_thread.system, NULL);
         op_call_all(site, verb, ops, count);
         orri_this_thread_leave(here);
         return;

@@ -257,7 +257,7 @@ ORR_TEST(event_not_declared_is_a_violation)
     CHECK_EQ(count, 0);
     CHECK_STR(k.errors.text, "orr_events: system 'deaf' reads events Hit, which it did not "
                              "declare; add .receives = \"Hit\"");
-    CHECK_EQ(k.errors.id, ORR_LOG_ID_BREACH);
+    CHECK_EQ(k.errors.id, ORR_LOG_ID_ACCESS_VIOLATION);
     receiver_begin(world, &other);
     CHECK(orr_events(&other.run, Loud, &count) == NULL);
     CHECK_CONTAINS(k.errors.text, "system 'other' reads events Loud");
