@@ -204,6 +204,6 @@ orr_result orri_system_end(orr_world* world, orri_system* system)
         return ORR_OK;
     }
     orr_result result = group_diff(world, system);
-    orri_timing_end(pipe, NULL, "tell", "tell");
+    orri_timing_end(pipe, NULL, "diff", "diff");
     return orri_journal_received(world, result);
 }
