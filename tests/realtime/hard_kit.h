@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What tests of hard cases of real time share: a small world in which one pipeline writes, one reads, and the first creates and destroys.
+// Shared by tests of hard cases of real time: a small world in which one pipeline writes, one
+// reads, and the first creates and destroys.
 #ifndef TEST_HARD_KIT_H
 #define TEST_HARD_KIT_H
 

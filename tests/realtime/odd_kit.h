@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Parts of worlds for tests of real time: some types and systems of up to three pipelines that check each other. Here those of values: strings,
-// hooks, instances, pinned ones, switches, changes.
+// Parts of worlds for tests of real time: types and systems of up to three pipelines that check
+// each other. This file: parts about values (strings, hooks, instances, pinned values, enable bits,
+// changes).
 #ifndef TEST_ODD_KIT_H
 #define TEST_ODD_KIT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A part of worlds for tests of real time (odd_kit.h): instances and pinned values of every make, which one pipeline writes and others read in every way
-// while they come and go.
+// A part of worlds for tests of real time (odd_kit.h): instances and pinned values of every kind,
+// which one pipeline writes and others read in every way while they are added and removed.
 #ifndef TEST_ODD_KIT_KINDS_H
 #define TEST_ODD_KIT_KINDS_H
 
@@ -117,7 +117,8 @@ static void kinds_read_pinned(orr_run* run)
             ODD_CHECK(orr_get(run->world, orr_iter_entity(&it, i), Hull) == hull,
                       "by id it is another");
             if (bell != NULL) {
-                uint64_t bells = 0; // Who had no hull meanwhile has one of an older tick.
+                // An entity that had no hull meanwhile has one of an older tick.
+                uint64_t bells = 0;
                 kinds_whole("Bell", bell->tick, bell->twice, &bells);
             }
             s->sum = s->sum * 31 + hull->tick + (bell != NULL ? bell->tick : 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// More parts (odd_kit.h): orders, references, transactions, exports, readers, sections, workers, systems that are switched, live types.
+// More parts (odd_kit.h): orders, references, transactions, exports, readers, sections, workers,
+// systems that are enabled and disabled, live types.
 #ifndef TEST_ODD_KIT_MORE_H
 #define TEST_ODD_KIT_MORE_H
 
@@ -399,7 +400,7 @@ static void part_readers(orr_world* world, odd_pipes p)
                .run = leaf_mirror);
 }
 
-// After all were told: the mirror is the world.
+// After all readers were notified: the mirror equals the world.
 static void odd_compare_mirror(orr_world* world)
 {
     orr_system system = orr_system_find(world, "leaf_mirror");

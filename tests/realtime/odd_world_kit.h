@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Worlds made of parts (odd_kit.h, odd_kit_more.h, odd_kit_kinds.h): which ones, in which pipelines, is chosen, or by chance.
+// Worlds made of parts (odd_kit.h, odd_kit_more.h, odd_kit_kinds.h): parts and pipelines are chosen
+// by the test, or at random.
 #ifndef TEST_ODD_WORLD_KIT_H
 #define TEST_ODD_WORLD_KIT_H
 

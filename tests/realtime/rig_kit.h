@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pipelines in real time by a clock of the test's own: threads are fibers of the controlled scheduler, work is a sleep, and time passes only when
-// nobody else can go on. So each tick begins at a moment that can be worked out by hand, and is the same every time.
+// Pipelines in real time by a clock of the test: threads are fibers of the controlled scheduler,
+// work is a sleep, and time passes only when no other fiber can run. So the begin of each tick can
+// be worked out by hand, and is the same every time.
 #ifndef TEST_RIG_KIT_H
 #define TEST_RIG_KIT_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pipelines at the same time: what each sees of the others and who waits for whom, calls from outside, the caller's thread.
+// Pipelines at the same time: what each sees of the others, which one waits for which, posted
+// calls, the calling thread.
 #include "scenarios/clocks.h"
 #include "schedule/system_kit.h"
 #include <pthread.h>
@@ -375,7 +376,7 @@ ORR_TEST(realtime_calls_of_many_threads_are_done_in_order_and_none_is_lost)
     kit_end(&k);
 }
 
-// ---- meetings ---------------------------------------------------------------------------------------------------------------------
+// ---- sync points --------------------------------------------------------------------------------
 
 static _Atomic uint64_t late_runs;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Who overlaps whom in real time, besides what the world guards: things outside of it that systems of several pipelines reach; and where a
-// pipeline may wait without holding anybody up.
+// Which systems overlap in real time, besides what the world's locks decide: things outside the
+// world that systems of several pipelines use; and the `.wait` callback, which delays no other
+// pipeline.
 #include "realtime/hard_kit.h"
 #include "schedule/tick/overlap_kit.h"
 
@@ -170,7 +171,8 @@ static bool beside_until(const _Atomic uint64_t* word, uint64_t value)
     return *word >= value;
 }
 
-// Stands there until others committed twenty times more, then once met. Who held something up would wait for ever.
+// Waits until others committed twenty times more, and then until one sync point was held. If the
+// wait delayed anything, the test would hang.
 static void beside_screen(void* user)
 {
     (void)user;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How a run in real time ends, and what is refused while it goes on: limits, stops from everywhere, refusals in one pipeline while others wait, and
-// lockstep and further runs afterwards. By chance schedules, too: nobody waits for ever.
+// How a run in real time ends, and what is refused during it: limits, stops from everywhere,
+// refusals in one pipeline while others wait, and lockstep and further runs afterwards. Also in
+// random schedules: no pipeline waits for ever.
 #include "realtime/rig_kit.h"
 
 // ---- limits -------------------------------------------------------------------------------------------------------------------
@@ -52,7 +53,8 @@ static void lockstep_goes_on(void)
     uint32_t count = r.lines[0].count;
     EXPECT_OK(orr_world_validate(r.world));
     for (uint32_t i = 0; i < r.line_count; i++) {
-        r.lines[i].work_ns = r.lines[i].work_ns > 0 ? MS : 0; // Who runs freely must take time.
+        // A continuous pipeline must take time.
+        r.lines[i].work_ns = r.lines[i].work_ns > 0 ? MS : 0;
         r.lines[i].act = NULL;
     }
     EXPECT_OK(orr_step(r.world, 3));
@@ -450,7 +452,8 @@ static void grow_add(const char* pipeline)
                .id != 0);
 }
 
-// One pipeline is refused memory in its tick, while another gathers for a meeting and a third sleeps. When there is memory it goes on.
+// One pipeline is refused memory in its tick, while another waits for a sync point and a third
+// sleeps. When there is memory the tick continues.
 static void refused_in(const orr_platform* platform, const char* pipeline, uint64_t tick)
 {
     rig_open(platform, 100);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Real time where it is hard: several spectators that create, queues that run over, meetings in which everything changes, hearers that are switched,
-// exporters that go.
+// Hard cases of real time: several spectators that create, queues that overflow, sync points at
+// which everything changes, readers that are enabled and disabled, exporters that are removed.
 #include "realtime/hard_kit.h"
 
 // ---- spectators that create ------------------------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ ORR_TEST(realtime_a_slow_receiver_delays_no_pipeline)
     hard_end(&k);
 }
 
-// ---- meetings ------------------------------------------------------------------------------------------------------------------------
+// ---- sync points --------------------------------------------------------------------------------
 
 ORR_STRUCT(Late, (uint64_t, ticks))
 static orr_result meet_step_result, meet_realtime_result;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Instances and pinned values of another pipeline in real time: whole ticks, and nobody waits for a value; what comes and goes meanwhile; recordings,
-// spectators, memory; and those that are `live`, which are waited for as ever.
+// Instances and pinned values of another pipeline in real time: readers see whole ticks and never
+// wait for a value; additions and removals meanwhile; recordings, spectators, memory; and `live`
+// types, for which readers wait.
 #include "realtime/hard_kit.h"
 
 ORR_STRUCT_EX(Sail, (.multiplicity = ORR_MULTIPLE), (uint64_t, tick), (uint64_t, twice))

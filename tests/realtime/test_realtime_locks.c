@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which locks are taken in real time, by the trace; and what readers find when they have theirs.
+// Which locks are taken in real time, by the lock trace; and what readers find when they hold
+// theirs.
 #include "schedule/system_kit.h"
 #include <stdatomic.h>
 
@@ -187,7 +188,8 @@ static void count_heard(orr_run* run)
     {
         heard += m->kind == ORR_ENTITY_ADDED ? m->count : 0;
     }
-    // Whatever was made and told before it had its locks is among what it was handed; while it has them nothing is made.
+    // Everything reported before it had its locks is among its messages; while it holds them
+    // nothing is committed.
     faults += heard < made + 3;
     compared++;
 }
@@ -234,7 +236,7 @@ ORR_TEST(realtime_locks_are_released_after_data_is_written_and_others_are_inform
     orr_world* world = begin_forge(&k);
     KIT_SYSTEM(world, .name = "burn", .pipeline = "A", .query = "write Coal, write Steel",
                .run = burn);
-    // Both are made ready at one moment, under the lock: who sees a value has been told of it.
+    // Both are made visible at once, under the lock: a system that sees a value has its message.
     KIT_SYSTEM(world, .name = "listen", .kind = ORR_INDIRECT, .pipeline = "B", .query = "Coal",
                .run = listen);
     KIT_SYSTEM(world, .name = "peek", .pipeline = "B", .query = "Coal", .run = peek);

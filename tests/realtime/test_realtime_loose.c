@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Loops in real time: one that is left without being ended ends with its system or call, whoever comes next; and while one is open in a call
-// from outside, structure stays as it is. As in lockstep.
+// Loops in real time: a loop that is left without being ended ends with its system or call; while a
+// loop is open in a posted call, structure does not change. As in lockstep.
 #include "realtime/hard_kit.h"
 
 ORR_STRUCT(Deep, (float, z))
@@ -108,7 +108,8 @@ static void loose_keep(orr_run* run)
     }
 }
 
-// An iterator that outlived its system is told so when it is asked to go on: rows may have moved.
+// An iterator that outlived its system is refused when it is asked to continue: rows may have
+// moved.
 ORR_TEST(loose_iterator_that_outlives_its_system_is_refused)
 {
     for (uint32_t i = 0; i < 4; i++) {
@@ -330,7 +331,7 @@ ORR_TEST(loose_journal_is_not_read_by_systems_while_it_is_written)
 
 ORR_STRUCT(Never, (int32_t, x))
 
-// Each call, and what its refusal tells the caller to do.
+// Each call, and what its error text says to do.
 static void loose_say(orr_world* world, const char* hash, const char* type)
 {
     loose_wrong += orr_world_hash(world) != 0 || strstr(orr_error_last(world), hash) == NULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Real time with many pipelines and many entities, with memory that fails, and with calls that nobody may make, from systems and from strangers.
+// Real time with many pipelines and many entities, with memory that fails, and with forbidden calls
+// from systems and from other threads.
 #include "realtime/hard_kit.h"
 
 // ---- many, none ------------------------------------------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Pipelines at the same time under a controlled scheduler: threads take turns wherever they could, at every lock, turn, wait, and in the midst of
-// every row that a system writes or reads. Each schedule is recorded, and replayed on a fresh world under whatever schedule comes then: it
-// must come to the same hash. A schedule also fails if a reader sees half a tick, if something is lost, or if nobody can go on.
+// Pipelines at the same time under a controlled scheduler: threads switch wherever they could, at
+// every lock, turn and wait, and in the middle of every row that a system writes or reads. Each
+// schedule is recorded, and replayed on a fresh world under another schedule: the hash must be the
+// same. A schedule also fails if a reader sees half a tick, if something is lost, or if no thread
+// can continue.
 #include "realtime/explore_kit.h"
 #include "scenarios/clocks.h"
 #include <orrery/orrery.h>
@@ -364,7 +366,7 @@ static void clocks_body(const orr_platform* platform, void* arg)
     clocks_looked += c.looked;
     clocks_drawn += c.drawn;
     clocks_end(world, &c);
-    world = clocks_begin(platform, &c, 80); // Who looks on is no part of it.
+    world = clocks_begin(platform, &c, 80); // Spectators are not part of it.
     result = orr_realtime(world, &(orr_realtime_desc){.replay = recording});
     controlled_check(result == ORR_OK, "replay: %s", orr_error_last(world));
     controlled_check(orr_world_hash(world) == hash, "the replay came to something else");

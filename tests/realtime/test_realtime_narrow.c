@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Commits beside systems that keep to their rows: they wait only for those that walk the clusters they touch; what is read and told meanwhile is
-// whole; and whatever a commit needs beyond the clusters it has, it gets.
+// Commits with a scope, while systems that touch only their own rows run: a commit waits only for
+// systems on the clusters it changes; what is read and reported meanwhile is whole; and a commit
+// that needs other clusters gets them.
 #include "realtime/hard_kit.h"
 #include "schedule/tick/overlap_kit.h"
 
@@ -222,7 +223,8 @@ static void storm_mirror_note(storm_mirror* mirror, const orr_run* run, const or
     mirror->living -= m->kind == ORR_ENTITY_REMOVED ? m->count : 0;
 }
 
-// Also when its queue ran over, for it may be late while others go on: then it is told everything anew.
+// Also when its queue overflowed, since it may be late while others run: then it receives
+// everything again.
 static void storm_hear_anew(orr_run* run)
 {
     memset(orr_run_user(run), 0, sizeof(storm_mirror));
@@ -292,7 +294,7 @@ static void storm_run(uint32_t workers, uint32_t rocks, uint64_t ticks)
     CHECK_OK(orr_world_validate(world));
     CHECK(narrow_rows > 0);
     CHECK_CONTAINS(narrow_trace(&k), "commit: registry write within taken");
-    // In lockstep, when nothing is sent any more, all that waits is told.
+    // In lockstep, when nothing is sent any more, everything that waits is reported.
     CHECK_OK(orr_system_enable(world, orr_system_find(world, "create"), false));
     CHECK_OK(orr_system_enable(world, orr_system_find(world, "change"), false));
     CHECK_OK(orr_step(world, 10));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Real time with worlds of every kind, made of parts (odd_kit.h): each runs alone and with others, with workers and without, watched and not,
-// and with memory that fails; every run is recorded, and its replay comes to the same hash.
+// Real time with worlds of every kind, made of parts (odd_kit.h): each runs alone and with others,
+// with workers and without, with spectators and without, and with memory that fails; every run is
+// recorded, and its replay has the same hash.
 #include "realtime/odd_world_kit.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A world in real time on real threads, and another thread that makes all calls that are for any thread, again and again. What happens when is not
-// looked at: nothing is lost, nothing hangs, and it is for the thread sanitizer.
+// A world in real time on real threads, and another thread that makes all calls that any thread may
+// make, again and again. The order is not checked: nothing is lost, nothing hangs. For the thread
+// sanitizer.
 #include "schedule/system_kit.h"
 #include <stdatomic.h>
 
@@ -144,7 +145,8 @@ static void slow_thread(void* arg)
     }
 }
 
-// Refusals that are told on one thread do not close the world to the one that drives it: in real time, when its last calls are done, or in lockstep.
+// Refusals that are reported on one thread do not close the world to the thread that drives it: in
+// real time, when its last calls run, or in lockstep.
 ORR_TEST(handler_on_another_thread_does_not_block_changes_of_the_world)
 {
     slow_handled = slow_made = slow_failed = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Systems that overwrite: what they write is published without a copy, and nobody can tell but by the bytes copied. An oracle keeps every value as
-// all that writes it left it, and what it was when a tick of its owner ended; the owner's systems and readers of other pipelines compare.
+// Systems with .overwrites: what they write is published without a copy, which shows only in the
+// number of bytes copied. An oracle keeps every value as its writers left it, and as it was when a
+// tick of its owner ended; systems of the owner and readers of other pipelines compare.
 #include "realtime/realtime.h"
 #include "schedule/system_kit.h"
 #include <stdlib.h>
@@ -100,7 +101,7 @@ static Paint paint_of(uint64_t value)
     return (Paint){value, 2 * value + 1, 0};
 }
 
-// Who is new has what it was created with.
+// A new entity has the value it was created with.
 static slot* slot_of(orr_entity entity)
 {
     slot* s = &S->now[orri_id_index(entity) % ENTITIES_MAX];
@@ -543,7 +544,8 @@ ORR_TEST(overwrite_unsaid_copies_every_tick)
           bytes > all * 3 / 4); // The first tick was not shown yet when it was counted.
 }
 
-// Who looks before it is overwritten needs what is there: as before, and not twice.
+// A system that reads values before they are overwritten needs a copy of them: as before, and not
+// twice.
 ORR_TEST(overwrite_after_a_look_or_a_change_copies_once)
 {
     for (uint64_t order = 0; order < 4; order++) {
@@ -574,7 +576,7 @@ ORR_TEST(overwrite_random_mixes_agree_with_the_oracle)
     }
 }
 
-// What runs side by side tells the oracle of different entities, or of none.
+// Systems that run at the same time report different entities to the oracle, or none.
 ORR_TEST(overwrite_on_workers_shows_whole_ticks)
 {
     const uint32_t all[] = {0, DOES_PAINT_PART, DOES_LOOK | DOES_PAINT_PART,

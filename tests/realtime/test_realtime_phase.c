@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where a pipeline is between two ticks, with a replaced clock and numbers worked out by hand; and whether a world runs at all.
+// How far a pipeline is between two ticks (orr_phase), with a replaced clock and numbers worked out
+// by hand; and whether a world runs at all.
 #include "realtime/rig_kit.h"
 
 typedef struct phase_look {
@@ -115,7 +116,7 @@ RIG_TEST(phase_from_another_thread_stands_while_paused, 0)
     rig_close();
 }
 
-// In lockstep the clock goes by ticks, and by what orr_update() was told.
+// In lockstep the clock moves by ticks, and by the time given to orr_update().
 RIG_TEST(phase_in_lockstep_is_where_the_clock_was_left, 0)
 {
     rig_open(platform, 100);

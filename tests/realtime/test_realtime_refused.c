@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is refused in real time, and what becomes of the rest: ticks that are given up, calls that wait, sends without memory, plans that cannot be made, threads
-// that are missing.
+// What is refused in real time, and the effect on the rest: ticks that are abandoned, calls that
+// wait, sends without memory, plans that cannot be made, threads that cannot be created.
 #include "realtime/hard_kit.h"
 
 ORR_STRUCT(Plain, (uint64_t, words, 16))
@@ -129,7 +129,8 @@ static void send_refused(orr_run* run)
     }
 }
 
-// The tick goes on without it, and the world lacks something: whoever runs ticks is told.
+// The tick continues without it, and the world lacks a change: the caller is notified by the
+// result.
 static void sends_refused(bool realtime)
 {
     kit k = {0};

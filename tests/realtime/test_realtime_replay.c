@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Replays of runs in real time: what systems and meetings see is what was recorded, what differs is found and said, and a replay that cannot go on ends.
+// Replays of runs in real time: systems and sync points see what was recorded, differences are
+// found and reported, and a replay that cannot continue ends.
 #include "realtime/hard_kit.h"
 
 ORR_STRUCT_EX(Pin, (.storage = ORR_PINNED), (uint64_t, v))
@@ -42,7 +43,7 @@ ORR_TEST(replay_shows_systems_the_worlds_tick_that_they_saw)
     hard_replays(&(hard_replay){.begin = tick_begin, .ticks = 40, .replays = 3});
 }
 
-// ---- hashes at meetings ---------------------------------------------------------------------------------------------------------
+// ---- hashes at sync points ----------------------------------------------------------------------
 
 enum {
     MET_MOST = 16
@@ -199,7 +200,7 @@ static orr_world* differ_begin(kit* k, const orr_system_desc* desc)
     return world;
 }
 
-// Both the handler and who asks later are told which pipeline it is, and which of its ticks.
+// The handler and a later question name the pipeline and its tick.
 static void differs(const orr_system_desc* desc)
 {
     static const char words[] =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a system sees of other pipelines while they run: whole ticks, whole values, all clusters, everything that changed; and how it looks at their systems.
+// What a system sees of other pipelines while they run: whole ticks, whole values, all clusters,
+// all changes; and what it can ask about their systems.
 #include "realtime/hard_kit.h"
 #include "schedule/tick/overlap_kit.h"
 
@@ -301,7 +302,8 @@ static void look_ask(orr_run* run)
     }
 }
 
-// Whether a system is on can be asked; numbers and journals, which change meanwhile, are refused: they are for meetings, and for later.
+// Whether a system is enabled can be asked; statistics and journals, which change meanwhile, are
+// refused: they are for sync points, and for later.
 ORR_TEST(realtime_system_looks_at_systems_of_another_pipeline)
 {
     kit k;

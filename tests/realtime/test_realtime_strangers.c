@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Threads that have no business in a world that runs in real time: what they may not call is refused wherever its pipelines are, and what they may call
-// does no harm around beginnings and ends of runs. For the thread sanitizer, too.
+// Threads that are not part of a run in real time: forbidden calls are refused wherever the
+// pipelines are, and allowed calls do no harm around begin and end of runs. For the thread
+// sanitizer, too.
 #include "realtime/hard_kit.h"
 #include <pthread.h>
 
@@ -225,7 +226,7 @@ static void loose_thread(void* arg)
     st.over = true;
 }
 
-// Ticks, calls and meetings go on beside it; whatever it meets with, it is refused.
+// Ticks, calls and sync points continue; every call of the thread is refused.
 ORR_TEST(realtime_stranger_is_refused_at_any_moment)
 {
     stranger_begin();
@@ -253,7 +254,8 @@ static void edge_thread(void* arg)
     orr_pause(st.world, false);
 }
 
-// Runs of a tick or none, one after another, while another thread pauses, stops and wishes without looking whether there is one.
+// Runs of one tick or none, one after another, while another thread pauses, stops and sets the time
+// scale without checking whether there is a run.
 ORR_TEST(realtime_pause_time_scale_and_stop_of_another_thread_around_begin_and_end_of_runs)
 {
     const orr_platform* platform = orr_platform_default();

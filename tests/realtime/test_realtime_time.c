@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Time in real time, with a replaced clock and numbers worked out by hand: intervals, scale, wishes, pauses, steps, clocks that jump.
+// Time in real time, with a replaced clock and numbers worked out by hand: intervals, scale,
+// requested time scale, pauses, steps, clocks that jump.
 #include "realtime/rig_kit.h"
 
 // ---- intervals --------------------------------------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ RIG_TEST(late_spectator_drops_ticks_alone, 0)
     rig_close();
 }
 
-// ---- wishes -------------------------------------------------------------------------------------------------------------------
+// ---- requested time scale -----------------------------------------------------------------------
 
 RIG_TEST(wish_before_the_run_holds_from_its_beginning, 0)
 {
@@ -557,7 +558,8 @@ static void type_outside(void* arg)
     EXPECT_OK(orr_post(r.world, add_a_type, NULL, 0));
 }
 
-// A type that came makes plans anew at a meeting: a continuous pipeline that was about to tick has that time afterwards.
+// A new type makes plans stale, which need a sync point: a continuous pipeline that was about to
+// tick has that time afterwards.
 RIG_TEST(dt_of_a_continuous_pipeline_loses_no_time_at_a_meeting, 20)
 {
     rig_open(platform, 50);

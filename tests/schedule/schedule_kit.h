@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the tests of systems share: a line in which systems write that they ran, short ways to add them and to read their
-// statistics.
+// Shared by tests of systems: a line in which systems write that they ran, short ways to add them
+// and to read their statistics.
 #ifndef TEST_SCHEDULE_KIT_H
 #define TEST_SCHEDULE_KIT_H
 

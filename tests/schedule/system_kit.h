@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A small world for the tests of systems: a few types, rows of Position, systems that say their name, and their life in words.
+// A small world for the tests of systems: a few types, rows of Position, systems that write their
+// name and the callbacks of their life.
 #ifndef TEST_SYSTEM_KIT_H
 #define TEST_SYSTEM_KIT_H
 

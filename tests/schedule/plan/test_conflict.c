@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// When conflicts are found: anew when a cluster appears or the systems of the plan are others, and never else, whatever is changed. Pairs
-// of systems that were compared are counted, so that an expectation is a number worked out by hand.
+// When conflicts are found: again when a cluster appears or the systems of the plan differ, and
+// never else. Compared pairs of systems are counted, so each expectation is a number worked out by
+// hand.
 #include "schedule/system_kit.h"
 
 #include "schedule/schedule.h"

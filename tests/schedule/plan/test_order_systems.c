@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The order of systems: registration, before and after, groups, circles.
+// The order of systems: registration, before and after, groups, cycles.
 #include "schedule/system_kit.h"
 
 ORR_TEST(systems_run_in_order_of_registration)

@@ -181,7 +181,7 @@ ORR_TEST(plan_destroys_commits_before_a_system_that_reads_by_id)
          "'s' may destroy what 'r' selects");
 }
 
-// Who dies with another is not among the declared targets.
+// An entity destroyed by a cascade is not among the declared targets.
 ORR_TEST(plan_destroys_reaches_those_that_die_or_change_with_the_destroyed)
 {
     for (uint32_t i = 0; i < 2; i++) {
@@ -307,7 +307,7 @@ ORR_TEST(plan_sent_changes_that_may_wait_commit_before_a_system_that_names_the_t
          "'s' may have sent changes of Health, which 'r' names");
 }
 
-// Who writes in place has nothing that waits.
+// A system that writes in place sends nothing that waits.
 ORR_TEST(plan_direct_writes_commit_nothing)
 {
     kit k;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Recordings of real time: spectators are no part of them, they end where something was refused, begin behind a tick that was open, and replays
-// keep to their limits.
+// Recordings of real time: spectators are not part of them, they end where something was refused,
+// begin after a half-done tick is finished, and replays keep to their limits.
 #include "realtime/hard_kit.h"
 #include "realtime/rig_kit.h"
 
@@ -281,7 +281,7 @@ ORR_TEST(recording_replays_with_other_spectators_or_without)
     CHECK(all_drawn > 0); // They are not idle meanwhile.
 }
 
-// A spectator that waits for a new plan stands until the recording has a meeting.
+// A spectator that waits for a new plan stands until the recording has a sync point.
 static void flickers(orr_run* run)
 {
     orr_system_enable(run->world, orr_system_find(run->world, "draw"), run->tick % 2 == 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Impure systems in recordings: whatever they do to a world, from state that is outside of it, a replay does too, without calling any function of theirs.
+// Impure systems in recordings: whatever they do to a world, from state outside it, a replay does
+// too, without calling their functions.
 #include "realtime/hard_kit.h"
 
 #include "realtime/realtime.h"
@@ -183,7 +184,7 @@ static void switcher(orr_run* run)
     orr_pause(run->world, false);
 }
 
-static void ear(orr_run* run) // Hears some of what it is told, and sends.
+static void ear(orr_run* run) // Reads some of its messages, and sends.
 {
     uint64_t number = outside_number();
     orr_entity whom = {0};
@@ -514,7 +515,7 @@ ORR_TEST(recording_impure_system_that_makes_strings_is_refused_by_name)
     }
 }
 
-// One that comes at a meeting ends the recording, not the run.
+// An impure system that cannot be recorded, added at a sync point, ends the recording, not the run.
 ORR_TEST(recording_ends_where_an_impure_system_comes_that_cannot_be_kept)
 {
     kit k;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A small checker of JSON: fails the test where a text is none.
+// A small JSON checker: fails the test where a text is not JSON.
 #ifndef TEST_JSON_KIT_H
 #define TEST_JSON_KIT_H
 

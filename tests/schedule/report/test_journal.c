@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The journal: a ring of what was told. Messages are made by hand here.
+// The journal: a ring of messages received. Messages are made by hand here.
 #include "schedule/schedule.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -99,12 +99,12 @@ ORR_TEST(journal_keeps_an_entry_for_each_entity_and_component)
     orr_type position = KIT_TYPE(w.world, Position);
     CHECK_EQ(orr_journal_get(w.world, (orr_entity){0}, got, 8), 0); // There is none yet.
     CHECK_OK(orr_journal_set(w.world, 100));
-    orri_journal_drain(w.world, w.world->schedule->journal); // Nothing was told.
+    orri_journal_drain(w.world, w.world->schedule->journal); // There was no message.
     CHECK_EQ(orr_journal_get(w.world, (orr_entity){0}, NULL, 0), 0);
     tell(&w, ORR_ENTITY_ADDED, (orr_system){0}, 1, (orr_type){0}, all, 2);
     tell(&w, ORR_COMPONENT_CHANGED, w.move, 2, position, all, 2);
     tell(&w, ORR_COMPONENT_CHANGED, w.move, 3, position, &w.bob, 1);
-    // What a reader is told because it is new did not happen now.
+    // Messages that a new reader gets about existing entities are no changes.
     orr_message known = {.kind = ORR_ENTITY_ADDED,
                          .cause = ORR_CAUSE_READER,
                          .entities = all,
@@ -356,7 +356,7 @@ static void hear(orr_run* run)
     }
 }
 
-// To begin a journal is no tell: others hear in their tick of what was done before it.
+// Beginning a journal notifies no reader: others receive earlier changes in their tick.
 ORR_TEST(journal_begun_between_ticks_changes_nothing_for_others)
 {
     writing w;

@@ -365,8 +365,10 @@ ORR_TEST(trace_has_a_span_for_each_system_commit_and_tick)
     CHECK_EQ(times(w, "\"name\": \"commit\""), 1); // In the tick in which something was sent.
     CHECK_EQ(times(w, "\"name\": \"tick\""), 3);
     CHECK_EQ(times(w, "\"tick\": 1"), 0);
-    CHECK_EQ(times(w, "\"name\": \"deliver\""), 6); // Twice a tick: "hear" must be told before.
-    CHECK_EQ(times(w, "\"tick\": 4"), 9); // Three systems, each of them told of, and the tick.
+    // Twice a tick: "hear" must be notified before.
+    CHECK_EQ(times(w, "\"name\": \"deliver\""), 6);
+    // Three systems, each reported to readers, and the tick.
+    CHECK_EQ(times(w, "\"tick\": 4"), 9);
     end(w);
 }
 

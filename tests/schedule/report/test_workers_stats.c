@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What workers tell of themselves: statistics, and their rows in the trace.
+// What workers report about themselves: statistics, and their rows in the trace.
 #include "schedule/report/json_kit.h"
 #include "schedule/system_kit.h"
 #include "schedule/tick/overlap_kit.h"
@@ -259,7 +259,7 @@ static void check_tick(uint32_t tick, uint32_t chunks)
         } else if (is(s, "again")) {
             again_begin = s->begin;
             CHECK_EQ(s->rows, ROWS + 1);
-            CHECK_EQ(s->chunks, chunks); // Never split, but told in chunks.
+            CHECK_EQ(s->chunks, chunks); // Never split, but reported in chunks.
         } else {
             uint32_t which = is(s, "right");
             begin[which] = s->begin;

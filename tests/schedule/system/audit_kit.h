@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The scene of the tests of the police: bob, who has everything, systems of all flavours that may or may not reach him, and what
-// must be said of each that does.
+// The scene of the tests of access checks: entity bob, who has all types, systems of all kinds that
+// may or may not access him, and the expected report of each violation.
 #ifndef TEST_POLICE_KIT_H
 #define TEST_POLICE_KIT_H
 
@@ -17,7 +17,7 @@ ORR_STRUCT(Count, (int32_t, value, (.preset = "7")))
 
 // ---- the scene ----------------------------------------------------------------------------------------------------
 
-// Who breaks the rules, and what it declared.
+// The system that violates its declarations, and what it declared.
 typedef enum flavour {
     STRANGER = 1, // Direct, of a type that bob lacks.
     READER = 2,   // Declared everything of bob, to read.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The police in full, which finds writes through pointers; and the other way round, that everything declared is allowed.
+// Full access checks, which find writes through pointers; and the reverse: everything declared is
+// allowed.
 #include "schedule/system/audit_kit.h"
 
 // ---- writes through pointers ---------------------------------------------------------------------------------------------

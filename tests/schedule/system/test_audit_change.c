@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The police: systems that change structure directly, register, step, or send what they did not declare. Each breach must be
-// refused, counted once and named with system, type and entity, without an effect.
+// Access checks: systems that change structure directly, register, step, or send what they did not
+// declare. Each violation must be refused, counted once and reported with system, type and entity,
+// without an effect.
 #include "schedule/system/audit_kit.h"
 
 // ---- changing structure ---------------------------------------------------------------------------------------------------

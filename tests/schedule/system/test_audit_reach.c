@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The police: systems that read or write what they did not declare, by id, in columns, through queries. Each breach must be
-// refused, counted once and named with system, type and entity, without an effect.
+// Access checks: systems that read or write what they did not declare, by id, in columns, through
+// queries. Each violation must be refused, counted once and reported with system, type and entity,
+// without an effect.
 #include "schedule/system/audit_kit.h"
 
 // ---- reading ---------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Systems in C++: that the lambda says what the plan says, that every call arrives at the C call of its name with the right type, and
-// that ticks come out as worked by hand, with and without workers.
+// Systems in C++: the lambda declares what the plan prints, every call reaches the C call of its
+// name with the right type, and ticks have the results worked out by hand, with and without
+// workers.
 #define _Noreturn [[noreturn]]
 extern "C" {
 #include "test.h"

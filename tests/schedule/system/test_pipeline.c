@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Several pipelines in lockstep: which tick comes when, what each sees of the others, who writes what.
+// Several pipelines in lockstep: which tick comes when, what each sees of the others, which
+// pipeline owns which type.
 #include "schedule/system_kit.h"
 
 #define MS UINT64_C(1000000)
@@ -507,7 +508,8 @@ static void say_health(orr_run* run)
     kit_say(word);
 }
 
-// Who owns a type does what others transact on it, when its tick begins; meanwhile it is part of the state.
+// The owner of a type applies transactions of others when its tick begins; until then they are part
+// of the state.
 ORR_TEST(transaction_on_a_type_of_another_pipeline_waits_for_it)
 {
     kit k;
@@ -529,7 +531,7 @@ ORR_TEST(transaction_on_a_type_of_another_pipeline_waits_for_it)
     KIT_SAID("hp97");
     CHECK_EQ(orr_get(world, target_of_hits, Health)->value, 97);
     CHECK_EQ(kit_stats(world, hit).sent, 4);
-    // Who sent it goes: what waits of him goes with him.
+    // The sender is removed: its waiting transactions are removed, too.
     CHECK_OK(orr_system_remove(world, hit));
     KIT_STEP(world, 3);
     KIT_SAID("hp97");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the names in a desc come to mean: looked up when the tick begins at the latest, refused in words, and nothing left
-// behind by a look-up that was refused.
+// What the names in a desc mean: looked up at the latest when a tick begins, refused with a clear
+// text, and nothing is left behind by a refused look-up.
 #include "schedule/system_kit.h"
 
 ORR_STRUCT(Follow,
@@ -171,7 +171,7 @@ ORR_TEST(system_query_says_which_entities)
     kit_end(&k);
 }
 
-// A choice of types is a required term: whoever names one is told of these alone.
+// A choice of types is a required term: a reader that names one is notified of these types only.
 ORR_TEST(system_with_a_choice_tracks_its_types_alone)
 {
     kit k;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Spectators: whatever they do, at whatever rate, the simulation has the same hash after each of its ticks as without any. And what would
-// break that is refused, by name.
+// Spectators: whatever they do, at whatever rate, the simulation has the same hash after each of
+// its ticks as without any. What would break that is refused, by name.
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"
 #include "schedule/schedule_kit.h"
@@ -25,7 +25,8 @@ ORR_STRUCT(Home, (orr_entity, well))
 
 // ---- more simulation -----------------------------------------------------------------------------------------------------
 
-// Two that write what spectators are told of, and add floats to the same numbers: rounding shows where the points of the tick are.
+// Two systems that write what spectators are notified of, and add floats to the same numbers:
+// rounding shows where the points of the tick are.
 static void sim_lift(orr_run* run)
 {
     Motion* motion = orr_write(run, Motion);
@@ -41,7 +42,7 @@ static void sim_lift(orr_run* run)
     }
 }
 
-// Hears in how many messages of which sizes it is told, too.
+// Counts its messages and their sizes, too.
 static void sim_hear(orr_run* run)
 {
     Heard* heard = orr_state(run, Heard);
@@ -75,7 +76,7 @@ static uint64_t chance(const orr_run* run, orr_entity entity, uint64_t of)
     return orr_run_random(run, entity) % of;
 }
 
-static uint64_t user_heard, user_greeted; // What views with books of their own were told and did.
+static uint64_t user_heard, user_greeted; // What views with a `user` received and did.
 
 static void view_greet(orr_run* run)
 {

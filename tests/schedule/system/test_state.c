@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What systems keep and show to others: state, exports, random numbers of their own.
+// State and exports of systems, and their own random numbers.
 #include "schedule/system_kit.h"
 
 ORR_STRUCT(Spare, (uint8_t, a), (double, b))

@@ -255,7 +255,7 @@ ORR_TEST(system_with_private_state_that_sends_must_say_impure)
             check_impure(&k, world, desc, &bad_impure[i]);
         }
     }
-    // Who only listens need not say it.
+    // A system that only receives messages need not declare it.
     KIT_SYSTEM(world, .name = "listener", .kind = ORR_INDIRECT, .run = kit_run_nothing,
                .query = "Position", .user = &mine);
     KIT_SYSTEM(world, .name = "watcher", .query = "Position", .run = kit_run_nothing,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Systems come and go: switched and removed, told by callbacks, all of it when a tick begins; and what they may not do from
-// inside.
+// Systems are added, enabled, disabled and removed, with callbacks, always when a tick begins; and
+// what they may not do from inside.
 #include "schedule/schedule.h"
 #include "schedule/system_kit.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the tests of atomic sections share: types of every kind, sections, and systems that have them.
+// Shared by the tests of atomic sections: types of every kind, sections, and systems that have
+// them.
 #ifndef TEST_ATOMIC_KIT_H
 #define TEST_ATOMIC_KIT_H
 

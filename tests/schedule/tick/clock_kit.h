@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A world with a clock of the tests' own and a system that notes its ticks.
+// A world with a clock of the test, and a system that notes its ticks.
 #ifndef TEST_CLOCK_KIT_H
 #define TEST_CLOCK_KIT_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Systems that meet: two that run at the same time can wait for each other, two that do not cannot.
+// Systems that rendezvous: two that run at the same time can wait for each other, two that do not
+// cannot.
 #ifndef TEST_MEET_KIT_H
 #define TEST_MEET_KIT_H
 
@@ -8,7 +9,7 @@
 
 #define MEET_PATIENCE_NS 20000000000u // The machine may be busy; who does not meet fails.
 
-// For two. The count goes on, so that every tick has a meeting of its own.
+// For two systems. The count continues, so that every tick has a rendezvous of its own.
 typedef struct meeting {
     _Atomic uint32_t come, missed;
 } meeting;
@@ -27,7 +28,7 @@ ORR_MAYBE_UNUSED static void meet(meeting* m)
     }
 }
 
-// Who is inside, and whether they were ever two.
+// How many systems are inside, and whether there were ever two.
 typedef struct room {
     _Atomic uint32_t inside, crowded, visits;
 } room;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Atomic sections: no write is lost whatever the number of workers and the way they exclude each other; who runs beside whom; what readers
-// are told; everything that is refused, by name.
+// Atomic sections: no write is lost whatever the number of workers and the way sections exclude
+// each other; which systems overlap; what readers are notified of; everything that is refused, by
+// name.
 #include "base/htm.h"
 #include "schedule/plan/plan_kit.h"
 #include "schedule/tick/atomic_kit.h"
@@ -229,7 +230,7 @@ ORR_TEST(atomic_sections_on_one_type_overlap_and_other_accesses_wait) /* N3-15 *
     kit_end(&k);
 }
 
-// Who comes later in the same chunk, with the same rows, sees what all chunks before did.
+// A system later in the plan, with the same rows, sees the sections of all chunks before.
 static void look(orr_run* run)
 {
     const Score* score = orr_read(run, Score);
@@ -366,7 +367,7 @@ ORR_TEST(atomic_sections_are_reported_apart_from_other_writes)
     CHECK_OK(orr_set(world, bob, Seen, {0}));
     CHECK_OK(orr_set(world, bob, Score, {0}));
     (void)aimer(world, bob, 5);
-    // Nobody is told of Score: but all that differs is told after it.
+    // No reader is notified of Score, but everything that differs is reported after it.
     KIT_SYSTEM(world, .name = "shoot", .query = "Aim", .atomics = "Score", .run = shoot);
     KIT_SYSTEM(world, .name = "wane", .query = "write Seen", .run = wane);
     KIT_SYSTEM(world, .name = "hit", .query = "Aim", .atomics = "Health", .run = hit);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Atomic sections that are refused, by name and without effect: within each other, reaching for more than their value, not declared, not
-// allowed, out of memory.
+// Atomic sections that are refused, by name and without effect: nested, accessing more than their
+// value, not declared, not allowed, out of memory.
 #include "schedule/tick/atomic_kit.h"
 #include "store/cow/share.h"
 

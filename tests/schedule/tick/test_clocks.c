@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The scenario `clocks` in lockstep: its systems find no fault, with any number of workers, every tick ends with the same hash, with and without
-// who draws; and they find every fault that is planted.
+// The scenario `clocks` in lockstep: its systems find no fault, with any number of workers; every
+// tick ends with the same hash, with and without a spectator that draws; and they find every
+// planted fault.
 #include "scenarios/clocks.h"
 #include "schedule/schedule.h"
 #include "support/store_kit.h"

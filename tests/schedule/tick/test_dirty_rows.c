@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Readers are told of exactly the values that differ, whoever wrote them and however few they are: sent changes that are few, many or none at all,
-// written beside them in the same tick by systems and between ticks by calls, with rows that come, go and move, and with memory that is
-// refused. The mirror of an indirect system is compared with the world after every tick; what it was told is counted.
+// Readers are notified of exactly the values that differ, whichever system wrote them and however
+// few they are: sent changes that are few, many or none, together with writes of systems in the
+// same tick and of calls between ticks, with rows that are added, removed and moved, and with
+// refused memory. The mirror of an indirect system is compared with the world after every tick; its
+// messages are counted.
 #include "schedule/system_kit.h"
 
 enum {
@@ -57,7 +59,7 @@ static void send_many(orr_run* run)
     send_some(run, t.many);
 }
 
-// Writes in place, and sends: both are told when it has ended.
+// Writes in place, and sends: both are reported when the system has ended.
 static void write_some(orr_run* run)
 {
     if (t.written == 0) {
@@ -72,7 +74,8 @@ static void write_some(orr_run* run)
     }
 }
 
-// Few from its first rows, many from its last: each run of rows has a lane of its own, and all are done at its end.
+// Few from its first rows, many from its last: each run of rows has a command buffer of its own,
+// and all are applied at the system's end.
 static void send_mixed(orr_run* run)
 {
     if (t.mixed) {
@@ -168,7 +171,7 @@ ORR_TEST(sent_changes_that_are_few_are_reported_and_nothing_else)
     kit_end(&t.k);
 }
 
-// What was written in place before is told with it: the same blocks, and another epoch.
+// What was written in place before is reported with it: the same blocks, another epoch.
 ORR_TEST(sent_changes_and_values_written_in_place_are_all_reported)
 {
     touching_begin(0);

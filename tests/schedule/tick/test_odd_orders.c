@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls in an order nobody would choose: a world ended from within, or in the middle of a tick that cannot go on; more workers than
-// there is anything for.
+// Calls in an unusual order: a world destroyed from within, or in the middle of a half-done tick;
+// more workers than work.
 #include "schedule/schedule.h"
 #include "schedule/system_kit.h"
 

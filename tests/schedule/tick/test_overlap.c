@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which systems run at the same time: compatible ones do, others never, and a system that runs is seen as a whole or not at all.
+// Which systems run at the same time: compatible systems do, others never, and other systems see
+// all of a running system's effects or none.
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"
 #include "schedule/system_kit.h"
@@ -211,7 +212,7 @@ ORR_TEST(system_that_conflicts_sees_all_of_another_or_nothing)
 
 // ---- two indirect systems that write one type --------------------------------------------------------------------------------
 
-// One adds one to what it is told, the other doubles; neither hears itself.
+// One adds one to the values it receives, the other doubles them; neither receives its own changes.
 static void answer(orr_run* run, int32_t factor, int32_t more)
 {
     ORR_MESSAGES(m, run)

@@ -143,7 +143,7 @@ static uint64_t mix_of(orr_entity a, orr_entity b)
     return mix * (mix >> 29 | 1);
 }
 
-// The sum over all pairs of something that tells them apart: none is missing, none came for another.
+// A sum over all pairs that differs if a pair is missing or comes twice.
 static void count_pairs(orr_run* run)
 {
     const asked* ask = orr_run_settings(run);

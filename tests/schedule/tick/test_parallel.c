@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Systems on several workers: every tick has the hash of the serial run, however the work is shared out.
+// Systems on several workers: every tick has the hash of the serial run, however the work is
+// divided.
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"
 #include "support/store_kit.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Systems that hear: what readers are told of what others do, by whom and when, seen through whole ticks.
+// Readers in whole ticks: what they are notified of, by which source and when.
 #include "schedule/system_kit.h"
 
-// ---- what direct systems write is told -----------------------------------------------------------------------------
+// ---- writes of direct systems -------------------------------------------------------------------
 
 static void write_both(orr_run* run)
 {
@@ -189,7 +189,8 @@ ORR_TEST(reader_receives_writes_of_loops_in_the_same_tick)
     kit_end(&k);
 }
 
-// What a reader leaves out, and is not told of, decides all the same whom it selects.
+// A type that a reader excludes decides which entities it selects, though the reader is not
+// notified of it.
 ORR_TEST(reader_receives_entities_that_get_or_lose_an_excluded_type)
 {
     static const char* const queries[] = {"Position, !Body", "Position, !Frozen", "Position, !#7"};
@@ -217,7 +218,7 @@ ORR_TEST(reader_receives_entities_that_get_or_lose_an_excluded_type)
     }
 }
 
-// Of entities that are alike and die together, those are told of that were known: whichever they are.
+// Of equal entities that are destroyed together, those are reported that the reader knew.
 ORR_TEST(reader_receives_the_destroy_of_known_entities)
 {
     for (uint32_t known = 1; known < 16; known++) {
@@ -272,7 +273,7 @@ ORR_TEST(reader_disabled_receives_nothing_and_everything_after)
     kit_end(&k);
 }
 
-// A queue that ran over: the system is ended and begun again, then told of everything.
+// A queue that overflowed: the system is stopped and started, then receives everything.
 ORR_TEST(reader_receives_everything_again_after_a_queue_overflow)
 {
     kit k;
@@ -384,7 +385,8 @@ static void send_first(orr_run* run)
     }
 }
 
-// What a callback sent is told as sent by its system, whichever allocation of the tick is refused.
+// What a callback sent is reported as sent by its system, whichever allocation of the tick is
+// refused.
 ORR_TEST(reader_receives_the_sender_of_a_callback_also_after_a_memory_refusal)
 {
     uint32_t half = 0;

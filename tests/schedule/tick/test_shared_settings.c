@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a system does to things that all systems share: the pause, rounding, another world, settings of the tick. With any number
-// of workers it comes to the same.
+// What a system does to things that all systems share: the pause, rounding, another world, settings
+// of the tick. The result is the same with any number of workers.
 #include "schedule/schedule.h"
 #include "schedule/system_kit.h"
 #include <fenv.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Orders by chance: a serial run takes systems and chunks in any order that conflicts allow, and every tick has the same hash. Who
-// depends on what it did not declare is found.
+// Shuffled orders: a serial run takes systems and chunks in any order that conflicts allow, and
+// every tick has the same hash. A system that depends on something it did not declare is found.
 #define _POSIX_C_SOURCE 200809L // setenv
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Workers write what snapshots hold: columns of one chunk by several systems at a time, values of one block of a pool by several workers. Each snapshot keeps
-// what it was taken of, whoever came first. For TSan too.
+// Workers write blocks that snapshots share: columns of one chunk by several systems at a time,
+// values of one block of a pool by several workers. Each snapshot keeps its values, whichever
+// worker came first. For TSan too.
 #include "schedule/schedule_kit.h"
 #include "store/snapshot/snapshot.h"
 #include "support/pinned_kit.h"

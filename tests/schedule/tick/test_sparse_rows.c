@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Rows anywhere whose values were sent are told as those of whole blocks are: the same messages, cut alike, in the same order. Two
-// worlds do the same; one has so many more entities, of which nobody is told, that what is sent to it counts as few: there rows are
-// listed one by one, in the other all rows of their blocks are compared. What every reader is told is compared message by message.
+// Single rows whose values were sent are reported as rows of whole blocks are: the same messages,
+// cut alike, in the same order. Two worlds do the same. One has many more entities without readers,
+// so that what is sent to it counts as few: there rows are listed one by one; in the other all rows
+// of their blocks are compared. All messages of all readers are compared.
 #include "message/deliver/baseline.h"
 #include "schedule/system_kit.h"
 
@@ -192,7 +193,8 @@ static void step_twins(uint64_t fail_at)
         k->errors = (kit_errors){0};
     }
     if (twins[0].unsent) {
-        KIT_STEP(twins[0].k.world, 1); // All is sent again, and told in this tick or the next.
+        // Everything is sent again, and reported in this tick or the next.
+        KIT_STEP(twins[0].k.world, 1);
         KIT_STEP(twins[0].k.world, 1);
         KIT_STEP(twins[1].k.world, 2);
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ticks: stepped, due by time, until a condition, paused; what is timed, and what is new since the last.
+// Ticks: stepped, due by time, until a condition, paused; what is timed, and `changed` terms.
 #include "schedule/tick/clock_kit.h"
 
 // ---- stepping -------------------------------------------------------------------------------------------------------

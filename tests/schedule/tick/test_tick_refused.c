@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ticks that are refused to go on: half done when memory is short, looked at, gone on with, given up; and who may not call
-// meanwhile.
+// Ticks that are refused: half done when memory is short, inspected, continued, abandoned; and
+// which calls are refused meanwhile.
 #include "schedule/tick/clock_kit.h"
 #include "support/pinned_kit.h"
 
@@ -459,7 +459,8 @@ static void add_token(orr_run* run)
         Token token = kit_token(1);
         CHECK_OK(orr_send_add_type(run, orr_iter_entity(run, 0), KIT_TYPE(run->world, Token),
                                    &token, NULL));
-        kit_tokens.refuse_after = 1; // The one in the lane is made; those of the commit are not.
+        // The value in the command buffer is made; those of the commit are not.
+        kit_tokens.refuse_after = 1;
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The world's time while pipelines run by themselves, by hand-worked numbers. The clock is an argument.
+// The clock of real time, with numbers worked out by hand. The wall clock is an argument.
 #include "schedule/tick/time_scale.h"
 #include "test.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Transactions in ticks: a thousand senders on one receiver, the same hash whatever the number of workers, who waits for whom, what
-// readers and the journal are told, ticks that are refused half way.
+// Transactions in ticks: a thousand senders on one receiver, the same hash whatever the number of
+// workers, the order of waiting systems, what readers and the journal are notified of, ticks that
+// are refused half way.
 #include "schedule/plan/plan_kit.h"
 #include "schedule/schedule_kit.h"
 #include <stdlib.h>
@@ -413,7 +414,7 @@ ORR_TEST(transact_keeps_a_mirror_equal)
     }
 }
 
-// ---- callbacks, and the police -----------------------------------------------------------------------------------------
+// ---- callbacks and access checks ----------------------------------------------------------------
 
 static void begin_hit(orr_run* run)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Workers that have nothing to do: they look for a bounded while, then they are in the system's wait and use no time, between ticks and
-// while one of them works alone. Seen through a platform that counts who waits and how often anybody looked.
+// Workers without work: they look for a bounded time, then sleep in the operating system and use no
+// time, between ticks and while one of them works alone. Seen through a platform that counts waits
+// and looks.
 #define _POSIX_C_SOURCE 200809L // clock_gettime
 #include "schedule/system_kit.h"
 

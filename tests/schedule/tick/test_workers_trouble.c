@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Workers in trouble: without memory, with a pool of the program's that gives nothing, too little or too much, with systems that do
-// not return, with calls that would read what others write. The world goes on with the hashes of the serial run, and says once what
-// is wrong.
+// Workers in trouble: without memory, with a pool of the program that gives nothing, too little or
+// too much, with systems that do not return, with calls that would read what others write. Ticks
+// continue with the hashes of the serial run, and the problem is reported once.
 #include "jobs/jobs_detail.h"
 #include "schedule/system_kit.h"
 #include "schedule/tick/overlap_kit.h"

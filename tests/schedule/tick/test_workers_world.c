@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Workers as a world has them: threads that cannot be had, threads of the program's own, many more than cores, and a system that
-// does not return. Whatever happens, every tick has the hash of the serial run.
+// Workers of a world: threads that cannot be created, threads of the program, many more than cores,
+// and a system that does not return. Every tick has the hash of the serial run.
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"
 #include "support/store_kit.h"
