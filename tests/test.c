@@ -109,7 +109,7 @@ static void assert_handler(const char* condition, const char* file, int line, co
     test_fail(file, line, "assertion in %s: %s", function, condition);
 }
 
-// True if `path` is the file `name`: tests/store/test_batch.c is test_batch.
+// True if `path` is the file `name`: tests/store/api/test_batch.c is test_batch.
 static bool file_is(const char* path, const char* name)
 {
     const char* slash = strrchr(path, '/');
