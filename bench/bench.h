@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The benchmark program: a table of workloads, each measured beside its limit.
+// The benchmark program: a table of workloads. Each workload is measured together with its limit.
 //
-// The limit of a workload is the same work on plain, warm, contiguous arrays with the least bookkeeping an
-// entity store cannot do without: a record of 8 bytes (row and generation) per entity, checked when an id is
-// used. Ours and the limit run in one process, in turns, and what they did is compared after every repeat: a
-// program that is fast because it forgot its work is stopped.
+// The limit of a workload is the same work on plain, warm, contiguous arrays with the minimum
+// bookkeeping of an entity store: a record of 8 bytes (row and generation) per entity, checked when
+// an id is used. Orrery ("ours") and the limit run alternately in one process. Their results are
+// compared after every repeat; the program stops if they differ.
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -12,47 +12,47 @@
 #include <orrery/orrery.h>
 
 #define BENCH_MARKERS  12   // Marker types; their combinations make up to 4096 clusters.
-#define BENCH_CLUSTERS 4096 // At most.
+#define BENCH_CLUSTERS 4096 // Upper bound.
 
-// What one repeat took and did. `items` is what the time is divided by; `check` is a digest of the result that
-// must be equal for ours and the limit (0 and 0 where there is nothing to compare).
+// Time and work of one repeat. The time is divided by `items`. `check` is a digest of the result
+// and must be equal for ours and the limit (0 and 0 if there is nothing to compare).
 typedef struct bench_sample {
     uint64_t ns;
     uint64_t items;
     uint64_t check;
 } bench_sample;
 
-// Everything a workload may need; what it does not need stays NULL. Freed by bench_env_close().
+// Everything a workload may need; unused members stay NULL. Freed by bench_env_close().
 typedef struct bench_env {
     uint32_t n;
     uint32_t cluster_count; // At least 1.
-    uint32_t workers;       // Of the world.
-    uint32_t tick_items;    // Items of a tick: then the report says rates, too. 0: it does not.
+    uint32_t workers;       // Workers of the world.
+    uint32_t tick_items;    // Items per tick; the report then prints rates. 0: no rates.
 
     Position* positions; // Source data, n each.
     Velocity* velocities;
-    orr_entity* ids; // Ours: creation order and shuffled.
+    orr_entity* ids; // Ours, in creation order and shuffled.
     orr_entity* ids_shuffled;
-    uint64_t* raw_ids; // The limit's.
+    uint64_t* raw_ids; // Ids of the limit.
     uint64_t* raw_ids_shuffled;
     raw_record* raw_records_source;
 
     orr_world* world;
-    orr_query* query; // Of the world; what it asks is the workload's matter.
+    orr_query* query; // A query of the world; each workload defines its own.
     orr_type position, velocity, health, acceleration, data;
     orr_type markers[BENCH_MARKERS];
-    orr_cluster* clusters;  // Of Position, Velocity and markers.
-    uint32_t* cluster_rows; // Of each, after bench_world_fill().
+    orr_cluster* clusters;  // Clusters of Position, Velocity and markers.
+    uint32_t* cluster_rows; // Rows of each cluster after bench_world_fill().
 
     raw_store raw;
     raw_span* raw_spans;
-    void* extra[16]; // Of a workload: freed with free().
+    void* extra[16]; // Memory of a workload, freed with free().
 } bench_env;
 
-// A kind of work. It is run at one or several sizes (bench_table.c).
+// A kind of work, run at one or more sizes (bench_table.c).
 typedef struct bench_work {
     const char* name;
-    const char* what; // What an item is.
+    const char* what; // Description of an item.
     void (*open)(bench_env* env);
     bench_sample (*ours)(bench_env* env);
     bench_sample (*limit)(bench_env* env);
@@ -61,11 +61,11 @@ typedef struct bench_work {
 typedef struct bench_row {
     const bench_work* work;
     uint32_t n;
-    uint32_t clusters; // 0: one, and the param is "".
-    double goal;       // At most so many times the limit; 0: none.
+    uint32_t clusters; // 0: one cluster, and the param is "".
+    double goal;       // Maximum ratio of ours to the limit; 0: no goal.
 } bench_row;
 
-extern const bench_row bench_rows[]; // Ended by a row without work.
+extern const bench_row bench_rows[]; // Terminated by a row without work.
 
 extern const bench_work bench_create_empty, bench_create_empty_bulk, bench_create_2,
     bench_create_2_bulk, bench_create_2_cold, bench_destroy_ordered, bench_destroy_shuffled,
@@ -107,69 +107,72 @@ void bench_pinned_open(bench_env* env);
 bench_sample bench_pinned_ours(bench_env* env);
 bench_sample bench_pinned_limit(bench_env* env);
 
-// ---- for workloads (bench_env.c) --------------------------------------------------------------------
+// ---- for workloads (bench_env.c) ----------------------------------------------------------------
 
-// Time of this thread (the wall's, where there are workers), for the start of a timed section; and what passed since, without the
-// clock's own cost.
+// Start time of a timed section: CPU time of this thread, or wall time with workers.
+// bench_since_ns() returns the time since then, without the cost of reading the clock.
 uint64_t bench_now_ns(void);
 uint64_t bench_since_ns(uint64_t start_ns);
-// Says what is wrong and ends the program.
+// Prints the message and exits.
 _Noreturn void bench_die(const char* format, ...) ORR_PRINTF(1, 2);
-// Ends the program, with the world's own words, unless the result is ORR_OK.
+// Exits with the world's error text unless the result is ORR_OK.
 void bench_expect(const bench_env* env, orr_result result, const char* doing);
-// Warm memory, 64-byte aligned, every page touched. Freed with free().
+// Warm memory: 64-byte aligned, every page touched. Freed with free().
 void* bench_array(size_t count, size_t size);
-// How often to repeat the work on n items inside one timed section, so that the clock does not matter.
+// Number of repetitions of n items inside one timed section that makes the clock's cost negligible.
 uint32_t bench_rounds(uint32_t n);
 
-// Whether freed memory stays with the process (so that neither side pays for the first touch of a page) or
-// goes back to the system, what is free now at once. Where the C library lets us choose. Warm at first.
+// true: freed memory stays with the process, so that neither side pays for the first touch of a
+// page. false: freed memory returns to the system at once. Requires support of the C library.
+// Initially true.
 void bench_heap_warm(bool warm);
 
-// The ids in another order: the same one for every call with the same count.
+// Copies the ids in shuffled order. The order is the same for every call with the same count.
 void bench_shuffle(uint64_t* to, const uint64_t* from, uint32_t count);
-// The cluster of Position, Velocity, the markers of the bits of `index`, and perhaps Health.
+// The cluster of Position, Velocity, the markers selected by the bits of `index`, and optionally
+// Health.
 orr_cluster bench_cluster_get(bench_env* env, uint32_t index, bool with_health);
-// Ours is to have so many workers; times are the wall's from now on. Before bench_world_open().
+// Sets the number of workers of ours. Times are wall times from then on. Call before
+// bench_world_open().
 void bench_workers_use(bench_env* env, uint32_t workers);
-// A fresh world with all types and clusters of Position and Velocity, and no entities.
+// Creates a world with all types and the clusters of Position and Velocity, without entities.
 void bench_world_open(bench_env* env);
-// Adds n entities with the source data, cluster by cluster; fills ids.
+// Adds n entities with the source data, cluster by cluster, and fills `ids`.
 void bench_world_fill(bench_env* env);
 void bench_world_close(bench_env* env);
-// First row (of all n) of a cluster's share, so that share c is [share(c), share(c + 1)).
+// First row (of all n) of a cluster's share; share c is [share(c), share(c + 1)).
 uint32_t bench_share(const bench_env* env, uint32_t cluster);
-// Sum of the bits of all positions of the world: does not depend on the order of rows.
+// Sum of the bits of all positions of the world. Independent of the order of rows.
 uint64_t bench_world_digest(bench_env* env);
-// `clusters` 0 is one.
+// `clusters` 0 means one cluster.
 void bench_env_open(bench_env* env, const bench_work* work, uint32_t n, uint32_t clusters);
 void bench_env_close(bench_env* env);
 
-// ---- measuring (bench_measure.c) ---------------------------------------------------------------------------
+// ---- measuring (bench_measure.c) ----------------------------------------------------------------
 
 // Best of all repeats.
 typedef struct bench_figures {
     double ns; // Per item.
     double limit_ns;
     double ratio;
-    uint32_t workers;    // Of ours.
-    uint32_t tick_items; // As bench_env.tick_items.
+    uint32_t workers;    // Workers of ours.
+    uint32_t tick_items; // See bench_env.tick_items.
 } bench_figures;
 
 bench_figures bench_measure(const bench_work* work, uint32_t n, uint32_t clusters,
                             uint32_t repeats);
 
-// ---- reports (bench_report.c, bench_grow.c) -----------------------------------------------------------------
+// ---- reports (bench_report.c, bench_grow.c) -----------------------------------------------------
 
 void bench_param_text(const bench_row* row, const bench_figures* figures, char out[32]);
 void bench_head_print(uint32_t repeats);
 void bench_table_head_print(void);
 void bench_table_row_print(const bench_row* row, const bench_figures* figures);
-// Writes rows and figures as JSON; ends the program when the file cannot be written.
+// Writes rows and figures as JSON. Exits when the file cannot be written.
 void bench_json_write(const char* path, const bench_row* rows, const bench_figures* figures,
                       uint32_t count);
 void bench_grow_print(uint32_t repeats);
-// bench_waits.c: real time; so many ticks of each case.
+// bench_waits.c: waiting times in real time, over `ticks` ticks of each case.
 void bench_waits_print(uint32_t ticks);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Adding, removing and switching components, and reaching them by id. The world is made once; every repeat
-// leaves it as it was.
+// Adding, removing, enabling and disabling components, and access by id. The world is created once;
+// every repeat restores it.
 #include "bench.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static uint32_t change_cluster_rows(bench_env* env, orr_cluster cluster)
     return info.row_count;
 }
 
-// Rows in clusters with a Health.
+// Number of rows in clusters with Health.
 static uint64_t change_moved(bench_env* env)
 {
     uint64_t rows = 0;
@@ -37,7 +37,7 @@ static uint64_t change_moved(bench_env* env)
     return rows;
 }
 
-// ---- add_remove ---------------------------------------------------------------------------------------
+// ---- add_remove ---------------------------------------------------------------------------------
 
 static void change_add_remove_open(bench_env* env)
 {
@@ -47,7 +47,7 @@ static void change_add_remove_open(bench_env* env)
 
 static void change_add_each(bench_env* env)
 {
-    orr_world* world = env->world; // Locals, as in the limit: a call might change the env.
+    orr_world* world = env->world; // Locals, as in the limit: a call could change env.
     const orr_entity* ids = env->ids;
     orr_type type = env->health;
     int failed = 0;
@@ -128,7 +128,7 @@ static bench_sample change_add_remove_limit(bench_env* env)
     return sample;
 }
 
-// ---- toggle -------------------------------------------------------------------------------------------
+// ---- toggle -------------------------------------------------------------------------------------
 
 static void change_toggle_open(bench_env* env)
 {
@@ -147,7 +147,7 @@ static void change_toggle_each(bench_env* env, bool on)
         failed |= (int)orr_component_enable(world, ids[i], type, on);
     }
     if (failed != 0) {
-        bench_die("a component could not be switched");
+        bench_die("a component could not be enabled or disabled");
     }
 }
 
@@ -198,7 +198,7 @@ static bench_sample change_toggle_limit(bench_env* env)
     return sample;
 }
 
-// ---- get and set by id ------------------------------------------------------------------------------------
+// ---- get and set by id --------------------------------------------------------------------------
 
 static void change_get_open(bench_env* env)
 {
@@ -307,7 +307,7 @@ static bench_sample change_set_limit(bench_env* env)
     return (bench_sample){ns, env->n, raw_store_digest(&env->raw)};
 }
 
-// ---- what is offered ------------------------------------------------------------------------------------
+// ---- what is offered ----------------------------------------------------------------------------
 
 const bench_work bench_add_remove = {
     "add_remove", "component added to each, then removed; per pair", change_add_remove_open,
@@ -317,7 +317,7 @@ const bench_work bench_add_remove_many = {
     change_add_remove_many_ours, change_add_remove_limit};
 const bench_work bench_toggle = {"toggle", "component disabled for each, then enabled; per pair",
                                  change_toggle_open, change_toggle_ours, change_toggle_limit};
-const bench_work bench_get = {"get_random", "Position got by id, shuffled", change_get_open,
+const bench_work bench_get = {"get_random", "Position read by id, shuffled", change_get_open,
                               change_get_ours, change_get_limit};
 const bench_work bench_set = {"set_random", "Position set by id, shuffled", change_get_open,
                               change_set_ours, change_set_limit};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What workloads share: the clock, warm memory, source data, and a world to work on.
+// Shared by all workloads: clock, warm memory, source data, and a world.
 #define _POSIX_C_SOURCE 200809L // clock_gettime
 #include "bench.h"
 #include <limits.h>
@@ -12,9 +12,9 @@
 #include <malloc.h>
 #endif
 
-// Time this thread was running. Benchmarks are run on machines that do other things too; a thread that waits for
-// its turn measures the others. Reading this clock is a call to the system, which bench_since_ns() takes off. What several
-// threads do together takes as long as the wall's clock says.
+// CPU time of this thread, so that other load on the machine does not count. Reading this clock is
+// a system call, whose cost bench_since_ns() subtracts. Work on several threads is measured with
+// the wall clock.
 static bool bench_clock_wall;
 
 static uint64_t bench_clock_ns(void)
@@ -72,7 +72,7 @@ _Noreturn void bench_die(const char* format, ...)
 void bench_expect(const bench_env* env, orr_result result, const char* doing)
 {
     if (result != ORR_OK) {
-        bench_die("%s gave %s: %s", doing, orr_result_name(result), orr_error_last(env->world));
+        bench_die("%s returned %s: %s", doing, orr_result_name(result), orr_error_last(env->world));
     }
 }
 
@@ -90,13 +90,13 @@ void* bench_array(size_t count, size_t size)
 void bench_heap_warm(bool warm)
 {
 #ifdef __GLIBC__
-    // Warm: no block has a mapping of its own, and the heap never shrinks.
+    // Warm: no allocation gets its own mapping, and the heap never shrinks.
     if (mallopt(M_MMAP_MAX, warm ? 0 : 65536) == 0 || mallopt(M_MMAP_THRESHOLD, 1 << 16) == 0 ||
         mallopt(M_TRIM_THRESHOLD, warm ? INT_MAX : 1 << 16) == 0) {
-        bench_die("the C library does not let us choose how it keeps memory");
+        bench_die("the C library has no control over how it keeps freed memory");
     }
     if (!warm) {
-        malloc_trim(0); // What was freed until now goes back, too.
+        malloc_trim(0); // Also returns memory freed before.
     }
 #else
     (void)warm;
@@ -108,7 +108,7 @@ uint32_t bench_rounds(uint32_t n)
     return n >= 1000000 ? 1 : 1000000 / n;
 }
 
-// ---- source data --------------------------------------------------------------------------------------
+// ---- source data --------------------------------------------------------------------------------
 
 static void bench_sources_make(bench_env* env)
 {
@@ -128,7 +128,7 @@ static void bench_sources_make(bench_env* env)
     raw_fill(raw, env->positions, env->velocities, env->raw_ids, env->n);
 }
 
-// Fisher and Yates, with a fixed seed: every run and both sides see the same order.
+// Fisher-Yates shuffle with a fixed seed: every run and both sides use the same order.
 void bench_shuffle(uint64_t* to, const uint64_t* from, uint32_t count)
 {
     memcpy(to, from, sizeof *to * count);
@@ -145,13 +145,13 @@ uint32_t bench_share(const bench_env* env, uint32_t cluster)
     return (uint32_t)((uint64_t)env->n * cluster / env->cluster_count);
 }
 
-// ---- the world ------------------------------------------------------------------------------------------
+// ---- the world ----------------------------------------------------------------------------------
 
 static void bench_on_error(void* user, orr_world* world, const orr_error* error)
 {
     (void)user;
     (void)world;
-    bench_die("the world refused: %s (%s)", error->text, orr_result_name(error->result));
+    bench_die("the world reports an error: %s (%s)", error->text, orr_result_name(error->result));
 }
 
 static void bench_types_register(bench_env* env)
@@ -169,7 +169,8 @@ static void bench_types_register(bench_env* env)
     }
 }
 
-// Clusters differ in their markers: cluster c has those of the bits of c, as archetypes differ in a game.
+// Clusters differ in their markers: cluster c has the markers of the bits of c, as archetypes
+// differ in a game.
 orr_cluster bench_cluster_get(bench_env* env, uint32_t index, bool with_health)
 {
     orr_type types[3 + BENCH_MARKERS] = {env->position, env->velocity};
@@ -194,7 +195,7 @@ void bench_world_open(bench_env* env)
     env->world =
         orr_world_create(&(orr_world_desc){.on_error = bench_on_error, .workers = env->workers});
     if (env->world == NULL) {
-        bench_die("no world");
+        bench_die("the world could not be created");
     }
     bench_types_register(env);
     for (uint32_t c = 0; c < env->cluster_count; c++) {
@@ -240,7 +241,7 @@ uint64_t bench_world_digest(bench_env* env)
     return sum;
 }
 
-// ---- the env ----------------------------------------------------------------------------------------------
+// ---- the env ------------------------------------------------------------------------------------
 
 void bench_env_open(bench_env* env, const bench_work* work, uint32_t n, uint32_t clusters)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How the cost of an item grows with the number of entities, of clusters and of systems. It should not, except where a
-// cache ends: the limit beside it, on plain arrays of as many entities, shows where that is.
+// Cost per item as a function of the number of entities, clusters and systems. It should be
+// constant except where a cache is exceeded. The limit, on plain arrays of the same size, shows
+// where that happens.
 #include "bench.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static void grow_head_print(const char* title, const uint32_t* steps)
     fflush(stdout);
 }
 
-// By clusters: of a million entities; otherwise by items.
+// By clusters: with one million entities. Otherwise by items.
 static void grow_work_print(const bench_work* work, const uint32_t* steps, uint32_t repeats)
 {
     double ours[GROW_STEPS], limit[GROW_STEPS];
@@ -45,7 +46,7 @@ static void grow_work_print(const bench_work* work, const uint32_t* steps, uint3
         uint32_t clusters = by_clusters ? steps[i] : 0;
         fprintf(stderr, "orr_bench: %s, n = %" PRIu32 ", %" PRIu32 " clusters …\n", work->name, n,
                 clusters != 0 ? clusters : 1);
-        // Large ones take seconds to build and are steadier.
+        // Large sizes take seconds to build and vary less.
         bench_figures f = bench_measure(work, n, clusters, n > 1000000 ? 1 + repeats / 4 : repeats);
         ours[i] = f.ns;
         limit[i] = f.limit_ns;
@@ -66,8 +67,7 @@ void bench_grow_print(uint32_t repeats)
         grow_work_print(grow_works[w], grow_clusters, repeats);
     }
     printf("\n");
-    grow_head_print("ns per system by number of systems, serially and with 2 workers",
-                    grow_systems);
+    grow_head_print("ns per system by number of systems, without and with 2 workers", grow_systems);
     for (size_t w = 0; w < sizeof grow_schedules / sizeof grow_schedules[0]; w++) {
         grow_work_print(grow_schedules[w], grow_systems, repeats);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a history costs: a world of 96 bytes an entity in eight clusters, of which 1% changes each tick. The limit is a copy of all values, as who
-// has no history would make; of memory_600 the bytes of the world, where bytes stand for nanoseconds.
+// Cost of a history: a world of 96 bytes per entity in eight clusters, of which 1% changes in each
+// tick. The limit is a full copy of all values, as a program without a history would make. For
+// memory_600 the limit is the size of the world; bytes take the place of nanoseconds.
 #include "bench.h"
 #include <string.h>
 
@@ -62,7 +63,7 @@ static void history_open(bench_env* env)
     }
 }
 
-// All values of one chunk in a hundred, another one in each tick.
+// Writes all values of one chunk in a hundred, a different chunk in each tick.
 static void history_dirty(bench_env* env)
 {
     orr_type types[6];
@@ -102,9 +103,9 @@ static void history_end(bench_env* env)
     (void)orr_forget_range(env->world, 0, UINT64_MAX, 0);
 }
 
-// ---- remembering --------------------------------------------------------------------------------------------------------------
+// ---- remembering --------------------------------------------------------------------------------
 
-// The writes themselves, which copy what is held, and what remembering takes; the memory before is forgotten.
+// Times the writes, which copy shared blocks, and orr_remember(). The previous memory is forgotten.
 static bench_sample history_chunks_ours(bench_env* env)
 {
     bench_sample sample = {.items = env->n};
@@ -123,7 +124,7 @@ static bench_sample history_chunks_ours(bench_env* env)
     return sample;
 }
 
-// 1% of all entities, scattered over all chunks, by id.
+// Writes 1% of all entities by id, scattered over all chunks.
 static uint64_t history_scatter(bench_env* env)
 {
     orr_entity* some = env->extra[2];
@@ -142,7 +143,7 @@ static uint64_t history_scatter(bench_env* env)
     return bench_since_ns(start);
 }
 
-// What the same writes take without a history is not counted.
+// The time of the same writes without a history is subtracted.
 static bench_sample history_scattered_ours(bench_env* env)
 {
     uint64_t plain = UINT64_MAX, with = UINT64_MAX;
@@ -166,7 +167,7 @@ static bench_sample history_scattered_ours(bench_env* env)
     return (bench_sample){.ns = with > plain ? with - plain : 1, .items = env->n};
 }
 
-// ---- going back ---------------------------------------------------------------------------------------------------------------
+// ---- going back ---------------------------------------------------------------------------------
 
 static bench_sample history_back_ours(bench_env* env)
 {
@@ -182,13 +183,13 @@ static bench_sample history_back_ours(bench_env* env)
     bench_expect(env, orr_time_travel(env->world, first), "going back");
     uint64_t ns = bench_since_ns(start);
     if (orr_world_hash(env->world) != hash) {
-        bench_die("the world is not as it was");
+        bench_die("the restored world differs");
     }
     history_end(env);
     return (bench_sample){.ns = ns, .items = env->n};
 }
 
-// ---- what it takes ------------------------------------------------------------------------------------------------------------
+// ---- what it takes ------------------------------------------------------------------------------
 
 static bench_sample history_memory_ours(bench_env* env)
 {
@@ -208,20 +209,20 @@ static bench_sample history_memory_limit(bench_env* env)
     return (bench_sample){.ns = (uint64_t)env->n * HISTORY_ROW, .items = env->n};
 }
 
-// ---- what is offered ----------------------------------------------------------------------------------------------------------
+// ---- what is offered ----------------------------------------------------------------------------
 
 const bench_work bench_remember_chunks = {"remember_chunks",
-                                          "entity; 1 in 100 chunks changed, and remembered",
+                                          "entity; 1 in 100 chunks changed and remembered",
                                           history_open, history_chunks_ours, history_limit};
 const bench_work bench_remember_scattered = {
-    "remember_scattered", "entity; what 1 in 100 changed by id costs more with a history",
+    "remember_scattered", "entity; extra cost of changing 1 in 100 by id with a history",
     history_open, history_scattered_ours, history_limit};
 const bench_work bench_travel_back = {"travel_back",
                                       "entity; back by 8 ticks with 1 in 100 chunks changed",
                                       history_open, history_back_ours, history_limit};
 const bench_work bench_memory_600 = {
-    "memory_600", "entity; bytes (not ns) of 600 ticks with 1 in 100 chunks changed", history_open,
-    history_memory_ours, history_memory_limit};
+    "memory_600", "entity; bytes instead of ns; 600 ticks with 1 in 100 chunks changed",
+    history_open, history_memory_ours, history_memory_limit};
 
 #undef HISTORY_CLUSTERS
 #undef HISTORY_ROW

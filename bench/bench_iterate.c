@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Loops over queries. Each pass is a tick of its own, so that every block is stamped anew, as in a
-// program that runs. The loop itself is the limit's own machine code (raw.c), except over many clusters, where
-// the step from cluster to cluster is what is measured.
+// Loops over queries. Each pass is a separate tick, so every block is stamped again, as in a
+// running program. The loop body is the same machine code as that of the limit (raw.c), except for
+// many clusters, where the step from cluster to cluster is measured.
 #include "bench.h"
 #include <stdlib.h>
 #include <string.h>
 
-// ---- iterate_1 --------------------------------------------------------------------------------------
+// ---- iterate_1 ----------------------------------------------------------------------------------
 
 static void iterate_ask(bench_env* env, const orr_term* terms, uint32_t count)
 {
     env->query =
         orr_query_create(env->world, &(orr_query_desc){.terms = terms, .term_count = count});
     if (env->query == NULL) {
-        bench_die("no query: %s", orr_error_last(env->world));
+        bench_die("the query was refused: %s", orr_error_last(env->world));
     }
 }
 
@@ -58,7 +58,7 @@ static bench_sample iterate_1_limit(bench_env* env)
     return (bench_sample){ns, (uint64_t)env->n * rounds, raw_store_digest(&env->raw)};
 }
 
-// ---- iterate_2 --------------------------------------------------------------------------------------
+// ---- iterate_2 ----------------------------------------------------------------------------------
 
 static bench_sample iterate_2_ours(bench_env* env)
 {
@@ -87,7 +87,7 @@ static bench_sample iterate_2_limit(bench_env* env)
     return (bench_sample){ns, (uint64_t)env->n * rounds, raw_store_digest(&env->raw)};
 }
 
-// ---- iterate_5 --------------------------------------------------------------------------------------
+// ---- iterate_5 ----------------------------------------------------------------------------------
 
 static void iterate_5_open(bench_env* env)
 {
@@ -152,7 +152,7 @@ static bench_sample iterate_5_limit(bench_env* env)
     return (bench_sample){ns, (uint64_t)env->n * rounds, raw_store_digest(raw)};
 }
 
-// ---- iterate_fragmented ---------------------------------------------------------------------------------
+// ---- iterate_fragmented -------------------------------------------------------------------------
 
 static void iterate_fragmented_open(bench_env* env)
 {
@@ -199,7 +199,7 @@ static bench_sample iterate_fragmented_limit(bench_env* env)
     return (bench_sample){ns, (uint64_t)env->n * rounds, raw_store_digest(&env->raw)};
 }
 
-// ---- hashing what changed -------------------------------------------------------------------------------
+// ---- hashing what changed -----------------------------------------------------------------------
 
 static void iterate_hash_open(bench_env* env)
 {
@@ -220,7 +220,7 @@ static bench_sample iterate_hash_ours(bench_env* env)
     uint64_t after = orr_world_hash(env->world);
     uint64_t ns = bench_since_ns(start);
     if (after == before) {
-        bench_die("the hash does not see a change");
+        bench_die("the hash did not change after a write");
     }
     return (bench_sample){.ns = ns, .items = env->n};
 }
@@ -240,7 +240,7 @@ static bench_sample iterate_hash_limit(bench_env* env)
     return (bench_sample){.ns = ns, .items = env->n};
 }
 
-// ---- what is offered --------------------------------------------------------------------------------------
+// ---- what is offered ----------------------------------------------------------------------------
 
 const bench_work bench_iterate_1 = {"iterate_1", "Position += 1", iterate_open, iterate_1_ours,
                                     iterate_1_limit};

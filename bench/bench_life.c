@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Creating and destroying: each repeat begins with a fresh world (or refilled arrays), which is not timed.
+// Creating and destroying. Each repeat begins with a fresh world (or refilled arrays), which is not
+// timed.
 #include "bench.h"
 #include <stdlib.h>
 #include <string.h>
 
-// Number of rounds of a repeat: a fresh world costs more than its use when it is small.
+// Number of rounds per repeat: for a small world creating it costs more than the work.
 static uint32_t life_rounds(const bench_env* env)
 {
     uint32_t rounds = bench_rounds(env->n);
     return rounds < 32 ? rounds : 32;
 }
 
-// The timed part of one round. Returns what the sample's check adds.
+// The timed part of one round. Returns its contribution to the sample's check.
 typedef void (*life_part)(bench_env* env);
 
 static bench_sample life_measure(bench_env* env, life_part before, life_part timed,
@@ -29,11 +30,11 @@ static bench_sample life_measure(bench_env* env, life_part before, life_part tim
     return sample;
 }
 
-// ---- what is compared: entities alive, ids handed out, positions -----------------------------------------
+// ---- what is compared: entities alive, ids handed out, positions --------------------------------
 
 static uint64_t life_digest(uint64_t alive, uint64_t first, uint64_t last, uint64_t positions)
 {
-    // Ids of ours and of the limit differ; that they differ from each other is what both must show.
+    // Ids of ours and the limit differ. Both must show that their ids are pairwise different.
     return alive * 3 + (first != last) + positions;
 }
 
@@ -67,7 +68,7 @@ static uint64_t life_limit_alive(bench_env* env)
     return found + env->raw.tables[0].count;
 }
 
-// ---- create_empty -----------------------------------------------------------------------------------
+// ---- create_empty -------------------------------------------------------------------------------
 
 static void life_raw_clear(bench_env* env)
 {
@@ -113,7 +114,7 @@ static bench_sample life_create_empty_raw(bench_env* env)
     return life_measure(env, life_raw_clear, life_create_empty_limit, life_limit_alive);
 }
 
-// ---- create_2 ---------------------------------------------------------------------------------------
+// ---- create_2 -----------------------------------------------------------------------------------
 
 static void life_create_2(bench_env* env)
 {
@@ -121,7 +122,7 @@ static void life_create_2(bench_env* env)
     for (uint32_t c = 0; c < env->cluster_count; c++) {
         orr_appender a;
         bench_expect(env, orr_append_begin(env->world, env->clusters[c], types, 2, &a),
-                     "beginning to append");
+                     "beginning the appender");
         uint32_t end = bench_share(env, c + 1);
         for (uint32_t i = bench_share(env, c); i < end; i++) {
             uint32_t k = orr_append(&a);
@@ -180,7 +181,7 @@ static bench_sample life_create_2_bulk_raw(bench_env* env)
     return life_measure(env, life_raw_clear, life_create_2_bulk_limit, life_limit_digest);
 }
 
-// ---- create_2_cold: in memory the process never touched -----------------------------------------------------
+// ---- create_2_cold: in memory the process never touched -----------------------------------------
 
 static void life_cold_world(bench_env* env)
 {
@@ -189,7 +190,7 @@ static void life_cold_world(bench_env* env)
     bench_world_open(env);
 }
 
-// New arrays whose pages are not there yet.
+// Allocates new arrays whose pages are not mapped yet.
 static void life_raw_cold(bench_env* env)
 {
     raw_table* t = &env->raw.tables[0];
@@ -216,7 +217,7 @@ static bench_sample life_create_2_cold_raw(bench_env* env)
     return life_measure(env, life_raw_cold, life_create_2_limit, life_limit_digest);
 }
 
-// ---- destroy ----------------------------------------------------------------------------------------
+// ---- destroy ------------------------------------------------------------------------------------
 
 static void life_destroy_open(bench_env* env)
 {
@@ -309,7 +310,7 @@ static bench_sample life_destroy_shuffled_raw(bench_env* env)
     return life_measure(env, life_raw_fill_shuffled, life_destroy_shuffled_limit, life_limit_alive);
 }
 
-// ---- delete_cluster -------------------------------------------------------------------------------------
+// ---- delete_cluster -----------------------------------------------------------------------------
 
 static void life_delete_cluster(bench_env* env)
 {
@@ -333,7 +334,7 @@ static bench_sample life_delete_cluster_raw(bench_env* env)
     return life_measure(env, life_raw_fill, life_delete_cluster_limit, life_limit_alive);
 }
 
-// ---- memory_per_entity: bytes in the place of nanoseconds -------------------------------------------------
+// ---- memory_per_entity: bytes in the place of nanoseconds ---------------------------------------
 
 static bench_sample life_memory_ours(bench_env* env)
 {
@@ -350,7 +351,7 @@ static bench_sample life_memory_raw(bench_env* env)
     return (bench_sample){.ns = bytes * env->n, .items = env->n};
 }
 
-// ---- a whole world ----------------------------------------------------------------------------------------
+// ---- a whole world ------------------------------------------------------------------------------
 
 static bench_sample life_world_ours(bench_env* env)
 {
@@ -358,20 +359,20 @@ static bench_sample life_world_ours(bench_env* env)
     for (uint32_t i = 0; i < env->n; i++) {
         orr_world* world = orr_world_create(NULL);
         if (world == NULL) {
-            bench_die("no world");
+            bench_die("the world could not be created");
         }
         orr_world_destroy(world);
     }
     return (bench_sample){.ns = bench_since_ns(start), .items = env->n};
 }
 
-// No raw work compares; the design allows 20 microseconds.
+// There is no raw equivalent; the design allows 20 microseconds.
 static bench_sample life_world_raw(bench_env* env)
 {
     return (bench_sample){.ns = (uint64_t)20000 * env->n, .items = env->n};
 }
 
-// ---- what is offered --------------------------------------------------------------------------------------
+// ---- what is offered ----------------------------------------------------------------------------
 
 const bench_work bench_create_empty = {"create_empty", "entity created, one by one", NULL,
                                        life_create_empty_ours, life_create_empty_raw};
@@ -400,7 +401,7 @@ const bench_work bench_delete_cluster = {"delete_cluster", "entity of a deleted 
                                          life_delete_cluster_ours, life_delete_cluster_raw};
 /* N4-10 */
 const bench_work bench_memory = {"memory_per_entity",
-                                 "entity with two components; bytes in the place of ns", NULL,
+                                 "entity with two components; bytes instead of ns", NULL,
                                  life_memory_ours, life_memory_raw};
 const bench_work bench_world = {"world_create_destroy",
                                 "world created and destroyed; the limit is the design's 20 us",

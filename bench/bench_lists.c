@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: MIT
-// A storage that Orrery does not have, measured beside the one it has: values that stay where they are, linked in order of
-// entity ids, and joined when a loop runs, by stepping through the lists of both types side by side. So "ours" are the lists, and the limit
-// is Orrery's own loop over a query: the ratio reads "linked lists, × chunks".
+// A storage layout that Orrery does not use, measured against the one it uses: values that never
+// move, linked in the order of entity ids. A loop joins the lists of both types by stepping through
+// them in parallel. Here "ours" are the lists and the limit is Orrery's own loop over a query. The
+// ratio reads "linked lists, × chunks".
 //
-// The lists get every advantage a library could not give them: no checks, no generations, 24 bytes a node, all nodes of a type in one
-// array. Fresh, they lie in the order in which they are walked. Used, a third of the entities, chosen at random, once lost
-// both components and got them back, in another random order, each taking a slot that had become free: little for a program
-// that runs for hours. Sparse, one entity in eight has a Velocity.
+// The lists have advantages that a library could not offer: no checks, no generations, 24 bytes per
+// node, all nodes of a type in one array.
+// Fresh: nodes lie in the order of the walk.
+// Used: a third of the entities, chosen at random, lost both components and got them back in
+// another random order, each in a slot that had become free. That is little for a program that runs
+// for hours.
+// Sparse: one entity in eight has a Velocity.
 #include "bench.h"
 #include <stdlib.h>
 #include <string.h>
 
 #if defined(__has_attribute)
 #if __has_attribute(noipa)
-#define LISTS_APART __attribute__((noipa)) // As raw.c: nothing is known of the caller.
+#define LISTS_NOIPA __attribute__((noipa)) // As in raw.c: hides the caller from the optimiser.
 #endif
 #endif
-#ifndef LISTS_APART
-#define LISTS_APART
+#ifndef LISTS_NOIPA
+#define LISTS_NOIPA
 #endif
 
 #define LISTS_SPARSE 8u
@@ -34,16 +38,16 @@ typedef struct lists_velocity {
     uint32_t id;
 } lists_velocity;
 
-// One at a time: made by open, made anew by the next.
+// The current lists: built by open, rebuilt by the next open.
 static struct lists_store {
     lists_position *position_nodes, *positions;
     lists_velocity *velocity_nodes, *velocities;
     uint32_t position_count, velocity_count;
 } lists;
 
-// ---- the lists ----------------------------------------------------------------------------------------
+// ---- the lists ----------------------------------------------------------------------------------
 
-// Where the value of the k-th owner of a type lies.
+// Index of the node of the k-th owner of a type.
 static uint64_t* lists_slots_make(uint32_t count, bool used)
 {
     uint64_t* slots = bench_array(count, sizeof(uint64_t));
@@ -57,8 +61,8 @@ static uint64_t* lists_slots_make(uint32_t count, bool used)
     uint64_t* freed = bench_array(count, sizeof(uint64_t));
     bench_shuffle(owners, slots, count);
     uint32_t third = count / 3;
-    bench_shuffle(freed, owners,
-                  third); // The slots they left, in the order they are given out again.
+    // The freed slots, in the order of their reuse.
+    bench_shuffle(freed, owners, third);
     for (uint32_t k = 0; k < third; k++) {
         slots[owners[k]] = freed[k];
     }
@@ -97,8 +101,8 @@ static void lists_velocities_make(const bench_env* env, uint32_t step, bool used
     free(slots);
 }
 
-// The join of the note: step through both, where the ids agree there is an entity with both.
-LISTS_APART static void lists_move(lists_position* p, const lists_velocity* v)
+// The join: steps through both lists; equal ids are an entity with both types.
+LISTS_NOIPA static void lists_move(lists_position* p, const lists_velocity* v)
 {
     while (p != NULL && v != NULL) {
         if (p->id < v->id) {
@@ -123,9 +127,9 @@ static uint64_t lists_digest(void)
     return sum;
 }
 
-// ---- the same entities in a world ---------------------------------------------------------------------------
+// ---- the same entities in a world ---------------------------------------------------------------
 
-// Every `step`-th entity has a Velocity, the others have none.
+// Every `step`-th entity has a Velocity.
 static void lists_world_make(bench_env* env, uint32_t step)
 {
     bench_world_open(env);
@@ -150,7 +154,7 @@ static void lists_world_make(bench_env* env, uint32_t step)
     orr_term terms[] = {{.type = env->position, .access = ORR_WRITE}, {.type = env->velocity}};
     env->query = orr_query_create(env->world, &(orr_query_desc){.terms = terms, .term_count = 2});
     if (env->query == NULL) {
-        bench_die("no query: %s", orr_error_last(env->world));
+        bench_die("the query was refused: %s", orr_error_last(env->world));
     }
 }
 
@@ -180,7 +184,7 @@ static void lists_sparse_open(bench_env* env)
     lists_open(env, LISTS_SPARSE, true);
 }
 
-// ---- both sides -----------------------------------------------------------------------------------------------
+// ---- both sides ---------------------------------------------------------------------------------
 
 static bench_sample lists_walk(bench_env* env)
 {
@@ -212,9 +216,9 @@ static bench_sample lists_chunks(bench_env* env)
 const bench_work bench_list_fresh = {"linked_list_fresh",
                                      "Position += Velocity; linked lists, × chunks, as allocated",
                                      lists_fresh_open, lists_walk, lists_chunks};
-const bench_work bench_list = {"linked_list",
-                               "Position += Velocity; linked lists, × chunks, after 1/3 came anew",
-                               lists_used_open, lists_walk, lists_chunks};
+const bench_work bench_list = {
+    "linked_list", "Position += Velocity; linked lists, × chunks, after 1/3 was replaced",
+    lists_used_open, lists_walk, lists_chunks};
 const bench_work bench_list_sparse = {
     "linked_list_sparse", "the same, 1 in 8 entities has a Velocity; linked lists, × chunks",
     lists_sparse_open, lists_walk, lists_chunks};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The program: reads options, runs the rows asked for, reports.
+// Main program: parses options, runs the selected rows and prints the report.
 #include "bench.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,33 +9,33 @@
 #define MAIN_ROWS_MAX 128
 
 typedef struct main_options {
-    const char* names[MAIN_ROWS_MAX]; // None: all.
+    const char* names[MAIN_ROWS_MAX]; // Empty: all workloads.
     uint32_t name_count;
     uint32_t repeats;
-    uint32_t n; // 0: as in the table.
+    uint32_t n; // 0: the sizes of the table.
     bool grow, waits, list, help;
     const char* out;
 } main_options;
 
 static const char main_help[] =
     "usage: orr_bench [options] [NAME…]\n"
-    "Measures each workload beside the same work on raw arrays, in turns, and compares what both "
-    "did.\n"
-    "Prints a table and writes bench.json. NAME… runs only these workloads.\n"
+    "Measures each workload and the same work on raw arrays alternately, and compares the\n"
+    "results. "
+    "Prints a table and writes bench.json. With NAME… runs only these workloads.\n"
     "\n"
-    "  --quick       5 repeats instead of 20; everything in under a minute\n"
-    "  --repeats N   as many repeats, 1 to 1000\n"
-    "  --n N         with N items instead of the sizes of the table, 1000 to 50000000\n"
-    "  --grow        how the cost per item grows from 1,000 to 10,000,000 entities, from 1 to\n"
-    "                4096 clusters and from 1 to 1000 systems\n"
-    "  --waits       how long a pipeline waits for another in real time\n"
-    "  --out FILE    where to write the JSON. Default bench.json\n"
-    "  --list        what can be run\n"
-    "  --help        this text\n"
+    "  --quick       5 repeats instead of 20; all workloads take less than a minute\n"
+    "  --repeats N   number of repeats, 1 to 1000. Default 20\n"
+    "  --n N         number of items instead of the sizes of the table, 1000 to 50000000\n"
+    "  --grow        cost per item for 1,000 to 10,000,000 entities, 1 to 4096 clusters\n"
+    "                and 1 to 1000 systems\n"
+    "  --waits       waiting times between pipelines in real time\n"
+    "  --out FILE    path of the JSON file. Default bench.json\n"
+    "  --list        list the workloads\n"
+    "  --help        print this text\n"
     "\n"
-    "Times are the best of all repeats. \"limit\" is the compiler's best loop on plain, warm "
-    "arrays\n"
-    "with an 8-byte record per entity; \"ratio\" is ours / limit. Missing a goal is no error.\n";
+    "Times are the best of all repeats. \"limit\" is the compiler's best loop on plain, warm\n"
+    "arrays with an 8-byte record per entity. \"ratio\" is ours / limit. A missed goal is not an\n"
+    "error: the exit code is 0.\n";
 
 static _Noreturn void main_refuse(const char* what, const char* argument)
 {
@@ -133,7 +133,8 @@ static bool main_selected(const main_options* options, const bench_row* row)
     return options->name_count == 0;
 }
 
-// The rows to run, at the sizes to run them; returns their number. With --n, rows that differ only in n are one.
+// Writes the selected rows with their sizes to `out` and returns their number. With --n, rows that
+// differ only in n are merged.
 static uint32_t main_rows_select(const main_options* options, bench_row* out)
 {
     uint32_t count = 0;
@@ -144,7 +145,7 @@ static uint32_t main_rows_select(const main_options* options, bench_row* out)
             out[count] = *row;
             if (options->n != 0) {
                 out[count].n = options->n;
-                out[count].goal = 0; // Goals are stated for the sizes of the table.
+                out[count].goal = 0; // Goals hold for the sizes of the table only.
             }
             count++;
         }
@@ -171,7 +172,8 @@ static void main_rows_run(const main_options* options)
            options->out);
 }
 
-// The program is compiled for machines with AVX2, as its flags say; others would stop at some instruction.
+// The program may be compiled for AVX2, see its flags. Exits on a machine without it instead of
+// crashing on an instruction.
 static void main_machine_check(void)
 {
 #ifdef __AVX2__

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The mathematical functions, each over n arguments from its usual range; an item is a call. The limit is the C library,
-// which may use instructions that not every machine has, and need not give the same bits everywhere.
+// The mathematical functions, each over n arguments from its usual range. An item is one call. The
+// limit is the C library, which may use instructions that not every machine has and need not give
+// the same bits everywhere.
 #include "bench.h"
 #include <math.h>
 #include <stdlib.h>
@@ -31,8 +32,8 @@ enum {
     MATH_ROWS = sizeof math_rows / sizeof math_rows[0],
 };
 
-// Arguments lie row by row, double in extra[0] and float in extra[1]. What both give is compared here, since bits
-// may differ.
+// Arguments are stored function by function: double in extra[0], float in extra[1]. Results are
+// compared here, with a tolerance, because the bits may differ.
 static void math_open(bench_env* env)
 {
     double* x = env->extra[0] = bench_array((size_t)env->n * MATH_ROWS, sizeof *x);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs one work and its limit in turns, and keeps the best of each: on a machine that does other things too,
-// the shortest time is the one least disturbed.
+// Runs a workload and its limit alternately and keeps the best time of each: on a busy machine the
+// shortest time is the least disturbed.
 #include "bench.h"
 #include <inttypes.h>
 
@@ -17,7 +17,7 @@ bench_figures bench_measure(const bench_work* work, uint32_t n, uint32_t cluster
     bench_env env;
     bench_env_open(&env, work, n, clusters);
     bench_figures best = {-1, -1, 0, env.workers, env.tick_items};
-    // The first round warms both sides up and is not counted; who goes first alternates.
+    // The first round warms up both sides and is not counted. The side that runs first alternates.
     for (uint32_t i = 0; i <= repeats; i++) {
         bench_sample ours = {0}, limit = {0};
         if (i % 2 == 0) {
@@ -28,7 +28,7 @@ bench_figures bench_measure(const bench_work* work, uint32_t n, uint32_t cluster
             limit = work->limit(&env);
         }
         if (ours.check != limit.check) {
-            bench_die("%s did not do its work: digest %" PRIx64 " of ours, %" PRIx64
+            bench_die("%s gave a wrong result: digest %" PRIx64 " of ours, %" PRIx64
                       " of the limit",
                       work->name, ours.check, limit.check);
         }

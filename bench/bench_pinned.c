@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pinned components: added, removed and got by id. The limit is a sparse set with dense values, which keeps them dense by
-// moving the last into the gap; ours may not move any.
+// Pinned components: added, removed and read by id. The limit is a sparse set with dense values,
+// which moves the last value into the gap. Orrery may not move pinned values.
 #include "bench.h"
 #include <string.h>
 
@@ -22,7 +22,7 @@ static orr_type pinned_type(const bench_env* env)
 
 static void pinned_add_each(bench_env* env)
 {
-    orr_world* world = env->world; // Locals, as in the limit: a call might change the env.
+    orr_world* world = env->world; // Locals, as in the limit: a call could change env.
     const orr_entity* ids = env->ids;
     orr_type type = pinned_type(env);
     int failed = 0;
@@ -103,7 +103,7 @@ bench_sample bench_pinned_limit(bench_env* env)
     return sample;
 }
 
-// ---- get ----------------------------------------------------------------------------------------------
+// ---- get ----------------------------------------------------------------------------------------
 
 static void pinned_get_open(bench_env* env)
 {
@@ -150,5 +150,5 @@ const bench_work bench_add_remove_pinned = {
 const bench_work bench_add_remove_pinned_many = {
     "add_remove_pinned_many", "the same through the batch calls; per pair", bench_pinned_open,
     pinned_add_remove_many_ours, bench_pinned_limit};
-const bench_work bench_get_pinned = {"get_random_pinned", "pinned component got by id, shuffled",
+const bench_work bench_get_pinned = {"get_random_pinned", "pinned component read by id, shuffled",
                                      pinned_get_open, pinned_get_ours, pinned_get_limit};

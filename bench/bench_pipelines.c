@@ -1,38 +1,40 @@
 // SPDX-License-Identifier: MIT
-// Two pipelines that meet in the world: physics moves and turns a hundred of many bodies in each of its ticks, drawing hears of it in its
-// own. Both are indirect. A message is the change of one value: sent, applied to the store, delivered to both (who sends is
-// told, too). Limit: ids and values noted, copied into a store through checked records, and once to each of the two.
+// Two pipelines that exchange messages: physics moves and turns a hundred of many bodies in each
+// tick; drawing receives the changes in its own tick. Both systems are indirect. A message is the
+// change of one value: sent, applied to the store, and delivered to both systems (the sender
+// receives it, too). The limit records ids and values, copies them into a store through checked
+// records, and copies them once for each of the two readers.
 #include "bench.h"
 #include <string.h>
 
-// One after the other, one tick each: both are continuous and in lockstep.
+// The pipelines tick alternately: both are continuous, in lockstep.
 enum {
-    PIPELINES_TOUCHED = 100, // Of each type, per tick.
-    PIPELINES_TICKS = 1000   // Of a repeat.
+    PIPELINES_TOUCHED = 100, // Values of each type per tick.
+    PIPELINES_TICKS = 1000   // Ticks per repeat.
 };
 
 ORR_STRUCT(Rigid, (float, state, 32), (uint32_t, flags))
 ORR_STRUCT(MeshCollider, (float, points, 64), (uint32_t, count), (uint32_t, layer))
 ORR_STRUCT(MeshRenderer, (float, parts, 64), (uint32_t, mesh))
 
-// What a reader was told, of one type.
+// The messages a reader received for one type.
 typedef struct pipelines_heard {
     uint64_t ids[PIPELINES_TOUCHED];
     char values[PIPELINES_TOUCHED * sizeof(Turn)];
-    uint32_t count; // In its last tick.
-    uint64_t all;   // In all its ticks.
+    uint32_t count; // In the last tick.
+    uint64_t all;   // In all ticks.
 } pipelines_heard;
 
-// A reader: Spot3 and Turn of the last tick.
+// A reader: changes of Spot3 and Turn in the last tick.
 typedef struct pipelines_mirror {
     pipelines_heard spots, turns;
 } pipelines_mirror;
 
-// What is sent in a tick. The first of both sides, so that both choose and compute alike.
+// The changes sent in a tick. Used by both sides, so that both select and compute the same.
 typedef struct pipelines_sender {
-    pipelines_mirror mirror; // First: it is a reader.
+    pipelines_mirror mirror; // Must be first: the sender is also a reader.
     const uint64_t* ids;
-    uint32_t n, at; // The next to be touched.
+    uint32_t n, at; // `at`: the next body to change.
     uint64_t tick;
     bool quiet;
     orr_type spot, turn;
@@ -40,7 +42,8 @@ typedef struct pipelines_sender {
     Turn turns[PIPELINES_TOUCHED];
 } pipelines_sender;
 
-// extra: 0 our sender, 1 the limit's, 2 and 3 who draws, 4 the limit's ids in the order of ours, 5 and 6 its columns.
+// extra: 0 our sender, 1 the limit's sender, 2 and 3 the drawing readers, 4 the limit's ids in our
+// order, 5 and 6 its columns.
 enum {
     PIPELINES_OURS,
     PIPELINES_LIMIT,
@@ -50,7 +53,7 @@ enum {
     PIPELINES_TURNS
 };
 
-// The ids of this tick; their new values are in the sender.
+// Selects the ids of this tick and computes their new values in the sender.
 static const uint64_t* pipelines_next(pipelines_sender* s)
 {
     s->at = s->at + PIPELINES_TOUCHED <= s->n ? s->at : 0;
@@ -65,13 +68,13 @@ static const uint64_t* pipelines_next(pipelines_sender* s)
     return ids;
 }
 
-// ---- ours ---------------------------------------------------------------------------------------------------------
+// ---- ours ---------------------------------------------------------------------------------------
 
 static void pipelines_take(pipelines_heard* heard, const orr_message* m, const void* values,
                            size_t size)
 {
     if (m->count > PIPELINES_TOUCHED - heard->count) {
-        bench_die("two_pipelines: a reader was told of more than was changed");
+        bench_die("two_pipelines: a reader received more messages than were sent");
     }
     memcpy(heard->ids + heard->count, m->entities, m->count * sizeof *heard->ids);
     memcpy(heard->values + heard->count * size, values, m->count * size);
@@ -86,7 +89,7 @@ static void pipelines_read(orr_run* run)
     ORR_MESSAGES(m, run)
     {
         if (m->kind != ORR_COMPONENT_CHANGED) {
-            continue; // It begins: told of everything there is.
+            continue; // First run: the reader receives the whole world.
         }
         const Spot3* spots = orr_values(m, Spot3);
         if (spots != NULL) {
@@ -127,7 +130,7 @@ static void pipelines_systems_add(bench_env* env)
                                              .user = env->extra[PIPELINES_DRAW],
                                              .pipeline = "drawing"})
                 .id == 0) {
-        bench_die("no pipelines: %s", orr_error_last(w));
+        bench_die("a pipeline or system was refused: %s", orr_error_last(w));
     }
 }
 
@@ -146,11 +149,11 @@ static void pipelines_world_open(bench_env* env)
     pipelines_systems_add(env);
 }
 
-// Both begin: with two ticks nothing that they are told of at first is left.
+// Start of both pipelines: after two ticks no initial message is pending.
 static void pipelines_open(bench_env* env)
 {
     if (env->n < PIPELINES_TOUCHED) {
-        bench_die("two_pipelines takes at least %d entities", PIPELINES_TOUCHED);
+        bench_die("two_pipelines needs at least %d entities", PIPELINES_TOUCHED);
     }
     env->tick_items = 2 * PIPELINES_TOUCHED;
     raw_fill(&env->raw, env->positions, env->velocities, env->raw_ids, env->n);
@@ -174,9 +177,10 @@ static void pipelines_open(bench_env* env)
     bench_expect(env, orr_step(env->world, 2), "the first ticks");
 }
 
-// ---- both ---------------------------------------------------------------------------------------------------------
+// ---- both ---------------------------------------------------------------------------------------
 
-// Ids are numbered alike on both sides but for their generation, and rows are told in another order than they were sent.
+// Ids of both sides have equal indices but different generations, and rows are reported in another
+// order than they were sent.
 static uint64_t pipelines_heard_digest(const pipelines_heard* heard, size_t size)
 {
     uint64_t sum = heard->all + ((uint64_t)heard->count << 32);
@@ -199,7 +203,7 @@ static uint64_t pipelines_values_digest(const Spot3* spots, const Turn* turns, u
     return orr_hash(spots, sizeof *spots, i) + orr_hash(turns, sizeof *turns, i);
 }
 
-// The last tick sends nothing, and delivers what the one before it sent.
+// The last tick sends nothing and delivers the messages of the tick before.
 static bench_sample pipelines_ours(bench_env* env)
 {
     pipelines_sender* s = env->extra[PIPELINES_OURS];

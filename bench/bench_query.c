@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Queries: made, asked what changed, over several of a kind, over pairs; and what a pinned type's queries cost.
+// Queries: creation, changed-since, multiple types, pairs, and the cost of queries on a pinned
+// type.
 #include "bench.h"
 #include <string.h>
 
@@ -8,7 +9,7 @@ static orr_query* query_make(bench_env* env, const orr_term* terms, uint32_t cou
     orr_query* query =
         orr_query_create(env->world, &(orr_query_desc){.terms = terms, .term_count = count});
     if (query == NULL) {
-        bench_die("no query: %s", orr_error_last(env->world));
+        bench_die("the query was refused: %s", orr_error_last(env->world));
     }
     return query;
 }
@@ -22,7 +23,7 @@ static void query_open(bench_env* env)
         2);
 }
 
-// ---- query_create ---------------------------------------------------------------------------------------
+// ---- query_create -------------------------------------------------------------------------------
 
 static void query_create_open(bench_env* env)
 {
@@ -56,7 +57,7 @@ static bench_sample query_create_limit(bench_env* env)
     return (bench_sample){ns, env->cluster_count, found};
 }
 
-// ---- change_scan ----------------------------------------------------------------------------------------
+// ---- change_scan --------------------------------------------------------------------------------
 
 static uint32_t query_chunks(const bench_env* env)
 {
@@ -121,7 +122,7 @@ static bench_sample query_scan_touched_limit(bench_env* env)
     return query_scan_raw(env, true);
 }
 
-// ---- write_tracked: iterate_2 with a reader that looks for changes every tick ---------------------------------
+// ---- write_tracked: iterate_2 with a reader that looks for changes every tick -------------------
 
 static bench_sample query_tracked(bench_env* env, orr_query* reader)
 {
@@ -142,7 +143,7 @@ static bench_sample query_tracked(bench_env* env, orr_query* reader)
     }
     uint64_t ns = bench_since_ns(start);
     if (reader != NULL && seen != (uint64_t)env->n * rounds) {
-        bench_die("the reader missed changes");
+        bench_die("the changed-since reader missed changes");
     }
     return (bench_sample){ns, (uint64_t)env->n * rounds, 0};
 }
@@ -160,7 +161,7 @@ static bench_sample query_tracked_limit(bench_env* env)
     return query_tracked(env, NULL);
 }
 
-// ---- cross_product ----------------------------------------------------------------------------------------
+// ---- cross_product ------------------------------------------------------------------------------
 
 static bench_sample query_cross_ours(bench_env* env)
 {
@@ -188,7 +189,7 @@ static bench_sample query_cross_limit(bench_env* env)
     return (bench_sample){ns, (uint64_t)env->n * (env->n - 1) / 2, near};
 }
 
-// ---- iterate_multiple -------------------------------------------------------------------------------------
+// ---- iterate_multiple ---------------------------------------------------------------------------
 
 static void query_multiple_open(bench_env* env)
 {
@@ -207,7 +208,7 @@ static void query_multiple_open(bench_env* env)
             env->raw.spots[i * 4 + k] = value;
             bool added = k == 0 || orr_instance_add(env->world, env->ids[i], spot, &value) != 0;
             if (!added) {
-                bench_die("no instance: %s", orr_error_last(env->world));
+                bench_die("the instance was refused: %s", orr_error_last(env->world));
             }
         }
         const orr_component_id* ids;
@@ -219,8 +220,8 @@ static void query_multiple_open(bench_env* env)
     env->query = query_make(env, &(orr_term){.type = spot}, 1);
 }
 
-// Instances past the last are zero, so a sum may run over all there is room for: with a capacity the compiler knows, that is a
-// loop without an inner branch.
+// Values past the last instance are zero, so a sum may include the whole capacity. With a capacity
+// known to the compiler the loop has no inner branch.
 static inline float query_sum_by(const Spot* spots, size_t capacity, uint32_t rows, float sum)
 {
     for (uint32_t i = 0; i < rows; i++) {
@@ -263,7 +264,7 @@ static bench_sample query_multiple_ours(bench_env* env)
     return (bench_sample){ns, (uint64_t)env->n * rounds, (uint64_t)sum};
 }
 
-// The same by counts, as for work to which a zero would not be neutral.
+// The same with explicit counts, for work where zeros are not neutral.
 static bench_sample query_multiple_counted_ours(bench_env* env)
 {
     uint32_t rounds = bench_rounds(env->n * 4);
@@ -298,7 +299,7 @@ static bench_sample query_multiple_limit(bench_env* env)
     return (bench_sample){ns, (uint64_t)env->n * rounds, (uint64_t)sum};
 }
 
-// ---- add_bulk: a component more for everything a query matches ---------------------------------------------------
+// ---- add_bulk: a component more for everything a query matches ----------------------------------
 
 static void query_bulk_open(bench_env* env)
 {
@@ -329,7 +330,7 @@ static bench_sample query_bulk_limit(bench_env* env)
     return (bench_sample){ns, env->n, env->n + raw_digest(env->raw.tables[1].positions, env->n)};
 }
 
-// ---- pinned_queries: N4-14, what working sets cost when a pinned value comes and goes ----------------------------
+// ---- pinned_queries: N4-14, what working sets cost when a pinned value comes and goes -----------
 
 static void query_pinned_open(bench_env* env, uint32_t queries)
 {
@@ -362,7 +363,7 @@ static void query_pinned_64_open(bench_env* env)
 
 const bench_work bench_query_create = {"query_create", "cluster that matches a new query",
                                        query_create_open, query_create_ours, query_create_limit};
-const bench_work bench_change_scan = {"change_scan", "chunk looked at when none changed",
+const bench_work bench_change_scan = {"change_scan", "chunk checked when none changed",
                                       query_scan_open, query_scan_ours, query_scan_limit};
 const bench_work bench_change_scan_1 = {"change_scan_1", "the same when one changed",
                                         query_scan_open, query_scan_touched_ours,
@@ -378,7 +379,7 @@ const bench_work bench_iterate_multiple = {
 const bench_work bench_iterate_multiple_counted = {
     "iterate_multiple_counted", "the same, each entity's instances counted", query_multiple_open,
     query_multiple_counted_ours, query_multiple_limit};
-const bench_work bench_add_bulk = {"add_bulk", "entity of a query that gets one component more",
+const bench_work bench_add_bulk = {"add_bulk", "entity of a query that gets one more component",
                                    query_bulk_open, query_bulk_ours, query_bulk_limit};
 const bench_work bench_pinned_queries_0 = {
     "pinned_queries_0", "pinned add and remove, no query on the type", query_pinned_0_open,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What was measured, for people (a table) and for programs (bench.json).
+// Report: a table for people and bench.json for programs.
 #define _POSIX_C_SOURCE 200809L // popen
 #include "bench.h"
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The build says how this program was compiled; without it we say what the compiler tells.
+// The build defines the compiler flags. Otherwise only the optimisation state is known.
 #ifndef ORR_BENCH_FLAGS
 #ifdef __OPTIMIZE__
 #define ORR_BENCH_FLAGS "optimised"
@@ -32,7 +32,7 @@ void bench_param_text(const bench_row* row, const bench_figures* figures, char o
     }
 }
 
-// A number with thousands apart, as in the table of goals.
+// Formats a number with thousands separators, as in the table of goals.
 static void report_number(uint32_t number, char out[16])
 {
     char digits[12];
@@ -46,7 +46,7 @@ static void report_number(uint32_t number, char out[16])
     out[used] = '\0';
 }
 
-// The commit the working directory stands at; a benchmark is run where it was built.
+// The commit of the working directory; a benchmark runs where it was built.
 static const char* report_commit(void)
 {
     static char commit[64];
@@ -68,10 +68,11 @@ static const char* report_commit(void)
 
 void bench_head_print(uint32_t repeats)
 {
-    printf("Orrery %s at %s, benchmarks by %s\n", orr_version(), report_commit(), REPORT_COMPILER);
+    printf("Orrery %s at %s, benchmarks compiled with %s\n", orr_version(), report_commit(),
+           REPORT_COMPILER);
     printf("flags of this program (both sides): %s\n", ORR_BENCH_FLAGS);
     printf("best of %" PRIu32
-           " repeats, ours and the limit in turns; ns of this thread per item\n\n",
+           " repeats, ours and the limit alternating; ns of thread time per item\n\n",
            repeats);
 }
 

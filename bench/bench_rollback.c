@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A frame of rollback netcode: a tick, then back by eight and the eight again, with a window of sixteen. Per tick that was run. The limit is the same
-// ticks of the same world without a history. Everything moves, a third lives and a third counts; of each hundred that move one fires a tick, and what
-// was fired is gone eight ticks later.
+// A frame of rollback netcode: one tick, travel back by eight ticks, and the eight ticks again,
+// with a window of sixteen. Measured per tick that was run. The limit is the same ticks of the same
+// world without a history. All entities move, a third has Life and a third has Data. Of each
+// hundred moving entities one fires per tick, and a fired entity is destroyed eight ticks later.
 #include "bench.h"
 
 #define ROLLBACK_BACK   8
@@ -60,7 +61,7 @@ static void rollback_systems(bench_env* env)
     };
     for (uint32_t i = 0; i < sizeof descs / sizeof descs[0]; i++) {
         if (orr_system_add(env->world, &descs[i]).id == 0) {
-            bench_die("no system: %s", orr_error_last(env->world));
+            bench_die("the system was refused: %s", orr_error_last(env->world));
         }
     }
 }
@@ -115,12 +116,12 @@ static bench_sample rollback_ours(bench_env* env)
         rollback_frame(env);
     }
     uint64_t ns = bench_since_ns(start);
-    rollback_step(env, 1); // The same ticks come to the same.
+    rollback_step(env, 1); // The same ticks must give the same world.
     uint64_t hash = orr_world_hash(env->world), tick = orr_world_tick(env->world);
     bench_expect(env, orr_time_travel(env->world, tick - ROLLBACK_BACK), "going back");
     rollback_step(env, ROLLBACK_BACK);
     if (orr_world_hash(env->world) != hash) {
-        bench_die("rollback: the world came to something else");
+        bench_die("rollback: the repeated ticks gave a different world");
     }
     return (bench_sample){.ns = ns, .items = (uint64_t)frames * (ROLLBACK_BACK + 1)};
 }
@@ -136,7 +137,8 @@ static bench_sample rollback_limit(bench_env* env)
     return (bench_sample){.ns = bench_since_ns(start), .items = ticks};
 }
 
-const bench_work bench_rollback = {"rollback", "tick run; frames that go back 8 ticks and run 9",
+const bench_work bench_rollback = {"rollback",
+                                   "tick run; each frame travels back 8 ticks and runs 9",
                                    rollback_open, rollback_ours, rollback_limit};
 
 #undef ROLLBACK_BACK

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Systems and messages, on the calling thread: what it costs to call them, a frame of seven, adds that are sent, changes and
-// new entities that are sent, made and told. Limits: the same loops called directly; arrays copied into a store and once to
-// every reader.
+// Systems and messages on the calling thread: the cost of calling systems, a frame of seven
+// systems, deferred adds, changes and new entities that are sent, applied and delivered. Limits:
+// the same loops called directly; arrays copied into a store and once to every reader.
 #include "bench.h"
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 static void systems_add(bench_env* env, const orr_system_desc* desc)
 {
     if (orr_system_add(env->world, desc).id == 0) {
-        bench_die("no system: %s", orr_error_last(env->world));
+        bench_die("the system was refused: %s", orr_error_last(env->world));
     }
 }
 
@@ -18,7 +18,7 @@ static void systems_step(bench_env* env)
     bench_expect(env, orr_step(env->world, 1), "a tick");
 }
 
-// ---- schedule: a hundred systems with next to nothing to do ---------------------------------------------------
+// ---- schedule: a hundred systems with next to nothing to do -------------------------------------
 
 static void systems_tiny(orr_run* run)
 {
@@ -95,14 +95,14 @@ static void systems_schedule_2_open(bench_env* env)
 const bench_work bench_schedule_2 = {"schedule", "per system", systems_schedule_2_open,
                                      systems_schedule_ours, systems_schedule_limit};
 
-// ---- frame_7 --------------------------------------------------------------------------------------------------
+// ---- frame_7 ------------------------------------------------------------------------------------
 
 enum {
     SYSTEMS_LIFE,
     SYSTEMS_HARM,
     SYSTEMS_SPRITE,
-    SYSTEMS_PICTURE,     // The limit's.
-    SYSTEMS_PICTURE_OWN, // Ours.
+    SYSTEMS_PICTURE,     // Picture of the limit.
+    SYSTEMS_PICTURE_OWN, // Picture of ours.
 };
 
 static void systems_move(orr_run* run)
@@ -248,7 +248,7 @@ static void systems_frame_2_open(bench_env* env)
 const bench_work bench_frame_7_2 = {"frame_7", "per entity", systems_frame_2_open,
                                     systems_frame_ours, systems_frame_limit};
 
-// Access checks on and off, in the same world.
+// Access checks enabled and disabled, in the same world.
 static bench_sample systems_checks(bench_env* env, orr_access_check level)
 {
     orr_access_check_set(env->world, level);
@@ -270,7 +270,7 @@ static bench_sample systems_checks_off(bench_env* env)
 const bench_work bench_frame_checks = {"frame_checks", "per entity", systems_frame_open,
                                        systems_checks_on, systems_checks_off};
 
-// ---- deferred_add -----------------------------------------------------------------------------------------------
+// ---- deferred_add -------------------------------------------------------------------------------
 
 static void systems_send_adds(orr_run* run)
 {
@@ -324,9 +324,9 @@ static bench_sample systems_add_limit(bench_env* env)
 const bench_work bench_deferred_add = {"deferred_add", "per add", systems_add_open,
                                        systems_add_ours, systems_add_limit};
 
-// ---- messages_changed -------------------------------------------------------------------------------------------
+// ---- messages_changed ---------------------------------------------------------------------------
 
-// What a reader keeps: an array of ids and one of values, as it was told.
+// The copy a reader keeps: an array of ids and an array of values, as received.
 typedef struct systems_mirror {
     orr_entity* ids;
     Data* values;
@@ -335,7 +335,7 @@ typedef struct systems_mirror {
 
 static void systems_take(systems_mirror* mirror, const orr_message* m, const Data* values)
 {
-    // When it begins it is told of everything, and of the first changes.
+    // The first run receives the whole world and the first changes.
     mirror->count = mirror->count + m->count <= mirror->capacity ? mirror->count : 0;
     memcpy(mirror->ids + mirror->count, m->entities, m->count * sizeof *mirror->ids);
     memcpy(mirror->values + mirror->count, values, m->count * sizeof *mirror->values);
@@ -355,9 +355,9 @@ static void systems_read(orr_run* run)
     }
 }
 
-// The sender is told too: it is the first reader.
+// The sender is also the first reader.
 typedef struct systems_sender {
-    systems_mirror mirror; // First.
+    systems_mirror mirror; // Must be first.
     bench_env* env;
     Data* next;
 } systems_sender;
@@ -380,8 +380,9 @@ static systems_mirror systems_mirror_make(bench_env* env, uint32_t extra)
     return (systems_mirror){env->extra[extra], env->extra[extra + 1], 0, env->n};
 }
 
-// extra: 0 sender, 1 its data, 2 and 3 the sender's mirror, 4 and 5 the one the others use in turn (each tick each of them
-// copies everything), 6 the limit's store of ids, 7 the limit's mirror.
+// extra: 0 sender, 1 its data, 2 and 3 the sender's mirror, 4 and 5 the mirror that the other
+// readers share (in each tick each of them copies everything), 6 the limit's store of ids, 7 the
+// limit's mirror.
 static void systems_changed_open(bench_env* env, uint32_t readers)
 {
     systems_sender* sender = env->extra[0] = bench_array(1, sizeof(systems_sender));
@@ -440,7 +441,7 @@ static bench_sample systems_changed_ours(bench_env* env)
     return (bench_sample){ns, env->n, (uint64_t)last->count};
 }
 
-// Noted by the sender, copied into the store, and to every reader.
+// Recorded by the sender, copied into the store and to every reader.
 static bench_sample systems_changed_limit(bench_env* env, uint32_t readers)
 {
     static double tick = 0;
@@ -480,14 +481,14 @@ const bench_work bench_changed_8 = {"messages_changed", "per change, 8 readers",
                                     systems_changed_open_8, systems_changed_ours,
                                     systems_changed_limit_8};
 
-// ---- messages_added ---------------------------------------------------------------------------------------------
+// ---- messages_added -----------------------------------------------------------------------------
 
 typedef struct systems_spawner {
     bench_env* env;
     orr_cluster cluster;
-    bool whole;    // One message with all components; else they are added afterwards.
-    bool quiet;    // Nothing this time.
-    bool recycled; // Ids are used again in the order in which their entities died: descending.
+    bool whole;    // One message with all components; otherwise they are added afterwards.
+    bool quiet;    // Creates nothing in this tick.
+    bool recycled; // Ids are reused in the order in which their entities died: descending.
 } systems_spawner;
 
 static void systems_spawn(orr_run* run)
@@ -510,7 +511,7 @@ static void systems_spawn(orr_run* run)
     }
 }
 
-// extra: 0 spawner, 1 to 3 what the reader has, 4 the limit's ids.
+// extra: 0 spawner, 1 to 3 the reader's mirror, 4 the limit's ids.
 static void systems_spawn_read(orr_run* run)
 {
     bench_env* env = orr_run_user(run);
@@ -565,10 +566,10 @@ static bench_sample systems_added_ours(bench_env* env)
     systems_step(env);
     uint64_t ns = bench_since_ns(start);
     bench_sample sample = {ns, env->n, bench_world_digest(env)};
-    // The reader hears of their end in a tick that does not count.
+    // The reader receives the destruction in a tick that is not counted.
     if (spawner->recycled) {
         bench_expect(env, orr_entities_destroy_all(env->world), "destroying");
-    } else { // The last first: then ids come in ascending order again, as in a fresh world.
+    } else { // In reverse, so that ids are ascending again, as in a fresh world.
         for (uint32_t i = 0; i < env->n / 2; i++) {
             orr_entity first = env->ids[i];
             env->ids[i] = env->ids[env->n - 1 - i];
@@ -609,7 +610,8 @@ const bench_work bench_added_recycled = {"messages_added_recycled", "per entity,
                                          systems_recycled_open, systems_added_ours,
                                          systems_added_limit};
 
-// One message with all components, against an entity and its components one after another: N0-50.
+// One message with all components, compared with an entity and its components one after another:
+// N0-50.
 static bench_sample systems_whole(bench_env* env, bool whole)
 {
     systems_spawner* spawner = env->extra[0];

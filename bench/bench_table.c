@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which work is measured at which size, and how many times the limit it may cost.
+// The table of workloads: sizes, and the goal as a multiple of the limit.
 #include "bench.h"
 
 const bench_row bench_rows[] = {{&bench_create_empty, 1000000, 0, 10},
@@ -52,7 +52,7 @@ const bench_row bench_rows[] = {{&bench_create_empty, 1000000, 0, 10},
                                 {&bench_travel_back, 1000000, 0, 0.2},
                                 {&bench_memory_600, 1000000, 0, 8},
                                 {&bench_write_overhead, 1000000, 0, 1.05},
-                                // Not among the goals of the design, but worth watching.
+                                // Not goals of the design, but measured to notice changes.
                                 {&bench_create_2_cold, 1000000, 0, 0},
                                 {&bench_destroy_many, 1000000, 0, 0},
                                 {&bench_set, 1000000, 0, 0},
@@ -74,7 +74,7 @@ const bench_row bench_rows[] = {{&bench_create_empty, 1000000, 0, 10},
                                 {&bench_world, 100, 0, 1},
                                 {&bench_math, 10000, 0, 0},
                                 {&bench_math_float, 10000, 0, 0},
-                                // Linked lists, limit: our chunks.
+                                // Linked lists; the limit is Orrery's chunks.
                                 {&bench_list_fresh, 1000000, 0, 0},
                                 {&bench_list, 65536, 0, 0},
                                 {&bench_list, 1000000, 0, 0},

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Transactions, on the calling thread and on two workers: a system posts a sum for a random target from every row; all are done at the tick's end.
-// Limit: sums noted in an array, sorted by target in two passes, and done.
+// Transactions on the calling thread and on two workers: a system posts a sum for a random target
+// from every row; all are applied at the end of the tick. The limit records sums in an array, sorts
+// them by target in two passes and applies them.
 #include "bench.h"
 
 enum {
-    TRANSACT_TARGETS, // Ours,
-    TRANSACT_RAW,     // and the limit's.
+    TRANSACT_TARGETS, // Targets of ours.
+    TRANSACT_RAW,     // Targets of the limit.
     TRANSACT_AMOUNTS,
     TRANSACT_NOTES,
     TRANSACT_SORTED,
 };
 
-// What the system is given.
+// The settings of the system.
 typedef struct transact_work {
     const orr_entity* targets;
     const float* amounts;
@@ -54,7 +55,7 @@ static void transact_open(bench_env* env)
                                                                       .run = transact_post,
                                                                       .settings = &work});
     if (system.id == 0) {
-        bench_die("no system: %s", orr_error_last(env->world));
+        bench_die("the system was refused: %s", orr_error_last(env->world));
     }
 }
 
@@ -88,6 +89,6 @@ static void transact_open_2(bench_env* env)
     transact_open(env);
 }
 
-// The limit is one thread.
+// The limit uses one thread.
 const bench_work bench_transactions_2 = {"transactions", "per sum", transact_open_2, transact_ours,
                                          transact_limit};

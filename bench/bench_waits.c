@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
-// How long a pipeline waits for others in real time: a reader 60 times a second beside a pipeline whose one system writes what it reads, and takes 2, 12
-// and 70 ms. With a published type, a multiple or pinned one too, it should not wait for values at all; with a `live` one it waits for the system. `structure`: a third
-// pipeline creates and destroys an entity 30 times a second; its commits wait for the writer's system, and the reader passes them while they
-// do. `two`: a second writer sleeps as long, so that there is no moment in which nobody is at work. `rows`: the writer keeps to its rows, so that
-// commits, which are about another cluster, do not wait for it.
+// Waiting times between pipelines in real time. A reader ticks 60 times a second while another
+// pipeline has one system that writes the same type and takes 2, 12 or 70 ms.
+// A reader of a published type (also multiple or pinned) should never wait for values. A reader of
+// a `live` type waits for the system.
+// `structure`: a third pipeline creates and destroys an entity 30 times a second. Its commits wait
+// for the writer's system; the reader overtakes them while they wait.
+// `two`: a second writer sleeps for the same time, so that at every moment some system runs.
+// `rows`: the writer keeps to its rows, so that commits, which concern another cluster, do not wait
+// for it.
 #include "bench.h"
 #include <stdatomic.h>
 #include <stdio.h>
@@ -30,7 +34,7 @@ static _Atomic uint64_t waits_sum;
 static orr_entity waits_last;
 static orr_type waits_type;
 
-// Works for a while: sleeping would leave the processor to the reader.
+// Busy work for a while: sleeping would leave the processor to the reader.
 static void waits_work(const orr_run* run)
 {
     const orr_platform* platform = orr_platform_default();
@@ -50,7 +54,7 @@ static void waits_write_pinned(orr_run* run)
     waits_work(run);
 }
 
-// Of a multiple type each row has one.
+// Each row of a multiple type has one instance.
 static void waits_write(orr_run* run)
 {
     ORR_EACH (it, orr_run_query(run)) {
@@ -62,7 +66,7 @@ static void waits_write(orr_run* run)
     waits_work(run);
 }
 
-// The same for one chunk after the other.
+// The same, one chunk after another.
 static void waits_write_rows(orr_run* run)
 {
     const orr_platform* platform = orr_platform_default();
@@ -75,7 +79,7 @@ static void waits_write_rows(orr_run* run)
     }
 }
 
-// Has no type to write, and leaves the processor to the others.
+// Writes no type and leaves the processor to the others.
 static void waits_idle(orr_run* run)
 {
     const orr_platform* platform = orr_platform_default();
@@ -183,7 +187,7 @@ static void waits_case_print(const waits_case* of, uint32_t ticks)
     orr_wait_stats stats, churn = {0};
     waits_last = (orr_entity){0};
     waits_busy_ns = 0;
-    orr_realtime(world, &(orr_realtime_desc){.ticks = 3}); // Systems begin, which is structure.
+    orr_realtime(world, &(orr_realtime_desc){.ticks = 3}); // Starting systems changes structure.
     waits_busy_ns = of->ms * UINT64_C(1000000);
     orr_realtime(world, &(orr_realtime_desc){.ticks = ticks});
     orr_wait_stats_get(world, orr_pipeline_find(world, "main"), &stats);
@@ -218,7 +222,7 @@ void bench_waits_print(uint32_t ticks)
                                        {.type = "WaitShown", .structure = true, .two = true},
                                        {.type = "WaitShown", .structure = true, .rows = true}};
     static const uint32_t ms[] = {2, 12, 70};
-    printf("How long a reader at 60 Hz waits beside a writer of the same %u rows, in %u of its "
+    printf("Waiting times of a reader at 60 Hz with a writer of the same %u rows, in %u of its "
            "ticks\n\n"
            "  type       writer  what else         waits longest lock longest turn  a tick, ms "
            "longest commit  a commit, ms\n",

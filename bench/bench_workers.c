@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Systems on two workers. Limits: the same loop on one thread where that is the best there is (a thousand rows), otherwise
-// both halves on two threads that wait for each other by spinning.
+// Systems on two workers. The limit is the same loop on one thread where one thread is fastest (a
+// thousand rows). Otherwise it is both halves on two threads that synchronise by spinning.
 #include "bench.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-// ---- two plain threads -----------------------------------------------------------------------------------------
+// ---- two plain threads --------------------------------------------------------------------------
 
-// A second thread that does what it is given, again and again, and spins in between.
+// A second thread that runs the given task repeatedly and spins in between.
 typedef struct workers_twin {
     pthread_t thread;
     void (*work)(bench_env* env);
@@ -43,7 +43,7 @@ static void workers_twin_start(workers_twin* twin, bench_env* env, void (*work)(
 {
     *twin = (workers_twin){.work = work, .env = env};
     if (pthread_create(&twin->thread, NULL, workers_twin_main, twin) != 0) {
-        bench_die("no second thread");
+        bench_die("the second thread could not be started");
     }
 }
 
@@ -53,14 +53,14 @@ static void workers_twin_stop(workers_twin* twin)
     (void)pthread_join(twin->thread, NULL);
 }
 
-// Both halves at once, `rounds` times.
+// Runs both halves concurrently, `rounds` times.
 static uint64_t workers_both(bench_env* env, uint32_t rounds, void (*mine)(bench_env*),
                              void (*other)(bench_env*))
 {
     workers_twin twin;
     workers_twin_start(&twin, env, other);
     uint64_t start = 0;
-    for (uint32_t i = 0; i <= rounds; i++) { // The first one waits for the thread to be there.
+    for (uint32_t i = 0; i <= rounds; i++) { // The first round waits until the thread runs.
         start = i == 1 ? bench_now_ns() : start;
         unsigned asked = atomic_fetch_add(&twin.asked, 1) + 1;
         mine(env);
@@ -73,13 +73,13 @@ static uint64_t workers_both(bench_env* env, uint32_t rounds, void (*mine)(bench
     return ns;
 }
 
-// ---- update_2 -----------------------------------------------------------------------------------------------------
+// ---- update_2 -----------------------------------------------------------------------------------
 
 static void workers_add(bench_env* env, const char* name, const char* query, void (*run)(orr_run*))
 {
     orr_system_desc desc = {.name = name, .query = query, .run = run, .parallel = true};
     if (orr_system_add(env->world, &desc).id == 0) {
-        bench_die("no system: %s", orr_error_last(env->world));
+        bench_die("the system was refused: %s", orr_error_last(env->world));
     }
 }
 
@@ -98,7 +98,8 @@ static void workers_update_open(bench_env* env)
     workers_add(env, "move", "write Position, Velocity", workers_move);
 }
 
-// So long that workers do not fall asleep over the clock; one more than counted, as in the limit.
+// Enough rounds that workers do not fall asleep while the clock is read; one more than counted, as
+// in the limit.
 static bench_sample workers_step(bench_env* env, uint64_t items)
 {
     uint32_t rounds = bench_rounds(env->n);
@@ -154,7 +155,7 @@ const bench_work bench_update_alone = {"update_2", "per entity", workers_update_
 const bench_work bench_update_pair = {"update_2", "per entity", workers_update_open,
                                       workers_update_ours, workers_pair_limit};
 
-// ---- two systems that have nothing in common -------------------------------------------------------------------------
+// ---- two systems that have nothing in common ----------------------------------------------------
 
 static void workers_push(orr_run* run)
 {
@@ -209,7 +210,7 @@ static bench_sample workers_disjoint_limit(bench_env* env)
 const bench_work bench_disjoint_systems = {"disjoint_systems", "per entity", workers_disjoint_open,
                                            workers_disjoint_ours, workers_disjoint_limit};
 
-// ---- two writers of one type, on clusters apart ------------------------------------------------------------------------
+// ---- two writers of one type, on clusters apart -------------------------------------------------
 
 static void workers_clusters_open(bench_env* env)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The limits. Each is the plainest loop we know that does the work and keeps ids checkable.
+// The limits. Each is the plainest known loop that does the work and keeps ids checkable.
 #include "raw.h"
 #include <string.h>
 
-// Keeps gcc from specialising a limit for the sizes its callers happen to pass.
+// Prevents gcc from specialising a limit for the sizes that its callers pass.
 #if defined(__has_attribute)
 #if __has_attribute(noipa)
 #define RAW_LIMIT __attribute__((noipa))
@@ -23,7 +23,7 @@ static inline bool raw_alive(const raw_record* record, uint64_t id)
     return record->generation == (uint32_t)(id >> 32);
 }
 
-// ---- loops over columns -------------------------------------------------------------------------------
+// ---- loops over columns -------------------------------------------------------------------------
 
 RAW_LIMIT void raw_move_1(Position* p, uint32_t count)
 {
@@ -174,7 +174,7 @@ RAW_LIMIT void raw_move_spans(const raw_span* spans, uint32_t span_count)
     }
 }
 
-// ---- creating and destroying -----------------------------------------------------------------------
+// ---- creating and destroying --------------------------------------------------------------------
 
 RAW_LIMIT void raw_create_empty(raw_record* restrict records, uint64_t* restrict ids,
                                 uint32_t count)
@@ -249,9 +249,9 @@ RAW_LIMIT void raw_free_records(raw_store* raw)
     raw->tables[0].count = 0;
 }
 
-// ---- changing ---------------------------------------------------------------------------------------
+// ---- changing -----------------------------------------------------------------------------------
 
-// Moves a row to the end of another table and closes the gap with the last row.
+// Moves a row to the end of another table and fills the gap with the last row.
 static inline void raw_row_move(raw_record* records, raw_table* from, raw_table* to, uint32_t row,
                                 uint32_t table_bit_from, uint32_t table_bit_to)
 {
@@ -310,7 +310,8 @@ RAW_LIMIT uint32_t raw_add_noted(raw_store* raw, const uint64_t* ids, uint64_t* 
     return done;
 }
 
-// One pass of a radix sort by `bits` bits of the index from `shift` on. `counts` has the numbers of each digit.
+// One pass of a radix sort by `bits` bits of the index, starting at bit `shift`. `counts` holds the
+// number of items of each digit.
 static void raw_deal(raw_note* restrict to, const raw_note* restrict from, uint32_t count,
                      uint32_t* counts, uint32_t shift, uint32_t bits)
 {
@@ -466,7 +467,7 @@ RAW_LIMIT void raw_copy_columns(const raw_table* from, raw_table* to, uint32_t c
     memcpy(to->velocities, from->velocities, sizeof *to->velocities * count);
 }
 
-// ---- reaching by id -----------------------------------------------------------------------------------
+// ---- reaching by id -----------------------------------------------------------------------------
 
 RAW_LIMIT float raw_get(const raw_store* raw, const uint64_t* ids, uint32_t count)
 {
@@ -513,7 +514,7 @@ RAW_LIMIT uint32_t raw_set(raw_store* raw, const uint64_t* ids, const Position* 
     return done;
 }
 
-// ---- not timed ----------------------------------------------------------------------------------------
+// ---- not timed ----------------------------------------------------------------------------------
 
 void raw_fill(raw_store* raw, const Position* p, const Velocity* v, uint64_t* ids, uint32_t count)
 {
@@ -537,7 +538,7 @@ uint64_t raw_digest(const Position* p, uint32_t count)
         uint64_t bits;
         memcpy(&bits, &p[i], sizeof bits);
         bits *= 0x9E3779B97F4A7C15u;
-        sum += (bits ^ bits >> 32) * 0xD6E8FEB86659FD93u; // A sum, so that the order is no matter.
+        sum += (bits ^ bits >> 32) * 0xD6E8FEB86659FD93u; // A sum does not depend on the order.
     }
     return sum;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The raw limits: the same work on plain arrays. This is the whole "library": what is not here, nobody needs.
-// Compiled apart from its callers, so that no known size or unused result can shorten a loop.
+// The raw limits: the same work on plain arrays, with nothing that the work does not need. Compiled
+// separately from its callers, so that no known size or unused result can shorten a loop.
 #ifndef BENCH_RAW_H
 #define BENCH_RAW_H
 
@@ -11,7 +11,7 @@ ORR_STRUCT(Velocity, (float, x), (float, y))
 ORR_STRUCT(Health, (float, value))
 ORR_STRUCT(Acceleration, (float, x), (float, y))
 ORR_STRUCT(Data, (int64_t, count), (double, sum))
-ORR_STRUCT_EX(Anchor, (.storage = ORR_PINNED), (float, value)) // As Health, but it never moves.
+ORR_STRUCT_EX(Anchor, (.storage = ORR_PINNED), (float, value)) // As Health, but pinned.
 
 ORR_STRUCT_EX(Spot, (.multiplicity = ORR_MULTIPLE), (float, x), (float, y))
 
@@ -24,12 +24,13 @@ ORR_STRUCT(Sprite, (uint32_t, glyph))
 ORR_STRUCT(Spot3, (float, x), (float, y), (float, z))
 ORR_STRUCT(Turn, (float, x), (float, y), (float, z), (float, w))
 
-// Which types a cluster has.
+// The types of a cluster.
 typedef struct raw_signature {
     uint64_t words[2];
 } raw_signature;
 
-// What an id leads to. `row` is the next free index while the record is free; its top bit names the table.
+// The record of an id. `row` is the next free index while the record is free; its top bit selects
+// the table.
 typedef struct raw_record {
     uint32_t row;
     uint32_t generation;
@@ -54,7 +55,7 @@ typedef struct raw_store {
     uint64_t* bits; // One per row of the first table.
     Acceleration* accelerations;
     Data* data;
-    // A sparse set: position in the dense arrays by record, RAW_NONE if it has no value.
+    // A sparse set: position in the dense arrays by record; RAW_NONE without a value.
     uint32_t* sparse;
     uint32_t* dense_owners;
     Anchor* dense_values;
@@ -90,24 +91,24 @@ void raw_frame_draw(uint32_t* restrict picture, const Position* restrict p,
                     const Sprite* restrict sprite, uint32_t count);
 #define RAW_PICTURE 4096u // Cells of the picture.
 
-// An add that is noted first and done afterwards.
+// A recorded add, applied later.
 uint32_t raw_add_noted(raw_store* raw, const uint64_t* ids, uint64_t* restrict noted,
                        Health* restrict values, uint32_t count);
 
-// A sum that is noted first and done afterwards.
+// A recorded sum, applied later.
 typedef struct raw_note {
     uint64_t id;
     float amount;
 } raw_note;
 
-// Adds an amount to the x of a target, for each: notes all, sorts the notes by target, keeping their order, and does them. Two
-// arrays of `count` notes, and `bits` bits are enough for every index.
+// For each target adds an amount to its x: records all sums, sorts them by target in a stable sort,
+// and applies them. Uses two arrays of `count` sums. `bits` bits are enough for every index.
 uint32_t raw_transact(raw_store* raw, const uint64_t* targets, const float* amounts, uint32_t count,
                       raw_note* restrict notes, raw_note* restrict sorted, uint32_t bits);
 
-// How many of `count` positions are nearer to `a` than 1.
+// Number of the `count` positions whose distance to `a` is less than 1.
 uint32_t raw_near(Position a, const Position* b, uint32_t count);
-// Writes the numbers of the signatures that have all of `wanted`. Returns how many.
+// Writes the indices of the signatures that have all of `wanted`. Returns their number.
 uint32_t raw_match(const raw_signature* signatures, uint32_t count, raw_signature wanted,
                    uint32_t* restrict out);
 uint32_t raw_newer(const uint64_t* versions, uint32_t count, uint64_t since);
@@ -117,7 +118,7 @@ void raw_create_empty(raw_record* restrict records, uint64_t* restrict ids, uint
 void raw_create_2(raw_store* raw, uint64_t* restrict ids, uint32_t count);
 void raw_create_2_bulk(raw_store* raw, const raw_record* records, const Position* p,
                        const Velocity* v, const uint64_t* ids, uint64_t* out, uint32_t count);
-// Return how many ids were alive.
+// Return the number of live ids.
 uint32_t raw_destroy(raw_store* raw, const uint64_t* ids, uint32_t count);
 uint32_t raw_add(raw_store* raw, const uint64_t* ids, uint32_t count);
 uint32_t raw_remove(raw_store* raw, const uint64_t* ids, uint32_t count);
@@ -127,7 +128,7 @@ uint32_t raw_toggle(raw_store* raw, const uint64_t* ids, uint32_t count, bool on
 float raw_sparse_get(const raw_store* raw, const uint64_t* ids, uint32_t count);
 float raw_get(const raw_store* raw, const uint64_t* ids, uint32_t count);
 uint32_t raw_set(raw_store* raw, const uint64_t* ids, const Position* values, uint32_t count);
-// New values for some ids, written where their records say.
+// Writes new values for some ids, at the places given by their records.
 uint32_t raw_apply_spots(const raw_record* records, const uint64_t* ids,
                          const Spot3* restrict values, uint32_t count, Spot3* restrict column);
 uint32_t raw_apply_turns(const raw_record* records, const uint64_t* ids,
@@ -135,7 +136,7 @@ uint32_t raw_apply_turns(const raw_record* records, const uint64_t* ids,
 void raw_copy_columns(const raw_table* from, raw_table* to, uint32_t count);
 void raw_free_records(raw_store* raw);
 
-// Not timed: fills the first table and the records with n entities, and their ids.
+// Not timed: fills the first table and the records with n entities and returns their ids.
 void raw_fill(raw_store* raw, const Position* p, const Velocity* v, uint64_t* ids, uint32_t count);
 uint64_t raw_digest(const Position* p, uint32_t count);
 uint64_t raw_store_digest(const raw_store* raw);

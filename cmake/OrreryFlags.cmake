@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Compiler flags, in two kinds: those that are part of the determinism contract and travel to users of the
-# library, and those we only hold ourselves to.
+# Compiler flags of two kinds: flags of the determinism contract, which users of the library inherit, and flags for
+# Orrery's own code only.
 
-# -ffast-math lets a compiler change results, so two builds of one program would disagree.
+# -ffast-math lets the compiler change results, so two builds of one program would differ.
 set(orr_all_flags "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_DEBUG} ${CMAKE_C_FLAGS_RELEASE}")
 string(APPEND orr_all_flags " ${CMAKE_C_FLAGS_RELWITHDEBINFO} ${CMAKE_C_FLAGS_MINSIZEREL}")
 get_directory_property(orr_directory_flags COMPILE_OPTIONS)
@@ -13,7 +13,7 @@ if(orr_all_flags MATCHES "(^|[ ;])(-Ofast|-ffast-math|-funsafe-math-optimization
         "Remove it from CMAKE_C_FLAGS, or set it only on targets that do not use Orrery.")
 endif()
 
-# What makes floating point equal everywhere. PUBLIC: systems are written in the user's code.
+# Flags that make floating point results equal everywhere. PUBLIC, because systems are written in user code.
 function(orr_contract_flags target)
     target_compile_options(${target} PUBLIC
         $<$<COMPILE_LANG_AND_ID:C,GNU,Clang,AppleClang>:-ffp-contract=off>
@@ -26,7 +26,7 @@ function(orr_contract_flags target)
     endif()
 endfunction()
 
-# What we ask of our own code.
+# Flags of Orrery's own code.
 function(orr_flags target)
     set_target_properties(${target} PROPERTIES
         C_STANDARD 17 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Install: headers, libraries, orrery.pc and the CMake package. The tree may be moved afterwards: both the
-# .pc file and the package find their prefix from where they lie.
+# Installs headers, libraries, orrery.pc and the CMake package. The installed tree may be moved: the .pc file and the package
+# compute the prefix from their own location.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS ${orr_libraries} EXPORT orrery-targets
@@ -17,7 +17,7 @@ set(orr_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/orrery)
 install(EXPORT orrery-targets NAMESPACE orrery:: DESTINATION ${orr_package_dir})
 configure_package_config_file(cmake/orrery-config.cmake.in
     ${PROJECT_BINARY_DIR}/orrery-config.cmake INSTALL_DESTINATION ${orr_package_dir})
-# Before 1.0 a minor version may break users.
+# Before 1.0 a minor version may break compatibility.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/orrery-config-version.cmake
     COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/orrery-config.cmake

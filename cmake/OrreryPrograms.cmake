@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Everything that runs: tests, fuzzers, benchmarks, examples, apps. All of it hidden from embedders.
+# Programs: tests, fuzzers, benchmarks, examples, apps. Included only if one of these is enabled; by default if Orrery is the top-level project.
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
-# The library is C alone: of all commands only those that build C++ tests and examples need a C++ compiler.
+# The library is C only. A C++ compiler is needed only for the C++ tests and examples.
 if(ORR_BUILD_CXX AND (ORR_BUILD_EXTRAS OR (ORR_BUILD_TESTS AND NOT ORR_GOLDEN_ONLY)))
     enable_language(CXX)
 endif()
@@ -25,17 +25,17 @@ endfunction()
 
 set(orr_test_files "") # Lines "file program labels…", read by ./dev.
 
-# Adds one test file to the program of its module: compiled once, linked into tests_<module> and, when the target test_<noun> is
-# asked for, into a program of its own.
+# Adds one test file: compiled once, linked into the program tests_<module> and, on demand, into the separate program
+# test_<noun>.
 function(orr_test source module kit)
     get_filename_component(name ${source} NAME_WE)
     set(labels ${module})
-    # What starts threads runs under TSan; found by looking, so that no list can be forgotten.
+    # Files that start threads run under TSan. They are found by a search of the source, so no list has to be maintained.
     file(STRINGS ${source} threads REGEX "pthread\\.h|thread_create|ORRI_THREAD|\\.workers = |orr_realtime\\(" LIMIT_COUNT 1)
     if(threads)
         list(APPEND labels threads)
     endif()
-    # Golden hashes must be equal for every compiler and level.
+    # Golden hashes must be equal for every compiler and optimisation level.
     if(name MATCHES "golden")
         list(APPEND labels golden)
     endif()
@@ -46,8 +46,9 @@ function(orr_test source module kit)
     orr_flags(${name}_object)
     target_include_directories(${name}_object PRIVATE src tests)
     target_link_libraries(${name}_object PRIVATE orr_scenarios orrery)
-    # What is tested is optimised, the tests need not be: compiling them takes longer than the library. But those that search or
-    # compute do, and gcc -O3 keeps -O1: it shows what a user's optimised code makes of the headers.
+    # The library is optimised; most tests are not, because compiling them takes longer than compiling the library. Tests
+    # that search or compute are optimised. The gcc -O3 build compiles tests with -O1 to exercise the headers in optimised
+    # code.
     if(NOT name MATCHES "${ORR_TESTS_OPTIMISED}")
         if(ORR_TESTS_PLAIN)
             target_compile_options(${name}_object PRIVATE -O0)
@@ -57,7 +58,7 @@ function(orr_test source module kit)
     endif()
     add_executable(${name} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${name}_object>)
     target_link_libraries(${name} PRIVATE ${kit} orr_test_main)
-    # One that replaces functions of the library or of libc has a program to itself (tools/check_tests finds those that do not say so).
+    # A file that replaces functions of the library or of libc has its own program (checked by tools/check_tests).
     file(STRINGS ${source} alone REGEX "ORR_TEST_ALONE" LIMIT_COUNT 1)
     if(alone)
         set(program ${name})
@@ -70,7 +71,7 @@ function(orr_test source module kit)
         set_target_properties(${name} ${program} PROPERTIES LINKER_LANGUAGE CXX)
     endif()
     add_test(NAME ${name} COMMAND ${program} --file ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    # Tests ask for more memory than there is; that is a NULL, not a report.
+    # Some tests request more memory than exists: the allocation must return NULL without a sanitizer report.
     set_tests_properties(${name} PROPERTIES LABELS "${labels}" ENVIRONMENT
         "ASAN_OPTIONS=allocator_may_return_null=1;MSAN_OPTIONS=allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1")
     string(REPLACE ";" " " words "${labels}")
@@ -82,7 +83,7 @@ if(ORR_BUILD_TESTS)
     set(ORR_TESTS_OPTIMISED "golden|model|lock|math|random|hash|cross|shuffle|mirror|_odd" CACHE INTERNAL "")
     include(tests/support/tests_support.cmake)
     list(APPEND ORR_TEST_SUPPORT tests/test.c)
-    if(ORR_GOLDEN_ONLY) # No controlled threads, which need stacks to switch.
+    if(ORR_GOLDEN_ONLY) # Without controlled threads, which need to switch stacks.
         list(FILTER ORR_TEST_SUPPORT EXCLUDE REGEX "controlled|fiber")
         set(ORR_TESTS_LABEL golden)
     endif()
@@ -90,14 +91,14 @@ if(ORR_BUILD_TESTS)
     add_library(orr_test_main OBJECT ${ORR_TEST_SUPPORT})
     orr_flags(orr_test_main)
     target_include_directories(orr_test_main PRIVATE src tests)
-    target_link_libraries(orr_test_main PUBLIC orr_scenarios orrery m) # libm: what ours is measured against.
+    target_link_libraries(orr_test_main PUBLIC orr_scenarios orrery m) # libm: reference for our mathematics.
     foreach(module IN LISTS ORR_MODULES ITEMS model)
         string(TOUPPER ${module} upper)
         include(tests/${module}/tests.cmake)
         if(NOT ORR_TESTS_${upper})
             message(FATAL_ERROR "tests/${module}/tests.cmake lists no file in ORR_TESTS_${upper}")
         endif()
-        # What the tests of a module share is compiled once.
+        # Code shared by the tests of a module is compiled once.
         set(orr_test_kit "")
         if(ORR_TEST_EXTRA_${upper})
             set(orr_test_kit orr_test_kit_${module})
@@ -114,7 +115,7 @@ if(ORR_BUILD_TESTS)
                 orr_test(${source} ${module} "${orr_test_kit}")
             endif()
         endforeach()
-        if(NOT orr_test_files MATCHES " tests_${module} ") # None of its files has the label.
+        if(NOT orr_test_files MATCHES " tests_${module} ") # No file of the module has the label.
             set_target_properties(tests_${module} PROPERTIES EXCLUDE_FROM_ALL ON)
             target_sources(tests_${module} PRIVATE tests/test.c)
         endif()
@@ -127,13 +128,13 @@ endif()
 if(ORR_BUILD_EXTRAS)
     include(bench/bench.cmake)
     orr_program(orr_bench ${ORR_BENCH_SOURCES})
-    target_link_libraries(orr_bench PRIVATE m) # The limit of the mathematics.
+    target_link_libraries(orr_bench PRIVATE m) # libm: the limit of the mathematics.
     target_include_directories(orr_bench PRIVATE bench)
     target_compile_options(orr_bench PRIVATE ${ORR_BENCH_OPTIONS})
     target_compile_definitions(orr_bench PRIVATE ${ORR_BENCH_DEFINITIONS})
     orr_program(first_light apps/first_light/main.c)
     orr_program(orrery-recording apps/recording/main.c)
-    # A folder with a main.c or main.cpp is an example; its name is in its place, a list would only repeat it.
+    # Every folder of examples/ with a main.c or main.cpp is an example.
     file(GLOB orr_examples CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/examples
         examples/*/main.c examples/*/main.cpp)
     if(NOT orr_examples)
@@ -156,7 +157,7 @@ if(ORR_BUILD_FUZZERS)
         message(FATAL_ERROR "fuzz/fuzz.cmake lists no file in ORR_FUZZERS")
     endif()
     set(orr_fuzz_programs "")
-    add_library(orr_fuzz_kit OBJECT ${ORR_FUZZ_EXTRA}) # What the fuzzers share is compiled once.
+    add_library(orr_fuzz_kit OBJECT ${ORR_FUZZ_EXTRA}) # Code shared by the fuzzers is compiled once.
     orr_flags(orr_fuzz_kit)
     target_include_directories(orr_fuzz_kit PRIVATE src tests)
     target_link_libraries(orr_fuzz_kit PUBLIC orr_scenarios orrery)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Target `single`: the whole core as one orrery.c and one orrery.h in build/…/single.
+# Target `single`: writes the whole core as one orrery.c and one orrery.h to build/…/single.
 
-# In the order of the modules. Some modules have no public header, some have two.
+# In module order. Some modules have no public header, some have several.
 set(orr_single_headers)
 foreach(header platform base math schema store kinds query message schedule history traveller replay)
     list(APPEND orr_single_headers include/orrery/${header}.h)

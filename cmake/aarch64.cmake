@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Toolchain: Linux on aarch64, by Debian's cross compiler; programs run under qemu-user. Linked statically, so that the
+# Toolchain for Linux on aarch64: Debian's cross compiler, programs run under qemu-user. Linked statically, so that the
 # emulator needs no libraries.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a failed check is in a fuzzer: the end, so that the input is kept.
+// A failed check in a fuzzer aborts, so that libFuzzer keeps the input.
 #include "test.h"
 
 #include <stdarg.h>

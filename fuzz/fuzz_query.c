@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Feeds arbitrary text to the parser of queries. What parses must print, parse again to the same terms, and print the
-// same; what does not must leave the terms alone and say where. Either way nothing is allocated.
+// Feeds arbitrary text to the query parser. A text that parses must print, parse again to the same
+// terms and print the same text. A text that does not parse must leave the terms unchanged and
+// report a position. The parser never allocates.
 #include "query/query.h"
 #include <orrery/message.h>
 #include <orrery/traveller.h>
@@ -33,7 +34,7 @@ static orr_world* fuzz_world(void)
     const orr_type_desc* descs[] = {
         ORR_TYPE(Position), ORR_TYPE(Velocity), ORR_TYPE(Health), ORR_TYPE(Body), ORR_TYPE(Frozen),
         &words[0], &words[1], &words[2],
-        // The library's own are made known by being named.
+        // Naming them registers the types of the library.
         ORR_TYPE(orr_name), &orr_desc_orr_tags, &orr_desc_orr_enabled, &orr_desc_orr_time,
         &orr_desc_orr_time_traveller, &orr_desc_orr_time_stretcher};
     for (uint32_t i = 0; i < sizeof descs / sizeof descs[0]; i++) {
@@ -83,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 {
     static orr_world* world;
     world = world != NULL ? world : fuzz_world();
-    char* text = malloc(size + 1); // Exactly as large as the text: reads behind it are seen.
+    char* text = malloc(size + 1); // Exactly this size: reads past the text are detected.
     fuzz_check(text != NULL);
     memcpy(text, data, size);
     text[size] = '\0';

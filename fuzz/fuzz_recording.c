@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Feeds arbitrary bytes as the file of a recording. The first byte chooses whether checksums are put right, so that what is behind them is reached.
+// Feeds arbitrary bytes as a recording file. The first byte selects whether checksums are
+// corrected, so that the code after the checksum test is reached.
 //
-// What is read can be looked at, saved, read again and saved to the same bytes, cut and compared with itself. Recordings of lockstep are
-// replayed: that may be refused, and must leave a world that is whole.
+// A recording that loads must print, save, load again and save to the same bytes, and can be cut
+// and compared with itself. Lockstep recordings are replayed: the replay may be refused, and must
+// leave a consistent world.
 #include <orrery/orrery.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@ enum {
     RECORDING_MOST = 1 << 20,
 };
 
-// Files in memory: "0" is the input, others are what is saved.
+// Files in memory: "0" is the input, the others are saved files.
 typedef struct recording_file {
     uint8_t* data;
     size_t size;
@@ -102,7 +104,7 @@ static int recording_remove(void* user, const char* path)
     return 0;
 }
 
-// ---- a world --------------------------------------------------------------------------------------------------------------
+// ---- a world ------------------------------------------------------------------------------------
 
 static void recording_sink(void* user, const orr_log_line* line)
 {
@@ -170,9 +172,9 @@ static orr_world* recording_world(void)
     return world;
 }
 
-// ---- the input --------------------------------------------------------------------------------------------------------------
+// ---- the input ----------------------------------------------------------------------------------
 
-// Where a block is whole its checksum is put right.
+// Corrects the checksum of each complete block.
 static void recording_mend(recording_file* f)
 {
     uint64_t number = 0;

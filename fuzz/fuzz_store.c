@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operation sequences against the naive oracle, with bytes that a fuzzer chose. The first byte is the shape.
+// Runs operation sequences chosen by the fuzzer against the naive oracle. The first byte selects
+// the shape.
 #include "model/ops.h"
 #include "test.h"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Feeds arbitrary text to what a world reads as text. The first byte chooses: so far the items of a bundle, all of the
-// text or piece by piece, divided by ';', so that later bundles may name earlier ones.
+// Feeds arbitrary text to the text parsers of a world. The first byte selects the parser: the items
+// of a bundle, either the whole text or pieces divided by ';', so that later bundles can name
+// earlier ones.
 //
-// Whatever is read must print, be read again to the same bundle, and can be created, added and removed; whatever
-// is refused must leave the world as it was.
+// An accepted text must print, be parsed again to the same bundle, and can be created, added and
+// removed. A refused text must leave the world unchanged.
 #include <orrery/kinds.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static void text_bundle_use(orr_world* world, orr_bundle bundle)
 {
     orr_entity first = orr_create(world), out[2] = {{0}};
     uint64_t before = orr_world_hash(world);
-    if (orr_bundle_create(world, bundle, 2, out) == ORR_OK) { // Unless it refers to somebody dead.
+    if (orr_bundle_create(world, bundle, 2, out) == ORR_OK) { // Unless it refers to a dead entity.
         text_check(orr_alive(world, out[0]) && orr_alive(world, out[1]));
         text_check(orr_bundle_add(world, out[0], bundle) == ORR_OK);
         text_check(orr_bundle_remove(world, out[1], bundle) == ORR_OK);
@@ -82,7 +83,7 @@ static void text_bundle(orr_world* world, uint32_t number, const char* items)
     text_bundle_use(world, bundle);
 }
 
-// Each piece in memory of its own size, so that reads behind it are seen.
+// Each piece in memory of exactly its size, so that reads past it are detected.
 static void text_bundles(orr_world* world, const char* data, size_t size, bool pieces)
 {
     for (uint32_t number = 0; number < 16; number++) {

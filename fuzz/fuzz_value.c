@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Feeds arbitrary text to the value parser and arbitrary descs to registration. The first byte
-// chooses.
+// selects.
 //
-// Text: whatever parses must print, parse again to an equal value, and print the same. Whatever
-// does not must leave `out` alone. Descs: registration must refuse or give a type whose every value
-// function works.
+// Text: a text that parses must print, parse again to an equal value, and print the same. A text
+// that does not parse must leave `out` unchanged. Descs: registration must refuse, or give a type
+// for which every value function works.
 #include "schema/schema.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +43,8 @@ static char* fuzz_print(const orri_type* type, const void* value)
     return text;
 }
 
-// Prints a value, reads it back, and compares in every way there is. `may_refuse`: the value may be
-// one that no text can make (a preset outside its range, an inline string without a zero).
+// Prints a value, parses it back, and compares the two in every way. `may_refuse`: the value may be
+// impossible to write as text (a preset outside its range, an inline string without a zero).
 static void fuzz_round(const orri_type* type, const void* value, bool may_refuse)
 {
     char* text = fuzz_print(type, value);
@@ -67,7 +67,7 @@ static void fuzz_round(const orri_type* type, const void* value, bool may_refuse
 static void fuzz_text(orri_schema* schema, const uint8_t* data, size_t size)
 {
     const orri_type* type = orri_type_at(schema, orri_type_static(schema, ORR_TYPE(FuzzRich)));
-    char* text = malloc(size + 1); // Exactly as large as the text: reads behind it are seen.
+    char* text = malloc(size + 1); // Exactly this size: reads past the text are detected.
     fuzz_check(text != NULL);
     memcpy(text, data, size);
     text[size] = '\0';
@@ -102,7 +102,7 @@ static uint32_t fuzz_take(fuzz_bytes* bytes)
     return *bytes->data++;
 }
 
-// Mostly small numbers, now and then an extreme one.
+// Mostly small numbers, sometimes an extreme one.
 static uint32_t fuzz_number(fuzz_bytes* bytes)
 {
     uint32_t byte = fuzz_take(bytes);
@@ -208,7 +208,7 @@ static void fuzz_desc(fuzz_bytes* bytes, fuzz_pool* pool, uint32_t index)
     }
 }
 
-// A registered type: its rows live and die, and its preset goes through text.
+// Constructs and destructs rows of a registered type and round-trips its preset through text.
 static void fuzz_registered(const orri_type* type)
 {
     size_t size = (size_t)type->info.size * 2;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A fleet that is asked all the time: queries of every kind, ships with several pieces of cargo, hulls that never move, names,
-// escorts that go down with their leader, changes of everything that matches. What the questions give, and in which order,
-// is written into the world, so that its hash tells whether one of them answered otherwise.
+// A fleet that is queried all the time: queries of every kind, ships with several pieces of cargo,
+// pinned hulls, names, escorts that are destroyed with their leader, and bulk changes of all
+// matching entities. The results of the queries, and their order, are written into the world, so a
+// different result changes the world's hash.
 #include "scenario.h"
 
 #include <stdlib.h>
@@ -20,14 +21,14 @@ ORR_STRUCT(Logbook, (uint64_t, digest), (uint64_t, entries))
 #define FLEETS 4
 
 enum {
-    ASK_MOVING,  // Moves what is awake.
-    ASK_SORTED,  // By where it is; waves come in this order.
+    ASK_MOVING,  // Moves enabled entities.
+    ASK_SORTED,  // Ordered by position; determines the order of waves.
     ASK_HULLS,   // A working set.
-    ASK_LADEN,   // Several of a kind.
-    ASK_CHANGED, // What was written since the last tick.
+    ASK_LADEN,   // A multiple type.
+    ASK_CHANGED, // Entities written since the last tick.
     ASK_GROUPED,
-    ASK_LIGHT,  // A set of two others,
-    ASK_ESCORT, // and pairs.
+    ASK_LIGHT,  // A set of two other queries.
+    ASK_ESCORT, // Pairs.
     ASK_SLEEPERS,
     ASK_OFF,
     ASK_COUNT
@@ -35,14 +36,14 @@ enum {
 
 _Static_assert(ASK_COUNT <= SCENARIO_QUERIES_MAX, "raise SCENARIO_QUERIES_MAX");
 
-// ---- small helpers -------------------------------------------------------------------------------------------
+// ---- small helpers ------------------------------------------------------------------------------
 
 static uint64_t asking_random(const scenario_run* run, uint64_t purpose, uint64_t number)
 {
     return orr_random(0xA5C, run->tick, purpose, number);
 }
 
-// Everything that was found out goes into the logbook.
+// Records a query result in the logbook.
 static void asking_note(scenario_run* run, uint64_t found)
 {
     run->digest = orr_hash(&found, sizeof found, run->digest);
@@ -85,7 +86,7 @@ static bool asking_queries(scenario_run* run)
                                                  .right = run->queries[ASK_LADEN]});
 }
 
-// ---- building ------------------------------------------------------------------------------------------------
+// ---- building -----------------------------------------------------------------------------------
 
 static bool asking_bundles(scenario_run* run)
 {
@@ -137,7 +138,7 @@ static bool asking_build(scenario_run* run)
            asking_spawn(run, "clipper", 20 * run->scale) && asking_queries(run);
 }
 
-// ---- a tick: reading and writing values -----------------------------------------------------------------------
+// ---- a tick: reading and writing values ---------------------------------------------------------
 
 static void asking_move(scenario_run* run)
 {
@@ -152,7 +153,7 @@ static void asking_move(scenario_run* run)
     }
 }
 
-// The further in order, the higher the wave: the order shows in the state.
+// The later in the order, the higher the wave: the state shows the order.
 static void asking_waves(scenario_run* run)
 {
     uint32_t rank = 0;
@@ -204,7 +205,7 @@ static void asking_look(scenario_run* run)
     asking_note(run, orr_query_at(run->queries[ASK_LIGHT], run->tick % 32).id);
 }
 
-// ---- a tick: structure -----------------------------------------------------------------------------------------
+// ---- a tick: structure --------------------------------------------------------------------------
 
 // Some entities of a query, to be changed one by one.
 static uint32_t asking_some(scenario_run* run, uint32_t query, orr_entity* out, uint32_t count)
@@ -229,7 +230,7 @@ static bool asking_sink(scenario_run* run)
     }
     run->changes += count;
     asking_note(run, count);
-    // With their escorts.
+    // Together with their escorts.
     return orr_destroy_many(run->target.world, gone, count) == ORR_OK;
 }
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
-// A sea in which nothing stays: motes are born at wells, drift with the tide, take and lose a charge, follow each other, rest, and
-// die, and as many are born as died. Everything that workers could get wrong happens in every tick: parallel systems that create,
-// destroy, add, remove, switch and tag; plain ones between them that read by id; indirect ones that hear of it and change it;
-// events, transactions, reductions, random numbers, exports, three pipelines, and mathematics whose last bit counts. There are 1,000 × scale entities, and there stay so many.
+// A sea with constant turnover: motes are created at wells, drift with the tide, gain and lose a
+// charge, follow each other, rest and are destroyed; as many are created as were destroyed. Every
+// tick exercises everything that parallel execution could get wrong: parallel systems that create,
+// destroy, add, remove, enable, disable and tag; serial systems between them that read by id;
+// indirect systems that receive the changes and send their own; events, transactions, reductions,
+// random numbers, exports, three pipelines, and mathematics whose last bit matters. There are 1,000
+// × scale entities, and their number stays constant.
 //
-// Every section ends with the function that adds its systems; another kind of system is another section and a word in churn_build().
-// What many motes write to one receiver goes to their wells (Home.well, Well.fed).
+// Every section ends with the function that adds its systems. A new kind of system is a new section
+// and a call in churn_build(). Writes of many motes to one receiver go to their wells (Home.well,
+// Well.fed).
 #include "scenario.h"
 
 #include <stdio.h>
@@ -17,7 +21,7 @@ ORR_STRUCT(Well, (float, strength, (.preset = "1")), (uint32_t, born), (int64_t,
            (uint64_t, rites))
 ORR_STRUCT(Home, (orr_entity, well))
 ORR_STRUCT(Charge, (double, amount), (float, phase), (uint32_t, sparks))
-ORR_STRUCT(Tide, (float, level), (float, angle), (uint64_t, draws))           // Shown by `tide`.
+ORR_STRUCT(Tide, (float, level), (float, angle), (uint64_t, draws))           // Exported by `tide`.
 ORR_STRUCT(Census, (uint64_t, motes), (uint32_t, wells), (uint32_t, missing)) // By `census`.
 ORR_STRUCT(Birth, (orr_entity, who), (orr_entity, well))
 ORR_STRUCT(Death, (orr_entity, who), (uint32_t, age))
@@ -27,12 +31,12 @@ ORR_STRUCT(Log, (uint64_t, digest), (uint64_t, entries))
 
 enum {
     CHURN_PER_WELL = 100, // Motes.
-    CHURN_TAG = 81,       // And the next.
+    CHURN_TAG = 81,       // This tag and the next.
     CHURN_BATCH = 500,
-    CHURN_SPAN = 200 // Ticks of a life, on average.
+    CHURN_SPAN = 200 // Mean lifetime in ticks.
 };
 #define CHURN_WALL 512.0f
-// Life ticks with the world; motes move more often, and charges come and go less often.
+// Life runs in the world's pipeline; motion ticks more often, charges less often.
 #define CHURN_MOTION "motion"
 #define CHURN_SPARKS "sparks"
 
@@ -43,7 +47,7 @@ static void churn_note(Log* log, uint64_t a, uint64_t b)
     log->entries++;
 }
 
-// The bits of a value that must be the same to the last.
+// The bits of a value that must be equal to the last bit.
 static uint64_t churn_bits(double value)
 {
     uint64_t bits;
@@ -56,7 +60,7 @@ static bool churn_add(scenario_run* run, const orr_system_desc* desc)
     return orr_system_add(run->target.world, desc).id != 0;
 }
 
-// ---- what all the others look at -----------------------------------------------------------------------------
+// ---- what all the others look at ----------------------------------------------------------------
 
 static void churn_tide(orr_run* run) // Once.
 {
@@ -67,7 +71,7 @@ static void churn_tide(orr_run* run) // Once.
     tide->draws += random % 7;
 }
 
-// Once: counts, and hears of yesterday's dead.
+// Runs once: counts entities and receives the destructions of the previous tick.
 static void churn_census(orr_run* run)
 {
     Census* census = orr_export(run, Census);
@@ -101,7 +105,7 @@ static bool churn_views(scenario_run* run)
                                              .run = churn_census});
 }
 
-// ---- born ----------------------------------------------------------------------------------------------------
+// ---- born ---------------------------------------------------------------------------------------
 
 static void churn_bear(orr_run* run, orr_entity well, const Place* place, uint64_t random)
 {
@@ -118,7 +122,7 @@ static void churn_bear(orr_run* run, orr_entity well, const Place* place, uint64
     orr_send_event(run, Birth, {mote, well});
 }
 
-static void churn_spawn(orr_run* run) // At most one at each well, as many as are missing.
+static void churn_spawn(orr_run* run) // At most one per well, until none is missing.
 {
     const Census* census = orr_import(run, "census", Census);
     Well* well = orr_write(run, Well);
@@ -133,7 +137,7 @@ static void churn_spawn(orr_run* run) // At most one at each well, as many as ar
     }
 }
 
-static void churn_burst(orr_run* run) // Once: many at a time, in a cluster, by columns.
+static void churn_burst(orr_run* run) // Once: creates many in one cluster, by columns.
 {
     enum {
         COUNT = 16
@@ -172,7 +176,7 @@ static bool churn_births(scenario_run* run)
                                              .run = churn_burst});
 }
 
-// ---- on the way: values of its own rows ----------------------------------------------------------------------
+// ---- on the way: values of its own rows ---------------------------------------------------------
 
 static void churn_drift(orr_run* run)
 {
@@ -190,7 +194,7 @@ static void churn_drift(orr_run* run)
     }
 }
 
-static void churn_wrap(orr_run* run) // Round the world and in again.
+static void churn_wrap(orr_run* run) // Wraps positions around the world.
 {
     Place* place = orr_write(run, Place);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -199,7 +203,7 @@ static void churn_wrap(orr_run* run) // Round the world and in again.
     }
 }
 
-static void churn_burn(orr_run* run) // Ages, and one in so many dies.
+static void churn_burn(orr_run* run) // Ages; a random part dies.
 {
     Vigour* vigour = orr_write(run, Vigour);
     const Mass* mass = orr_read(run, Mass);
@@ -215,7 +219,7 @@ static void churn_burn(orr_run* run) // Ages, and one in so many dies.
     }
 }
 
-static void churn_weigh(orr_run* run) // Plain, and of a type with padding.
+static void churn_weigh(orr_run* run) // Serial, on a type with padding.
 {
     Mass* mass = orr_write(run, Mass);
     const Vigour* vigour = orr_read(run, Vigour);
@@ -248,7 +252,7 @@ static bool churn_bodies(scenario_run* run)
                               .name = "weigh", .query = "write Mass, Vigour", .run = churn_weigh});
 }
 
-// ---- from cluster to cluster ---------------------------------------------------------------------------------
+// ---- from cluster to cluster --------------------------------------------------------------------
 
 static void churn_charge(orr_run* run)
 {
@@ -302,8 +306,7 @@ static void churn_wake(orr_run* run)
     }
 }
 
-static void churn_blink(
-    orr_run* run) // Some do not move for a while: bits, and rows that are passed over.
+static void churn_blink(orr_run* run) // Disables motion for a while.
 {
     for (uint32_t i = 0; i < run->count; i++) {
         orr_entity self = orr_iter_entity(run, i);
@@ -350,9 +353,9 @@ static bool churn_moves(scenario_run* run)
                                              .run = churn_blink});
 }
 
-// ---- looking at others ---------------------------------------------------------------------------------------
+// ---- looking at others --------------------------------------------------------------------------
 
-static void churn_bind(orr_run* run) // Once: who sparks follows the one that sparked before.
+static void churn_bind(orr_run* run) // Once: a mote that sparks follows the previous one.
 {
     uint32_t count;
     const Spark* spark = orr_events(run, Spark, &count);
@@ -382,7 +385,7 @@ static void churn_pull(orr_run* run)
     }
 }
 
-static void churn_feed(orr_run* run) // Plain: writes by id.
+static void churn_feed(orr_run* run) // Serial: writes by id.
 {
     const Charge* charge = orr_read(run, Charge);
     const Home* home = orr_read(run, Home);
@@ -417,7 +420,7 @@ static bool churn_ties(scenario_run* run)
                                              .run = churn_feed});
 }
 
-// ---- many to one: transactions and reductions -----------------------------------------------------------------
+// ---- many to one: transactions and reductions ---------------------------------------------------
 
 static void churn_rite(const orr_world* world, orr_entity target, void* value, const void* argument)
 {
@@ -427,7 +430,7 @@ static void churn_rite(const orr_world* world, orr_entity target, void* value, c
 }
 
 static void churn_gift(
-    orr_run* run) // To its well. Sums of floats, and who was last, depend on the order.
+    orr_run* run) // To its well. Float sums and the last writer depend on the order.
 {
     const Heat* heat = orr_import(run, "heat", Heat);
     const Home* home = orr_read(run, Home);
@@ -449,7 +452,7 @@ static void churn_gift(
     }
 }
 
-static void churn_tithe(orr_run* run) // Another that gives, at the same time; plain.
+static void churn_tithe(orr_run* run) // A second sender at the same time; serial.
 {
     const Home* home = orr_read(run, Home);
     const Mass* mass = orr_read(run, Mass);
@@ -503,9 +506,9 @@ static bool churn_gifts(scenario_run* run)
                                              .run = churn_tithe});
 }
 
-// ---- hearing of it -------------------------------------------------------------------------------------------
+// ---- hearing of it ------------------------------------------------------------------------------
 
-static void churn_mirror(orr_run* run) // Indirect: hears of every charge, and changes some.
+static void churn_mirror(orr_run* run) // Indirect: receives all charges, changes some.
 {
     Log* log = orr_state(run, Log);
     ORR_MESSAGES(m, run)
@@ -525,7 +528,7 @@ static void churn_mirror(orr_run* run) // Indirect: hears of every charge, and c
     }
 }
 
-static void churn_keeper(orr_run* run) // Indirect: hears who follows whom, and takes some away.
+static void churn_keeper(orr_run* run) // Indirect: receives all followers, removes some.
 {
     Log* log = orr_state(run, Log);
     ORR_MESSAGES(m, run)
@@ -539,7 +542,7 @@ static void churn_keeper(orr_run* run) // Indirect: hears who follows whom, and 
     }
 }
 
-static void churn_chronicle(orr_run* run) // Once: every event of this tick, in order.
+static void churn_chronicle(orr_run* run) // Once: all events of this tick, in order.
 {
     Log* log = orr_state(run, Log);
     uint32_t count;
@@ -557,7 +560,7 @@ static void churn_chronicle(orr_run* run) // Once: every event of this tick, in 
     }
 }
 
-static void churn_title(orr_run* run) // Strings are made with nobody beside.
+static void churn_title(orr_run* run) // Runs exclusively: creates strings.
 {
     Title* title = orr_write(run, Title);
     const Well* well = orr_read(run, Well);
@@ -593,14 +596,14 @@ static bool churn_hearers(scenario_run* run)
                                              .run = churn_title});
 }
 
-// ---- the sea -------------------------------------------------------------------------------------------------
+// ---- the sea ------------------------------------------------------------------------------------
 
 static float churn_unit(uint64_t random)
 {
     return orr_random_float(random) * 2 - 1;
 }
 
-// `count` motes, each at home in one of the wells.
+// Creates `count` motes, each with one of the wells as home.
 static bool churn_motes(scenario_run* run, orr_cluster cluster, uint32_t count, uint64_t purpose)
 {
     Place places[CHURN_BATCH];
@@ -680,7 +683,7 @@ static bool churn_build(scenario_run* run)
            churn_hearers(run);
 }
 
-// Between ticks: strangers come from outside, and systems are switched.
+// Between ticks: creates entities from outside and enables or disables systems.
 static bool churn_step(scenario_run* run)
 {
     orr_world* world = run->target.world;

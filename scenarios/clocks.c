@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Three clocks in one world; clocks.h says what for. A row of Position is whole if x + y is what its tick says and `echo` is its tick:
-// `move` writes x and tick, `settle` y and echo. A row of Health is whole if hp and wounds are 1000 together: `wound` and
-// `mend`. A row of tick 0 is new: its owner has not come to it yet. Heat and Scars are read in place: they are broken within a system, and whole when it
-// ends.
+// Three clocks in one world; see clocks.h.
+// A row of Position is whole if x + y matches its tick and `echo` equals its tick: `move` writes x
+// and tick, `settle` writes y and echo. A row of Health is whole if hp and wounds sum to 1000:
+// `wound` and `mend`. A row with tick 0 is new: its owner has not processed it yet. Heat and Scars
+// are read in place: they are inconsistent within a system and whole when it ends.
 //
-// Counting faults is no part of the simulation: nothing in it depends on the counts. So systems reach them through their settings.
+// Counting faults is not part of the simulation: nothing depends on the counts. Systems reach the
+// counters through their settings.
 #include "clocks.h"
 
 #include <string.h>
 
 ORR_STRUCT(Position, (int32_t, x), (int32_t, y), (uint32_t, tick), (uint32_t, echo))
 ORR_STRUCT(Velocity, (int32_t, x), (int32_t, y), (uint32_t, tick), (uint32_t, kicks))
-// `seen`: the tick of Position that logic saw last; `since`: 1 + the tick of physics when the row was first seen, and new.
+// `seen`: the tick of Position that logic saw last. `since`: 1 + the tick of physics when the row
+// was first seen as new.
 ORR_STRUCT(Health, (int32_t, hp, (.preset = "1000")), (int32_t, wounds), (uint32_t, tick),
            (uint32_t, echo), (uint32_t, seen), (uint32_t, since))
 ORR_STRUCT_EX(Heat, (.live = true), (uint32_t, degrees), (uint32_t, tick), (uint32_t, check))
@@ -20,19 +23,20 @@ ORR_STRUCT(Target, (orr_entity, who), (int32_t, near))
 ORR_STRUCT_EX(Drawn, (.transient = true), (int32_t, x), (uint32_t, seen), (uint32_t, health_seen))
 ORR_STRUCT(Hit, (orr_entity, who), (uint64_t, serial))
 
-// What a look over all rows found, part by part: from the least to the greatest tick of those that are not new.
+// Result of a pass over all rows, combined from parts: minimum and maximum tick of rows that are
+// not new.
 ORR_STRUCT(Span, (uint32_t, least, (.preset = "4294967295")), (uint32_t, most), (uint32_t, rows))
-ORR_STRUCT(Roll, (int64_t, count), (uint64_t, messages)) // By who hears.
+ORR_STRUCT(Roll, (int64_t, count), (uint64_t, messages)) // By messages.
 ORR_STRUCT(Census, (uint32_t, alive))
-ORR_STRUCT(Newest, (orr_entity, who, 16), (uint32_t, next)) // Of those born; a ring.
-ORR_STRUCT(Heard, (uint64_t, serial), (uint64_t, digest))   // The last of the events.
+ORR_STRUCT(Newest, (orr_entity, who, 16), (uint32_t, next)) // The newest entities; a ring.
+ORR_STRUCT(Heard, (uint64_t, serial), (uint64_t, digest))   // The last event.
 
 enum {
     CLOCKS_SIZE = 2000,
     CLOCKS_PLANT_TICK = 50,
-    CLOCKS_WHOLE = 1000, // hp and wounds.
+    CLOCKS_WHOLE = 1000, // Sum of hp and wounds.
     CLOCKS_HARM = 5,     // Wounds per tick: a life takes 200 ticks of logic.
-    CLOCKS_BIRTHS = 256, // At most, in a tick.
+    CLOCKS_BIRTHS = 256, // Maximum per tick.
     CLOCKS_WALL = 1 << 20,
     CLOCKS_FAST = 1 << 12,
     CLOCKS_BATCH = 500
@@ -61,7 +65,7 @@ static bool clocks_planted(const orr_run* run, clocks_plant plant)
     return desc->plant == plant && run->tick == desc->plant_tick;
 }
 
-// Ticks as rows have them: from 1 on.
+// Ticks as stored in rows: from 1.
 static uint32_t clocks_now(const orr_run* run)
 {
     return (uint32_t)run->tick + 1;
@@ -84,7 +88,7 @@ static uint32_t clocks_check(uint32_t degrees, uint32_t tick)
     return (degrees ^ 0x5bd1e995u) * 2654435761u + tick * 40503u;
 }
 
-// ---- whole rows ------------------------------------------------------------------------------------------------
+// ---- whole rows ---------------------------------------------------------------------------------
 
 static bool clocks_position_torn(const Position* p)
 {
@@ -114,13 +118,13 @@ static void clocks_span_combine(void* into, const void* part)
     a->rows += b->rows;
 }
 
-// All of a look are of one tick.
+// All rows of one pass must have the same tick.
 static void clocks_span_check(const orr_run* run, const Span* span)
 {
     clocks_say(run, CLOCKS_UNEQUAL, span->most != 0 && span->least != span->most);
 }
 
-// Events come in the order of their numbers, each once.
+// Events must arrive in the order of their serial numbers, each once.
 static uint32_t clocks_hits_hear(orr_run* run)
 {
     Heard* heard = orr_state(run, Heard);
@@ -135,7 +139,7 @@ static uint32_t clocks_hits_hear(orr_run* run)
     return count;
 }
 
-// ---- physics ---------------------------------------------------------------------------------------------------
+// ---- physics ------------------------------------------------------------------------------------
 
 static void clocks_hear(orr_run* run)
 {
@@ -174,7 +178,7 @@ static void clocks_move(orr_run* run)
     clocks_count(&clocks_of(run)->moved, run->count);
 }
 
-// Who was born since `move` waits for the next tick.
+// Entities created since `move` wait for the next tick.
 static void clocks_settle(orr_run* run)
 {
     Position* p = orr_write(run, Position);
@@ -187,7 +191,7 @@ static void clocks_settle(orr_run* run)
     }
 }
 
-// All that is broken is mended by the same system: who looks meanwhile is not kept out.
+// The same system that makes a row inconsistent repairs it: readers are not locked out in between.
 static void clocks_glow(orr_run* run)
 {
     Heat* heat = orr_write(run, Heat);
@@ -220,7 +224,7 @@ static void clocks_ache(orr_run* run)
     clocks_count(&clocks_of(run)->ached, count);
 }
 
-// Physics looks at what logic writes.
+// Physics reads the types that logic writes.
 static void clocks_probe(orr_run* run)
 {
     Span* span = orr_export(run, Span);
@@ -239,7 +243,7 @@ static void clocks_probed(orr_run* run)
     clocks_span_check(run, orr_import(run, "probe", Span));
 }
 
-// ---- logic: looking ---------------------------------------------------------------------------------------------
+// ---- logic: looking -----------------------------------------------------------------------------
 
 static void clocks_gauge(orr_run* run)
 {
@@ -264,7 +268,7 @@ static void clocks_gauged(orr_run* run)
     clocks_span_check(run, orr_import(run, "gauge", Span));
 }
 
-static void clocks_roll(orr_run* run) // Indirect: hears who comes and goes.
+static void clocks_roll(orr_run* run) // Indirect: counts entities by messages.
 {
     Roll* roll = orr_export(run, Roll);
     ORR_MESSAGES(m, run)
@@ -287,7 +291,7 @@ static void clocks_census(orr_run* run)
     clocks_say(run, CLOCKS_ROLL, orr_import(run, "roll", Roll)->count != census->alive);
 }
 
-static void clocks_feel(orr_run* run) // Also of draw.
+static void clocks_feel(orr_run* run) // Also used by draw.
 {
     const Heat* heat = orr_read(run, Heat);
     uint64_t torn = 0;
@@ -298,16 +302,17 @@ static void clocks_feel(orr_run* run) // Also of draw.
     clocks_count(&clocks_of(run)->felt, run->count);
 }
 
-// ---- logic: who lives --------------------------------------------------------------------------------------------
+// ---- logic: who lives ---------------------------------------------------------------------------
 
-// What logic saw of a row of physics before, and sees now.
+// Compares a row of physics with its state when logic saw it last.
 static void clocks_follow(const orr_run* run, Health* h, const Position* p, const Span* span)
 {
     bool fresh = p->tick == 0;
     clocks_say(run, CLOCKS_BACKWARDS, p->tick < h->seen);
     clocks_say(run, CLOCKS_MOVED_ON, !fresh && p->tick != span->most);
     h->seen = p->tick;
-    // Physics may be in the midst of its next tick when the row comes; the one after that begins with it.
+    // Physics may be in the middle of its next tick when the row is created. The tick after that
+    // must include the row.
     clocks_say(run, CLOCKS_FORGOTTEN, fresh && h->since != 0 && span->most >= h->since + 1);
     h->since = !fresh ? 0 : h->since == 0 ? span->most + 1 : h->since;
 }
@@ -339,7 +344,7 @@ static void clocks_mend(orr_run* run)
     }
 }
 
-// They come one by one, and go together.
+// Scars are added one by one and removed together.
 static void clocks_scar(orr_run* run)
 {
     const Scar* scars = orr_read(run, Scar);
@@ -377,7 +382,7 @@ static void clocks_fester(orr_run* run)
     }
 }
 
-// Many at a time, so that there stay as many.
+// Creates many entities per tick, so that their number stays constant.
 static void clocks_spawn(orr_run* run)
 {
     const Census* census = orr_import(run, "census", Census);
@@ -400,7 +405,7 @@ static void clocks_spawn(orr_run* run)
     clocks_count(&clocks_of(run)->born, missing);
 }
 
-// ---- logic: who aims at whom ---------------------------------------------------------------------------------------
+// ---- logic: who aims at whom --------------------------------------------------------------------
 
 static void clocks_aim(orr_run* run)
 {
@@ -422,7 +427,7 @@ static void clocks_aim(orr_run* run)
     }
 }
 
-// What is transacted on one target is done as a whole.
+// The transactions on one target are applied as a whole.
 static void clocks_strike(orr_run* run)
 {
     const Target* t = orr_read(run, Target);
@@ -455,7 +460,7 @@ static void clocks_judge(orr_run* run)
     clocks_count(&clocks_of(run)->hits, sent->serial - before);
 }
 
-// ---- drawing -------------------------------------------------------------------------------------------------------
+// ---- drawing ------------------------------------------------------------------------------------
 
 static void clocks_welcome(orr_run* run)
 {
@@ -505,7 +510,7 @@ static void clocks_boom(orr_run* run)
     clocks_count(&clocks_of(run)->boomed, clocks_hits_hear(run));
 }
 
-// ---- the whole ----------------------------------------------------------------------------------------------------
+// ---- the whole ----------------------------------------------------------------------------------
 
 typedef struct clocks_part {
     const char* name;
@@ -584,7 +589,7 @@ static bool clocks_parts_add(orr_world* world, clocks* const* self, const char* 
     return done;
 }
 
-// Some of every age, so that as many die in every tick.
+// Entities of every age, so that about the same number dies in every tick.
 static bool clocks_fill(orr_world* world, uint32_t size)
 {
     orr_cluster cluster;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The scenarios. Random numbers come from keys (tick, purpose, count), so that they depend on nothing else.
+// The scenarios. Random numbers depend on keys (tick, purpose, count) only.
 #include "scenario.h"
 
 #include <stdlib.h>
@@ -18,14 +18,14 @@ enum {
     SEED = 0x0552
 };
 
-// ---- small helpers -------------------------------------------------------------------------------
+// ---- small helpers ------------------------------------------------------------------------------
 
 static uint64_t scenario_random(const scenario_run* run, uint64_t purpose, uint64_t number)
 {
     return orr_random(SEED, run->tick, purpose, number);
 }
 
-// From -1 to 1, in steps that every compiler computes alike.
+// From -1 to 1, in steps that every compiler computes equally.
 static float scenario_unit(const scenario_run* run, uint64_t purpose, uint64_t number)
 {
     return orr_random_float(scenario_random(run, purpose, number)) * 2.0f - 1.0f;
@@ -63,7 +63,7 @@ static void scenario_place(const scenario_run* run, uint64_t purpose, uint32_t c
     }
 }
 
-// Creates `count` entities of some types (a bit per type) with random places, in batches.
+// Creates `count` entities with the types of a bit set and random places, in batches.
 static bool scenario_spawn(scenario_run* run, uint32_t types, const orr_tag* tag, uint32_t count,
                            uint64_t purpose, bool know)
 {
@@ -92,9 +92,9 @@ static bool scenario_spawn(scenario_run* run, uint32_t types, const orr_tag* tag
     return true;
 }
 
-// ---- bodies --------------------------------------------------------------------------------------
+// ---- bodies -------------------------------------------------------------------------------------
 
-#define DT 0.015625f // 1/64 s: a power of two, so that nothing is rounded.
+#define DT 0.015625f // 1/64 s: a power of two, so nothing is rounded.
 
 static void scenario_move(void* user, void* const* columns, uint32_t count)
 {
@@ -108,7 +108,7 @@ static void scenario_move(void* user, void* const* columns, uint32_t count)
     }
 }
 
-// Turns round at the walls.
+// Reverses at the walls.
 static void scenario_bounce(void* user, void* const* columns, uint32_t count)
 {
     (void)user;
@@ -135,7 +135,7 @@ static void scenario_age(void* user, void* const* columns, uint32_t count)
     }
 }
 
-// Speed from where it stands: every row for itself.
+// Computes the speed from the place, independently for each row.
 static void scenario_start(void* user, void* const* columns, uint32_t count)
 {
     (void)user;
@@ -146,7 +146,7 @@ static void scenario_start(void* user, void* const* columns, uint32_t count)
     }
 }
 
-// ---- levels: tags as levels, loaded and unloaded ---------------------------------------------------
+// ---- levels: tags as levels, loaded and unloaded ------------------------------------------------
 
 static bool levels_load(scenario_run* run)
 {
@@ -163,7 +163,7 @@ static bool levels_load(scenario_run* run)
 static bool levels_build(scenario_run* run)
 {
     run->level_first = run->level_next = 1;
-    // Travellers are in no level, and then in one after the other.
+    // Travellers belong to no level at first, then to one level after another.
     bool built = scenario_spawn(run, 1 << PLACE | 1 << MOTION, NULL, 10 * run->scale, 1, true);
     for (uint32_t i = 0; i < 4 && built; i++) {
         built = levels_load(run);
@@ -172,7 +172,7 @@ static bool levels_build(scenario_run* run)
     return built && run->target.each(run->target.self, types, 2, 1, scenario_start, NULL);
 }
 
-// A traveller in the level that goes would go with it, so all leave it before.
+// All travellers leave a level before it is unloaded; otherwise they would be deleted with it.
 static bool levels_travel(scenario_run* run)
 {
     for (uint32_t i = 0; i < run->entity_count; i++) {
@@ -206,7 +206,7 @@ static bool levels_step(scenario_run* run)
     return t->unload(t->self, run->level_first++) && levels_load(run);
 }
 
-// ---- stir: everything changes all the time ---------------------------------------------------------
+// ---- stir: everything changes all the time ------------------------------------------------------
 
 static bool stir_build(scenario_run* run)
 {
@@ -246,7 +246,7 @@ static bool stir_set(scenario_run* run, uint32_t number)
                       &(Vigour){(int32_t)(random >> 40), (uint16_t)number, TEMPER_WARY});
     case 2: {
         Mass mass;
-        memset(&mass, (int)(random >> 32 & 0xFF), sizeof mass); // Padding must not show.
+        memset(&mass, (int)(random >> 32 & 0xFF), sizeof mass); // Padding must not matter.
         mass.value = (double)(random >> 40) * 0.125;
         mass.kind = (uint8_t)number;
         return t->set(t->self, entity, run->types[MASS], &mass);
@@ -298,7 +298,7 @@ static bool stir_step(scenario_run* run)
            t->each(t->self, &run->types[VIGOUR], 1, 1, scenario_age, NULL);
 }
 
-// ---- swarm: many movers in few clusters --------------------------------------------------------------
+// ---- swarm: many movers in few clusters ---------------------------------------------------------
 
 static bool swarm_build(scenario_run* run)
 {
@@ -316,7 +316,7 @@ static bool swarm_step(scenario_run* run)
     const scenario_target* t = &run->target;
     orr_type move[2] = {run->types[PLACE], run->types[MOTION]};
     orr_type bounce[2] = {run->types[MOTION], run->types[PLACE]};
-    // A few get heavier or lighter, which is a move from cluster to cluster.
+    // Some gain or lose Mass, which moves them between clusters.
     for (uint32_t i = 0; i < 1 + run->scale / 4; i++) {
         orr_entity entity = scenario_pick(run, 1, i);
         bool heavy = scenario_random(run, 2, i) & 1;
@@ -330,7 +330,7 @@ static bool swarm_step(scenario_run* run)
            t->each(t->self, bounce, 2, 1, scenario_bounce, NULL);
 }
 
-// ---- running ---------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 static const scenario scenario_levels = {
     "levels",     "levels as tags, loaded and unloaded, with travellers between them",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The operations of scenarios on a world, by the public API alone.
+// The operations of scenarios on a world, by public calls only.
 #include "scenario.h"
 
 static bool target_create(void* self, const orr_cluster_desc* set, uint32_t count,
@@ -68,7 +68,7 @@ static bool target_chunk(orr_world* world, orr_cluster cluster, uint32_t chunk,
     return true;
 }
 
-// Clusters do not change while bodies run, so they are walked by creation order without a list.
+// Clusters do not change while bodies run, so they are visited in creation order without a list.
 static bool target_each(void* self, const orr_type* types, uint32_t type_count,
                         uint32_t write_count, scenario_body body, void* user)
 {

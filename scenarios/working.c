@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A colony that lives by systems alone: direct ones by rows and called once, indirect ones with state, events, exports;
-// they create, destroy, add, remove, tag, switch and name, hear of all of it, and keep what they heard in their states, so that
-// the world's hash tells whether one of them was told otherwise.
+// A colony run by systems only: direct systems by rows and once per tick, indirect systems with
+// state, events and exports. They create, destroy, add, remove, tag, enable, disable and name,
+// receive messages about all of it, and keep the messages in their states, so a different message
+// changes the world's hash.
 #include "scenario.h"
 
 #include <stdio.h>
@@ -12,11 +13,11 @@ ORR_STRUCT_EX(Den, (.storage = ORR_PINNED), (uint32_t, visits), (int32_t, warmth
 ORR_MARKER(Sick)
 ORR_STRUCT(Born, (orr_entity, who), (uint32_t, number))
 ORR_STRUCT(Died, (orr_entity, who), (int32_t, age))
-ORR_STRUCT(Sky, (float, wind, (.preset = "0.25")), (uint32_t, gusts)) // Shown by the weather.
+ORR_STRUCT(Sky, (float, wind, (.preset = "0.25")), (uint32_t, gusts)) // Exported by the weather.
 ORR_STRUCT(Ledger, (uint64_t, digest), (uint64_t, entries), (int32_t, born), (int32_t, died))
 
 enum {
-    WORKING_TAG = 70 // And the next two.
+    WORKING_TAG = 70 // This tag and the next two.
 };
 
 static void working_note(Ledger* ledger, uint64_t a, uint64_t b)
@@ -26,7 +27,7 @@ static void working_note(Ledger* ledger, uint64_t a, uint64_t b)
     ledger->entries++;
 }
 
-// ---- direct systems ------------------------------------------------------------------------------------------
+// ---- direct systems -----------------------------------------------------------------------------
 
 static void working_weather(orr_run* run) // Once, every third tick.
 {
@@ -75,7 +76,7 @@ static void working_fly(orr_run* run)
     }
 }
 
-static void working_catch(orr_run* run) // Illness: adds, and looks at others by id.
+static void working_catch(orr_run* run) // Illness: adds, and reads others by id.
 {
     const Vigour* vigour = orr_read(run, Vigour);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -107,7 +108,7 @@ static void working_cure(orr_run* run)
     }
 }
 
-static void working_doze(orr_run* run) // Once: whole entities go off and on.
+static void working_doze(orr_run* run) // Once: disables and enables whole entities.
 {
     ORR_EACH (it, orr_run_query(run)) {
         Vigour* vigour = orr_write(&it, Vigour);
@@ -139,7 +140,7 @@ static void working_reap(orr_run* run)
     }
 }
 
-static void working_count(orr_run* run) // Once: reads events, and the world.
+static void working_count(orr_run* run) // Once: reads events and the world.
 {
     Ledger* ledger = orr_state(run, Ledger);
     uint32_t born, died;
@@ -158,9 +159,9 @@ static void working_count(orr_run* run) // Once: reads events, and the world.
     }
 }
 
-// ---- indirect systems ------------------------------------------------------------------------------------------
+// ---- indirect systems ---------------------------------------------------------------------------
 
-static void working_listen(orr_run* run) // Hears of everything there is.
+static void working_listen(orr_run* run) // Receives messages about everything.
 {
     Ledger* ledger = orr_state(run, Ledger);
     ORR_MESSAGES(m, run)
@@ -172,7 +173,7 @@ static void working_listen(orr_run* run) // Hears of everything there is.
     }
 }
 
-static void working_nurse(orr_run* run) // Changes by messages only.
+static void working_nurse(orr_run* run) // Changes by commands only.
 {
     Ledger* ledger = orr_state(run, Ledger);
     ORR_MESSAGES(m, run)
@@ -194,7 +195,7 @@ static void working_begin(orr_run* run)
     working_note(ledger, run->tick, 1);
 }
 
-// ---- the colony -------------------------------------------------------------------------------------------------------
+// ---- the colony ---------------------------------------------------------------------------------
 
 static bool working_add(scenario_run* run, const orr_system_desc* desc)
 {
@@ -288,7 +289,7 @@ static bool working_build(scenario_run* run)
     return working_directs(run) && working_others(run);
 }
 
-// Between ticks: strangers come, systems are switched, go and come back.
+// Between ticks: creates entities from outside; enables, disables, removes and re-adds systems.
 static bool working_step(scenario_run* run)
 {
     orr_world* world = run->target.world;

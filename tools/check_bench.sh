@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Checks that the benchmark program runs and that bench.json has the form others read. Looks at no time.
+# Checks that the benchmark program runs and that bench.json has its documented form. Ignores the times.
 #   tools/check_bench.sh PATH/TO/orr_bench
 set -eu
 
@@ -18,16 +18,16 @@ fail() {
     exit 1
 }
 
-# One object per line, with the six keys every reader may rely on, in this order.
+# One object per line, with these keys in this order.
 form='^  \{"workload": "[a-z0-9_]+", "n": [0-9]+, "param": "((clusters|workers)=[0-9]+)?", "ns_per_item": [0-9.]+, "limit_ns_per_item": [0-9.]+, "ratio": [0-9.]+, "commit": "[^"]*", "compiler": "[^"]*", "flags": "[^"]*"\},?$'
 
 "$bench" --list >list 2>/dev/null || fail "--list fails"
 names=$(sed 's/ .*//' list)
 [ -n "$names" ] || fail "--list is empty"
 
-# Every workload once, small: each compares its own result with that of raw arrays and fails if they differ.
+# Runs every workload once at a small size. Each compares its result with that of raw arrays and fails if they differ.
 "$bench" --repeats 1 --n 1000 >table 2>log || { cat log >&2; fail "a workload fails"; }
-[ "$(head -n 1 bench.json)" = "[" ] && [ "$(tail -n 1 bench.json)" = "]" ] || fail "no array"
+[ "$(head -n 1 bench.json)" = "[" ] && [ "$(tail -n 1 bench.json)" = "]" ] || fail "bench.json is not an array"
 lines=$(sed '1d;$d' bench.json | wc -l)
 right=$(sed '1d;$d' bench.json | grep -Ec "$form" || true)
 [ "$lines" -gt 0 ] && [ "$lines" = "$right" ] || fail "$right of $lines objects have the right form"
@@ -37,16 +37,16 @@ for name in $names; do
     grep -q "^$name " table || fail "$name is not in the table"
 done
 
-# Some by name, at the sizes of the table.
+# A workload by name runs at the sizes of the table.
 "$bench" --quick --out some.json iterate_2 >table 2>log || fail "iterate_2 by name fails"
-[ "$(grep -c '"workload": "iterate_2"' some.json)" = 4 ] || fail "iterate_2 has four sizes"
+[ "$(grep -c '"workload": "iterate_2"' some.json)" = 4 ] || fail "iterate_2 does not have four sizes"
 
-# Mistakes are refused with a hint.
+# Invalid arguments are refused and named in the message.
 for wrong in no_such_workload --no-such-option --repeats "--repeats 0" "--n abc"; do
     # shellcheck disable=SC2086 # an option and its value are two words
     if "$bench" $wrong >table 2>log; then
         fail "$wrong is accepted"
     fi
-    grep -q "$(echo "$wrong" | sed 's/ .*//; s/^-*//')" log || fail "$wrong is refused without a word on it"
+    grep -q "$(echo "$wrong" | sed 's/ .*//; s/^-*//')" log || fail "$wrong is refused, but the message does not name it"
 done
 echo "check_bench: $lines workloads run, bench.json has the right form"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Checks that the main program runs, that its world is the same in every run, and that it refuses bad options.
+# Checks that the main program runs, that every run gives the same world hash, and that it refuses invalid options.
 #   tools/check_first_light.sh PATH/TO/first_light
 set -eu
 

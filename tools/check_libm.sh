@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Simulation code does not call the C library's mathematics, whose results differ from one library to the next:
-# <orrery/math.h> has its own. Looks at what the objects of the library, the scenarios, the examples and the main program
-# leave undefined; every name that libm exports is refused, except those below, which are exact by IEEE 754 or by their
-# definition and so have one result everywhere. A call with constant arguments may be gone from an optimised object, so
-# sources that include the C library's math.h are compiled once more, without that knowledge.
+# Checks that simulation code does not call libm, whose results differ between C libraries: <orrery/math.h> replaces it.
+# Reads the undefined symbols of the library, the scenarios, the examples and the main program. Every name that libm exports
+# is refused, except those below, which are exact by IEEE 754 or by definition and so have one result everywhere. The
+# compiler may fold a call with constant arguments, so sources that include math.h are compiled again without builtins.
 #
 #     tools/check_libm.sh BUILD_DIR
 source "$(dirname "$0")/common.sh"
 build=${1:-build/release}
 temporary
 
-# Correctly rounded, by IEEE 754: sqrt fma. Only take numbers apart or put them together: copysign fabs frexp ldexp
+# Correctly rounded, by IEEE 754: sqrt fma. Decompose or compose numbers: copysign fabs frexp ldexp
 # modf scalbn scalbln logb ilogb nextafter. Whole numbers: ceil floor trunc round lround llround, and in the rounding mode
-# that is required rint nearbyint lrint llrint. Exact remainders: fmod remainder. What a number is: isnan isinf
-# finite signbit. Not fmin and fmax: which zero they choose of two is left open.
+# that is required rint nearbyint lrint llrint. Exact remainders: fmod remainder. Classification: isnan isinf
+# finite signbit. Not fmin and fmax: the standard does not define which of two zeros they return.
 exact="sqrt fma copysign fabs frexp ldexp modf scalbn scalbln logb ilogb nextafter ceil floor trunc round lround llround
     rint nearbyint lrint llrint fmod remainder isnan isinf finite __isnan __isinf __finite __signbit __fpclassify"
 for name in $exact; do
@@ -22,14 +21,14 @@ for name in $exact; do
 done | sort >"$work/exact"
 libm=$(gcc -print-file-name=libm.so.6)
 nm -D --defined-only "$libm" 2>/dev/null | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort -u >"$work/libm"
-[ "$(wc -l <"$work/libm")" -gt 100 ] || complain "$libm: no names found in the C library's mathematics"
-# Of the compiler's own library: whole powers, multiplied in an order of its choice.
+[ "$(wc -l <"$work/libm")" -gt 100 ] || complain "$libm: no exported names found"
+# libgcc: integer powers, whose order of multiplications is not defined.
 {
     comm -23 "$work/libm" "$work/exact" | grep -Ev '^(GLIBC|_LIB_VERSION$)'
     printf '%s\n' __powisf2 __powidf2 __powixf2 __powitf2
 } >"$work/refused"
 
-# "object symbol" for each refused symbol that an object wants.
+# Prints "object symbol" for each refused symbol that an object uses.
 wants() { # files…
     nm -A -u "$@" 2>/dev/null | awk -v refused="$work/refused" '
         BEGIN { while ((getline name <refused) > 0) { no[name] = 1 } }
@@ -45,9 +44,9 @@ mapfile -t objects < <(
     find "$build" -maxdepth 1 -name 'liborrery.a' -o -maxdepth 1 -name 'liborr_scenarios.a'
     find "$build/CMakeFiles" -name '*.o' \( -path '*/example_*.dir/*' -o -path '*/first_light.dir/*' \) | sort
 )
-[ "${#objects[@]}" -gt 2 ] || complain "$build: not built, no objects to look at"
+[ "${#objects[@]}" -gt 2 ] || complain "$build: not built, no objects found"
 
-# Again without builtins.
+# Compiles sources with math.h again, without builtins.
 mapfile -t sources < <(tracked 'src/*.c' 'src/*.h' 'scenarios/*.c' 'examples/*.c' 'examples/*.cpp' 'apps/*.c' |
     xargs grep -lE '#[ \t]*include[ \t]*<(math|tgmath|complex)\.h>|<cmath>' || true)
 for path in "${sources[@]}"; do
@@ -69,7 +68,7 @@ while read -r object symbol; do
     complain "${object#"$build/"}: calls $symbol of the C library; use <orrery/math.h>"
 done < <(wants "${objects[@]}")
 
-# The check itself: one that is called, one whose call is folded away, and two that are allowed.
+# Tests the check: one refused call, one refused call that is folded, and two allowed calls.
 cat >"$work/planted.c" <<'C'
 #include <math.h>
 float planted(float x);
@@ -78,7 +77,7 @@ C
 gcc -std=c17 -O3 -c "$work/planted.c" -o "$work/planted_fast.o"
 gcc -std=c17 -O0 -fno-builtin -c "$work/planted.c" -o "$work/planted_plain.o"
 [ "$(wants "$work/planted_fast.o" | sed 's/.* //' | tr '\n' ' ')" = "powf " ] ||
-    complain "a planted powf is not found, or more than that"
+    complain "self-test: expected to find powf only"
 [ "$(wants "$work/planted_plain.o" | sed 's/.* //' | tr '\n' ' ')" = "powf sin " ] ||
-    complain "planted powf and sin are not found, or more than those"
+    complain "self-test: expected to find powf and sin only"
 finish "$(nm -A "${objects[@]}" 2>/dev/null | sed 's/:[^:]*$//' | sort -u | wc -l) objects call none of $(wc -l <"$work/refused") functions of libm"

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Bugs planted into a copy of the source, one after the other: each must make at least one test fail. Lists which.
-# A plant that no longer applies fails too, so that the list follows the source.
+# Mutation test. Plants bugs into a copy of the source, one at a time. At least one test must fail for each planted
+# bug; the script lists the failing tests. A plant whose sed expression no longer changes its file is an error.
 #
-#     tools/check_planted.sh [NAME…]    # only the plants whose name contains NAME
-#     tools/check_planted.sh --apply    # only whether every plant still changes its files, which takes seconds
+#     tools/check_planted.sh [NAME…]    # only the plants whose title contains NAME
+#     tools/check_planted.sh --apply    # only check that every plant still changes its files (takes seconds)
 source "$(dirname "$0")/common.sh"
 
 temporary
 compiler=${CC:-gcc}
 jobs=${ORR_JOBS:-$(nproc)}
 flags="-std=c17 -O1 -ffp-contract=off -fPIC -fno-semantic-interposition -w -pthread"
-# Of every module the tests in C that can run from anywhere: not what is written in C++, not the program that needs a tool of the
-# build, not those that bring functions of their own. Of the base and below only what the plants need.
+# The test files of every module that run anywhere. Excluded: C++ tests, test_recording_tool (needs a program of the
+# build) and files marked ORR_TEST_ALONE. Of the modules base and below only the files that plants need.
 tests= shared="$(cmake_list tests/support/tests_support.cmake ORR_TEST_SUPPORT)"
 while read -r module; do
     case $module in
@@ -31,8 +31,8 @@ while read -r module; do
     library+=" $(cmake_list "src/$module/sources.cmake" "ORR_SOURCES_${module^^}")"
 done <src/modules.txt
 
-# Compiles files of a tree into objects of a folder. A test includes inner headers, so it is compiled against the same
-# tree.
+# Compiles files of a tree into objects of a folder. Tests include internal headers, so they are compiled against the
+# same tree.
 compile() { # tree, folder, jobs, files…
     local tree=$1 folder=$2 jobs=$3
     shift 3
@@ -58,7 +58,7 @@ link_tests() { # folder with objects, jobs
         sh "$1" {} $(objects "$1" $shared)
 }
 
-# Runs one test program; prints the names of failed tests. One that crashes or hangs has failed as a whole.
+# Runs one test program and prints the names of the failed tests. A program that crashes or hangs fails as a whole.
 run_test() { # folder with programs, name, seconds
     local folder=$1 name=$2 log=$1/$2.log
     if ! (cd "$folder" && timeout "$3" "./$name" --seed 1) >"$log" 2>&1 </dev/null; then
@@ -76,28 +76,28 @@ objects() { # folder, files…
     done | sort -u
 }
 
-# ---- the plants: name, then pairs of file and sed expression -------------------------------------------
+# ---- the plants: title, then pairs of file and sed expression -------------------------------------------
 
 plants=()
 plant() { plants+=("$(printf '%s\037' "$@")"); }
 
 plant "swap-remove off by one" \
     src/store/table/row.c 's/orri_row_relocate\(world, chunk, slot, last, last_slot\)/orri_row_relocate(world, chunk, slot, last, last_slot - (last_slot > 0))/'
-plant "swap-remove off by one, on the short way" \
+plant "swap-remove off by one, fast path" \
     src/store/world/world.h '/orri_row_close_gap/,/^}/s/last->columns\[c\]\.data \+ \(size_t\)last_slot/last->columns[c].data + (size_t)(last_slot - (last_slot > 0))/'
 plant "missing generation bump" \
     src/store/table/entity_index.c 's/\(orri_record\)\{generation \+ 1, free_first\}/(orri_record){generation, free_first}/'
-plant "missing generation bump, on the short way" \
+plant "missing generation bump, fast path" \
     src/store/world/world.h 's/\(orri_record\)\{generation \+ 1, world->index\.free_first\}/(orri_record){generation, world->index.free_first}/'
 plant "frozen block written in place" \
     src/store/cow/share.c 's/^        return share_copy_live\(world, chunk, column\);/        share_unhook(share);/'
 plant "history block not copied before the write" \
     src/store/cow/share.c '/^bool orri_share_detach_column/,/^}/s/\} else if \(share_copy_out\(world, share\)\)/} else if (true || share_copy_out(world, share))/'
-plant "held page of the index written in place" \
+plant "shared page of the entity index written in place" \
     src/store/cow/share.c '/^bool orri_share_detach_page/,/^}/s/world->hot\.pages\[page\] = copy;/(void)copy;/'
-plant "missing record fix of the moved row" \
+plant "record of the moved row not updated" \
     src/store/table/chunk.c '/^void orri_row_relocate/,/^}/s/orri_index_write\(world, index\)->place = .*;/(void)index;/'
-plant "destruct forgotten on cluster delete" \
+plant "destructors skipped when a cluster is deleted" \
     src/store/table/cluster.c '/^static void cluster_kill_chunk/,/^}/s/orri_cells_destruct\(.*\);/(void)0;/'
 plant "enable bit not moved" \
     src/store/table/chunk.c '/^void orri_row_relocate/,/^}/s/chunk_relocate_bits\(.*\);/(void)0;/'
@@ -105,57 +105,57 @@ plant "enable bit of a kept column lost between clusters" \
     src/store/table/row.c '/^void orri_transition_move_bits/,/^}/s/row_bits_column\(to, transition->kept/if (0) row_bits_column(to, transition->kept/'
 plant "padding hashed" \
     src/schema/layout.c 's/type->canonical_bytes = !info->has_padding \&\& /type->canonical_bytes = /'
-plant "rollback forgotten in create_many" \
+plant "create_many does not roll back after a failure" \
     src/store/api/entity.c '/^static orr_result entity_make_values/,/^}/s/while \(c-- > 0\)/while (false \&\& c-- > 0)/'
-plant "hash of a block not renewed" \
+plant "hash of a written block not recomputed" \
     src/store/api/world_hash.c '/^static uint64_t world_hash_block/,/^}/s/cold->hash_version == entry->version/true/'
 plant "tick of a write not stamped" \
     src/store/table/chunk.c '/^void orri_column_stamp_one/,/^}/s/chunk->columns\[column\]\.tick = orri_tick_now\(world\);/(void)0;/'
 plant "batch fills one gap too many" \
     src/store/api/batch.c '/^static void batch_fill_gaps/,/^}/s/if \(row < /if (row <= /'
-plant "double in a batch not noticed" \
+plant "duplicate in a batch not detected" \
     src/store/api/batch.c '/^static orr_result batch_collect/,/^}/s/record->generation \|= ORRI_DEAD;/(void)0;/'
 plant "owned handle not released" \
     src/schema/rows.c '/^void orri_rows_destruct/,/^}/s/orri_rows_release\(type, rows, count\);/(void)0;/'
-plant "deleted cluster not seen to be stale" \
+plant "handle of a deleted cluster not recognised as stale" \
     src/store/table/cluster.c 's/slot->generation \+= was_visible;/(void)was_visible;/'
 plant "reference to a dead entity accepted" \
     src/store/api/component.c '/^static orr_result component_check_value/,/^}/s/if \(rejected\.id != 0\)/if (false)/'
-plant "type table not told of a grown block" \
+plant "type table not updated after a block grows" \
     src/store/table/chunk.c '/^static bool chunk_grow/,/^}/s/orri_chunk_refresh\(chunk\);/(void)0;/'
-plant "owned string that is gone accepted" \
+plant "released owned string accepted" \
     src/store/api/component.c 's/type->info\.has_owned && orri_value_owned_gone\(type, value, &field\)/false/'
-plant "holders of index pages lost when the list grows" \
+plant "shares of index pages lost when the page list grows" \
     src/store/table/entity_index.c 's/index->metas\[i\]\.share->attached = &index->metas\[i\]\.share;/(void)0;/'
-plant "far chunks forgotten when a table grows over them" \
+plant "distant chunks lost when a table grows over them" \
     src/store/table/chunk.c '/^static bool chunk_table_grow/,/^}/s/chunk_table_catch_up\(world, table, old\);/(void)0;/'
 plant "index pages of a refused creation kept" \
     src/store/api/entity.c 's/orri_index_trim\(world\);/(void)0;/'
-plant "pinned values of the dead kept, on the short way" \
+plant "pinned values of a destroyed entity kept, fast path" \
     src/store/world/world.h '/orri_index_kill_one/,/^}/s/world->pinned.live != 0/false/'
-plant "pinned value ended before its listeners are told" \
+plant "pinned value destructed before its listener is notified" \
     src/store/pool/pool.c '/^static void pool_leave/,/^}/{s/orri_rows_destruct\(.*\);/(void)0;/;s/if \(world->listener\.pinned_changed/orri_rows_destruct(pool->type, orri_pool_at(pool, slot), 1);&/}'
-plant "pinned slot given back with its enable bit off" \
+plant "freed pinned slot keeps a cleared enable bit" \
     src/store/pool/pool.c '/^static inline void pool_give_back/,/^}/s/orri_bit_set\(block->enabled, within, true\);/(void)0;/'
 plant "pinned free slots not hashed" \
     src/store/pool/pool_state.c 's/== ORRI_INDEX_NONE \? links\[done \+ i\] : 0/== ORRI_INDEX_NONE ? 0 : 0/'
-plant "pinned values of a refused batch left behind" \
+plant "pinned values of a refused batch not removed" \
     src/store/api/pinned.c 's/while \(made-- > 0\)/while (false \&\& made-- > 0)/'
-plant "pinned name kept in the look-up when its scope changes" \
+plant "pinned name kept in the name index when its scope changes" \
     src/store/relation/entity_name.c '/^static void name_commit/,/^}/s/orri_name_leave\(world, slot1 - 1\);/(void)0;/'
 plant "bytes past the last instance not cleared" \
     src/store/api/instance.c '/^static void instance_close_gap/,/^}/s/memset\(instance_value\(cell, last\).*;/(void)0;/'
-plant "instance id 0 given after the wrap" \
+plant "instance id 0 assigned after the counter wraps" \
     src/store/table/cell.c 's/while \(\*last == 0 \|\| /while (/'
-plant "room not looked at before rows go to a smaller capacity" \
+plant "capacity not checked before rows move to a smaller capacity class" \
     src/store/table/cell.c '/^orr_result orri_cells_fit/,/^}/s/> room/> room + 1/'
-plant "enable bits of instances stay when one before them goes" \
+plant "enable bits of instances not shifted when an earlier instance is removed" \
     src/store/api/instance.c '/^static void instance_close_gap/,/^}/s/cell->slot << shift\) \+ i \+ 1/cell->slot << shift) + i/'
 plant "two clusters of a batch write to the same rows of their target" \
     src/store/api/batch.c 's/from->batch_base = to->row_count \+ to->batch_incoming;/from->batch_base = to->row_count;/'
 plant "query text: words of a choice lost after its first member" \
     src/query/terms.c 's/own->first == NULL && shared != NULL \? shared : own/own/'
-plant "query text: two choices with one number" \
+plant "query text: two choices share one group number" \
     src/query/terms.c 's/while \(terms_group_used\(p, term->group\)\)/while (false \&\& terms_group_used(p, term->group))/'
 plant "query text: printed without the word that resets a choice" \
     src/query/query_print.c 's/"read " : ""/"" : ""/'
@@ -163,573 +163,573 @@ plant "query text: caret one character to the left" \
     src/base/near.c 's/column - first \+ \(first > 0\)/column - first/'
 plant "query explained by the wrong term" \
     src/query/explain.c 's/explain_term\(query, leaf, failed, cluster, out\)/explain_term(query, leaf, 0, cluster, out)/'
-plant "reference not taken out when its value is overwritten" \
+plant "reference link not removed when its value is overwritten" \
     src/store/relation/relation.c '/^void orri_relation_set/,/^}/s/orri_link_cut\(element, index\);/(void)0;/'
 plant "reference to a destroyed entity not cleared" \
     src/store/relation/cascade.c '/^static void cascade_release/,/^}/s/bool clears = clear \|\| .*;/bool clears = clear;/'
-plant "level of what dies together not in order" \
+plant "cascaded entities of one level not sorted" \
     src/store/relation/cascade.c 's/orri_entities_sort\(cascade->list \+ end, cascade->count - end\);/(void)0;/'
-plant "second edge to a set shares the plan of the first" \
+plant "second edge to a set shares the transition of the first" \
     src/store/table/transition.c 's/if \(transition != NULL \&\& transition->edge != 0\)/if (false)/'
-plant "what a needed type needs forgotten" \
+plant "required types of a required type ignored" \
     src/store/table/required_types.c '/^orr_result orri_required_types_resolve/,/^}/s/i < list\.count/i < 1/'
-plant "value of a bundle not counted" \
+plant "owned values of a bundle not retained" \
     src/store/api/bundle_parse.c '/^static bool bundle_parse_add_bundle/,/^}/s/orri_rows_retain\(.*\);/(void)0;/'
 plant "match list not updated when a cluster appears" \
     src/query/listen.c '/^static bool listen_cluster_match/,/^}/s/!orri_entries_match\(query, cluster\)/false/'
-plant "match list keeps a cluster that is gone" \
+plant "match list keeps a deleted cluster" \
     src/query/entries.c '/^void orri_entries_drop/,/^}/s/entries_remove\(query, entry\);/(void)0;/'
 plant "mask of enable bits off by one word" \
     src/query/match.c '/^static uint64_t match_bits_on/,/^}/s/return bits\[word\];/return bits[word - (word > 0)];/'
 plant "subtractive term ignores enable bits" \
     src/query/match.c '/^static uint64_t match_rows_leaf/,/^}/s/rows \&= ~match_rows_presence\(.*\);/rows = 0;/'
-plant "row of a multiple type counts as on by its first instance" \
+plant "row of a multiple type counts as enabled by its first instance only" \
     src/query/match.c '/^static uint64_t match_bits_on/,/^}/s/i < counts\[word \* 64 \+ row\]/i < 1/'
-plant "working set not told of a removal" \
+plant "working set not updated after a removal" \
     src/store/pool/pool.c '/^static void pool_leave/,/^}/s/world->listener\.pinned_changed\(world, pool, index\);/(void)0;/'
-plant "working set keeps pointers to values it is not told of" \
+plant "working set keeps pointers to values it is not notified of" \
     src/query/pinned_matches.c '/^static bool pinned_matches_keeps/,/^}/s/return false;/return query->fields[field].pinned;/'
-plant "order not repaired when a chunk vanishes" \
+plant "order not repaired when a chunk is removed" \
     src/query/order.c 's/\*any = \*any \|\| chunks != order->chunk_count;/(void)chunks;/; s/any = !fresh \|\| order->entries_mark != query->changes/any = !fresh/'
 plant "order not repaired when an instance is added" \
     src/query/order.c '/^static bool order_chunk_clean/,/^}/s/uint32_t c = chunk->cluster->type_count;/uint32_t c = chunk->column_count \/ 2;/'
 plant "order repaired under an open loop" \
     src/query/order.c '/^static bool order_is_open/,/^}/s/return .*;/return false;/'
-plant "ties of an order not by index" \
+plant "ties of an order not broken by index" \
     src/query/order.c '/^static bool order_before/,/^}/s/: a->index < b->index/: a->index > b->index/'
-plant "changed-since takes what was written before the mark" \
+plant "changed-since reports blocks written before the mark" \
     src/query/iterate.c '/^static bool iterate_written/,/^}/s/\.version > it->each\.since/.version >= it->each.since/'
-plant "changed-since loses a whole cluster" \
+plant "changed-since misses a whole cluster" \
     src/query/iterate.c '/^static bool iterate_cluster_changed/,/^}/s/\.version > it->each\.since/.version > it->each.since + 1/'
-plant "list of runs kept when rows move" \
+plant "cached list of runs kept when rows move" \
     src/query/run_cache.c '/^void orri_run_caches_forget/,/^}/s/world->queries->structure\+\+;/(void)0;/'
-plant "noted writes never stamped" \
+plant "deferred write stamps never applied" \
     src/query/run_cache.c '/^void orri_run_cache_settle/,/^}/s/run_cache_stamp\(.*\);/(void)tick, (void)version;/'
-plant "group key not looked at when a cluster appears late" \
+plant "group key not computed when a cluster appears late" \
     src/query/entries.c '/^static bool entries_insert/,/^}/s/query->groups != NULL \|\| //'
-plant "pairs once come twice where two queries overlap" \
+plant "unordered pairs visited twice where two queries overlap" \
     src/query/pairs.c 's/if \(!cross->overlap \|\| !pairs_mirrored\(cross\)\)/if (true)/'
-plant "bulk change hands two clusters to one target" \
+plant "bulk change relinks two clusters into one target" \
     src/query/bulk.c 's/transition->to->batch_incoming == 0;/true;/'
 plant "capacity halved too early" \
     src/store/api/instance.c 's/\(cell\.count - 1\) \* 4 <= capacity/(cell.count - 1) * 2 <= capacity/'
 plant "order of instances lost on removal" \
     src/store/api/instance.c '/^static void instance_close_gap/,/^}/s/for \(uint32_t i = gap; i < last; i\+\+\) \{/for (uint32_t i = gap; i < last; i = last) {/; /^static void instance_close_gap/,/^}/s/instance_value\(cell, i \+ 1\), 1/instance_value(cell, last), 1/; /^static void instance_close_gap/,/^}/s/cell->ids\[i \+ 1\]/cell->ids[last]/'
-plant "name found after its entity is gone" \
+plant "name still found after its entity is destroyed" \
     src/store/pool/pool.c '/^static void pool_leave/,/^}/s/orri_name_leave\(world, slot\);/(void)0;/'
-plant "clearing skips an element of an array" \
+plant "clearing references skips an element of an array" \
     src/store/relation/cascade.c '/^static void cascade_release/,/^}/s/clears \&\& !cascade_clear/clears \&\& e != 1 \&\& !cascade_clear/'
-plant "handed over chunks take the wrong column along" \
+plant "chunk transfer copies the wrong column" \
     src/store/change/chunk_transfer.c '/^static int32_t transfer_source_column/,/^}/s/return t->transition->kept\[i\]\.from;/return t->transition->kept[i].from + (to_column > to->type_count + 2) * -2;/'
 plant "change set fills one gap too many" \
     src/store/change/execute.c '/^static void execute_fill/,/^}/s/row < cluster->row_count/row <= cluster->row_count/'
-plant "links of a refused change set stay" \
+plant "links of a refused change set kept" \
     src/store/change/links.c '/^void orri_change_unlink/,/^}/s/if \(c->linked\)/if (false)/'
-plant "change set takes what is needed" \
+plant "change set removes a required type" \
     src/store/change/target.c '/^static bool target_keep_needed/,/^}/s/dependent\.id == 0/true/'
-plant "id that was skipped lost from the free list" \
+plant "skipped id lost from the free list" \
     src/store/change/id_reserve.c '/^static void id_reserve_link/,/^}/s/\(record->generation & ORRI_DEAD\) != 0/false/'
-plant "change set gives pinned values when its dead have lost theirs" \
+plant "change set adds pinned values after its destroyed entities released theirs" \
     src/store/change/execute.c '/^void orri_change_execute/,/^}/{s/orri_change_execute_sparse\(c\);/(void)0;/;s/execute_close\(c\);/execute_close(c);orri_change_execute_sparse(c);/}'
-plant "refused bundle leaves its pinned values behind" \
+plant "pinned values of a refused bundle not removed" \
     src/store/api/bundle_rest.c '/^static void bundle_rest_unmake\(/,/^}/s/bundle_rest_unmake_pinned\(rest, i, rest->rows\);/(void)0;/'
-plant "message to a reader that selects only some of the rows" \
+plant "message sent to a reader that matches only some of the rows" \
     src/message/deliver/runs.c 's/\*same = \*same &&$/*same = *same ||/'
-plant "what was told of the dead stays" \
+plant "baseline keeps the rows of destroyed entities" \
     src/message/deliver/diff_destroyed.c 's/orri_bits_fill\(baseline->on\[r\]->members\.words, run->index, run->count, false\);/(void)0;/'
-plant "text in a message not counted" \
+plant "string in a message not retained" \
     src/message/deliver/message_batch.c 's/orri_rows_retain\(made->type, m->values, m->count\);/(void)0;/'
-plant "pinned value that went not told" \
+plant "removed pinned value not reported" \
     src/message/deliver/diff_instances.c 's/\(old == ORRI_INDEX_NONE \|\| old == now \|\| diff_instances_suspect_one\(diff, old, gained\)\)/true/'
 
 # Messages and systems.
 plant "events sent during a run are skipped" \
     src/message/event/event_cursor.c '/^static void event_cursor_advance/,/^}/s/cursor->at = cursor->shown;/cursor->at = orri_event_end(queue);/'
-plant "events dropped before the slowest has read them" \
+plant "events dropped before the slowest reader has read them" \
     src/message/event/event.c '/^void orri_event_trim/,/^}/s/cursor->at < least \? cursor->at : least/cursor->at < least \&\& i > 0 ? cursor->at : least/'
-plant "padding of events kept" \
+plant "padding of events not cleared" \
     src/message/event/event.c '/^void orri_events_append/,/^}/s/orri_rows_clean\(queue->info, to, count\);/(void)0;/'
-plant "switched on reader gets what was sent before" \
+plant "enabled reader receives events sent before it was enabled" \
     src/message/event/event_cursor.c '/^void orri_event_cursors_enable/,/^}/s/cursor->at = orri_event_end\(queue\);/cursor->at = queue->base;/'
-plant "half an event at the end of a trace" \
+plant "trace file ends with half an event" \
     src/schedule/report/trace.c '/^ORRI_COLD static void trace_fail/,/^}/s/trace->offset\);/trace->offset + trace->used \/ 2);/'
-plant "journal forgets the newest when it is resized" \
+plant "journal drops the newest entries when it is resized" \
     src/schedule/report/journal.c '/^static bool journal_resize/,/^}/s/journal_at\(journal, count - 1 - i\)/journal_at(journal, journal->count - 1 - i)/'
-plant "order of sending lost between strips" \
+plant "order of sending lost between command arrays" \
     src/message/commit/merge.c 's/: orri_command_array_sequence\(array, row\)\)/: row)/'
-plant "second mention of an entity not seen" \
+plant "second command on an entity not detected" \
     src/message/commit/pending.c 's/again = \(old & w->bits\) \| w->again/again = w->again/'
-plant "changes do not wait for structure" \
+plant "value changes do not wait for structural changes" \
     src/message/commit/values.c 's/marks = w->command_buffers->marks_any \? w->command_buffers->seen : NULL/marks = NULL/'
-plant "provisional id taken for one of another run" \
+plant "provisional id mistaken for an id of another run" \
     src/message/commit/merge_entity.c 's/seen->commands != commands \? seen->commands->number < commands->number : seen->id < id/seen->id < id/;s/found->commands == commands && found->id == id/found->id == id/'
-plant "ids of a refused commit taken for the next in line" \
+plant "ids of a refused commit mistaken for the next free ids" \
     src/store/change/change_set.c 's/c->desc->ids_in_order && orri_index_nth\(c->world, &cursor, 0\)\.id == ids\[0\]\.id/c->desc->ids_in_order/'
-plant "free ids taken for a sequence" \
+plant "free ids treated as one sequence" \
     src/store/change/id_reserve.c '/^static uint32_t id_reserve_run/,/^}/s/ && \*next == first \+ offset//'
-plant "records taken for a sequence because the ids are one" \
+plant "records treated as one sequence because their ids are" \
     src/message/commit/merge.c '/^static inline bool merge_sequence/,/^}/s/differs == 0 && others == 0/differs == 0/'
-plant "types that go make no room" \
+plant "removed types do not free room in the type limit" \
     src/store/change/target.c 's/t->types_limit = ORR_CLUSTER_TYPES_MAX \+ target_removable\(t->group\)/t->types_limit = ORR_CLUSTER_TYPES_MAX/'
-plant "instances that go make no room" \
+plant "removed instances do not free capacity" \
     src/store/change/target.c 's/tally->count - target_tally_removing\(t, tally\) >= tally->capacity/true/'
-plant "stale id taken for its successor in a commit" \
+plant "stale id mistaken for its successor in a commit" \
     src/message/commit/merge_entity.c 's/!there \|\| r\.array->entities\[r\.row\]\.id != change->entity\.id/!there/'
-plant "what a refused commit dropped is counted again" \
+plant "drops of a refused commit counted twice" \
     src/message/commit/commit.c 's/commands->note = \(orri_command_buffer_note\)\{0\};//'
-plant "commit point placed for required terms alone" \
+plant "commit point placed for required terms only" \
     src/schedule/plan/plan.c '/^static bool plan_names/,/^}/s/if \(leaf->terms\[i\]\.type\.id != 0/if (leaf->terms[i].kind == ORR_REQUIRED \&\& leaf->terms[i].type.id != 0/'
-plant "system that was refused to go on runs again" \
+plant "tick that was refused runs its finished systems again" \
     src/schedule/tick/tick.c '/^static orr_result tick_continue/,/^}/s/world->loops.iterating = 1;/world->loops.iterating = 1, pipe->phase = 0;/'
-plant "tables of a system seen by those after it" \
+plant "restricted tables of a system stay visible to later systems" \
     src/store/world/access.c '/^void orri_access_leave/,/^}/s/world->hot\.tables = world->tables.list;/(void)0;/'
-plant "structure changed inside a system, where nothing would happen" \
+plant "structural change inside a system not refused when it would be a no-op" \
     src/store/api/component.c 's/ORRI_EDGE_ADD\) && ORR_LIKELY\(!orri_access_checked\(world\)\)/ORRI_EDGE_ADD)/'
 plant "events sent by callbacks lost" \
     src/schedule/tick/tick.c 's/pipe->replanned \? tick_callback_values\(pipe\) : ORR_OK/ORR_OK/'
-plant "section of values ends where readers change" \
+plant "section of values ends where the set of readers changes" \
     src/message/deliver/diff_values.c 's/^    diff_values_readers\(s, record, cluster\);/&\n    (void)diff_values_flush(s);/'
-plant "messages of several senders in the order of other readers" \
+plant "messages of several senders delivered in the order of other readers" \
     src/message/deliver/runs.c 's/if \(classes > 1\)/if (classes > 1000)/'
-plant "cause of entering taken from what others ask for" \
+plant "cause of entering taken from the query of another reader" \
     src/message/deliver/diff_rows.c 's/run->cause == ORR_CAUSE_COMPONENT && others > 0/false/'
-plant "half a tell handed out when the rest is refused" \
+plant "partial diff delivered when the rest is refused" \
     src/message/deliver/diff.c '/^static void diff_end/,/^}/s/done \|\| diff->world->context->busy == NULL/true/'
-plant "remainder of time forgotten" \
+plant "remainder of time discarded" \
     src/schedule/tick/step.c 's/schedule->time_ns = now_ns > schedule->time_ns \? now_ns : schedule->time_ns;/(void)now_ns;/'
-plant "system waits for one whose name begins alike" \
+plant "dependency matches a system whose name has the same prefix" \
     src/schedule/plan/order.c '/^static bool system_order_equal/,/^}/s/strlen\(own\) == size \&\& //'
-plant "question mark taken for part of a name" \
+plant "question mark parsed as part of a name" \
     src/schedule/plan/order.c 's/        size -= found;/        (void)0;/'
-plant "destroys select those that are on alone" \
+plant "destroys matches enabled entities only" \
     src/schedule/system/resolve.c 's/\.entities = ORR_EITHER/.entities = ORR_ENABLED/'
-plant "look-ups that were refused pile up" \
+plant "refused by-id resolutions accumulate" \
     src/schedule/system/resolve.c '/^static void resolve_by_value/,/^}/s/system->sent_count = 0;/(void)0;/'
-plant "last tag that is asked for by id forgotten" \
+plant "last by-id tag ignored" \
     src/schedule/plan/plan.c 's/i < reader->guard\.by_id_tag_count; i/i + 1 < reader->guard.by_id_tag_count; i/'
-plant "commit points know the first sixty-four types" \
+plant "commit points consider the first sixty-four types only" \
     src/schedule/plan/plan.c '/^static orr_type plan_named/,/^}/s/uint32_t index = w \* 64 \+ /uint32_t index = /'
-plant "police in full looks at the first chunk alone" \
+plant "full access check inspects the first chunk only" \
     src/schedule/system/audit.c 's/i < cluster->chunk_count; i\+\+/i < 1 \&\& i < cluster->chunk_count; i++/'
-plant "police in full takes what another one asked for" \
+plant "full access check reports the writes of another system" \
     src/schedule/system/audit.c '/^orri_audit_watch\* orri_audit_begin/,/^}/s/watch->epoch = orri_epoch_next\(world\);/watch->epoch = world->epoch;/'
-plant "writes of its own are news to a system" \
+plant "system sees its own writes as changed" \
     src/schedule/tick/call.c 's/ORR_LIKELY\(!world->realtime\) \? orri_epoch_end\(world\)/ORR_LIKELY(!world->realtime) ? world->epoch - 2/'
-plant "creates_max of a system by rows ignored" \
+plant "creates_max of a per-row system ignored" \
     src/schedule/tick/call.c '/^static uint32_t call_creates_max/,/^}/s/if \(system->creates_max != 0 \|\| /if ((system->creates_max != 0 \&\& !system->in_units) || /'
-plant "loop that a system left goes on" \
+plant "iteration left by a system stays valid" \
     src/schedule/tick/call.c '/^static void call_leave/,/^}/s/world->loops.era\+\+;/(void)0;/'
-plant "stale handle taken for another system" \
+plant "stale handle resolves to another system" \
     src/schedule/system/system.c '/^void orri_system_drop/,/^}/s/schedule->generations\[system->handle\.id - 1\]\+\+;/(void)0;/'
-plant "hash does not know that a system was started" \
+plant "hash omits whether a system was started" \
     src/schedule/system/system.c '/^static uint64_t system_digest/,/^}/s/\(uint64_t\)system->started << 2 \|/0 |/'
-plant "group remembers who went" \
+plant "group keeps the enable state of removed systems" \
     src/schedule/system/system.c '/^static bool system_group_on/,/^}/s/!other->removed \&\& //'
-plant "first import read for all" \
+plant "only the first import is searched" \
     src/schedule/system/state.c '/^const void\* orr_run_import/,/^}/s/i < system->import_count; i/i < 1 \&\& i < system->import_count; i/'
-plant "parts combined in the order in which they end" \
+plant "partial results combined in completion order" \
     src/schedule/tick/call.c 's/!orri_reduce_reserve\(world, system\)/(orr_value_default(\&system->exports.type->info, system->exports.data), !orri_reduce_reserve(world, system))/;s/orri_reduce_end\(system, .*\);/for (uint32_t u = first; u < (system->in_units ? last : 1); u++) { system->desc.combine(system->exports.data, orri_reduce_partial(system, u)); }/'
-plant "parts go on from the last tick" \
+plant "partial results start from the previous tick" \
     src/schedule/tick/reduce.c '/^void orri_reduce_begin/,/^}/s/orr_value_default\(.*\);/(void)system, (void)unit;/'
-plant "importer goes along before everything is combined" \
+plant "importer starts before all partial results are combined" \
     src/schedule/tick/parallel.c 's/ \&\&\n *system->import_count == 0;/;/;s/system->import_count == 0;/true;/'
-plant "reader and writer of a type taken for compatible" \
+plant "reader and writer of a type do not conflict" \
     src/schedule/plan/conflict.c 's/\(a == b \&\& \(a == ORRI_TOUCH_READS \|\| a == ORRI_TOUCH_ATOMIC\)\)/(a == ORRI_TOUCH_READS || b == ORRI_TOUCH_READS)/'
-plant "orders by chance that no plan allows" \
+plant "shuffled order violates the plan" \
     src/schedule/tick/shuffle.c 's/deck->waits\[i\] \+= orri_conflict\(deck->pipe->world, before, system\);/(void)before, (void)system;/;s/deck->waits\[later\] -=/(void)/'
-plant "pairs of a run come from both sides" \
+plant "pairs of a run visited from both sides" \
     src/query/pairs.c '/^orr_cross\* orr_cross_run/,/^}/s/cross->overlap = pairs == ORR_PAIRS_ONCE \&\& fine/cross->overlap = false \&\& fine/'
-plant "state begins without its presets" \
+plant "state created without its presets" \
     src/schedule/system/state.c '/^bool orri_system_state_make/,/^}/s/orr_value_default\(.*\);/(void)0;/'
-plant "one that never began is destroyed" \
+plant "system that never started is destroyed" \
     src/schedule/tick/tick.c '/^static void tick_life_end/,/^}/s/system->removed \&\& system->created/system->removed/' \
     src/schedule/tick/call.c 's/ \&\& \*met != begins;/;/'
 plant "hook runs a tick inside a tick" \
     src/schedule/tick/tick.c '/^orr_result orri_tick/,/^}/s/schedule->inside = pipe->world->running.in_tick = true;/(void)0;/'
-plant "what is written by id told in the next tick" \
+plant "values written by id reported one tick late" \
     src/schedule/tick/group.c 's/= changed \|\| system->writes_by_id \? GROUP_DIFF_ALL/= changed ? GROUP_DIFF_ALL/'
-plant "time by all ticks, not by those that were timed" \
+plant "mean time divides by all ticks instead of the timed ticks" \
     src/schedule/report/report.c '/^size_t orr_stats_print/,/^}/s/1000\.0 \/ \(double\)stats\.timed_ticks/1000.0 \/ (double)stats.ticks/'
-plant "plan made anew by one who looks at it" \
+plant "report rebuilds the plan while a tick runs" \
     src/schedule/report/report.c 's/idle \&\& orri_plan_make/orri_plan_make/'
-plant "journal of an entity has those of its index" \
+plant "journal of an entity shows entries of earlier entities with its index" \
     src/schedule/report/journal.c 's/entry->entity\.id != entity\.id/(uint32_t)entry->entity.id != (uint32_t)entity.id/'
-plant "journal that begins tells others" \
+plant "starting a journal sends messages to other readers" \
     src/schedule/report/journal.c '/^static bool journal_begin/,/^}/s/if \(alone \&\& /if (/'
 plant "last tag of .by_id not allowed" \
     src/store/world/access.c '/^bool orri_access_tags_long/,/^}/s/i < access->by_id_tag_count; i/i + 1 < access->by_id_tag_count; i/'
-plant "writing allowed to who may read" \
+plant "write allowed with read access only" \
     src/store/world/access.c '/^bool orri_access_writes_long/,/^}/s/by_id_write/by_id_read/'
-plant "breach of sending not counted" \
+plant "violation of send rights not counted" \
     src/message/send/rights.c '/^static orr_result rights_refuse/,/^}/s/rights->counts\.violations\+\+;/(void)0;/'
-plant "system that is told of a choice is told of all" \
+plant "reader of a choice receives messages of all types" \
     src/schedule/system/resolve.c '/^static orr_result resolve_query/,/^}/s/terms\.items\[i\]\.kind != ORR_ANY;/true;/'
-plant "limit of events reached one too early" \
+plant "event limit reached one event too early" \
     src/message/event/event.c '/^bool orri_events_reserve/,/^}/s/> queue->limit/>= queue->limit/'
-plant "events of who is switched off wait for it" \
+plant "events kept for a disabled system" \
     src/message/event/event.c '/^void orri_event_trim/,/^}/s/least = cursor->inbox->on \&\& cursor->at < least/least = cursor->at < least/'
-plant "one who asks twice is shown more" \
+plant "second read of the events in a run shows more events" \
     src/message/event/event_cursor.c '/^const void\* orr_events_type/,/^}/s/if \(!cursor->asked\)/if (true)/'
-plant "string that is gone found in the first row alone" \
+plant "released string detected in the first row only" \
     src/message/send/send.c '/^static orr_result send_check_value/,/^}/s/type->info\.has_owned \&\& i < count;/type->info.has_owned \&\& i < 1;/'
-plant "single creation joins those by the array" \
+plant "single creation appended to a bulk creation" \
     src/message/send/send.c '/^static inline bool send_current/,/^}/s/ \&\& !array->bulk;/;/'
-plant "creations by the array go on in another cluster" \
+plant "bulk creation continues in another cluster" \
     src/message/send/send_many.c '/^static bool send_many_continues/,/^}/s/bool same = cluster\.id == m->cluster->index \+ 1;/bool same = true;/'
-plant "strings of refused creations not given back" \
+plant "strings of refused creations not released" \
     src/message/send/send_many.c '/^static orr_result send_many_values/,/^}/s/while \(--i > 0\)/while (--i > 1)/'
-plant "creations by the array remembered by the next run" \
+plant "bulk creations kept for the next run" \
     src/message/send/command_buffer.c '/^static void buffer_empty/,/^}/s/commands->text_count = commands->bulk_first1 = commands->bulk_count = 0;/commands->text_count = 0;/'
-plant "ids of instances left behind when a strip grows" \
+plant "instance ids lost when a command array grows" \
     src/message/send/command_buffer.c '/^static void buffer_move_rows/,/^}/s/memcpy\(array->ids, old->ids, .*\);/(void)0;/'
 plant "events of the callbacks of a second system lost" \
     src/message/send/command_buffer.c '/^void orri_command_buffers_release/,/^}/s/command_buffers->unseen == NULL/false/'
-plant "copies of held blocks made when nothing may be refused" \
+plant "shared blocks copied in the phase that must not fail" \
     src/message/commit/values.c '/^static bool values_prepare\(/,/^}/s/w->world->cow.live > 0 \&\& row < array->count/false \&\& row < array->count/'
-plant "changed value of a type that refers not told" \
+plant "changed value of a type with references not reported" \
     src/message/commit/values.c '/^static bool values_write_one/,/^}/s/w->changed = true;/(void)0;/'
-plant "sender forgotten for want of memory" \
+plant "sender lost when memory is refused" \
     src/message/commit/commit.c 's/commit_sources_reserve\(world, command_buffers\) \&\& commit_merge/(commit_sources_reserve(world, command_buffers) || (command_buffers->sender_count = 0, true)) \&\& commit_merge/'
-plant "queue of a reader run over when it is full" \
+plant "queue of a reader overflows when it is exactly full" \
     src/message/deliver/reader.c '/^void orri_reader_deliver/,/^}/s/count > reader->queue_max - reader->queued/count >= reader->queue_max - reader->queued/'
-plant "reader that ran over begins twice" \
+plant "reader that overflowed starts twice" \
     src/message/deliver/reader.c '/^void orri_reader_enable/,/^}/s/reader->lost = false;/(void)0;/'
-plant "cluster taken for one whose number it has" \
+plant "cluster mistaken for an earlier cluster with its index" \
     src/message/deliver/baseline.c '/^orri_baseline_cluster\* orri_baseline_cluster_of/,/^}/s/baseline->clusters\[cluster->index\]\.sequence != cluster->sequence/baseline->clusters[cluster->index].shape == NULL/'
-plant "switches of several groups mixed up" \
+plant "enable commands of several groups mixed up" \
     src/store/change/change_set.c '/^static bool change_set_alloc/,/^}/s/c->work\[g\]\.enable_first = c->enable_count;/(void)0;/'
-plant "clusters of a refused set stay" \
+plant "clusters of a refused change set kept" \
     src/store/change/change_set.c '/^static void change_set_abandon/,/^}/s/orri_cluster_undo\(world, c->created\[i\]\);/(void)0;/'
-plant "values of a held column written in place" \
+plant "values of a shared column written in place" \
     src/store/change/route.c '/^static bool route_prepare_chunk/,/^}/s/!orri_rows_prepare\(c->world, chunk, column \& ~ORRI_GIVEN_HAS,/(false) \&\& !orri_rows_prepare(c->world, chunk, column \& ~ORRI_GIVEN_HAS,/'
 plant "old value of a change set not destructed" \
     src/store/change/stage.c '/^void orri_change_overwrite/,/^}/s/orri_rows_destruct\(type, data, run\);/(void)0;/'
-plant "staged value counted though it was refused" \
+plant "staged values counted before they are copied" \
     src/store/change/stage.c '/^static bool stage_one_copy/,/^}/s/copies->count \+= made;/copies->count += 1;/'
-plant "pinned value that is there not set to its preset" \
+plant "existing pinned value not reset to its preset" \
     src/store/change/sparse.c '/^static void sparse_set_pinned/,/^}/s/orri_value_preset\(pool->type, place, pool->size\);/(void)0;/'
-plant "one pinned value of a refused set left" \
+plant "one pinned value of a refused change set kept" \
     src/store/change/sparse.c '/^static void sparse_unmake_pinned/,/^}/s/made < fill->made; made\+\+/made + 1 < fill->made; made++/'
-plant "row that dies leaves the tick of its block" \
+plant "destroyed row does not stamp its block" \
     src/store/change/execute.c '/^static void execute_destroy\(/,/^}/s/orri_chunk_stamp_rows\(c->world, chunk\);/(void)0;/'
-plant "padding of a value that comes with its column" \
+plant "padding of a value set in a new column not cleared" \
     src/store/change/execute.c '/^static void execute_set_new/,/^}/s/if \(entry->type->info\.has_padding\)/if (false)/'
-plant "cursor of ids does not go back" \
+plant "id cursor does not move backwards" \
     src/store/change/id_reserve.c '/^orr_entity orri_index_nth/,/^}/s/ \|\| cursor->position > position//'
 plant "cascaded entities stay marked" \
     src/store/change/links.c '/^static orr_result links_cascade/,/^}/s/orri_cascade_unmark\(.*\);/(void)0;/'
-plant "room of an instance that stays lost" \
+plant "capacity of a kept instance lost" \
     src/store/change/target.c '/^static void target_unremove/,/^}/s/tally->capacity = tally->capacity_last;/(void)0;/'
-plant "null entity taken on the short way" \
+plant "null entity accepted, fast path" \
     src/message/send/send.c '/^static inline orri_command_array\* send_ready/,/^}/s/ \&\& entity\.id != 0\)\) \{/)) {/'
-plant "refused look-up gives back its inbox twice" \
+plant "inbox of a refused resolution released twice" \
     src/schedule/system/resolve.c '/^void orri_system_unresolve/,/^}/s/system->inbox = NULL;/(void)0;/'
-plant "instances told to be off by their place" \
+plant "disabled instances reported by position" \
     src/message/deliver/baseline_values.c '/^static void baseline_cell_keep_off/,/^}/s/while \(k < cell->count \&\& cell->ids\[k\] != now->ids\[i\]\)/while (k < i \&\& k < cell->count)/'
-plant "what went is told to be off when it comes again" \
+plant "removed component reported as disabled when it is added again" \
     src/message/deliver/baseline_values.c '/^void orri_baseline_drop/,/^}/s/orri_bitset_put\(\&type->off, index, false\);/(void)0;/'
-plant "switched on told as switched off" \
+plant "enabled reported as disabled" \
     src/message/deliver/diff_enabled.c 's/\&s->values\[!states\[k\]\.off\]/\&s->values[0]/'
-plant "switches of the last pinned type not told" \
+plant "enable bits of the last pinned type not reported" \
     src/message/deliver/diff_enabled.c '/^static bool diff_enabled_next/,/^}/s/while \(\*number <= type_count/while (*number < type_count/'
-plant "value told but not noted" \
+plant "value reported but not stored in the baseline" \
     src/message/deliver/diff_values.c '/^static bool diff_values_flush/,/^}/s/        orri_baseline_put\(/        if (i > 0) orri_baseline_put(/'
-plant "value of an entity taken for that of its successor" \
+plant "value of an entity compared with that of its successor" \
     src/message/deliver/diff_values.c '/^static bool diff_values_row/,/^}/s/head->generation != orri_record_at\(s->diff->world, index\)->generation/false/'
-plant "touch of a block whose other rows were written before and not told" \
+plant "dirty rows trusted although other rows were written before and not reported" \
     src/message/deliver/dirty_rows.c 's/dirty->before <= seen/true/'
-plant "touch of a block that others wrote since" \
+plant "dirty rows trusted although another system wrote the block since" \
     src/message/deliver/dirty_rows.c 's/dirty->version == chunk->columns\[column\]\.version/true/'
-plant "lone rows joined with those of other readers" \
+plant "sparse row joined with rows of other readers" \
     src/message/deliver/diff_sparse.c '/^static orri_run\* diff_sparse_joined/,/^}/s/orri_set_equal\(.*\);/true;/'
-plant "lone row told but not noted" \
+plant "sparse row reported but not stored in the baseline" \
     src/message/deliver/diff_sparse.c '/^void orri_sparse_rows_put/,/^}/s/uint32_t i = 0, count/uint32_t i = 1, count/'
-plant "word of a touch without its bit" \
+plant "dirty row marked in the wrong word" \
     src/message/deliver/baseline.h 's/dirty->words \|= 1u << slot \/ 64;/dirty->words |= 1u;/'
-plant "touch before what systems wrote has its version" \
+plant "dirty row marked before pending writes are stamped" \
     src/message/commit/values.c '/^static void values_write_array/,/^}/s/orri_world_settle\(w->world\);/(void)0;/'
-plant "one who left is still a member" \
+plant "entity that left a query stays a member" \
     src/message/deliver/diff_rows.c '/^static void diff_rows_keep_members/,/^}/s/for \(uint64_t left = before \^ after;/for (uint64_t left = ~before \& after;/'
-plant "lost component stays told" \
+plant "lost component stays in the baseline" \
     src/message/deliver/diff_rows.c '/^static void diff_rows_keep_lost/,/^}/s/orri_baseline_drop\(.*\);/(void)0;/'
-plant "death told to who did not know the dead" \
+plant "destruction reported to a reader that did not know the entity" \
     src/message/deliver/diff_destroyed.c '/^static bool diff_destroyed_members/,/^}/s/count > 1 \&\& !orri_bits_all\(members->words, index, count\)/false/'
-plant "what is written after a tell taken for told" \
+plant "write after a diff treated as already reported" \
     src/message/deliver/diff.c 's/^    orri_epoch_end\(diff->world\); /    \/\/ /'
 
-# Workers: found by the crew's model.
-plant "worker: wake-up lost, the look after saying that it sleeps left out" \
+# Worker pool: found by the model of module jobs.
+plant "worker: lost wake-up, status not checked again before sleeping" \
     src/jobs/sleep.c '/^static void sleep_now/,/^}/s/if \(\(\(orri_jobs_load\(jobs, \&jobs->status\) \^ seen\) \& mask\) == 0\)/if (true)/'
-plant "worker: units claimed twice, a range taken by load and store" \
+plant "worker: unit claimed twice, range taken by load and store" \
     src/jobs/graph.c '/^static bool graph_take/,/^}/s/if \(orri_jobs_compare_swap\(local->jobs, \&queue->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(local->jobs->platform, ORR_SCHED_STORE, \&queue->range); atomic_store(\&queue->range, graph_pack(end, last));/'
-plant "worker: late into a plan that is rebuilt, not counted when it comes in" \
+plant "worker: late worker enters a plan that is rebuilt, entry not counted" \
     src/jobs/sleep.c 's/status \+ ORRI_STATUS_INSIDE\)/status)/; s/ : 0\) - ORRI_STATUS_INSIDE;/ : 0);/' \
     src/jobs/watchdog.c 's/\&jobs->status, ORRI_STATUS_INSIDE\)/\&jobs->status, 0)/'
-# The executor: the same, and what only it can do wrong, found by its model. What comes of each is no matter of the model's own
-# rules: a tick that never ends, or one whose hash is another.
-#   A helper sees no news, the caller changes the gate and looks who sleeps, the helper says that it does and sleeps: orr_step()
-#   waits for ever as soon as the work it left is the last.
-plant "executor: wake-up lost" \
+# The executor: the same bugs and those that only the executor can have, found by its model. The model's own rules do
+# not describe the effects. The effect is a tick that never ends or a different hash.
+#   The worker sees no work, the caller publishes work and checks for sleepers, then the worker announces sleep and
+#   sleeps: orr_step() waits forever when the remaining work is the last.
+plant "executor: lost wake-up" \
     src/jobs/sleep.c '/^static void sleep_now/,/^}/s/if \(\(\(orri_jobs_load\(jobs, \&jobs->status\) \^ seen\) \& mask\) == 0\)/if (true)/'
-#   Owner and thief take the same units: rows are written twice, and at once.
+#   Owner and thief take the same units: rows are written twice and concurrently.
 plant "executor: range claimed twice" \
     src/jobs/graph.c '/^static bool graph_take/,/^}/s/if \(orri_jobs_compare_swap\(local->jobs, \&queue->range, \&range, graph_pack\(end, last\)\)\)/ORRI_SCHED_POINT(local->jobs->platform, ORR_SCHED_STORE, \&queue->range); atomic_store(\&queue->range, graph_pack(end, last));/'
-#   The caller does not wait for helpers that are in. One that has still to look whether a node is used up takes the node of
-#   the same number out of the next plan: nobody does that one, and the tick never ends. Once with the model's own look at
-#   who is late, once by that alone.
+#   The caller does not wait for workers that are inside. A late worker that has yet to check whether a node is used up
+#   takes the node with the same number of the next plan. That node is never run and the tick never ends. Planted once
+#   with the model's own check for late workers, once without it.
 plant "executor: plan rebuilt under a late worker" \
     src/jobs/graph.c '/^static void graph_end/,/^}/s/while \(\(status \& ORRI_STATUS_INSIDE_MASK\) != 0\)/while (false)/'
-plant "executor: plan rebuilt under a late worker, seen by what comes of it" \
+plant "executor: plan rebuilt under a late worker, detected by its effects" \
     src/jobs/graph.c '/^static void graph_end/,/^}/s/while \(\(status \& ORRI_STATUS_INSIDE_MASK\) != 0\)/while (false)/' \
     tests/schedule/tick/test_parallel_model.c 's/controlled_check\(room == NULL \|\|/controlled_check(true || room == NULL ||/'
-#   The caller goes on when it finds nothing more to take: what others have in hands is written after the point, which told and
-#   hashed it.
-plant "executor: point made before the last unit is done" \
+#   The caller continues when it finds no more work: units still running write after the commit point that reported and
+#   hashed their values.
+plant "executor: commit point executed before the last unit ends" \
     src/jobs/graph.c '/^static void graph_end/,/^}/s/while \(\(status \& ORRI_STATUS_INSIDE_MASK\) != 0\)/while (false)/;/^static void graph_run_caller/,/^}/s/status = known \? orri_jobs_wait\(.*/status = true ? 0/' \
     tests/schedule/tick/test_parallel_model.c 's/controlled_check\(room == NULL \|\|/controlled_check(true || room == NULL ||/'
-#   Two systems that had no cluster in common write the same rows at once.
-plant "executor: conflicts not found anew when a cluster appears" \
+#   Two systems that had no cluster in common write the same rows concurrently.
+plant "executor: conflicts not recomputed when a cluster appears" \
     src/schedule/tick/parallel.c 's/a->found \&\& a->clusters == world->clusters.sequence/a->found/'
-#   A system begins before one that it waits for, having been thought to wait for it by way of another.
+#   A system begins before a system it depends on, because an indirect dependency was assumed.
 plant "executor: order between two systems lost" \
     src/schedule/tick/parallel.c '/^static bool parallel_find_step/,/^}/s/mine\[w\] \|= theirs\[w\]/mine[w] |= theirs[w] | 1/'
-plant "reading by id let through beside one that may" \
+plant "undeclared read by id allowed when another system declares it" \
     src/schedule/tick/parallel.c 's/orri_group_enter\(world, due == 1 \? only : NULL\)/orri_group_enter(world, only)/'
-plant "reading by id sees all tables while systems run side by side" \
+plant "read by id sees all tables while systems run in parallel" \
     src/store/api/component.c '/^static inline const orr_hot_table\* component_table_here/,/^}/s/here->tables\[index\]/world->tables.list[index]/'
 # Locks between pipelines: found by their model.
-#   The holder looks, sees that it still has to wait, is woken while it does not yet sleep, and then is told that it may go on.
-plant "lock: wake-up lost, woken before it is told" \
+#   The holder checks, has to wait, is woken before it sleeps, and is granted the lock afterwards.
+plant "lock: lost wake-up, woken before the word is cleared" \
     src/lock/lock.c '/^bool orri_lock_wake_granted/,/^}/{s/^        atomic_store\(word, 0\);/        (void)0;/;s/platform->thread_wake\(platform->user, word, 1\);/platform->thread_wake(platform->user, word, 1); ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word); atomic_store(word, 0);/}'
-plant "lock: upgrade does not stop new readers" \
+plant "lock: upgrade does not block new readers" \
     src/lock/lock.c '/^static bool lock_request/,/^}/s/orri_lock_readers_stop\(locks, holder, true\);/(void)0;/'
-plant "lock: set taken in two portions" \
+plant "lock: set acquired in two steps" \
     src/lock/lock.c '/^static void lock_grant_set/,/^}/s/^        locks->slots/        if (i == 1) { orri_locks_leave(locks); orri_locks_enter(locks); }\n        locks->slots/'
-plant "lock: release lets only one in" \
+plant "lock: release grants only one waiter" \
     src/lock/lock.c '/^orri_lock_holder\* orri_lock_grant_waiting/,/^}/s/^            continue;/            return granted;/'
-plant "lock: read granted beside an exclusive" \
+plant "lock: read granted during an exclusive lock" \
     src/lock/lock.c 's/\[ORRI_LOCK_READ\] = ORRI_LOCK_ANY\(ORRI_LOCK_EXCLUSIVE\) \|/[ORRI_LOCK_READ] =/'
-plant "lock: reads not let go before the upgrade" \
+plant "lock: read locks kept during the upgrade" \
     src/lock/lock.c '/^void orri_lock_reads_end/,/^}/s/lock_release\(holder, true\)/holder->reads_ended = true/'
-plant "lock: readers pass though nobody is left whom the one in line found" \
+plant "lock: readers overtake although the blocker of the waiter has released" \
     src/lock/overtake.c '/^static void lock_overtake_update/,/^}/s/h->blocker = lock_overtake_blocker\(locks, h\);/(void)0;/'
-plant "lock: who gave back and took again still counts as found" \
+plant "lock: holder that released and acquired again still counts as blocker" \
     src/lock/overtake.c 's/lock_overtake_holds\(h\) && h->granted_at <= holder->enqueued_at/lock_overtake_holds(h)/'
-plant "lock: writers pass, too" \
+plant "lock: writers overtake, too" \
     src/lock/lock.c 's/\[ORRI_LOCK_EXCLUSIVE\] = LOCK_BOTH\(/[ORRI_LOCK_EXCLUSIVE] = (/'
-plant "lock: what is wanted inclusively passes who waits to read it" \
+plant "lock: inclusive request overtakes a waiting reader" \
     src/lock/lock.c 's/\[ORRI_LOCK_INCLUSIVE\] = LOCK_BOTH\(LOCK_BIT\(ORRI_LOCK_MODES\) - 1\)/[ORRI_LOCK_INCLUSIVE] = LOCK_BOTH(LOCK_READ_CONFLICTS | LOCK_BIT(ORRI_LOCK_INCLUSIVE))/'
-plant "who lasts long passes one that waits for a short one" \
+plant "long-running request overtakes a waiter blocked by a short holder" \
     src/lock/overtake.c 's/^        lock_overtake_measure\(locks, holder\);/        (void)0;/'
-plant "one in line overtaken by one it conflicts with" \
+plant "waiter overtaken by a conflicting request" \
     src/lock/lock.c '/^orri_lock_holder\* orri_lock_grant_waiting/,/^}/s/orri_lock_claim\(locks, holder, round\);/(void)0;/'
-plant "an upgrade asked for early stops readers that a log lets pass" \
+plant "early upgrade request blocks readers that the log lets pass" \
     src/lock/lock.c '/^static bool lock_request/,/^}/s/if \(locks->follow == NULL \|\| holder->unlogged\) \{/if (true) {/'
-plant "upgrades not in the log" \
+plant "upgrades missing from the log" \
     src/lock/lock.c '/^static void lock_grant\(/,/^}/s/if \(locks->log != NULL\)/if (locks->log != NULL \&\& !upgrade)/'
-# Threads, and the scheduler that tests them.
-plant "mutex: one that slept takes it as if nobody else did" \
+# Threads, and the controlled scheduler that tests them.
+plant "mutex: thread that slept takes the mutex without the waiters flag" \
     src/base/sync.c '/^void orri_mutex_lock/,/^}/{s/for \(;;\)/for (uint32_t take = 2;; take = 1)/;s/word, 2, memory_order_acquire\) == 0/word, 2, memory_order_acquire) == 0 \&\& (atomic_store(\&mutex->word, take), true)/}'
-plant "schedules: no choices in the last round of a spin" \
+plant "schedules: no choice in the last round of a spin" \
     tests/support/controlled_choose.c '/^void controlled_choose_learn/,/^}/s/if \(slot->out_at/if (true || slot->out_at/'
-plant "schedules: two that spin keep a third from running" \
+plant "schedules: two spinning threads starve a third" \
     tests/support/controlled.c 's/me->behind \|= me->could_run.*;/(void)0;/'
-plant "transactions: the last slice of a range dealt out first" \
+plant "transactions: last slice of a range applied first" \
     src/message/transaction/apply.c '/^static void apply_lay_out/,/^}/s/&t->starts\[\(size_t\)s \* t->range_count \+ r\]/\&t->starts[(size_t)(t->slice_count - 1 - s) * t->range_count + r]/'
-plant "transactions: blocks of lanes waiting in the order of the last first" \
+plant "transactions: waiting posts of command buffers applied in reverse order" \
     src/message/transaction/transaction.c '/^void orri_posts_close/,/^}/{s/if \(shared->posted_last != NULL\)/if (false)/;s/posts->next = NULL;/posts->next = shared->posted;/;s/shared->posted_last = posts;/shared->posted_last = shared->posted_last != NULL ? shared->posted_last : posts;/}'
-plant "transactions: on an entity with structure not waiting for it" \
+plant "transactions: applied without waiting for structural changes of the entity" \
     src/message/transaction/apply.c 's/return APPLY_WAITS;/(void)0;/'
-plant "transactions: done before a reader of the type without a point" \
+plant "transactions: no commit point before a reader of the type" \
     src/schedule/plan/delivery_deps.c '/^static bool delivery_deps_transacts/,/^}/s/for \(uint32_t i = 0; first->transacts/for (uint32_t i = 0; false \&\& first->transacts/'
-plant "transactions: verb of the stream's first run taken for all" \
+plant "transactions: verb of the first run of a stream used for all" \
     src/message/transaction/stream.c '/^bool orri_post_walk_next/,/^}/s/stream->runs\[walk->run\]\.verb/stream->runs[0].verb/'
-plant "transactions: least of signed numbers compared as unsigned" \
+plant "transactions: minimum of signed numbers compared as unsigned" \
     src/message/transaction/op.c 's/orri_sign_extend\(now, size\) < orri_sign_extend\(old, size\)/now < old/'
-plant "atomic sections: the mutex of the stripe not taken" \
+plant "atomic sections: stripe mutex not locked" \
     src/message/transaction/atomic_section.c '/^static void atomic_section_guarded/,/^}/s/orri_mutex_(un)?lock\(.*\);/(void)0;/'
-plant "atomic sections: stripes chosen by who calls" \
+plant "atomic sections: stripe depends on the caller" \
     src/message/transaction/atomic_section.c 's/orri_id_index\(target\)\);/orri_id_index(target) + (uint64_t)(uintptr_t)\&sections);/'
-plant "atomic sections: a section within a section taken" \
+plant "atomic sections: nested section accepted" \
     src/message/transaction/atomic_section.c '/^orr_result orr_atomic/,/^}/s/section_now\.world != NULL/false/'
-plant "atomic sections: the block not stamped with the tick" \
+plant "atomic sections: block not stamped with the tick" \
     src/message/transaction/atomic_section.c '/^static bool atomic_section_own/,/^}/s/entry->tick = orri_tick_now\(world\);/(void)0;/'
-plant "atomic sections: taken for who touches its own rows alone" \
+plant "atomic sections: system treated as touching its own rows only" \
     src/schedule/tick/parallel.c '/^static bool parallel_own_rows/,/^}/s/!system->atomic \&\&/true \&\&/'
-plant "atomic sections: beside who reads the type, too" \
+plant "atomic sections: system runs concurrently with a reader of the type" \
     src/schedule/plan/conflict.c 's/touch == ORRI_TOUCH_NONE \? ORRI_TOUCH_ATOMIC : ORRI_TOUCH_WRITES/touch == ORRI_TOUCH_NONE ? ORRI_TOUCH_ATOMIC : touch/'
-plant "writes by id of what nobody is told of: others told under its name" \
+plant "writes by id of an unread type: changes of other types reported under its name" \
     src/schedule/plan/delivery_deps.c 's/\(written\.id != 0 \|\| widely\)/(written.id != 0 || first->sends_changes)/'
-plant "large angle reduced by digits of pi one too far" \
+plant "large angle reduced with digits of pi one position too far" \
     src/base/math/circle.c 's/- 1075 \+ 62;/- 1075 + 63;/'
-plant "what is no number passes through exp" \
+plant "NaN passes through exp unchanged" \
     src/base/math/power.c '/^ORRI_ASIDE static double power_end\(/,/^}/s/x != x \? orri_math_nan\(\)/x != x ? x/'
-plant "odd power of a negative number taken for an even one" \
+plant "odd power of a negative number treated as even" \
     src/base/math/power.c 's/\(y_bits & unit\) != 0 \? 1 : 2/(y_bits \& unit) != 0 ? 2 : 2/'
-plant "digits of the logarithm's polynomial cut off" \
+plant "coefficient of the logarithm's polynomial truncated" \
     src/base/math/power.c 's/0x1\.99999999a3b1ep-3/0x1.9999p-3/'
-plant "idle workers look for far too long" \
+plant "idle workers spin far too long" \
     src/jobs/sleep.c '/^static bool sleep_spin/,/^}/s/i < jobs->spins \+ SLEEP_YIELDS;/i < (jobs->spins + SLEEP_YIELDS) * 64;/'
-plant "idle workers come back to look though nobody called" \
+plant "idle workers wake up without a request" \
     src/jobs/sleep.c '/^static void sleep_now/,/^}/s/uint64_t timeout_ns = orri_jobs_watchdog_period_ns\(jobs\);/uint64_t timeout_ns = 1000000;/'
-plant "conflicts found anew in every tick" \
+plant "conflicts recomputed in every tick" \
     src/schedule/tick/parallel.c 's/a->found \&\& a->clusters == world->clusters.sequence/false/'
-plant "conflicts of the plan before kept for other systems" \
+plant "conflicts of the previous plan kept for other systems" \
     src/schedule/plan/plan.c 's/result != ORR_OK \|\| !pipe->steps_same \|\| pipe->step_count != pipe->step_count_before/false/'
-plant "pipeline: a type is written by two" \
+plant "pipeline: a type is written by two pipelines" \
     src/schedule/system/type_owner.c 's/owner != NULL \&\& owner->pipe != ask->system->pipe/owner != NULL \&\& false/'
-plant "pipeline: the last registered goes first where several are due" \
+plant "pipeline: of several due pipelines the last registered runs first" \
     src/schedule/tick/step.c 's/pipelines\[i\]->due_ns < next->due_ns/pipelines[i]->due_ns <= next->due_ns/'
-plant "pipeline: what is sent to another one's type is done at once" \
+plant "pipeline: changes of a type owned by another pipeline applied at once" \
     src/schedule/tick/tick.c 's/early, \&pipe->foreign,/early, NULL,/'
-plant "pipeline: due times summed up of rounded intervals" \
+plant "pipeline: due times accumulate rounded intervals" \
     src/schedule/system/pipeline.c 's/double ns = \(double\)count \* 1e9 \/ pipe->rate_hz;/double ns = (double)(count * pipe->interval_ns);/'
-plant "pipeline: events are not kept for one that has not ticked" \
+plant "pipeline: events not kept for a pipeline that has not ticked" \
     src/schedule/tick/tick.c 's/^    tick_life_subscribe\(pipe\);/(void)0;/'
-plant "real time: what is posted while it begins is kept for lockstep" \
+plant "real time: call posted during the start is kept for lockstep" \
     src/realtime/posted_calls.c 's/bool runs = schedule->realtime != NULL;/bool runs = false;/'
-plant "real time: events are not kept for one that has not ticked" \
+plant "real time: events not kept for a pipeline that has not ticked" \
     src/schedule/tick/tick.c 's/^            tick_life_subscribe\(pipe\);/(void)0;/'
-plant "pace: lets go at once" \
+plant "time scale: recovers in one step" \
     src/schedule/tick/time_scale.c 's/target < more \? target : more/target/'
-plant "pace: catches up without end" \
+plant "time scale: catches up without limit" \
     src/schedule/tick/time_scale.c 's/time_ns >= next \+ interval_ns/false/'
-plant "importer comes before whom it imports from" \
+plant "importer ordered before its exporter" \
     src/schedule/plan/conflict.c 's/conflict_imports\(second, first\) \|\|/false ||/'
-plant "the watch does not see a caller that works alone" \
+plant "watchdog does not see a caller that works alone" \
     src/schedule/tick/group.c 's/bool watched = orri_parallel_watch\(pipe, true\);/bool watched = false;/'
-plant "the watch names the first system of a batch" \
+plant "watchdog names the first system of a batch" \
     src/schedule/tick/parallel.c '/orri_jobs_says\(a->jobs, worker, system->handle/d'
-plant "a call that comes when its crew is gone is let in" \
+plant "asynchronous call accepted after its worker pool is gone" \
     src/jobs/external.c 's/if \(external_arg\(slot, word\) != arg\)/if (arg == NULL)/'
-plant "a call too many is taken for one that was promised" \
+plant "asynchronous call beyond the requested count accepted" \
     src/jobs/external.c 's/\*requested = external_pending\(word\) > 0;/*requested = true;/'
-plant "missing memory for workers is said in every tick" \
+plant "missing memory for workers reported in every tick" \
     src/schedule/tick/parallel.c 's/if \(schedule->workers_refused == 0\)/if (true)/'
-plant "systems that conflict by what they read and write overlap" \
+plant "systems with conflicting reads and writes overlap" \
     src/schedule/plan/conflict.c 's/\|\| conflict_of_values\(world, first, second\);/|| (false \&\& conflict_of_values(world, first, second));/'
 plant "transient values hashed" \
     src/store/pool/pool_state.c 's/ && !pool->type->info\.transient\) \{/) {/'
-plant "the tick of a spectator tells" \
+plant "tick of a spectator runs a diff" \
     src/schedule/tick/tick.c 's/if \(!orri_has_readers\(world\) \|\| pipe->spectator\) \{/if (!orri_has_readers(world)) {/'
-plant "the tick of a spectator counts" \
+plant "tick of a spectator counts as a tick of the world" \
     src/schedule/tick/tick.c 's/if \(pipe->spectator\) \{/if (false) {/'
-plant "events that wait for a spectator hashed" \
+plant "events waiting for a spectator hashed" \
     src/message/event/event.c 's/cursor->inbox->on && !cursor->inbox->spectator;/cursor->inbox->on;/'
-plant "a spectator that reads no events fills the queue of all" \
+plant "spectator that reads no events fills the queue for all" \
     src/message/event/event.c 's/bool others = event_drop_spectators\(world, queue\);/bool others = true;/'
-plant "a slow spectator lets more time count" \
+plant "slow spectator extends the time step limit" \
     src/schedule/tick/step.c 's/ && !schedule->pipelines\[i\]->spectator//'
-plant "a system of the simulation sees transient entities" \
+plant "simulation system sees transient entities" \
     src/store/table/transient.c 's/ && \(access == NULL \|\| access->spectator\);/;/'
-plant "transient entities in every query" \
+plant "transient entities match every query" \
     src/query/match.c 's/if \(ORR_UNLIKELY\(cluster->transient\) && /if (false \&\& /'
-plant "a spectator waits for no transient entity it created" \
+plant "spectator does not record the transient entities it created" \
     src/message/send/transient_send.c 's/transients->records\[transients->count\+\+\] = record;/transients->records[0] = record;/'
-plant "ids of a commit that is refused stay in line" \
+plant "ids of a refused commit stay reserved" \
     src/message/commit/commit.c 's/^        orri_command_ids_retake\(merge\);/        (void)0;/'
-plant "transactions are done before the structure they were posted with" \
+plant "transactions applied before the structural changes they were posted with" \
     src/message/transaction/apply.c '/^static bool apply_ready/,/^}/s/posts->ready/true/'
-plant "who comes later is told more than all know" \
+plant "new reader receives values newer than the baseline" \
     src/message/deliver/message_batch.c 's/orri_run_from_baseline\(diff, run, column->type\)/false/'
-plant "messages that were not taken come last" \
+plant "messages not taken are queued last" \
     src/message/deliver/reader.c 's/    last->next = reader->first;/    last->next = NULL;/'
-plant "published: a dead entity's value for who has its index" \
+plant "published: value of a destroyed entity shown for its successor" \
     src/store/publish/remap.c 's/return orri_id_make\(index, orri_record_at\(world, index\)->generation\);/return orri_id_make(index, 1);/'
-plant "published: a show begins no epoch" \
+plant "published: publishing does not start an epoch" \
     src/store/publish/publish.c 's/^    orri_epoch_end\(publisher->world\);//'
-plant "published: what waits to be shown does not follow" \
+plant "published: pending edition not remapped" \
     src/store/publish/remap.c 's/bool built = type->pending == NULL \|\| remap_build_edition\(publisher, type, type->pending\);/bool built = true;/'
-plant "published: a value by id falls through the view" \
+plant "published: read by id bypasses the view" \
     src/store/api/component.c 's/^        if \(has\) \{/        if (has \&\& published == NULL) {/'
-plant "published: changed-since of a view by the live version" \
+plant "published: changed-since of a view uses the live version" \
     src/query/iterate.c 's/if \(iterate_published\(it, type\)\) \{/if (false) {/'
-plant "published: live columns of a view stay where they were" \
+plant "published: live columns of a view not updated after a move" \
     src/store/cow/share.c 's/orri_publish_moved_column\(world->publisher, chunk, column\);/(void)0;/'
-plant "published: instances are followed by their place, not by id" \
+plant "published: instances matched by position instead of id" \
     src/store/publish/instances.c 's/if \(past->ids\[i\] == id\) \{/if (id != 0) {/'
-plant "published: instances that come without a row that moves are not noticed" \
+plant "published: instances added without a row move not noticed" \
     src/store/publish/remap.c 's/ORR_UNLIKELY\(publisher->cells\) && /false \&\& /'
-plant "published: a slot's new owner has the value of the old one" \
+plant "published: new owner of a slot gets the value of the old owner" \
     src/store/publish/pinned.c 's/old->owners->entities\[s\]\.id == owners->entities\[s\]\.id/old->owners->counts[s] != 0/'
-plant "published: a working set points to what was seen before" \
+plant "published: working set points into an earlier edition" \
     src/query/pinned_matches.c 's/\} else if \(ORR_UNLIKELY\(elsewhere\)\) \{/} else if (false) {/'
 plant "published: pinned values of a system's query are live" \
     src/schedule/tick/call.c '/^static bool call_refresh/,/^}/s/orri_this_thread\.view = system->pipe->driven->view;/(void)0;/'
-plant "real time: a paused world catches up" \
+plant "real time: paused world catches up" \
     src/realtime/thread.c 's/ && \(!rt->clock\.paused \|\| pipe->due_ns <= rt->step_ns\)//'
-plant "real time: the end of a pause by a system wakes nobody" \
+plant "real time: unpausing from a system wakes no thread" \
     src/realtime/thread.c '/^void orri_realtime_clock_advance/,/^}/s/orri_realtime_wake_all\(rt\);.*$//'
-plant "real time: calls that come while the last are done" \
+plant "real time: calls posted during the last calls are accepted" \
     src/realtime/realtime.c 's/rt->posts_closed = true;/rt->posts_closed = false;/'
-plant "real time: all wait for each other in a replay" \
+plant "real time: threads of a replay wait for each other forever" \
     src/realtime/turn.c 's/return rt->replaying > 0 && /return false \&\& /' \
     src/realtime/thread.c 's/^            \(void\)orri_replay_abandon\(rt\);//'
-plant "real time: of a long wait a quarter of a second counts" \
+plant "real time: long wait counts only a quarter of a second" \
     src/realtime/thread.c 's/until == UINT64_MAX \|\| until < max \? until : max/until + 0 * max/'
-plant "real time: a clock that jumps counts in full" \
+plant "real time: clock jump counts in full" \
     src/schedule/tick/time_scale.c 's/passed = passed < clock->jump_max_ns \? passed : clock->jump_max_ns;//'
-plant "lent: who looks before it is overwritten sees anything" \
+plant "zero-copy: reader that runs before the overwrite sees stale bytes" \
     src/realtime/turn.c 's/bool anew = !looked && /bool anew = /'
-plant "lent: rows that are switched off are lost" \
+plant "zero-copy: disabled rows lost" \
     src/realtime/turn.c 's/orri_entry_match\(system->query, entry\) == ORRI_MATCH_ALL/true/'
-plant "lent: who needs what is there gets a block without it" \
+plant "zero-copy: system that needs old values gets a block without them" \
     src/store/publish/zero_copy.c 's/        memcpy\(item.block, share->data, share->size\);//'
-plant "lent: a block that two editions have is used again when one goes" \
+plant "zero-copy: block of two editions reused when one is released" \
     src/store/publish/zero_copy.c 's/share->refs == 1 && //'
-plant "lent: a group that is refused leaves blocks without values" \
+plant "zero-copy: refused group leaves blocks without values" \
     src/realtime/turn.c 's/orri_reclaim_end\(pipe->run->rt->publisher, result == ORR_OK\)/orri_reclaim_end(pipe->run->rt->publisher, true)/'
-plant "real time: a commit takes structure only to read" \
+plant "real time: commit locks structure for reading only" \
     src/realtime/turn.c 's/orri_lock_set_structure\(pipe, ORRI_LOCK_EXCLUSIVE\);/orri_lock_set_structure(pipe, ORRI_LOCK_READ);/'
-plant "history: a commit logs no rows that leave" \
+plant "history: commit does not log rows that leave" \
     src/store/change/route.c 's/if \(!orri_chunk_prepare_rows\(c->world, chunk, orri_place_slot\(places\[i\]\), 1\)\) \{/if (chunk == NULL) {/'
-plant "history: a commit logs no rows that fill gaps" \
+plant "history: commit does not log rows that fill gaps" \
     src/store/change/route.c 's/!orri_chunk_prepare_rows\(world, chunk, slot, 1\) \|\|/false ||/'
-plant "real time: a commit beside systems goes beyond the clusters it has" \
+plant "real time: concurrent commit touches clusters outside its commit scope" \
     src/store/change/route.c 's/!orri_commit_scope_touch\(c->world, cluster\) \|\|/false ||/'
-plant "real time: a commit beside systems makes clusters" \
+plant "real time: concurrent commit creates clusters" \
     src/store/world/commit_scope.c '/^bool orri_commit_scope_registry_long/,/^}/s/commit_scope->recording/commit_scope != NULL/'
-plant "real time: a system that keeps to its rows does not lock them" \
+plant "real time: system restricted to its rows does not lock their clusters" \
     src/realtime/lock_sets.c 's/lock_sets_cluster\(pipe, cluster->index, ORRI_LOCK_READ\)/true/'
-plant "real time: a commit beside systems does not lock the rows it changes" \
+plant "real time: concurrent commit does not lock the clusters it changes" \
     src/realtime/lock_sets.c 's/!orri_commit_scope_has\(scope, c\) \|\| lock_sets_cluster\(pipe, c, ORRI_LOCK_EXCLUSIVE\)/true/'
-plant "real time: what a commit beside systems replaces is freed under them" \
+plant "real time: memory replaced by a concurrent commit freed while systems use it" \
     src/store/world/commit_scope.c 's/if \(!world->realtime\) \{/if (true) {/'
-plant "real time: live types are read without a lock" \
+plant "real time: live types read without a lock" \
     src/realtime/lock_sets.c 's/return touch == ORRI_TOUCH_READS \? ORRI_LOCK_READ : LOCK_SETS_NONE;/return LOCK_SETS_NONE;/'
-plant "real time: a view is pinned once and for all" \
+plant "real time: view pinned in the first tick only" \
     src/realtime/turn.c 's/return run->driven\.view != NULL \? /return run->driven.view != NULL \&\& pipe->tick == 0 ? /'
-plant "real time: messages come to a system while it runs" \
+plant "real time: messages delivered to a system while it runs" \
     src/realtime/turn.c 's/^        orri_reader_take\(system->rights\.reader\);//'
-plant "real time: locks lack the clusters that came while they were waited for" \
+plant "real time: lock set lacks clusters created while waiting" \
     src/realtime/turn.c 's/if \(ORR_UNLIKELY\(clusters != world->clusters.sequence\)\) \{/if (false) {/'
-plant "real time: meetings that call meetings starve other pipelines" \
+plant "real time: sync points that request sync points starve other pipelines" \
     src/realtime/thread.c 's/ && \(rt->sync_held \|\| !\(due && pipe->run->sync_seen < rt->sync_count\)\)//'
-plant "real time: calls that call again starve the first pipeline" \
+plant "real time: posted calls that post again starve the first pipeline" \
     src/realtime/thread.c 's/^        waits = thread_due\(rt, pipe\);//'
-plant "real time: the journal is not handed what it is told" \
+plant "real time: journal does not take its messages" \
     src/schedule/report/journal.c 's/^        orri_reader_take\(journal->reader\);//'
-plant "real time: strangers are let in while a meeting is held" \
+plant "real time: other threads allowed in during a sync point" \
     src/store/world/access.h 's/orri_this_thread\.world == world && orri_this_thread\.at_sync_point/world->realtime/'
-plant "real time: loops over an order that are left stay open" \
+plant "real time: loops over an order stay open after they are left" \
     src/realtime/turn.c 's/loops\.era \+= run->set\[0\]\.mode == ORRI_LOCK_EXCLUSIVE;/loops.era += 0;/'
-plant "real time: a call changes structure inside its loop" \
+plant "real time: call changes structure inside its own loop" \
     src/store/world/refuse.c 's/orri_this_thread\.loops == 0 &&/true \&\&/'
-plant "real time: systems that share a pointer overlap" \
+plant "real time: systems with a shared pointer overlap" \
     src/realtime/lock_sets.c 's/uint32_t numbers1\[2\] = \{system->user_lock1,/uint32_t numbers1[2] = {0,/'
-plant "real time: who waited for the screen ticks in a pause" \
+plant "real time: pipeline that waited for the display ticks during a pause" \
     src/realtime/thread.c '/^static void thread_run_live/,/^}/s/waited = true;/waited = true; thread_begin_tick(rt, pipe);/'
-plant "real time: dts of a replay are not those recorded" \
+plant "real time: replay does not use the recorded dts" \
     src/realtime/thread.c 's/rt->replay->dts\[rt->dt_at\+\+\]/pipe->interval/'
-plant "recording: blocks that an impure system wrote are not put in" \
+plant "recording: blocks written by an impure system omitted" \
     src/schedule/record/impure.c 's/return impure_get_values\(system->pipe->world, in\);/return true;/'
-plant "recording: grants to spectators are in it" \
+plant "recording: grants to spectators included" \
     src/lock/lock.c '/^static void lock_grant\(/,/^}/s/if \(ORR_UNLIKELY\(holder->unlogged\)\) \{/if (false) {/'
-plant "history: the tick is not gone back to" \
+plant "history: travel does not restore the tick" \
     src/store/snapshot/restore.c 's/    world->tick = snapshot->tick;//'
-plant "history: ids made later stay on the free list" \
+plant "history: ids created later stay on the free list" \
     src/store/snapshot/restore.c 's/    index->free_first = snapshot->free_first;//'
-plant "history: what went back is not shared again" \
+plant "history: restored blocks not shared again" \
     src/store/snapshot/restore.c 's/chunk->columns\[column\]\.share == share && orri_share_clean\(share\)/chunk->columns[column].share != NULL/'
 plant "row log: rows are written without being logged" \
     src/store/table/chunk.c '/^bool orri_rows_prepare/,/^}/s/orri_row_log_add\(world, share, slot, count\)/orri_row_log_add(world, share, slot, 0)/'
@@ -747,87 +747,87 @@ plant "row log: a share that leans on a lost one is not lost" \
     src/store/cow/share.c 's/^    orri_row_log_lose\(world, share\);//'
 plant "row log: a frozen share is rewound" \
     src/store/cow/row_log.c 's/if \(attached->kind == ORRI_SHARE_FROZEN\)/if (false)/'
-plant "undo: a page that goes is taken for that of another future" \
+plant "row log: page that is removed restored as a page of another timeline" \
     src/store/snapshot/restore.c 's/p = snapshot->page_count; p < world->index\.page_count/p = snapshot->page_count; false/'
-plant "history: ticks of blocks stay as they are" \
+plant "history: travel does not restore ticks of blocks" \
     src/store/snapshot/restore.c 's/    chunk->columns\[c\].tick = tick;//'
-plant "history: names are not found anew" \
+plant "history: names not rebuilt" \
     src/store/snapshot/restore.c 's/        orri_names_rebuild\(world\);//'
-plant "history: links are not found anew" \
+plant "history: links not rebuilt" \
     src/store/snapshot/restore.c 's/        orri_relations_rebuild\(world\);//'
-plant "history: a node is taken for the same whatever its ticks" \
+plant "history: node considered equal regardless of its ticks" \
     src/store/snapshot/snapshot.c 's/node->columns\[c\]\.tick != column->tick .. memory/memory/'
-plant "history: the other future stays remembered" \
+plant "history: abandoned timeline stays remembered" \
     src/history/retention.c 's/orri_history_find\(history, world->tick \+ 1\)/history->memory_count/'
-plant "history: going ahead does not see that the world was changed" \
+plant "history: fast-forward ignores that the world was changed" \
     src/history/travel.c 's/\(orri_snapshot_same\(world, memory->store\) \|\|/(true ||/'
 plant "history: the window keeps one tick less" \
     src/history/retention.c 's/world->tick - rules->recent : 0/world->tick - rules->recent + 1 : 0/'
-plant "history: the window forgets what was remembered by a call" \
+plant "history: window forgets ticks remembered by a call" \
     src/history/retention.c 's/memory->ruled \&\& !retention_first/!retention_first/'
-plant "history: queues are not what they were" \
+plant "history: queues not restored" \
     src/message/past/past.c 's/    past_refill\(world, past\);//'
-plant "history: events that waited are gone" \
+plant "history: waiting events not restored" \
     src/message/past/past.c 's/    orri_events_restore\(world, past->events\);//'
-plant "history: real time does not leave the other future" \
+plant "history: real time does not detach from the abandoned timeline" \
     src/schedule/tick/tick.c '/ORR_ASSERT\(!ended\);/,/return;/s/hook\(world\);/(void)0;/'
-plant "history: nobody meets for the window" \
+plant "history: window requests no sync point" \
     src/realtime/thread.c 's/rt->world->tick_hooks.sync_wanted\(rt->world\)/false/'
-plant "history: a meeting does not move the window" \
+plant "history: sync point does not move the window" \
     src/realtime/posted_calls.c 's/world->tick_hooks.synced\(world\);/(void)0;/'
-plant "history: the last tick of a run is not remembered" \
+plant "history: last tick of a run not remembered" \
     src/realtime/realtime.c 's/rt->world->tick_hooks.synced\(rt->world\);/(void)0;/'
-plant "history: of older ticks those with a number are kept" \
+plant "history: older ticks kept by tick number instead of distance" \
     src/history/retention.c 's/\(at == 0 \|\| history->memories\[at - 1\]\.tick \/ every < tick \/ every\)/tick % every == 0/'
-plant "history: the window meets at every tick" \
+plant "history: window requests a sync point in every tick" \
     src/history/retention.c 's/% interval == 0/% interval < interval/'
-plant "ahead: who waited aside begins a tick while a meeting is held" \
+plant "fast-forward: waiting pipeline begins a tick during a sync point" \
     src/realtime/thread.c 's/\(rt->sync_held \|\| /(false || /'
-plant "ahead: ticks at a meeting take turns of the replay" \
+plant "fast-forward: ticks at a sync point consume turns of the replay" \
     src/realtime/turn.c 's/orri_pipeline_replays\(pipe\) \&\& !rt->fast_forwards\) \{/orri_pipeline_replays(pipe)) {/'
-plant "ahead: ticks at a meeting are recorded as turns" \
+plant "fast-forward: ticks at a sync point recorded as turns" \
     src/realtime/turn.c 's/if \(!rt->fast_forwards\) \{/if (true) {/'
-plant "back: a spectator stands until the time it saw comes again" \
+plant "travel: spectator waits until its old due time" \
     src/history/schedule_past.c 's/if \(!pipe->spectator \|\| due > past->time_ns\) \{/if (!pipe->spectator) {/'
-plant "back: pipelines are due when they were due before" \
+plant "travel: pipelines keep their old due times" \
     src/history/schedule_past.c 's/pipe->due_ns = known \? was\.due_ns : /pipe->due_ns = known ? due : /'
-plant "back: the clock stays where it was" \
+plant "travel: clock not set back" \
     src/realtime/history_detach.c 's/rt->clock\.time_ns = rt->ended_ns = /rt->ended_ns = /'
-plant "ahead: spectators tick, too" \
+plant "fast-forward: spectators tick, too" \
     src/realtime/fast_forward.c 's/!pipe->spectator \&\& pipe->due_ns < next/pipe->due_ns < next/'
-plant "ahead: plans are not made anew on the way" \
+plant "fast-forward: plans not rebuilt on the way" \
     src/realtime/fast_forward.c 's/\(wanted \|\| orri_realtime_stale\(rt\)\)/wanted/'
-plant "ahead: the clock stays where it was" \
+plant "fast-forward: clock not restarted" \
     src/realtime/fast_forward.c 's/    orri_realtime_clock_restart\(rt\);//'
-plant "ahead: it begins with another time than its replay" \
+plant "fast-forward: starts with another time than its replay" \
     src/realtime/fast_forward.c 's/rt->schedule->time_ns = orri_realtime_time_remembered\(rt->schedule\);/(void)0;/'
-plant "ahead: what is left half done does not end the run" \
+plant "fast-forward: failed tick does not end the run" \
     src/realtime/fast_forward.c 's/orri_realtime_fail\(rt, result\);/(void)0;/'
-plant "ahead: the end of a run waits for itself" \
+plant "fast-forward: end of a run waits for itself" \
     src/realtime/realtime.c 's/if \(rt->running == 0\) \{/if (false) {/'
-plant "ahead: ids that were set aside stay so" \
+plant "fast-forward: reserved ids not released" \
     src/realtime/fast_forward.c 's/    orri_realtime_release_ids\(rt\);//'
-plant "ahead: spectators are late by what was gone ahead" \
+plant "fast-forward: skipped time counts as delay of spectators" \
     src/realtime/fast_forward.c 's/orri_pipeline_clock_restart\(pipe\);/(void)0;/'
-plant "ahead: a thread that starts late takes up a tick of the meeting" \
+plant "fast-forward: thread that starts late resumes a tick of the sync point" \
     src/realtime/thread.c 's/if \(pipe->run->resumes\) \{/if (pipe->stage != ORRI_STAGE_DONE) {/'
-plant "history: a replay has a budget of its own" \
+plant "history: replay applies a budget of its own" \
     src/realtime/realtime_log.c '/^bool orri_replay_budget/,/^}/s/if \(rt == NULL \|\| /if (true || rt == NULL || /'
-plant "history: a window that is switched off leaves a tick" \
+plant "history: disabled window leaves a tick" \
     src/history/retention.c 's/while \(!retention_on\(desc\) \&\& /while (false \&\& /'
-plant "replay: by the clock it does not wait" \
+plant "replay: paced replay does not wait" \
     src/realtime/thread.c 's/if \(rt->desc\.paced\) \{/if (false) {/'
-plant "history: memories are told of beside running systems" \
+plant "history: memories reported while systems run" \
     src/history/history.c 's/bool hidden = orri_between_sync_points\(world\);/bool hidden = false;/'
-plant "desync: what was posted is not compared" \
+plant "desync: posted transactions not compared" \
     src/replay/desync.c 's/return orri_posts_hash\(commands->posts, hash\);/return hash;/'
-plant "desync: names that were sent are not compared" \
+plant "desync: sent names not compared" \
     src/replay/desync.c 's/if \(commands->text_count > 0\)/if (false)/'
-plant "desync: who posted a function is not named" \
+plant "desync: sender of a posted function not named" \
     src/replay/desync.c 's/messages->called = desync_called;/(void)messages;/'
-plant "desync: the first instance stands for all" \
+plant "desync: only the first instance compared" \
     src/replay/world_diff.c 's/count = \*a\.counts < \*b\.counts \? \*a\.counts : \*b\.counts;/count = 1;/'
-plant "recording: goes on though memory was refused" \
+plant "recording: continues although memory was refused" \
     src/realtime/realtime_log.c '/^void orri_realtime_log_check_memory/,/^}/s/rt->record->refused = true;/(void)0;/'
 
 # ---- planting ------------------------------------------------------------------------------------------
@@ -848,7 +848,7 @@ apply() { # folder, pairs…
         case $1 in
         *.h) header=1 outside=1 ;;
         src/*) changed+=("$1") ;;
-        *) changed+=("$1") outside=1 ;; # Not in the library: in the programs.
+        *) changed+=("$1") outside=1 ;; # Part of the test programs, not of the library.
         esac
         shift 2
     done
@@ -863,8 +863,8 @@ apply() { # folder, pairs…
     }
 }
 
-# The test programs in the order in which they are asked about a file: the one of its name, those of its module, the rest;
-# the quick ones first. With each: how long it may take.
+# The test programs in the order in which they run for a file: the test of the same name, tests of the same module,
+# the rest; fast tests first. The second column is the time limit in seconds.
 in_order() { # file
     local module noun
     module=$(cut -d/ -f2 <<<"$1") noun=$(basename "$1")
@@ -874,7 +874,7 @@ in_order() { # file
     }' "$work/times" | sort -k1,1n -k2,2n | cut -d' ' -f3,4
 }
 
-# One plant, start to end: writes what came of it. The first program that fails is enough.
+# Runs one plant and writes its result. Stops at the first program that fails.
 try() { # folder, name, pairs…
     local folder=$1 name=$2 file=$3 program seconds found='' wrong
     shift 2
@@ -883,7 +883,7 @@ try() { # folder, name, pairs…
         echo "WRONG $name: $wrong"
     else
         while read -r program seconds; do
-            case $name in # A model has to find these; with real threads they may show, or hang.
+            case $name in # These must be found by a model; with real threads they may show or hang.
             worker:*) [ "$program" = test_jobs_model ] || continue ;;
             executor:*) [ "$program" = test_parallel_model ] || continue ;;
             lock:*) [ "$program" = test_lock_model ] || continue ;;
@@ -927,7 +927,7 @@ if [ "${1:-}" = --apply ]; then
     exit
 fi
 
-# Without a plant everything must pass; that also tells how long each program takes, in milliseconds.
+# Without a plant all tests must pass. This run also measures the time of each program in milliseconds.
 now_ms() { printf '%s' "$((${EPOCHREALTIME//[.,]/} / 1000))"; }
 sound() { # source of a test program
     local start name
@@ -952,7 +952,7 @@ fi
 cat "$work"/base/*.time >"$work/times"
 rm -f "$work"/base/*.time "$work"/base/*.log
 
-# Several plants at once, their words in the order of the list.
+# Runs several plants in parallel and prints their results in the order of the list.
 said() { # number
     if grep -q '^WRONG' "$work/plant$1.said"; then
         complain "$(sed 's/^WRONG //' "$work/plant$1.said")"

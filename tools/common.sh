@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Sourced by the checks: goes to the root, counts complaints.
+# Sourced by the checks: changes to the root folder and counts errors.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 shopt -s nullglob
@@ -10,7 +10,7 @@ complain() {
     complaints=$((complaints + 1))
 }
 
-# Ends a check: says what was looked at, or how much is wrong.
+# Ends a check: prints the summary, or the number of errors and exits with 1.
 finish() {
     if [ "$complaints" -gt 0 ]; then
         printf '%s: %d wrong\n' "$(basename "$0")" "$complaints"
@@ -29,18 +29,18 @@ tracked() {
             done | sed 's|^\./||'
         }
     } | while IFS= read -r path; do
-        # One that was deleted and not yet committed is still listed.
+        # git still lists a file that was deleted but not committed.
         [ ! -f "$path" ] || printf '%s\n' "$path"
     done | sort -u
 }
 
-# A folder of our own that goes away with us.
+# Creates a temporary folder, $work, which is removed at exit.
 temporary() {
     work=$(mktemp -d "${TMPDIR:-/tmp}/orrery.XXXXXX")
     trap 'rm -rf "$work"' EXIT
 }
 
-# A list from a .cmake file, one entry a line: cmake_list tests/base/tests.cmake ORR_TESTS_BASE
+# Prints a list of a .cmake file, one entry per line: cmake_list tests/base/tests.cmake ORR_TESTS_BASE
 cmake_list() {
     [ -f "$1" ] || return 0
     sed 's/#.*//' "$1" | tr '\n()' '   ' | awk -v name="$2" '{

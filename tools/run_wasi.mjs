@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs a WASI program under node, with the arguments and the environment it was given, and ends with its exit code:
+// Runs a WASI program under node with the given arguments and the current environment; exits with the program's exit code:
 //
 //     node --no-warnings tools/run_wasi.mjs PROGRAM [ARGS…]
 import { readFile } from 'node:fs/promises';

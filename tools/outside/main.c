@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An outside project, built by tools/check_install against the installed library.
+// An external project that tools/check_install builds against the installed library.
 #include <orrery/orrery.h>
 #include <stdio.h>
 #include <string.h>
