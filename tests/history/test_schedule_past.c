@@ -655,7 +655,7 @@ ORR_TEST(recall_is_for_between_ticks)
     KIT_ERROR(&k, ORR_ERR_STATE, "remembering: not inside a system ('inside')");
     orr_access_check_set(world, ORR_ACCESS_CHECK_OFF);
     KIT_STEP(world, 1);
-    KIT_ERROR(&k, ORR_ERR_STATE, "remembering: not allowed inside a system, here 'inside'");
+    KIT_ERROR(&k, ORR_ERR_STATE, "remembering: not inside a system ('inside')");
     CHECK_OK(orri_step_between(world, "remembering"));
     orr_query_destroy(query);
     kit_end(&k);

@@ -525,7 +525,7 @@ static void all_are_refused(orr_world* world, const char* words)
 static void refused_inside(orr_run* run, rig_line* line)
 {
     if (line->count == 2) {
-        all_are_refused(run->world, "not allowed inside a system, here 'main'");
+        all_are_refused(run->world, "not inside a system ('main')");
     }
 }
 

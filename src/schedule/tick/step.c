@@ -44,7 +44,8 @@ orr_result orri_step_check(orr_world* world, const char* call)
     }
     running->rights.counts.violations++;
     return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
-                       "%s: not allowed inside a system, here '%s'", call, running->desc.name);
+                       "%s: not inside a system ('%s'); call it between ticks", call,
+                       running->desc.name);
 }
 
 bool orri_half_done(const struct orri_schedule* schedule)

@@ -439,7 +439,7 @@ static void meddle(orr_run* run)
     CHECK_CONTAINS(orr_error_last(world),
                    "system 'meddle' cannot be removed while a tick is under way");
     CHECK_RESULT(orr_step(world, 1), ORR_ERR_STATE);
-    CHECK_CONTAINS(orr_error_last(world), "orr_step: not allowed inside a system, here 'meddle'");
+    CHECK_CONTAINS(orr_error_last(world), "orr_step: not inside a system ('meddle')");
     CHECK_RESULT(orr_update(world, 1), ORR_ERR_STATE);
     CHECK_RESULT(orr_run_until(world, 100, NULL, NULL), ORR_ERR_STATE);
     char text[512];
