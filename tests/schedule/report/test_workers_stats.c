@@ -7,18 +7,18 @@
 
 #define ROWS 5000u
 
-static meeting tea;
+static rendezvous both;
 
 static void left(orr_run* run)
 {
     (void)run;
-    meet(&tea);
+    rendezvous_wait(&both);
 }
 
 static void right(orr_run* run)
 {
     (void)run;
-    meet(&tea);
+    rendezvous_wait(&both);
 }
 
 static void touch(orr_run* run)
@@ -43,14 +43,14 @@ static orr_world* begin_with(kit* k, uint32_t workers)
 static void add_all(orr_world* world)
 {
     orri_parallel_share(world, ORRI_SHARE_NOTHING, 0);
-    tea.come = tea.missed = 0;
+    both.arrived = both.timeouts = 0;
     KIT_SYSTEM(world, .name = "left", .once = true, .run = left);
     KIT_SYSTEM(world, .name = "right", .once = true, .run = right);
     KIT_SYSTEM(world, .name = "touch", .query = "write Position", .run = touch, .parallel = true);
     KIT_SYSTEM(world, .name = "again", .query = "write Position", .run = touch);
 }
 
-// ---- statistics ---------------------------------------------------------------------------------------------------------
+// ---- statistics ---------------------------------------------------------------------------------
 
 static orr_worker_stats stats_of(const orr_world* world, uint32_t worker)
 {
@@ -81,7 +81,7 @@ ORR_TEST(worker_stats_count_what_each_did)
     KIT_STEP(world, 1);
     CHECK(stats_of(world, 0).busy_ns > a.busy_ns);
     CHECK(stats_of(world, 1).busy_ns > b.busy_ns);
-    CHECK_EQ(tea.missed, 0);
+    CHECK_EQ(both.timeouts, 0);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
@@ -150,7 +150,7 @@ ORR_TEST(worker_stats_are_printed_below_the_systems)
     kit_end(&k);
 }
 
-// ---- the trace ------------------------------------------------------------------------------------------------------------
+// ---- the trace ----------------------------------------------------------------------------------
 
 typedef struct span {
     char name[64], category[64];
@@ -305,7 +305,7 @@ ORR_TEST(trace_shows_workers_systems_chunks_and_waiting)
     CHECK_EQ(delivers, 5);
     CHECK(waits >=
           4); // Worker 1 came in five ticks; how it waited before the first may not be known.
-    CHECK_EQ(tea.missed, 0);
+    CHECK_EQ(both.timeouts, 0);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }

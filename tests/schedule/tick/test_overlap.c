@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which systems run at the same time: compatible ones do, others never, and a system that runs is seen as a whole or not at all.
+// Which systems run at the same time: compatible ones do, others never, and a system that runs is
+// seen as a whole or not at all.
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"
 #include "schedule/system_kit.h"
@@ -7,13 +8,13 @@
 
 #define TICKS 12u
 
-static meeting tea;
+static rendezvous both;
 static room kitchen;
 
 static void meet_other(orr_run* run)
 {
     (void)run;
-    meet(&tea);
+    rendezvous_wait(&both);
 }
 
 static void visit_kitchen(orr_run* run)
@@ -30,9 +31,9 @@ static orr_world* begin_with(kit* k, uint32_t workers)
     if (workers > 0) {
         orri_parallel_share(world, ORRI_SHARE_NOTHING, 0); // Small ones would go to one worker.
     }
-    atomic_store(&tea.come, 0);
-    atomic_store(&tea.missed, 0);
-    atomic_store(&kitchen.crowded, 0);
+    atomic_store(&both.arrived, 0);
+    atomic_store(&both.timeouts, 0);
+    atomic_store(&kitchen.overlaps, 0);
     atomic_store(&kitchen.visits, 0);
     return world;
 }
@@ -54,8 +55,8 @@ static void check_meet(const char* first, const char* second)
     orr_world* world = begin_with(&k, 2);
     add_two(world, first, second, meet_other);
     KIT_STEP(world, TICKS);
-    CHECK_EQ(tea.come, 2 * TICKS);
-    CHECK_EQ(tea.missed, 0);
+    CHECK_EQ(both.arrived, 2 * TICKS);
+    CHECK_EQ(both.timeouts, 0);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
@@ -67,12 +68,12 @@ static void check_apart(const char* first, const char* second)
     add_two(world, first, second, visit_kitchen);
     KIT_STEP(world, TICKS);
     CHECK_EQ(kitchen.visits, 2 * TICKS);
-    CHECK_EQ(kitchen.crowded, 0);
+    CHECK_EQ(kitchen.overlaps, 0);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
 
-// ---- who is compatible --------------------------------------------------------------------------------------------------------
+// ---- who is compatible --------------------------------------------------------------------------
 
 /* N4-03 */
 ORR_TEST(systems_that_share_no_type_run_at_the_same_time)
@@ -121,10 +122,10 @@ ORR_TEST(compatible_systems_overlap_and_others_never_do)
     KIT_SYSTEM(world, .name = "y", .query = "Health", .run = visit_kitchen, .after = "x");
     KIT_SYSTEM(world, .name = "z", .query = "write Health", .run = visit_kitchen);
     KIT_STEP(world, TICKS);
-    CHECK_EQ(tea.come, 2 * TICKS);
-    CHECK_EQ(tea.missed, 0);
+    CHECK_EQ(both.arrived, 2 * TICKS);
+    CHECK_EQ(both.timeouts, 0);
     CHECK_EQ(kitchen.visits, 3 * TICKS);
-    CHECK_EQ(kitchen.crowded, 0);
+    CHECK_EQ(kitchen.overlaps, 0);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
@@ -139,11 +140,11 @@ ORR_TEST(writers_of_a_type_on_different_clusters_run_at_the_same_time)
     KIT_SYSTEM(world, .name = "a", .query = "write Position, Frozen", .run = meet_other);
     KIT_SYSTEM(world, .name = "b", .query = "write Position, !Frozen", .run = meet_other);
     KIT_STEP(world, TICKS);
-    CHECK_EQ(tea.missed, 0);
+    CHECK_EQ(both.timeouts, 0);
     kit_end(&k);
 }
 
-// ---- a system updates in one go --------------------------------------------------------------------------------------------
+// ---- a system updates in one go -----------------------------------------------------------------
 
 static _Atomic uint32_t torn; // Rows that were seen half way.
 
@@ -158,7 +159,8 @@ static void write_slowly(orr_run* run)
     }
 }
 
-// Looks at all rows, not at its own alone. The settings hold the query and how far behind the writer is.
+// Looks at all rows, not at its own alone. The settings hold the query and how far behind the
+// writer is.
 typedef struct view {
     orr_query* query;
     int32_t behind;
@@ -209,7 +211,7 @@ ORR_TEST(system_that_conflicts_sees_all_of_another_or_nothing)
     }
 }
 
-// ---- two indirect systems that write one type --------------------------------------------------------------------------------
+// ---- two indirect systems that write one type ---------------------------------------------------
 
 // One adds one to what it is told, the other doubles; neither hears itself.
 static void answer(orr_run* run, int32_t factor, int32_t more)
@@ -259,8 +261,8 @@ ORR_TEST(two_indirect_writers_of_a_type_run_in_declared_order_and_lose_nothing)
                    .run = add_one);
         KIT_SYSTEM(world, .name = "two", .kind = ORR_INDIRECT, .query = "write Health",
                    .run = twice);
-        // In the first tick both are told of what there is, and the second also of what the first made of it: its last word
-        // counts. From then on each tick makes (n + 1) * 2 of n.
+        // In the first tick both are told of what there is, and the second also of what the first
+        // made of it: its last word counts. From then on each tick makes (n + 1) * 2 of n.
         for (uint32_t tick = 0; tick < 4; tick++) {
             KIT_STEP(world, 1);
             for (uint32_t i = 0; i < COUNT; i++) {
@@ -276,7 +278,7 @@ ORR_TEST(two_indirect_writers_of_a_type_run_in_declared_order_and_lose_nothing)
     }
 }
 
-// ---- again and again -------------------------------------------------------------------------------------------------------------
+// ---- again and again ----------------------------------------------------------------------------
 
 /* N3-13 */
 ORR_TEST(same_state_ticked_again_sixteen_times_has_the_same_hash)
@@ -307,7 +309,7 @@ ORR_TEST(same_state_ticked_again_sixteen_times_has_the_same_hash)
     }
 }
 
-// ---- alone ------------------------------------------------------------------------------------------------------------------
+// ---- alone --------------------------------------------------------------------------------------
 
 typedef struct ordered {
     orr_query* query;
@@ -358,7 +360,7 @@ ORR_TEST(system_that_loops_over_a_query_with_an_order_says_alone)
         CHECK_EQ(kit_stats(world, loops).violations, says == 1 ? 0 : TICKS);
         if (says == 1) {
             CHECK_EQ(k.errors.count, 0);
-            CHECK_EQ(kitchen.crowded, 0);
+            CHECK_EQ(kitchen.overlaps, 0);
         } else {
             KIT_ERROR(&k, ORR_ERR_STATE,
                       "ORR_EACH: system 'loops' loops over a query with an order or pinned types");
