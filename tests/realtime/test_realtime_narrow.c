@@ -204,7 +204,7 @@ static void storm_change(orr_run* run)
 // A mirror built from messages: which entities are alive, and the sum of their values.
 typedef struct storm_mirror {
     uint32_t living;
-    uint64_t heard;
+    uint64_t received;
     uint32_t generations[1 << 18]; // By index; the generation of a live entity, or 0.
 } storm_mirror;
 
@@ -216,7 +216,7 @@ static void storm_mirror_note(storm_mirror* mirror, const orr_run* run, const or
         uint32_t* known = &mirror->generations[index];
         bool adds = m->kind == ORR_ENTITY_ADDED;
         HARD_CHECK(*known == (adds ? 0 : generation),
-                   "tick %u: entity %u is told as %s (cause %u, %u of them), it was %u then",
+                   "tick %u: entity %u is reported as %s (cause %u, %u of them), it was %u then",
                    (unsigned)run->tick, (unsigned)index, adds ? "new" : "gone", (unsigned)m->cause,
                    (unsigned)m->count, (unsigned)*known);
         *known = adds ? generation : 0;
@@ -242,9 +242,9 @@ static void storm_hear(orr_run* run)
         }
         const Rock* rocks = orr_values(m, Rock);
         for (uint32_t i = 0; rocks != NULL && i < m->count; i++) {
-            HARD_CHECK(rocks[i].twice == 2 * rocks[i].value, "a rock is told torn");
+            HARD_CHECK(rocks[i].twice == 2 * rocks[i].value, "a message has a torn rock");
         }
-        mirror->heard += m->count;
+        mirror->received += m->count;
     }
 }
 
