@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A small checker of JSON: fails the test where a text is none.
+// A small JSON checker: fails the test where a text is not JSON.
 #ifndef TEST_JSON_KIT_H
 #define TEST_JSON_KIT_H
 
@@ -41,7 +41,7 @@ ORR_MAYBE_UNUSED static const char* json_number(const char* at)
     return at;
 }
 
-// Behind a value; fails the test if there is none.
+// Returns the end of a value; fails the test if there is none.
 ORR_MAYBE_UNUSED static const char* json_value(const char* at)
 {
     at = json_space(at);
