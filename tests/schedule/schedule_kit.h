@@ -38,7 +38,7 @@ ORR_MAYBE_UNUSED static void kit_run_nothing(orr_run* run)
 
 // The function of an indirect system: notes its messages as kind:type:count:by. For entities added
 // or removed the cause stands in place of the type.
-ORR_MAYBE_UNUSED static void kit_hear(orr_run* run)
+ORR_MAYBE_UNUSED static void kit_note_messages(orr_run* run)
 {
     ORR_MESSAGES(m, run)
     {

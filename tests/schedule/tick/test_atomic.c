@@ -336,7 +336,8 @@ ORR_TEST(atomic_sections_reach_readers_and_changed_terms_with_their_author) /* N
         (void)aimer(world, bob, 5);
         KIT_SYSTEM(world, .name = "hit", .query = "Aim", .atomics = "Health", .run = hit,
                    .parallel = true);
-        KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health", .run = kit_hear);
+        KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health",
+                   .run = kit_note_messages);
         KIT_SYSTEM(world, .name = "changed", .query = "changed Health, !Base",
                    .run = count_changed);
         PLAN(world, "hit | hear | changed !");
@@ -372,7 +373,7 @@ ORR_TEST(atomic_sections_are_reported_apart_from_other_writes)
     KIT_SYSTEM(world, .name = "hit", .query = "Aim", .atomics = "Health", .run = hit);
     KIT_SYSTEM(world, .name = "wane_too", .query = "write Seen", .run = wane);
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health, Seen",
-               .run = kit_hear);
+               .run = kit_note_messages);
     PLAN(world, "shoot | wane hit | wane_too | hear !");
     KIT_STEP(world, 1);
     kit_line[0] = '\0';
@@ -399,7 +400,8 @@ ORR_TEST(system_that_writes_an_unread_type_by_id_is_not_reported_as_source_of_mo
     KIT_SYSTEM(world, .name = "by_id", .once = true, .by_id = "write Score", .settings = &bob,
                .run = write_any);
     KIT_SYSTEM(world, .name = "wane", .query = "write Seen", .run = wane);
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Seen", .run = kit_hear);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Seen",
+               .run = kit_note_messages);
     KIT_STEP(world, 1);
     kit_line[0] = '\0';
     KIT_STEP(world, 1);
@@ -421,7 +423,8 @@ ORR_TEST(atomic_sections_may_be_had_when_a_system_starts)
     static orr_entity bob;
     bob = orr_create(world);
     CHECK_OK(orr_set(world, bob, Health, {100, 0}));
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health", .run = kit_hear);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health",
+               .run = kit_note_messages);
     KIT_STEP(world, 1);
     kit_line[0] = '\0';
     KIT_SYSTEM(world, .name = "start", .once = true, .atomics = "Health", .settings = &bob,

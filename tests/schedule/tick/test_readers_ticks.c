@@ -147,7 +147,7 @@ ORR_TEST(reader_receives_writes_by_id_in_the_same_tick)
         written = make(world, 0);
         CHECK_OK(orr_set(world, orr_create(world), Velocity, {1, 1}));
         KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                   .run = kit_hear, .after = "write");
+                   .run = kit_note_messages, .after = "write");
         orr_system_desc desc = ways[i].desc;
         desc.name = "write";
         kit_taken(world, orr_system_add(world, &desc), __FILE__, __LINE__);
@@ -182,7 +182,8 @@ ORR_TEST(reader_receives_writes_of_loops_in_the_same_tick)
     KIT_SYSTEM(world, .name = "own", .once = true, .query = "write Position", .run = write_in_loop);
     KIT_SYSTEM(world, .name = "other", .once = true, .by_id = "write Position",
                .run = write_in_query_of_its_own, .user = query, .impure = true);
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = kit_hear);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+               .run = kit_note_messages);
     KIT_STEP(world, 1);
     KIT_SAID("EntityAdded:reader:1: ComponentChanged:Position:1:own "
              "ComponentChanged:Position:1:other");
@@ -200,7 +201,7 @@ ORR_TEST(reader_receives_entities_that_get_or_lose_an_excluded_type)
         orr_entity bob = make(world, 1);
         make(world, 2);
         KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = queries[i],
-                   .run = kit_hear);
+                   .run = kit_note_messages);
         KIT_STEP(world, 1);
         KIT_SAID("EntityAdded:reader:2:");
         CHECK_OK(i == 0   ? orr_set(world, bob, Body, {1, 1})
@@ -233,7 +234,7 @@ ORR_TEST(reader_receives_the_destroy_of_known_entities)
             CHECK_OK(orr_enable(world, e[i], Position, (known >> i & 1) != 0));
         }
         KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                   .run = kit_hear);
+                   .run = kit_note_messages);
         KIT_STEP(world, 1);
         char expected[64];
         snprintf(expected, sizeof expected, "EntityAdded:reader:%u:", count);
@@ -253,7 +254,7 @@ ORR_TEST(reader_disabled_receives_nothing_and_everything_after)
     kit k;
     orr_world* world = begin_rows(&k);
     orr_system hear = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                                 .run = kit_hear, .every = 2);
+                                 .run = kit_note_messages, .every = 2);
     KIT_STEP(world, 1);
     KIT_SAID("EntityAdded:reader:1:");
     make(world, 1);
@@ -278,7 +279,8 @@ ORR_TEST(reader_receives_everything_again_after_a_queue_overflow)
     kit k;
     orr_world* world = begin_rows(&k);
     orr_system hear = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                                 .run = kit_hear, .messages_max = 3, .every = 3, WITH_LIFE);
+                                 .run = kit_note_messages, .messages_max = 3, .every = 3,
+                                 WITH_LIFE);
     KIT_STEP(world, 1);
     KIT_SAID("hear.create hear.start EntityAdded:reader:1:");
     make(world, 1);
@@ -305,7 +307,8 @@ ORR_TEST(reader_enabled_after_a_queue_overflow_receives_everything_once)
     kit k;
     orr_world* world = begin_rows(&k);
     orr_system hear = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                                 .run = kit_hear, .messages_max = 2, .every = 5, WITH_LIFE);
+                                 .run = kit_note_messages, .messages_max = 2, .every = 5,
+                                 WITH_LIFE);
     KIT_STEP(world, 1);
     KIT_SAID("hear.create hear.start EntityAdded:reader:1:");
     for (uint32_t i = 0; i < 3; i++) {
@@ -330,7 +333,7 @@ ORR_TEST(reader_receives_as_many_messages_as_the_queue_holds)
     kit k;
     orr_world* world = begin(&k);
     orr_system hear = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                                 .run = kit_hear, .messages_max = 3);
+                                 .run = kit_note_messages, .messages_max = 3);
     KIT_STEP(world, 1);
     make(world, 1);
     make(world, 2);
@@ -392,7 +395,7 @@ ORR_TEST(reader_receives_the_sender_of_a_callback_also_after_a_memory_refusal)
         kit k;
         orr_world* world = begin_rows(&k);
         KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                   .run = kit_hear);
+                   .run = kit_note_messages);
         KIT_STEP(world, 1);
         kit_line[0] = '\0';
         KIT_SYSTEM(world, .name = "send", .once = true, .creates = "Position",

@@ -247,7 +247,8 @@ ORR_TEST(transact_systems_on_one_type_overlap_and_others_wait_for_them)
     CHECK_OK(orr_system_remove(world, reads));
     KIT_SYSTEM(world, .name = "any", .once = true, .by_id = "write Score", .run = kit_run_nothing);
     KIT_SYSTEM(world, .name = "sends", .once = true, .changes = "Health", .run = kit_run_nothing);
-    KIT_SYSTEM(world, .name = "hears", .kind = ORR_INDIRECT, .query = "Health", .run = kit_hear);
+    KIT_SYSTEM(world, .name = "hears", .kind = ORR_INDIRECT, .query = "Health",
+               .run = kit_note_messages);
     KIT_STEP(world, 1);
     PLAN(world, "watch harm hit hit_too else | any sends | hears !");
     kit_end(&k);
@@ -319,7 +320,8 @@ ORR_TEST(transact_is_reported_as_a_written_value)
     CHECK_OK(orr_journal_set(world, 16));
     orr_system first =
         KIT_SYSTEM(world, .name = "hit", .query = "Aim", .transacts = "Health", .run = hit);
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health", .run = kit_hear);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health",
+               .run = kit_note_messages);
     KIT_SYSTEM(world, .name = "changed", .query = "changed Health", .run = changed_say);
     KIT_STEP(world, 1);
     KIT_SAID("EntityAdded:reader:1: ComponentChanged:Health:1:hit changed:1");
@@ -362,7 +364,8 @@ ORR_TEST(transact_with_a_writer_of_the_group_is_reported_apart)
     (void)aimer(world, bob, 1);
     KIT_SYSTEM(world, .name = "write", .query = "write Health", .run = write_told);
     KIT_SYSTEM(world, .name = "hit", .query = "Aim", .transacts = "Health", .run = hit);
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health", .run = kit_hear);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health",
+               .run = kit_note_messages);
     PLAN(world, "write hit | hear !");
     KIT_STEP(world, 1);
     kit_line[0] = '\0';
