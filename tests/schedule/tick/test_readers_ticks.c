@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Systems that hear: what readers are told of what others do, by whom and when, seen through whole ticks.
+// Readers: which changes of other systems they receive, with which source and when, over whole
+// ticks.
 #include "schedule/system_kit.h"
 
-// ---- what direct systems write is told -----------------------------------------------------------------------------
+// ---- writes of direct systems are reported ------------------------------------------------------
 
 static void write_both(orr_run* run)
 {
@@ -113,7 +114,7 @@ ORR_TEST(reader_outside_the_world_does_not_change_its_hash)
     CHECK(hashes[0] == hashes[1]);
 }
 
-// ---- what is written beside the query -------------------------------------------------------------------------------
+// ---- writes outside of the query ----------------------------------------------------------------
 
 static orr_entity written;
 
@@ -129,7 +130,7 @@ static void send_by_id(orr_run* run)
     CHECK_OK(orr_send_change(run, written, Position, {(float)run->tick, 5, 5}));
 }
 
-// Told in the same tick, as done by the one that did it: not by the way when the next tick looks at everything.
+// Reported in the same tick, with the system that wrote: not only by the diff of the next tick.
 ORR_TEST(reader_receives_writes_by_id_in_the_same_tick)
 {
     static const struct {
@@ -190,7 +191,8 @@ ORR_TEST(reader_receives_writes_of_loops_in_the_same_tick)
     kit_end(&k);
 }
 
-// What a reader leaves out, and is not told of, decides all the same whom it selects.
+// A type that a reader excludes, and receives no messages about, still decides which entities it
+// selects.
 ORR_TEST(reader_receives_entities_that_get_or_lose_an_excluded_type)
 {
     static const char* const queries[] = {"Position, !Body", "Position, !Frozen", "Position, !#7"};
@@ -218,7 +220,7 @@ ORR_TEST(reader_receives_entities_that_get_or_lose_an_excluded_type)
     }
 }
 
-// Of entities that are alike and die together, those are told of that were known: whichever they are.
+// Of equal entities that are destroyed together, those that the reader knew are reported.
 ORR_TEST(reader_receives_the_destroy_of_known_entities)
 {
     for (uint32_t known = 1; known < 16; known++) {
@@ -247,7 +249,7 @@ ORR_TEST(reader_receives_the_destroy_of_known_entities)
     }
 }
 
-// ---- switched off, run over -----------------------------------------------------------------------------------------
+// ---- disabled readers, queue overflow -----------------------------------------------------------
 
 ORR_TEST(reader_disabled_receives_nothing_and_everything_after)
 {
@@ -262,10 +264,10 @@ ORR_TEST(reader_disabled_receives_nothing_and_everything_after)
     CHECK_EQ(kit_stats(world, hear).queued, 1); // Not due.
     CHECK_OK(orr_system_enable(world, hear, false));
     KIT_STEP(world, 1);
-    CHECK_EQ(kit_stats(world, hear).queued, 0); // What waited is gone,
+    CHECK_EQ(kit_stats(world, hear).queued, 0); // Waiting messages are discarded,
     make(world, 2);
     KIT_STEP(world, 2);
-    CHECK_EQ(kit_stats(world, hear).queued, 0); // and nothing comes.
+    CHECK_EQ(kit_stats(world, hear).queued, 0); // and no more are queued.
     KIT_SAID("");
     CHECK_OK(orr_system_enable(world, hear, true));
     KIT_STEP(world, 2);
@@ -273,7 +275,7 @@ ORR_TEST(reader_disabled_receives_nothing_and_everything_after)
     kit_end(&k);
 }
 
-// A queue that ran over: the system is ended and begun again, then told of everything.
+// After a queue overflow the system is stopped and started again, then receives everything.
 ORR_TEST(reader_receives_everything_again_after_a_queue_overflow)
 {
     kit k;
@@ -289,7 +291,7 @@ ORR_TEST(reader_receives_everything_again_after_a_queue_overflow)
     CHECK_EQ(kit_stats(world, hear).queued, 2);
     CHECK_EQ(k.errors.count, 0);
     CHECK_OK(orr_entities_destroy_all(world));
-    KIT_STEP(world, 1); // Two that came and one that was there go: five in all.
+    KIT_STEP(world, 1); // Two new entities and one known entity are destroyed: five in all.
     KIT_ERROR(&k, ORR_ERR_CAPACITY, "the message queue of system 'hear' would hold");
     CHECK_EQ(kit_stats(world, hear).queued, 0);
     make(world, 3);
@@ -301,7 +303,7 @@ ORR_TEST(reader_receives_everything_again_after_a_queue_overflow)
     kit_end(&k);
 }
 
-// Run over, then switched off before it ran: it begins once.
+// Disabled after an overflow, before it ran: it starts once.
 ORR_TEST(reader_enabled_after_a_queue_overflow_receives_everything_once)
 {
     kit k;
@@ -327,7 +329,7 @@ ORR_TEST(reader_enabled_after_a_queue_overflow_receives_everything_once)
     kit_end(&k);
 }
 
-// Exactly as many as may wait, wait.
+// The queue holds exactly its capacity.
 ORR_TEST(reader_receives_as_many_messages_as_the_queue_holds)
 {
     kit k;
@@ -345,7 +347,7 @@ ORR_TEST(reader_receives_as_many_messages_as_the_queue_holds)
     kit_end(&k);
 }
 
-// ---- what clusters were ---------------------------------------------------------------------------------------------
+// ---- numbers of clusters ------------------------------------------------------------------------
 
 static void see_types(orr_run* run)
 {
@@ -357,7 +359,7 @@ static void see_types(orr_run* run)
     }
 }
 
-// The number of a cluster is used again for another one.
+// The number of a cluster is reused for another one.
 ORR_TEST(reader_receives_types_of_a_cluster_with_a_reused_number)
 {
     kit k;
@@ -377,7 +379,7 @@ ORR_TEST(reader_receives_types_of_a_cluster_with_a_reused_number)
     kit_end(&k);
 }
 
-// ---- by whom, also when memory was short ----------------------------------------------------------------------------
+// ---- sources of changes, also after refused memory ----------------------------------------------
 
 static void send_first(orr_run* run)
 {
@@ -387,7 +389,8 @@ static void send_first(orr_run* run)
     }
 }
 
-// What a callback sent is told as sent by its system, whichever allocation of the tick is refused.
+// A change sent by a callback names its system as source, whichever allocation of the tick is
+// refused.
 ORR_TEST(reader_receives_the_sender_of_a_callback_also_after_a_memory_refusal)
 {
     uint32_t half = 0;
