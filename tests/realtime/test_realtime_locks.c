@@ -275,9 +275,8 @@ static void taker_follow(taker* t, bool commit, const char* rest)
         return;
     }
     if (t->taking) {
-        CHECK(
-            // Every set contains structure. The set of a structural step contains nothing else.
-            t->structure);
+        // Every set contains structure. The set of a structural step contains nothing else.
+        CHECK(t->structure);
     }
     t->taking = false;
     if (strstr(rest, " released") != NULL && (structure || strstr(rest, " of cluster ") != NULL)) {

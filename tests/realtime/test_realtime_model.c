@@ -65,7 +65,7 @@ static void look(orr_run* run)
     }
 }
 
-static void hear(orr_run* run)
+static void receive(orr_run* run)
 {
     uint32_t count;
     const Dropped* d = orr_events(run, Dropped, &count);
@@ -160,7 +160,7 @@ static void model_systems(orr_world* world)
          .once = true,
          .receives = "Dropped",
          .state = ORR_TYPE(Count),
-         .run = hear},
+         .run = receive},
     };
     for (uint32_t i = 0; i < ORRI_COUNT(systems); i++) {
         controlled_check(orr_system_add(world, &systems[i]).id != 0, "refused");

@@ -442,9 +442,8 @@ ORR_TEST(send_cleans_padding)
     CHECK_OK(orr_send_add_type(t.run, eve, t.k.padded, &two, NULL));
     sender_commit(&t.s);
     CHECK(memcmp(orr_get(t.world, t.bob, Padded), orr_get(t.world, eve, Padded), sizeof one) == 0);
-    CHECK_OK(orr_set(t.world, eve, Position,
-                     // So its change waits for none, and there are two clusters nevertheless.
-                     {0}));
+    // The change does not wait for structure, although there are two clusters.
+    CHECK_OK(orr_set(t.world, eve, Position, {0}));
     t.run = sender_open(&t.s, 0);
     one.c = two.c = 4;
     CHECK_OK(orr_send_change_type(t.run, t.bob, t.k.padded, 0, &one));

@@ -77,10 +77,10 @@ static void moss_touch(orr_run* run)
     }
 }
 
-static void all_meet(orr_world* world, void* data)
+static void at_sync_point(orr_world* world, void* data)
 {
     (void)data;
-    HARD_CHECK(orr_world_validate(world) == ORR_OK, "at a meeting: %s", orr_error_last(world));
+    HARD_CHECK(orr_world_validate(world) == ORR_OK, "at a sync point: %s", orr_error_last(world));
     HARD_CHECK(orr_world_hash(world) != 0, "no hash");
     met++;
 }
@@ -105,7 +105,7 @@ static void posts(orr_run* run)
         return;
     }
     if (tick % 5 == 2) {
-        (void)orr_post_exclusive(run->world, all_meet, NULL, 0);
+        (void)orr_post_exclusive(run->world, at_sync_point, NULL, 0);
     }
     if (tick % 3 == 1) {
         (void)orr_post(run->world, add_tree, &tick, sizeof tick);

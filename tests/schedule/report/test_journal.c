@@ -349,7 +349,7 @@ ORR_TEST(journal_of_an_entity_leaves_out_earlier_entities_of_its_index)
     end(&w);
 }
 
-static void hear(orr_run* run)
+static void receive(orr_run* run)
 {
     ORR_MESSAGES(m, run)
     {
@@ -363,18 +363,18 @@ ORR_TEST(journal_begun_between_ticks_changes_nothing_for_readers)
     writing w;
     begin(&w);
     ORR_REGISTER(w.world, Position);
-    uint32_t heard = 0;
+    uint32_t received = 0;
     orr_system reader = orr_system_add(
-        w.world,
-        &(orr_system_desc){.name = "hear", .kind = ORR_INDIRECT, .run = hear, .user = &heard});
+        w.world, &(orr_system_desc){
+                     .name = "hear", .kind = ORR_INDIRECT, .run = receive, .user = &received});
     CHECK_OK(orr_step(w.world, 1));
-    CHECK_EQ(heard, 2);
+    CHECK_EQ(received, 2);
     orr_create(w.world);
     CHECK_OK(orr_journal_set(w.world, 10));
     orr_system_stats stats;
     CHECK_OK(orr_system_stats_get(w.world, reader, &stats));
     CHECK_EQ(stats.queued, 0);
     CHECK_OK(orr_step(w.world, 1));
-    CHECK_EQ(heard, 3);
+    CHECK_EQ(received, 3);
     end(&w);
 }

@@ -78,20 +78,20 @@ static uint64_t chance(const orr_run* run, orr_entity entity, uint64_t of)
 }
 
 // Messages and sends of spectators with a state outside of the world.
-static uint64_t user_heard, user_greeted;
+static uint64_t user_received, user_greeted;
 
 static void view_greet(orr_run* run)
 {
     const Place* place = orr_read(run, Place);
     for (uint32_t i = 0; i < run->count; i++) {
-        orr_entity who = orr_iter_entity(run, i);
-        if (chance(run, who, 4) == 0) {
-            CHECK_OK(orr_send_add(run, who, Smooth, {place[i].x, place[i].y, 0}));
+        orr_entity entity = orr_iter_entity(run, i);
+        if (chance(run, entity, 4) == 0) {
+            CHECK_OK(orr_send_add(run, entity, Smooth, {place[i].x, place[i].y, 0}));
             user_greeted++;
         }
-        if (chance(run, who, 16) == 0) {
-            CHECK_OK(orr_send_add_preset(run, who, Caption));
-            CHECK_OK(orr_send_add(run, who, Follow, {who}));
+        if (chance(run, entity, 16) == 0) {
+            CHECK_OK(orr_send_add_preset(run, entity, Caption));
+            CHECK_OK(orr_send_add(run, entity, Follow, {entity}));
         }
     }
 }
@@ -111,17 +111,17 @@ static void view_smooth(orr_run* run)
 static void view_spawn(orr_run* run)
 {
     for (uint32_t i = 0; i < run->count; i++) {
-        orr_entity who = orr_iter_entity(run, i);
-        if (chance(run, who, 40) != 1) {
+        orr_entity entity = orr_iter_entity(run, i);
+        if (chance(run, entity, 40) != 1) {
             continue;
         }
         orr_entity ghost = orr_send_create(run), second = orr_send_create(run);
-        CHECK_OK(orr_send_add(run, ghost, Ghost, {who, 5}));
+        CHECK_OK(orr_send_add(run, ghost, Ghost, {entity, 5}));
         CHECK_OK(orr_send_add_preset(run, second, Ghost));
         CHECK_OK(orr_send_add_preset(run, second, Caption));
         CHECK_OK(orr_send_change(run, second, Ghost, {ghost, 9}));
-        CHECK_OK(orr_send_add(run, who, Follow, {ghost}));
-        if (chance(run, who, 80) == 1) {
+        CHECK_OK(orr_send_add(run, entity, Follow, {ghost}));
+        if (chance(run, entity, 80) == 1) {
             CHECK_OK(orr_send_destroy(run, second));
         }
     }
@@ -131,15 +131,15 @@ static void view_fade(orr_run* run)
 {
     for (uint32_t i = 0; i < run->count; i++) {
         Ghost* ghost = orr_write_pinned(run, Ghost, i);
-        orr_entity who = orr_iter_entity(run, i);
-        CHECK(orr_alive(run->world, who) && orr_transient(run->world, who));
+        orr_entity entity = orr_iter_entity(run, i);
+        CHECK(orr_alive(run->world, entity) && orr_transient(run->world, entity));
         if (ghost->life-- == 0) {
-            CHECK_OK(orr_send_destroy(run, who));
+            CHECK_OK(orr_send_destroy(run, entity));
         } else if (ghost->life == 4) {
-            CHECK_OK(orr_send_add(run, who, Smooth, {1, 1, 1}));
-            CHECK_OK(orr_send_enable(run, who, Smooth, false));
+            CHECK_OK(orr_send_add(run, entity, Smooth, {1, 1, 1}));
+            CHECK_OK(orr_send_enable(run, entity, Smooth, false));
         } else if (ghost->life == 2) {
-            CHECK_OK(orr_send_remove(run, who, Smooth));
+            CHECK_OK(orr_send_remove(run, entity, Smooth));
         }
     }
 }
@@ -157,16 +157,16 @@ static void view_caption(orr_run* run)
 static void view_part(orr_run* run)
 {
     for (uint32_t i = 0; i < run->count; i++) {
-        orr_entity who = orr_iter_entity(run, i);
-        uint64_t dice = chance(run, who, 12);
+        orr_entity entity = orr_iter_entity(run, i);
+        uint64_t dice = chance(run, entity, 12);
         if (dice == 0) {
-            CHECK_OK(orr_send_remove(run, who, Smooth));
+            CHECK_OK(orr_send_remove(run, entity, Smooth));
         } else if (dice < 3) {
-            CHECK_OK(orr_send_enable(run, who, Smooth, dice == 1));
+            CHECK_OK(orr_send_enable(run, entity, Smooth, dice == 1));
         } else if (dice == 3) {
-            CHECK_OK(orr_send_change(run, who, Smooth, {1, 2, 3}));
+            CHECK_OK(orr_send_change(run, entity, Smooth, {1, 2, 3}));
         } else if (dice == 4) {
-            CHECK_OK(orr_transact(run, ORR_OP_ADD, who, Smooth, age, 5));
+            CHECK_OK(orr_transact(run, ORR_OP_ADD, entity, Smooth, age, 5));
         }
     }
 }
@@ -238,7 +238,7 @@ static void view_add(orr_world* world, double rate_hz)
          .query = "Motion, Place, Vigour, ?orr_enabled", .state = ORR_TYPE(Heard),
          .run = view_hear);
     VIEW(world, .name = "view_hear_all", .kind = ORR_INDIRECT, .adds = "Smooth",
-         .user = &user_heard, .run = view_hear_all);
+         .user = &user_received, .run = view_hear_all);
     VIEW(world, .name = "view_events", .once = true, .receives = "Birth, Spark", .sends = "Blip",
          .exports = ORR_TYPE(Heard), .run = view_events);
     VIEW(world, .name = "view_blips", .once = true, .receives = "Blip", .imports = "view_events",
@@ -328,13 +328,13 @@ static void sea_run(sea s, bool first)
     for (uint32_t i = 0; i < s.run.entity_count; i++) {
         CHECK_OK(orr_add(world, s.run.entities[i], Store));
     }
-    user_heard = user_greeted = 0;
+    user_received = user_greeted = 0;
     uint32_t ticks = test_slow() ? 40 : TICKS;
     for (uint32_t tick = 0; tick < ticks; tick++) {
         sea_tick(&s, tick, first);
     }
     if (s.from < TICKS && !(s.rate_hz == 1 && test_slow())) { // The spectator ran often enough.
-        CHECK(user_heard > 100 && user_greeted > 10);
+        CHECK(user_received > 100 && user_greeted > 10);
         CHECK(orr_transient_count(world) > 0 || test_slow());
     }
     CHECK_STR(s.k.errors.text, "");

@@ -83,8 +83,7 @@ static image* image_there(mirror* m, orr_entity entity)
 {
     image* i = image_of(m, entity);
     if (i->entity.id != entity.id) {
-        test_fail(__FILE__, __LINE__, "%s: a message about an entity that it was not told of",
-                  m->name);
+        test_fail(__FILE__, __LINE__, "%s: a message about an entity it does not know", m->name);
     }
     return i;
 }

@@ -15,7 +15,7 @@ static void write_both(orr_run* run)
     }
 }
 
-static void hear(orr_run* run)
+static void receive(orr_run* run)
 {
     ORR_MESSAGES(m, run)
     {
@@ -37,15 +37,15 @@ ORR_TEST(direct_writes_become_messages_of_tracked_types_where_they_differ)
         CHECK_OK(orr_set(world, e, Position, {0, 0, 0}));
         CHECK_OK(orr_set(world, e, Velocity, {0, 0}));
     }
-    uint32_t heard = 0;
+    uint32_t received = 0;
     KIT_SYSTEM(world, .name = "write", .query = "write Position, write Velocity",
                .run = write_both);
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = hear,
-               .user = &heard);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = receive,
+               .user = &received);
     KIT_STEP(world, 1);
-    CHECK_EQ(heard, 5);
+    CHECK_EQ(received, 5);
     KIT_STEP(world, 2);
-    CHECK_EQ(heard, 15);
+    CHECK_EQ(received, 15);
     kit_end(&k);
 }
 
@@ -69,7 +69,7 @@ static void take_hits(orr_run* run)
     *(uint32_t*)orr_run_user(run) += count;
 }
 
-static uint64_t hash_with_hits(bool listens, uint32_t ticks, uint32_t* heard)
+static uint64_t hash_with_hits(bool listens, uint32_t ticks, uint32_t* received)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -77,7 +77,7 @@ static uint64_t hash_with_hits(bool listens, uint32_t ticks, uint32_t* heard)
     KIT_SYSTEM(world, .name = "send", .once = true, .sends = "?Hit", .run = send_hits);
     if (listens) {
         KIT_SYSTEM(world, .name = "sound", .kind = ORR_INDIRECT, .query = "Position",
-                   .receives = "Hit", .run = take_hits, .user = heard, .every = 4);
+                   .receives = "Hit", .run = take_hits, .user = received, .every = 4);
     }
     KIT_STEP(world, ticks);
     uint64_t hash = orr_world_hash(world);
@@ -88,9 +88,9 @@ static uint64_t hash_with_hits(bool listens, uint32_t ticks, uint32_t* heard)
 ORR_TEST(events_that_wait_for_a_reader_outside_the_world_do_not_change_its_hash)
 {
     for (uint32_t ticks = 1; ticks < 9; ticks++) {
-        uint32_t heard = 0;
-        CHECK_EQ(hash_with_hits(true, ticks, &heard), hash_with_hits(false, ticks, NULL));
-        CHECK_EQ(heard, (ticks - 1) / 4 * 4 + 1);
+        uint32_t received = 0;
+        CHECK_EQ(hash_with_hits(true, ticks, &received), hash_with_hits(false, ticks, NULL));
+        CHECK_EQ(received, (ticks - 1) / 4 * 4 + 1);
     }
 }
 
@@ -100,15 +100,15 @@ ORR_TEST(reader_outside_the_world_does_not_change_its_hash)
     for (int with = 0; with < 2; with++) {
         kit k;
         orr_world* world = begin_rows(&k);
-        int32_t heard = 0;
+        int32_t received = 0;
         if (with) {
             KIT_SYSTEM(world, .name = "window", .kind = ORR_INDIRECT, .query = "Position",
-                       .run = listen, .user = &heard);
+                       .run = listen, .user = &received);
         }
         KIT_SYSTEM(world, .name = "count", .query = "Position", .run = kit_run);
         KIT_STEP(world, 3);
         hashes[with] = orr_world_hash(world);
-        CHECK_EQ(heard > 0, with);
+        CHECK_EQ(received > 0, with);
         kit_end(&k);
     }
     CHECK(hashes[0] == hashes[1]);
@@ -255,21 +255,21 @@ ORR_TEST(reader_disabled_receives_nothing_and_everything_after)
 {
     kit k;
     orr_world* world = begin_rows(&k);
-    orr_system hear = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                                 .run = kit_note_messages, .every = 2);
+    orr_system reader = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+                                   .run = kit_note_messages, .every = 2);
     KIT_STEP(world, 1);
     KIT_SAID("EntityAdded:reader:1:");
     make(world, 1);
     KIT_STEP(world, 1);
-    CHECK_EQ(kit_stats(world, hear).queued, 1); // Not due.
-    CHECK_OK(orr_system_enable(world, hear, false));
+    CHECK_EQ(kit_stats(world, reader).queued, 1); // Not due.
+    CHECK_OK(orr_system_enable(world, reader, false));
     KIT_STEP(world, 1);
-    CHECK_EQ(kit_stats(world, hear).queued, 0); // Waiting messages are discarded,
+    CHECK_EQ(kit_stats(world, reader).queued, 0); // Waiting messages are discarded,
     make(world, 2);
     KIT_STEP(world, 2);
-    CHECK_EQ(kit_stats(world, hear).queued, 0); // and no more are queued.
+    CHECK_EQ(kit_stats(world, reader).queued, 0); // and no more are queued.
     KIT_SAID("");
-    CHECK_OK(orr_system_enable(world, hear, true));
+    CHECK_OK(orr_system_enable(world, reader, true));
     KIT_STEP(world, 2);
     KIT_SAID("EntityAdded:reader:3:");
     kit_end(&k);
@@ -280,20 +280,20 @@ ORR_TEST(reader_receives_everything_again_after_a_queue_overflow)
 {
     kit k;
     orr_world* world = begin_rows(&k);
-    orr_system hear = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                                 .run = kit_note_messages, .messages_max = 3, .every = 3,
-                                 WITH_LIFE);
+    orr_system reader = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+                                   .run = kit_note_messages, .messages_max = 3, .every = 3,
+                                   WITH_LIFE);
     KIT_STEP(world, 1);
     KIT_SAID("hear.create hear.start EntityAdded:reader:1:");
     make(world, 1);
     make(world, 2);
     KIT_STEP(world, 1);
-    CHECK_EQ(kit_stats(world, hear).queued, 2);
+    CHECK_EQ(kit_stats(world, reader).queued, 2);
     CHECK_EQ(k.errors.count, 0);
     CHECK_OK(orr_entities_destroy_all(world));
     KIT_STEP(world, 1); // Two new entities and one known entity are destroyed: five in all.
     KIT_ERROR(&k, ORR_ERR_CAPACITY, "the message queue of system 'hear' would hold");
-    CHECK_EQ(kit_stats(world, hear).queued, 0);
+    CHECK_EQ(kit_stats(world, reader).queued, 0);
     make(world, 3);
     KIT_STEP(world, 1);
     KIT_SAID("hear.stop hear.start EntityAdded:reader:1:");
@@ -308,9 +308,9 @@ ORR_TEST(reader_enabled_after_a_queue_overflow_receives_everything_once)
 {
     kit k;
     orr_world* world = begin_rows(&k);
-    orr_system hear = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                                 .run = kit_note_messages, .messages_max = 2, .every = 5,
-                                 WITH_LIFE);
+    orr_system reader = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+                                   .run = kit_note_messages, .messages_max = 2, .every = 5,
+                                   WITH_LIFE);
     KIT_STEP(world, 1);
     KIT_SAID("hear.create hear.start EntityAdded:reader:1:");
     for (uint32_t i = 0; i < 3; i++) {
@@ -320,10 +320,10 @@ ORR_TEST(reader_enabled_after_a_queue_overflow_receives_everything_once)
     KIT_ERROR(&k, ORR_ERR_CAPACITY, "the message queue of system 'hear' would hold 3 entities");
     CHECK_OK(orr_entities_destroy_all(world));
     make(world, 2);
-    CHECK_OK(orr_system_enable(world, hear, false));
+    CHECK_OK(orr_system_enable(world, reader, false));
     KIT_STEP(world, 1);
     KIT_SAID("hear.stop");
-    CHECK_OK(orr_system_enable(world, hear, true));
+    CHECK_OK(orr_system_enable(world, reader, true));
     KIT_STEP(world, 3);
     KIT_SAID("hear.start EntityAdded:reader:1:");
     kit_end(&k);
@@ -334,15 +334,15 @@ ORR_TEST(reader_receives_as_many_messages_as_the_queue_holds)
 {
     kit k;
     orr_world* world = begin(&k);
-    orr_system hear = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                                 .run = kit_note_messages, .messages_max = 3);
+    orr_system reader = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+                                   .run = kit_note_messages, .messages_max = 3);
     KIT_STEP(world, 1);
     make(world, 1);
     make(world, 2);
     make(world, 3);
     KIT_STEP(world, 1);
     KIT_SAID("EntityAdded:created:3:");
-    CHECK_EQ(kit_stats(world, hear).received, 3);
+    CHECK_EQ(kit_stats(world, reader).received, 3);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }

@@ -104,9 +104,9 @@ static void busy_hear(orr_run* run)
     Count* count = orr_state(run, Count);
     ORR_MESSAGES(m, run)
     { // Order and batches are hashed: neither may depend on refused memory.
-        uint64_t heard[4] = {(uint64_t)m->kind, m->count, m->entities[0].id,
+        uint64_t words[4] = {(uint64_t)m->kind, m->count, m->entities[0].id,
                              (uint32_t)count->value};
-        count->value = (int32_t)(orr_hash(heard, sizeof heard, 0) & 0xFFFFFF);
+        count->value = (int32_t)(orr_hash(words, sizeof words, 0) & 0xFFFFFF);
     }
 }
 
