@@ -342,7 +342,8 @@ ORR_TEST(types_tags_names_and_clusters_of_later_go_with_their_time)
 {
     kit k = {0};
     orr_world* world = begin_going(&k);
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = kit_hear);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+               .run = kit_note_messages);
     KIT_STEP(world, 2);
     CHECK_OK(orr_remember(world));
     uint64_t hash = orr_world_hash(world);
@@ -387,7 +388,8 @@ ORR_TEST(world_ends_with_memories_of_all_kinds)
     ORR_REGISTER(world, LateValue);
     CHECK_OK(orr_set(world, first, LateValue, {1, orr_string_make(world, "text")}));
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = UINT32_MAX, .every = 1}));
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = kit_hear);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+               .run = kit_note_messages);
     for (uint32_t i = 0; i < 6; i++) {
         KIT_STEP(world, 1);
         CHECK_OK(orr_set(world, first, LateValue, {1, orr_string_make(world, "other")}));

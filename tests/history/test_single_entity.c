@@ -146,8 +146,8 @@ static void refused(const orr_system_desc* desc, const char* words)
     CHECK_OK(orr_set(world, a, Velocity, {1, 1}));
     KIT_SYSTEM(world, .name = "fine", .query = "write Position, Velocity", .run = move);
     kit_taken(world, orr_system_add(world, desc), __FILE__, __LINE__);
-    KIT_SYSTEM(world, .name = "ears", .kind = ORR_INDIRECT, .query = "?Position", .run = kit_hear,
-               .receives = "Hit");
+    KIT_SYSTEM(world, .name = "ears", .kind = ORR_INDIRECT, .query = "?Position",
+               .run = kit_note_messages, .receives = "Hit");
     uint64_t before = orr_world_hash(world);
     CHECK_RESULT(orr_entity_travel(world, a, 2), ORR_ERR_STATE);
     CHECK_CONTAINS(k.errors.text, "cannot go ahead alone: system 'more'");

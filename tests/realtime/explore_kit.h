@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs in real time under a controlled scheduler: how many schedules, and that each of them passes.
+// Runs in real time under the controlled scheduler: the number of schedules, and a check that each
+// schedule passes.
 #ifndef TEST_EXPLORE_KIT_H
 #define TEST_EXPLORE_KIT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shared by tests of hard cases of real time: a small world in which one pipeline writes, one
-// reads, and the first creates and destroys.
+// Shared by tests of hard cases of real time: a small world in which pipeline a writes, pipeline b
+// reads, and the first pipeline creates and destroys.
 #ifndef TEST_HARD_KIT_H
 #define TEST_HARD_KIT_H
 
@@ -17,7 +17,7 @@ ORR_STRUCT(Fallen, (uint64_t, number))
 ORR_STRUCT(Count, (uint64_t, count), (uint64_t, last))
 
 static _Atomic uint32_t hard_faults;
-ORR_MAYBE_UNUSED static _Atomic uint32_t hard_done; // Calls.
+ORR_MAYBE_UNUSED static _Atomic uint32_t hard_done; // Posted calls that ran.
 
 #define HARD_CHECK(condition, ...)                                   \
     do {                                                             \
@@ -51,7 +51,7 @@ ORR_MAYBE_UNUSED static void hard_pipe(orr_world* world, const char* name, doubl
     CHECK(orr_pipeline_add(world, &desc).id != 0);
 }
 
-// Of a pipeline in the last run.
+// Statistics of a pipeline in the last run.
 ORR_MAYBE_UNUSED static uint64_t hard_ticks(orr_world* world, const char* pipeline)
 {
     orr_wait_stats stats;
@@ -65,16 +65,17 @@ ORR_MAYBE_UNUSED static void hard_sleep(uint64_t ns)
     platform->sleep_ns(platform->user, ns);
 }
 
-// ---- record, replay, the same hash ----------------------------------------------------------------------------------------------
+// ---- record, replay, compare hashes -------------------------------------------------------------
 
 typedef struct hard_replay {
-    orr_world* (*begin)(kit* k, uint32_t workers); // Called for every run: the same world.
+    // Called for every run; must build the same world.
+    orr_world* (*begin)(kit* k, uint32_t workers);
     uint32_t workers, ticks;
     uint32_t replays;                             // Default 1.
-    void (*look)(orr_world* world, bool replays); // After each run; may be NULL.
+    void (*look)(orr_world* world, bool replays); // Called after each run; may be NULL.
 } hard_replay;
 
-// Every tick of every pipeline has the same hash, and so has the world at the end.
+// Every tick of every pipeline has the recorded hash, and so has the world at the end.
 ORR_MAYBE_UNUSED static void hard_replays(const hard_replay* desc)
 {
     kit k;
@@ -97,7 +98,7 @@ ORR_MAYBE_UNUSED static void hard_replays(const hard_replay* desc)
     orr_recording_destroy(recording);
 }
 
-// Without workers and with two.
+// Without workers, then with two.
 ORR_MAYBE_UNUSED static void hard_replays_with_workers(hard_replay desc)
 {
     for (desc.workers = 0; desc.workers <= 2; desc.workers += 2) {
@@ -105,7 +106,7 @@ ORR_MAYBE_UNUSED static void hard_replays_with_workers(hard_replay desc)
     }
 }
 
-// ---- a small world: a writes, b reads, the first one creates and destroys -----------------------------------------------------
+// ---- a small world: a writes, b reads, the first pipeline creates and destroys ------------------
 
 static void tree_grow(orr_run* run)
 {
@@ -150,7 +151,7 @@ static void tree_hear(orr_run* run)
     }
 }
 
-// Without who creates and destroys.
+// Without the system that creates and destroys.
 ORR_MAYBE_UNUSED static void trees_add_still(orr_world* world, uint32_t rows)
 {
     ORR_REGISTER(world, Tree, Fruit);

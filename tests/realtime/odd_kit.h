@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Parts of worlds for tests of real time: types and systems of up to three pipelines that check
-// each other. This file: parts about values (strings, hooks, instances, pinned values, enable bits,
-// changes).
+// Parts of worlds for tests of real time. A part has some types, and systems of up to three
+// pipelines that check each other. The parts in this file test values: strings, hooks, instances,
+// pinned values, enable bits, changed terms.
 #ifndef TEST_ODD_KIT_H
 #define TEST_ODD_KIT_H
 
@@ -11,7 +11,7 @@
 #include <orrery/orrery.h>
 #include <stdatomic.h>
 
-// ---- faults ---------------------------------------------------------------------------------------------------------------
+// ---- faults -------------------------------------------------------------------------------------
 
 static _Atomic uint32_t odd_faults;
 
@@ -24,7 +24,7 @@ static _Atomic uint32_t odd_faults;
         }                                                           \
     } while (0)
 
-// Where a part's systems are.
+// The pipelines of a part's systems.
 typedef struct odd_pipes {
     const char *a, *b, *c;
 } odd_pipes;
@@ -35,7 +35,7 @@ enum {
     ODD_ROWS = 40
 };
 
-// What every entity has; nobody writes it.
+// Every entity has one; no system writes it.
 ORR_STRUCT(Core, (uint64_t, number))
 
 static void odd_core(orr_world* world)
@@ -64,7 +64,7 @@ static orr_entity odd_entity(orr_world* world, uint32_t i)
         }                                                                                       \
     } while (0)
 
-// ---- owned strings and arrays -----------------------------------------------------------------------------------------------
+// ---- owned strings and arrays -------------------------------------------------------------------
 
 static void label_text(char* out, size_t size, int32_t number)
 {
@@ -179,7 +179,7 @@ static void part_strings(orr_world* world, odd_pipes p)
                .destroys = "Label", .run = label_drop);
 }
 
-// ---- hooks --------------------------------------------------------------------------------------------------------------------
+// ---- hooks --------------------------------------------------------------------------------------
 
 static void token_write(orr_run* run)
 {
@@ -233,7 +233,7 @@ static void part_hooks(orr_world* world, odd_pipes p)
                .removes = "Token", .run = token_churn);
 }
 
-// ---- instances, pinned values ---------------------------------------------------------------------------------------------------
+// ---- instances, pinned values -------------------------------------------------------------------
 
 ORR_STRUCT_EX(Wheel, (.multiplicity = ORR_MULTIPLE), (uint32_t, turn), (uint32_t, twice))
 
@@ -366,7 +366,7 @@ static void part_pinned(orr_world* world, odd_pipes p)
                .removes = "Body", .run = body_churn);
 }
 
-// ---- tags, names, switches --------------------------------------------------------------------------------------------------------
+// ---- tags, names, enable bits -------------------------------------------------------------------
 
 ORR_STRUCT(Lamp, (uint32_t, lit))
 ORR_STRUCT(Bulb, (uint64_t, number))
@@ -460,9 +460,9 @@ static void part_switches(orr_world* world, odd_pipes p)
                .query = "Bulb, either Lamp, disabled *", .switches = "*", .run = lamp_wake);
 }
 
-// ---- changed ---------------------------------------------------------------------------------------------------------------------
+// ---- changed terms ------------------------------------------------------------------------------
 
-// One row for each cluster, so that a block is a row.
+// One row for each cluster, so a block holds one row.
 ORR_STRUCT(Ink, (uint64_t, tick))
 ORR_STRUCT(Place, (uint32_t, number))
 enum {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A part of worlds for tests of real time (odd_kit.h): instances and pinned values of every kind,
-// which one pipeline writes and others read in every way while they are added and removed.
+// A part of worlds for tests of real time (odd_kit.h): instances and pinned values of every kind.
+// One pipeline writes them, others read them in every way, while they are added and removed.
 #ifndef TEST_ODD_KIT_KINDS_H
 #define TEST_ODD_KIT_KINDS_H
 
@@ -14,7 +14,7 @@ ORR_STRUCT_EX(Bell, (.storage = ORR_PINNED, .live = true), (uint64_t, tick), (ui
 ORR_STRUCT_EX(Cog, (.multiplicity = ORR_MULTIPLE, .live = true), (uint64_t, tick),
               (uint64_t, twice))
 
-// ---- their owner ------------------------------------------------------------------------------------------------------------
+// ---- the owner ----------------------------------------------------------------------------------
 
 static void kinds_write(orr_run* run)
 {
@@ -65,9 +65,9 @@ static void kinds_write_texts(orr_run* run)
     }
 }
 
-// ---- others -----------------------------------------------------------------------------------------------------------------
+// ---- readers of other pipelines -----------------------------------------------------------------
 
-// All were written in one tick, but for those that came since: these have 1.
+// All values were written in one tick, except those added since: these are 1.
 static void kinds_whole(const char* what, uint64_t tick, uint64_t twice, uint64_t* all)
 {
     ODD_CHECK(twice == 2 * tick, "%s is torn", what);
@@ -117,8 +117,7 @@ static void kinds_read_pinned(orr_run* run)
             ODD_CHECK(orr_get(run->world, orr_iter_entity(&it, i), Hull) == hull,
                       "by id it is another");
             if (bell != NULL) {
-                // An entity that had no hull meanwhile has one of an older tick.
-                uint64_t bells = 0;
+                uint64_t bells = 0; // A hull that was removed and added again is of an older tick.
                 kinds_whole("Bell", bell->tick, bell->twice, &bells);
             }
             s->sum = s->sum * 31 + hull->tick + (bell != NULL ? bell->tick : 0);
@@ -150,7 +149,7 @@ static void kinds_read_texts(orr_run* run)
     }
 }
 
-// ---- coming and going ----------------------------------------------------------------------------------------------------------
+// ---- adding and removing ------------------------------------------------------------------------
 
 #define KINDS_TYPE(run, type) orr_type_of((run)->world, ORR_TYPE(type))
 
@@ -218,7 +217,7 @@ static void kinds_churn(orr_run* run)
     }
 }
 
-// Those with hooks come and go apart: their copies may be refused.
+// Types with hooks are added and removed in a separate system: their copies may be refused.
 static void kinds_churn_hooked(orr_run* run)
 {
     for (uint32_t i = 0; i < run->count; i++) {

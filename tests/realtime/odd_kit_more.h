@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// More parts (odd_kit.h): orders, references, transactions, exports, readers, sections, workers,
-// systems that are enabled and disabled, live types.
+// More parts (odd_kit.h): orders, references, transactions, exports, readers, atomic sections,
+// workers, systems that are enabled and disabled, live types.
 #ifndef TEST_ODD_KIT_MORE_H
 #define TEST_ODD_KIT_MORE_H
 
 #include "realtime/odd_kit.h"
 
-// ---- orders, loops, references, singletons ------------------------------------------------------------------------------------------
+// ---- orders, loops, references, singletons ------------------------------------------------------
 
 ORR_STRUCT(Depth, (float, z), (uint32_t, tick))
 ORR_STRUCT(Parent,
@@ -82,7 +82,7 @@ static void depth_gravity(orr_run* run)
     g[0].twice = 2 * run->tick;
 }
 
-static orr_query* depth_queries[3]; // Of one world at a time.
+static orr_query* depth_queries[3]; // Queries of one world at a time.
 
 static void part_orders(orr_world* world, odd_pipes p)
 {
@@ -155,7 +155,7 @@ static void part_references(orr_world* world, odd_pipes p)
                .state = ORR_TYPE(Sum), .run = parent_look);
 }
 
-// ---- transactions ---------------------------------------------------------------------------------------------------------------------
+// ---- transactions -------------------------------------------------------------------------------
 
 ORR_STRUCT(Purse, (int64_t, gold), (int64_t, owned))
 ORR_STRUCT_EX(Chest, (.live = true), (int64_t, gold))
@@ -265,7 +265,7 @@ ORR_MAYBE_UNUSED static void odd_count_gold(orr_world* world)
     }
 }
 
-// ---- exports -------------------------------------------------------------------------------------------------------------------------
+// ---- exports ------------------------------------------------------------------------------------
 
 static void total_add(void* into, const void* part)
 {
@@ -307,7 +307,7 @@ static void part_exports(orr_world* world, odd_pipes p)
                .state = ORR_TYPE(Sum), .run = total_read);
 }
 
-// ---- readers ------------------------------------------------------------------------------------------------------------------------
+// ---- readers ------------------------------------------------------------------------------------
 
 ORR_STRUCT(Leaf, (uint64_t, tick))
 enum {
@@ -339,7 +339,7 @@ static void leaf_churn(orr_run* run)
     }
 }
 
-// Where an entity stands; a free place if it does not; MIRROR: there is none.
+// The slot of an entity; a free slot if it has none; MIRROR if no slot is free.
 static uint32_t mirror_find(const Mirror* m, orr_entity entity)
 {
     uint32_t free = MIRROR;
@@ -366,7 +366,7 @@ static void leaf_mirror(orr_run* run)
     Mirror* mirror = orr_state(run, Mirror);
     const uint32_t* every = orr_run_settings(run);
     if (run->tick % *every != 0) {
-        return; // It does not listen.
+        return; // Leaves its messages unread in this tick.
     }
     ORR_MESSAGES(m, run)
     {
@@ -400,7 +400,7 @@ static void part_readers(orr_world* world, odd_pipes p)
                .run = leaf_mirror);
 }
 
-// After all readers were notified: the mirror equals the world.
+// After all messages were delivered the mirror equals the world.
 static void odd_compare_mirror(orr_world* world)
 {
     orr_system system = orr_system_find(world, "leaf_mirror");
@@ -427,7 +427,7 @@ static void odd_compare_mirror(orr_world* world)
     ODD_CHECK(there == seen, "%u are mirrored, %u are there", (unsigned)seen, (unsigned)there);
 }
 
-// ---- atomic sections ---------------------------------------------------------------------------------------------------------------
+// ---- atomic sections ----------------------------------------------------------------------------
 
 ORR_STRUCT(Pot, (uint64_t, soup), (uint64_t, twice))
 
@@ -471,7 +471,7 @@ static void part_sections(orr_world* world, odd_pipes p)
                .run = pot_taste);
 }
 
-// ---- parallel systems of two pipelines, printing -----------------------------------------------------------------------------------------
+// ---- parallel systems of two pipelines, printing ------------------------------------------------
 
 ORR_STRUCT(Ant, (uint64_t, steps), (uint64_t, twice))
 ORR_STRUCT(Bee, (uint64_t, seen), (uint64_t, twice))
@@ -519,7 +519,7 @@ static void part_parallel(orr_world* world, odd_pipes p)
     ODD_SYSTEM(world, .name = "bee_print", .pipeline = p.b, .query = "Bee", .run = bee_print);
 }
 
-// ---- switching systems -------------------------------------------------------------------------------------------------------------------
+// ---- enabling and disabling systems -------------------------------------------------------------
 
 static void switch_others(orr_run* run)
 {
@@ -544,7 +544,7 @@ static void part_systems(orr_world* world, odd_pipes p)
                .once = true, .state = ORR_TYPE(Sum), .run = switched);
 }
 
-// ---- live types, indirect writers, the caller's thread ----------------------------------------------------------------------------------------
+// ---- live types, indirect writers, the caller's thread ------------------------------------------
 
 ORR_STRUCT_EX(Vine, (.live = true), (uint64_t, tick), (uint64_t, twice))
 ORR_STRUCT(Moss, (uint64_t, tick), (uint64_t, twice))

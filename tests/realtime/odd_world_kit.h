@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Worlds made of parts (odd_kit.h, odd_kit_more.h, odd_kit_kinds.h): parts and pipelines are chosen
-// by the test, or at random.
+// Worlds made of parts (odd_kit.h, odd_kit_more.h, odd_kit_kinds.h). The parts and their pipelines
+// are given, or chosen at random.
 #ifndef TEST_ODD_WORLD_KIT_H
 #define TEST_ODD_WORLD_KIT_H
 
@@ -12,9 +12,9 @@ typedef struct odd_desc {
     orr_access_check audit;
     uint32_t ticks;
     uint64_t seed;
-    uint32_t pipes;    // Besides the first. 0: 2.
-    uint64_t parts;    // Bits.
-    const char* trace; // A file.
+    uint32_t pipes;    // Besides the first pipeline. 0: 2.
+    uint64_t parts;    // Bits of the parts to use.
+    const char* trace; // Path of the trace file.
     bool journal;
 } odd_desc;
 
@@ -41,7 +41,7 @@ static const struct {
 };
 enum {
     ODD_PARTS = sizeof odd_parts / sizeof *odd_parts,
-    ODD_UNRECORDED = 1 << 11 // Atomic sections of a parallel system.
+    ODD_UNRECORDED = 1 << 11 // Atomic sections of a parallel system cannot be recorded.
 };
 
 static const char* odd_pipe(char* out, const odd_desc* desc, uint64_t dice)
@@ -102,7 +102,7 @@ static void odd_end(kit* k)
     kit_end(k);
 }
 
-// Until everything that was sent has arrived.
+// Runs until everything that was sent has arrived.
 static void odd_settle(orr_world* world)
 {
     static const char* const names[] = {"purse_pay", "purse_pay_too", "leaf_grow", "leaf_churn"};
@@ -115,7 +115,7 @@ static void odd_settle(orr_world* world)
     CHECK_OK(orr_step(world, 40));
 }
 
-// A world of parts, pipelines and workers by chance, which is said.
+// A world of random parts, pipelines and workers. Prints its choice.
 ORR_MAYBE_UNUSED static odd_desc odd_by_chance(uint64_t seed)
 {
     uint64_t parts = orr_random(seed, 7, 0, 0) & orr_random(seed, 8, 0, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pipelines in real time by a clock of the test: threads are fibers of the controlled scheduler,
-// work is a sleep, and time passes only when no other fiber can run. So the begin of each tick can
-// be worked out by hand, and is the same every time.
+// Pipelines in real time with a clock of the test. Threads are fibers of the controlled scheduler,
+// work is a sleep, and time passes only when no thread can run. The moment at which each tick
+// begins can be computed by hand and is the same in every run.
 #ifndef TEST_RIG_KIT_H
 #define TEST_RIG_KIT_H
 
@@ -21,16 +21,16 @@ enum {
 };
 
 typedef struct rig_beat {
-    uint64_t at_ns; // When the tick began, by the clock.
+    uint64_t at_ns; // Time of the clock when the tick began.
     float dt;
     double scale;
 } rig_beat;
 
-// A system in a pipeline of its own, that works for a while and notes when.
+// A system in its own pipeline that works for a while and notes when its ticks begin.
 typedef struct rig_line {
     const char* name;
     uint64_t work_ns;
-    void (*act)(orr_run* run, struct rig_line* line); // After the work; may be NULL.
+    void (*act)(orr_run* run, struct rig_line* line); // Called after the work; may be NULL.
     uint32_t count;
     rig_beat beats[RIG_BEATS];
     orr_pipeline pipeline;
@@ -40,10 +40,10 @@ typedef struct rig {
     orr_platform table;
     const orr_platform* base;
     orr_world* world;
-    uint64_t skew_ns; // Between the clock and what it should be; wraps.
+    uint64_t skew_ns; // Difference between the clock and its expected value; wraps.
     rig_line lines[RIG_LINES];
     uint32_t line_count;
-    uint32_t calls; // Posted ones that were done,
+    uint32_t calls; // Posted calls that ran,
     uint64_t called_ns;
     kit_errors errors;
     bool memory_refused;
@@ -87,7 +87,7 @@ static int rig_thread_create(void* user, const char* name, void (*run)(void* arg
     return r.threads++ >= r.threads_max ? EAGAIN : r.base->thread_create(user, name, run, arg, out);
 }
 
-// So many more.
+// From now on at most `count` threads can be created.
 static inline void rig_thread_limit(uint32_t count)
 {
     r.threads = 0;
@@ -99,7 +99,7 @@ static inline void rig_memory_refused(bool refused)
     r.memory_refused = refused;
 }
 
-// By the clock as it should be, from the beginning.
+// Time since the beginning, by the clock without skew.
 static uint64_t rig_now(void)
 {
     return r.base->clock_ns(r.base->user);
@@ -134,7 +134,7 @@ static void rig_open(const orr_platform* platform, double rate_hz)
 {
     memset(&r, 0, sizeof r);
     r.base = platform;
-    r.skew_ns = UINT64_C(7200) * 1000 * MS; // It may go back.
+    r.skew_ns = UINT64_C(7200) * 1000 * MS; // Leaves room for the clock to go back.
     r.table = *platform;
     r.table.clock_ns = rig_clock_ns;
     r.table.memory_alloc = rig_alloc;
@@ -148,7 +148,7 @@ static void rig_open(const orr_platform* platform, double rate_hz)
     orr_access_check_set(r.world, ORR_ACCESS_CHECK_CALLS);
 }
 
-// A line in the first pipeline, or, with a desc, in one of its own.
+// Adds a line to the first pipeline, or with a desc to a new pipeline.
 static rig_line* rig_add(const orr_pipeline_desc* desc, uint64_t work_ns,
                          void (*act)(orr_run* run, rig_line* line))
 {
@@ -179,8 +179,9 @@ static bool rig_warm_done(void* user, orr_world* world)
     return done;
 }
 
-// A second in lockstep, that takes no time: systems that begin in real time wait until no other runs, and are not on time. All intervals begin anew
-// where it ends, if they divide a second.
+// Runs one second in lockstep, which takes no time: a system that begins in real time waits until
+// no other system runs and would not be on time. All intervals that divide a second begin anew at
+// its end.
 static inline void rig_warm(void)
 {
     uint64_t second = 1000 * MS, work[RIG_LINES];
@@ -230,7 +231,7 @@ static inline void rig_called(orr_world* world, void* data)
     r.called_ns = rig_now();
 }
 
-// One schedule for what is worked out by hand; some by chance for what must hold in all.
+// One schedule for expectations computed by hand; random schedules for properties that hold in all.
 static void rig_run(const char* name, void (*body)(const orr_platform* platform, void* arg),
                     uint32_t schedules)
 {

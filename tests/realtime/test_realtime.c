@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: MIT
-// Pipelines at the same time: what each sees of the others, which one waits for which, posted
-// calls, the calling thread.
+// Pipelines that run at the same time: what each pipeline sees of the others, which pipeline waits
+// for which, calls from outside, the caller's thread.
 #include "scenarios/clocks.h"
 #include "schedule/system_kit.h"
 #include <pthread.h>
 
-#define RATE 1000.0 // Fast, so that tests are short; nothing depends on it.
+#define RATE 1000.0 // Fast, to keep tests short; no test depends on it.
 
-// How far systems came, and whose turn it is to wait.
-typedef struct meet {
+// Progress of the systems, and what the test waits for.
+typedef struct progress {
     _Atomic uint64_t physics, draws, waits, wrong, newest;
-    _Atomic bool inside; // The slow system is at work.
+    _Atomic bool inside; // The slow system is running.
     const orr_platform* platform;
-    orr_entity who;
-} meet;
+    orr_entity first;
+} progress;
 
-static void nap(const meet* m)
+static void nap(const progress* m)
 {
     m->platform->sleep_ns(m->platform->user, 100000);
 }
 
-// True when it came about; false after ten seconds, which no machine needs.
-static bool wait_for(const meet* m, const _Atomic uint64_t* word, uint64_t value)
+// Returns true when the counter reaches the value, false after ten seconds. No machine needs that
+// long.
+static bool wait_for(const progress* m, const _Atomic uint64_t* word, uint64_t value)
 {
     for (uint32_t i = 0; i < 100000 && *word < value; i++) {
         nap(m);
@@ -29,17 +30,17 @@ static bool wait_for(const meet* m, const _Atomic uint64_t* word, uint64_t value
     return *word >= value;
 }
 
-static orr_world* begin_meet(kit* k, meet* m, const orr_world_desc* desc)
+static orr_world* begin_progress(kit* k, progress* m, const orr_world_desc* desc)
 {
     orr_world* world = kit_begin(k, desc != NULL ? desc : &(orr_world_desc){.rate_hz = RATE});
-    *m = (meet){.platform = orr_platform_default()};
+    *m = (progress){.platform = orr_platform_default()};
     orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
     ORR_REGISTER(world, Position, Velocity, Health, Hit);
     for (uint32_t i = 0; i < 3000; i++) { // Two chunks.
         orr_entity entity = make(world, 0);
         CHECK_OK(orr_set(world, entity, Velocity, {0, 0}));
         CHECK_OK(orr_set(world, entity, Health, {0, 0}));
-        m->who = i == 0 ? entity : m->who;
+        m->first = i == 0 ? entity : m->first;
     }
     return world;
 }
@@ -49,21 +50,21 @@ static void add_pipeline(orr_world* world, const char* name, double rate_hz)
     CHECK(orr_pipeline_add(world, &(orr_pipeline_desc){.name = name, .rate_hz = rate_hz}).id != 0);
 }
 
-// With pipelines A, which has a rate, and B, which has `rate_b` (0: none).
-static orr_world* begin_two(kit* k, meet* m, double rate_b)
+// Adds pipelines A with a rate and B with `rate_b` (0: no rate).
+static orr_world* begin_two(kit* k, progress* m, double rate_b)
 {
-    orr_world* world = begin_meet(k, m, NULL);
+    orr_world* world = begin_progress(k, m, NULL);
     add_pipeline(world, "A", RATE);
     add_pipeline(world, "B", rate_b);
     return world;
 }
 
-static meet* meet_of(const orr_run* run)
+static progress* progress_of(const orr_run* run)
 {
-    return (meet*)(uintptr_t)orr_run_settings(run);
+    return (progress*)(uintptr_t)orr_run_settings(run);
 }
 
-// The world in real time on another thread, as a program has it that goes on meanwhile.
+// Runs the world in real time on another thread, as in a program that does other work meanwhile.
 typedef struct realtime_go {
     orr_world* world;
     orr_realtime_desc desc;
@@ -84,7 +85,7 @@ static void count_posted(orr_world* world, void* data)
     ++**(_Atomic uint64_t**)data;
 }
 
-// Returns when it runs.
+// Returns when the world runs.
 static void realtime_start(realtime_go* go, kit* k, const orr_realtime_desc* desc)
 {
     _Atomic uint64_t posted = 0;
@@ -107,19 +108,20 @@ static orr_result realtime_end(realtime_go* go)
     return go->result;
 }
 
-// ---- N0-47: the founding note's own case ----------------------------------------------------------------------------------
+// ---- N0-47: the case of the founding note -------------------------------------------------------
 
 ORR_STRUCT(RigidBody, (float, x), (float, twice))
 
 static void physics(orr_run* run)
 {
-    meet* m = meet_of(run);
+    progress* m = progress_of(run);
     RigidBody* body = orr_write(run, RigidBody);
     m->inside = true;
     for (uint32_t i = 0; i < run->count; i++) {
         body[i].x = (float)run->tick;
     }
-    // It does not go on before the renderer has drawn twenty frames: who waited for it would wait for ever.
+    // Physics blocks until the renderer has drawn 20 frames. A renderer that waited for physics
+    // would never finish.
     uint64_t drawn = m->draws;
     m->waits += drawn > 0 && run->tick < 6 && !wait_for(m, &m->draws, drawn + 20);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -140,7 +142,7 @@ static void jiggle(orr_run* run)
 
 static void render(orr_run* run)
 {
-    meet* m = meet_of(run);
+    progress* m = progress_of(run);
     const RigidBody* body = orr_read(run, RigidBody);
     for (uint32_t i = 0; i < run->count; i++) {
         m->wrong += body[i].twice != 2 * body[i].x || body[i].x != body[0].x;
@@ -156,8 +158,8 @@ static void render(orr_run* run)
 ORR_TEST(realtime_renderer_never_waits_for_physics)
 {
     kit k;
-    meet m;
-    orr_world* world = begin_meet(&k, &m, NULL);
+    progress m;
+    orr_world* world = begin_progress(&k, &m, NULL);
     ORR_REGISTER(world, RigidBody);
     for (uint32_t i = 0; i < 3000; i++) {
         CHECK_OK(orr_set(world, orr_create(world), RigidBody, {0, 0}));
@@ -166,7 +168,7 @@ ORR_TEST(realtime_renderer_never_waits_for_physics)
     add_pipeline(world, "B", 0);
     KIT_SYSTEM(world, .name = "physics", .pipeline = "A", .query = "write RigidBody",
                .run = physics, .once = false, .settings = &m);
-    // Jiggle bones of B want to change what physics of A changes: refused, both are named.
+    // Jiggle bones of B are to write what physics of A writes: refused, and the error names both.
     CHECK(orr_system_add(world, &(orr_system_desc){.name = "jiggle",
                                                    .pipeline = "B",
                                                    .query = "write RigidBody",
@@ -174,26 +176,26 @@ ORR_TEST(realtime_renderer_never_waits_for_physics)
               .id == 0);
     CHECK(strstr(k.errors.text, "physics") != NULL && strstr(k.errors.text, "jiggle") != NULL);
     k.errors = (kit_errors){0};
-    // In A they are welcome, and B's renderer sees whole ticks of both, without ever waiting.
+    // In A they are accepted. B's renderer sees whole ticks of both systems and never waits.
     KIT_SYSTEM(world, .name = "jiggle", .pipeline = "A", .query = "write RigidBody", .run = jiggle);
     KIT_SYSTEM(world, .name = "render", .pipeline = "B", .query = "RigidBody", .run = render,
                .settings = &m);
     CHECK_OK(orr_realtime(world, NULL));
     CHECK(m.physics >= 6);
-    CHECK(m.newest >= 3); // It sees what goes on, not what once was.
+    CHECK(m.newest >= 3); // The renderer sees recent ticks, not only the first.
     CHECK_EQ(m.waits, 0);
     CHECK_EQ(m.wrong, 0);
     CHECK_STR(k.errors.text, "");
     kit_end(&k);
 }
 
-// ---- live types, and pipelines with nothing in common ---------------------------------------------------------------------------
+// ---- live types, and pipelines that share nothing -----------------------------------------------
 
 ORR_STRUCT_EX(Cable, (.live = true), (float, x), (float, twice))
 
 static void pull(orr_run* run)
 {
-    meet* m = meet_of(run);
+    progress* m = progress_of(run);
     Cable* rope = orr_write(run, Cable);
     m->inside = true;
     rope[0].x += 1;
@@ -205,7 +207,7 @@ static void pull(orr_run* run)
 
 static void feel(orr_run* run)
 {
-    meet* m = meet_of(run);
+    progress* m = progress_of(run);
     const Cable* rope = orr_read(run, Cable);
     float x = rope[0].x;
     m->wrong += m->inside || rope[0].twice != 2 * x;
@@ -218,8 +220,8 @@ static void feel(orr_run* run)
 ORR_TEST(realtime_live_types_are_read_as_they_are_under_a_lock)
 {
     kit k;
-    meet m;
-    orr_world* world = begin_meet(&k, &m, NULL);
+    progress m;
+    orr_world* world = begin_progress(&k, &m, NULL);
     ORR_REGISTER(world, Cable);
     CHECK_OK(orr_set(world, orr_create(world), Cable, {0, 0}));
     add_pipeline(world, "A", RATE);
@@ -236,10 +238,11 @@ ORR_TEST(realtime_live_types_are_read_as_they_are_under_a_lock)
 
 #define TOGETHER 200u
 
-// Goes on when the other has come as far: together they only come anywhere if they run at the same time.
+// Continues when the other system has reached the same count. Both only finish if they run at the
+// same time.
 static void follow_draws(orr_run* run)
 {
-    meet* m = meet_of(run);
+    progress* m = progress_of(run);
     Velocity* v = orr_write(run, Velocity);
     v[0].x += 1;
     m->waits += m->draws > 0 && m->draws < TOGETHER && !wait_for(m, &m->draws, m->physics + 1);
@@ -248,7 +251,7 @@ static void follow_draws(orr_run* run)
 
 static void follow_physics(orr_run* run)
 {
-    meet* m = meet_of(run);
+    progress* m = progress_of(run);
     Health* h = orr_write(run, Health);
     h[0].value += 1;
     uint64_t drawn = ++m->draws;
@@ -262,7 +265,7 @@ static void follow_physics(orr_run* run)
 ORR_TEST(realtime_pipelines_that_share_nothing_never_wait_for_each_other)
 {
     kit k;
-    meet m;
+    progress m;
     orr_world* world = begin_two(&k, &m, 0);
     KIT_SYSTEM(world, .name = "a", .pipeline = "A", .query = "write Velocity", .run = follow_draws,
                .settings = &m);
@@ -273,7 +276,7 @@ ORR_TEST(realtime_pipelines_that_share_nothing_never_wait_for_each_other)
     kit_end(&k);
 }
 
-// ---- calls from outside -----------------------------------------------------------------------------------------------------------
+// ---- calls from outside -------------------------------------------------------------------------
 
 enum {
     POSTERS = 4,
@@ -284,17 +287,17 @@ typedef struct poster {
     orr_world* world;
     uint32_t number;
     uint32_t refused;
-    meet* m;
+    progress* m;
 } poster;
 
 typedef struct posted {
     uint32_t number, count;
-    meet* m;
+    progress* m;
 } posted;
 
 static uint32_t posts_seen[POSTERS];
 
-// All calls of the store are allowed, and each poster's calls come in its order.
+// A posted call may use all calls of the store. The calls of each poster run in order.
 static void on_post(orr_world* world, void* data)
 {
     const posted* p = data;
@@ -322,7 +325,7 @@ static void* poster_run(void* data)
 
 static void busy(orr_run* run)
 {
-    meet* m = meet_of(run);
+    progress* m = progress_of(run);
     Position* p = orr_write(run, Position);
     m->inside = true;
     for (uint32_t i = 0; i < run->count; i++) {
@@ -332,9 +335,9 @@ static void busy(orr_run* run)
     m->physics++;
 }
 
-static orr_world* begin_busy(kit* k, meet* m)
+static orr_world* begin_busy(kit* k, progress* m)
 {
-    orr_world* world = begin_meet(k, m, NULL);
+    orr_world* world = begin_progress(k, m, NULL);
     add_pipeline(world, "A", RATE);
     KIT_SYSTEM(world, .name = "busy", .pipeline = "A", .query = "write Position", .run = busy,
                .settings = m);
@@ -344,8 +347,8 @@ static orr_world* begin_busy(kit* k, meet* m)
 ORR_TEST(realtime_calls_of_many_threads_are_done_in_order_and_none_is_lost)
 {
     kit k;
-    meet m;
-    orr_world* world = begin_meet(&k, &m, NULL);
+    progress m;
+    orr_world* world = begin_progress(&k, &m, NULL);
     memset(posts_seen, 0, sizeof posts_seen);
     add_pipeline(world, "A", RATE);
     KIT_SYSTEM(world, .name = "busy", .pipeline = "A", .query = "write Position", .run = busy,
@@ -367,7 +370,8 @@ ORR_TEST(realtime_calls_of_many_threads_are_done_in_order_and_none_is_lost)
     orr_stop(world);
     CHECK_OK(realtime_end(&go));
     for (uint32_t i = 0; i < POSTERS; i++) {
-        CHECK_EQ(posts_seen[i], POSTS); // What was still to be done was done before it returned.
+        // Calls that were waiting ran before orr_realtime() returned.
+        CHECK_EQ(posts_seen[i], POSTS);
     }
     CHECK_EQ(m.wrong, 0);
     CHECK_EQ(m.waits, 0);
@@ -388,12 +392,12 @@ static void late(orr_run* run)
 
 static void count_draws(orr_run* run)
 {
-    meet_of(run)->draws++;
+    progress_of(run)->draws++;
 }
 
-static void on_meeting(orr_world* world, void* data)
+static void on_sync_point(orr_world* world, void* data)
 {
-    meet* m = *(meet**)data;
+    progress* m = *(progress**)data;
     m->wrong += orr_world_hash(world) == 0 || orr_world_validate(world) != ORR_OK;
     m->wrong += m->inside;
     m->waits++;
@@ -410,7 +414,7 @@ static void on_meeting(orr_world* world, void* data)
 ORR_TEST(realtime_sync_points_see_the_whole_world_and_add_systems)
 {
     kit k;
-    meet m;
+    progress m;
     orr_world* world = begin_two(&k, &m, 0);
     KIT_SYSTEM(world, .name = "busy", .pipeline = "A", .query = "write Position", .run = busy,
                .settings = &m);
@@ -418,13 +422,13 @@ ORR_TEST(realtime_sync_points_see_the_whole_world_and_add_systems)
                .settings = &m);
     realtime_go go;
     realtime_start(&go, &k, NULL);
-    meet* self = &m;
+    progress* self = &m;
     for (uint32_t i = 0; i < 20; i++) {
-        CHECK_OK(orr_post_exclusive(world, on_meeting, &self, sizeof self));
+        CHECK_OK(orr_post_exclusive(world, on_sync_point, &self, sizeof self));
         nap(&m);
     }
     CHECK(wait_for(&m, &m.waits, 20));
-    // The system that came runs, and is the only one that may write its type.
+    // The added system runs, and no other system may write its type.
     CHECK(wait_for(&m, &late_runs, 5));
     orr_stop(world);
     CHECK_OK(realtime_end(&go));
@@ -436,7 +440,7 @@ ORR_TEST(realtime_sync_points_see_the_whole_world_and_add_systems)
 ORR_TEST(realtime_registration_is_refused_while_it_runs)
 {
     kit k;
-    meet m;
+    progress m;
     orr_world* world = begin_busy(&k, &m);
     realtime_go go;
     realtime_start(&go, &k, NULL);
@@ -447,12 +451,12 @@ ORR_TEST(realtime_registration_is_refused_while_it_runs)
     CHECK(strstr(k.errors.text, "orr_post_exclusive") != NULL);
     CHECK_EQ(orr_pipeline_add(world, &(orr_pipeline_desc){.name = "late"}).id, 0);
     CHECK(orr_system_remove(world, orr_system_find(world, "busy")) == ORR_ERR_STATE);
-    // Nor is anything else done to it from here.
+    // Other changes from this thread are refused, too.
     k.errors = (kit_errors){0};
     CHECK_EQ(orr_create(world).id, 0);
     CHECK(strstr(k.errors.text, "post the call") != NULL);
-    CHECK(orr_set(world, m.who, Position, {1, 1, 1}) != ORR_OK);
-    CHECK(orr_get(world, m.who, Position) == NULL);
+    CHECK(orr_set(world, m.first, Position, {1, 1, 1}) != ORR_OK);
+    CHECK(orr_get(world, m.first, Position) == NULL);
     CHECK(orr_world_hash(world) == 0);
     CHECK(orr_step(world, 1) == ORR_ERR_STATE);
     CHECK(orr_realtime(world, NULL) == ORR_ERR_STATE);
@@ -461,20 +465,20 @@ ORR_TEST(realtime_registration_is_refused_while_it_runs)
     kit_end(&k);
 }
 
-// ---- the caller's thread -----------------------------------------------------------------------------------------------------------
+// ---- the caller's thread ------------------------------------------------------------------------
 
 static pthread_t main_thread;
 
 static void on_main(orr_run* run)
 {
-    meet* m = meet_of(run);
+    progress* m = progress_of(run);
     m->wrong += !pthread_equal(main_thread, pthread_self());
     m->draws++;
 }
 
 static void off_main(orr_run* run)
 {
-    meet* m = meet_of(run);
+    progress* m = progress_of(run);
     m->wrong += pthread_equal(main_thread, pthread_self()) != 0;
     m->physics++;
 }
@@ -482,7 +486,7 @@ static void off_main(orr_run* run)
 ORR_TEST(realtime_main_thread_systems_run_on_the_thread_that_called)
 {
     kit k;
-    meet m;
+    progress m;
     orr_world* world = begin_two(&k, &m, RATE);
     main_thread = pthread_self();
     KIT_SYSTEM(world, .name = "windows", .pipeline = "A", .once = true, .query = "Position",
@@ -497,7 +501,7 @@ ORR_TEST(realtime_main_thread_systems_run_on_the_thread_that_called)
     kit_end(&k);
 }
 
-// ---- the scenario -----------------------------------------------------------------------------------------------------------------
+// ---- the scenario -------------------------------------------------------------------------------
 
 typedef struct three {
     kit k;
@@ -529,7 +533,7 @@ static void three_end(three* t)
     kit_end(&t->k);
 }
 
-ORR_TEST(realtime_clocks_are_without_a_fault)
+ORR_TEST(realtime_clocks_scenario_finds_no_fault)
 {
     for (uint32_t workers = 0; workers <= 2; workers += 2) {
         three t;
@@ -541,7 +545,7 @@ ORR_TEST(realtime_clocks_are_without_a_fault)
     }
 }
 
-ORR_TEST(realtime_replays_of_clocks_come_to_the_same)
+ORR_TEST(realtime_replay_of_clocks_has_the_recorded_hashes)
 {
     three t;
     orr_recording* recording = orr_recording_create();
@@ -556,7 +560,7 @@ ORR_TEST(realtime_replays_of_clocks_come_to_the_same)
         CHECK(orr_world_hash(world) == hash);
         three_end(&t);
     }
-    // Another world is refused before it begins.
+    // A replay on another world is refused before it begins.
     world = three_begin(&t, 0, 400);
     CHECK(orr_realtime(world, &(orr_realtime_desc){.replay = recording}) == ORR_ERR_CONFLICT);
     CHECK(strstr(t.k.errors.text, "differs from the one the recording began with") != NULL);
@@ -565,7 +569,7 @@ ORR_TEST(realtime_replays_of_clocks_come_to_the_same)
     orr_recording_destroy(recording);
 }
 
-// ---- memory -------------------------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 static void grow_rows(orr_run* run)
 {
@@ -582,8 +586,9 @@ static void hear_all(orr_run* run)
     }
 }
 
-// Rows are there, but telling of them is refused: what is published must follow all the same (builds with checks look), and the tick goes on.
-ORR_TEST(realtime_a_commit_that_is_refused_halfway_leaves_what_is_published_whole)
+// Rows exist, but memory for their messages is refused. Published values must follow nevertheless
+// (builds with checks compare them), and the tick continues.
+ORR_TEST(realtime_commit_refused_halfway_leaves_published_values_whole)
 {
     bool refused = true;
     for (uint64_t n = 1; refused && n < 100000; n++) {
@@ -607,25 +612,25 @@ ORR_TEST(realtime_a_commit_that_is_refused_halfway_leaves_what_is_published_whol
         CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 6}));
         orr_world_stats stats;
         orr_world_stats_get(world, &stats);
-        CHECK(stats.entities > 0); // What was refused while it was sent is lacking, and was said.
+        CHECK(stats.entities > 0); // Sends that were refused are missing, and were reported.
         kit_end(&k);
     }
     CHECK(!refused);
 }
 
-// ---- the trace ------------------------------------------------------------------------------------------------------------------------
+// ---- the trace ----------------------------------------------------------------------------------
 
 ORR_TEST(realtime_trace_has_a_row_for_each_pipeline)
 {
     static const char path[] = "test_realtime.trace.json";
     static char text[1 << 20];
     kit k;
-    meet m;
+    progress m;
     orr_world* world = begin_busy(&k, &m);
     CHECK_OK(orr_trace_set(world, path));
     orr_wait_stats stats = {0};
     while (stats.ticks ==
-           0) { // On a busy machine its thread may begin when the first one has ended.
+           0) { // On a busy machine its thread may begin after the first pipeline has ended.
         CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 5}));
         CHECK_OK(orr_wait_stats_get(world, orr_pipeline_find(world, "A"), &stats));
     }
@@ -644,7 +649,7 @@ ORR_TEST(realtime_trace_has_a_row_for_each_pipeline)
     kit_end(&k);
 }
 
-// ---- time that is recorded --------------------------------------------------------------------------------------------------------------
+// ---- recorded time ------------------------------------------------------------------------------
 
 static void sum_dt(orr_run* run)
 {
@@ -657,8 +662,8 @@ static void sum_dt(orr_run* run)
 static uint64_t run_free(orr_recording* record, const orr_recording* replay)
 {
     kit k;
-    meet m;
-    orr_world* world = begin_meet(&k, &m, NULL);
+    progress m;
+    orr_world* world = begin_progress(&k, &m, NULL);
     add_pipeline(world, "free", 0);
     KIT_SYSTEM(world, .name = "sum", .pipeline = "free", .query = "write Velocity", .run = sum_dt);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = replay == NULL ? 20 : 0,
@@ -670,7 +675,7 @@ static uint64_t run_free(orr_recording* record, const orr_recording* replay)
     return hash;
 }
 
-ORR_TEST(realtime_replays_give_a_continuous_pipeline_the_time_it_had)
+ORR_TEST(realtime_replay_gives_a_continuous_pipeline_its_recorded_time)
 {
     orr_recording* recording = orr_recording_create();
     uint64_t hash = run_free(recording, NULL);

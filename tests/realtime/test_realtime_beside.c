@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Which systems overlap in real time, besides what the world's locks decide: things outside the
-// world that systems of several pipelines use; and the `.wait` callback, which delays no other
-// pipeline.
+// Which systems overlap in real time, for resources outside of the world that systems of several
+// pipelines use, and where a pipeline can wait without delaying other pipelines.
 #include "realtime/hard_kit.h"
 #include "schedule/tick/overlap_kit.h"
 
-// ---- the same thing outside ----------------------------------------------------------------------------------------------------
+// ---- a resource outside of the world ------------------------------------------------------------
 
 static room beside_room;
-static meeting beside_meeting;
+static rendezvous beside_both;
 static _Atomic uint32_t beside_begun, beside_others;
 
 static void beside_visit(orr_run* run)
@@ -24,14 +23,15 @@ static void beside_visit_too(orr_run* run)
     beside_others++;
 }
 
-// Ten times each, when all three have begun: beginning needs structure alone.
-static void beside_meet(orr_run* run)
+// Each system waits ten times, after all three systems have begun. A system that begins needs
+// exclusive structure.
+static void beside_wait_for_other(orr_run* run)
 {
     uint32_t* met = orr_run_user(run);
     beside_begun += run->tick == 1;
     if (beside_begun == 3 && *met < 10) {
         ++*met;
-        meet(&beside_meeting);
+        rendezvous_wait(&beside_both);
     }
 }
 
@@ -41,14 +41,14 @@ static orr_world* beside_begin(kit* k)
     hard_pipe(world, "a", 0, false);
     hard_pipe(world, "b", 0, true);
     beside_room = (room){0};
-    beside_meeting = (meeting){0};
+    beside_both = (rendezvous){0};
     beside_begun = beside_others = 0;
     return world;
 }
 
 static void beside_stop(orr_run* run)
 {
-    uint32_t others = beside_others; // Both come often.
+    uint32_t others = beside_others; // Each of the two systems runs at least 20 times.
     if (others >= 20 && beside_room.visits >= others + 20) {
         orr_stop(run->world);
     }
@@ -74,10 +74,10 @@ ORR_TEST(overlap_systems_of_two_pipelines_with_one_user_never_overlap)
     KIT_SYSTEM(world, .name = "three", .once = true, .pipeline = "b", .user = &shared,
                .run = beside_visit_too);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.lock_trace = 50}));
-    CHECK_EQ(beside_room.crowded, 0);
+    CHECK_EQ(beside_room.overlaps, 0);
     CHECK_CONTAINS(beside_trace(&k), "a, one: .user of one exclusive taken");
     CHECK_CONTAINS(beside_trace(&k), "b, two: .user of one exclusive taken");
-    CHECK(strstr(beside_trace(&k), ".user of stop") == NULL); // Nobody else has it.
+    CHECK(strstr(beside_trace(&k), ".user of stop") == NULL); // No other system has this .user.
     hard_end(&k);
 }
 
@@ -91,13 +91,13 @@ ORR_TEST(overlap_impure_systems_of_two_pipelines_never_overlap)
                .run = beside_visit);
     KIT_SYSTEM(world, .name = "two", .once = true, .impure = true, .run = beside_visit_too);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.lock_trace = 50}));
-    CHECK_EQ(beside_room.crowded, 0);
+    CHECK_EQ(beside_room.overlaps, 0);
     CHECK_CONTAINS(beside_trace(&k), "a, one: what is impure exclusive taken");
     hard_end(&k);
 }
 
-// Also while the locks for these are made: the run is refused, and goes on when it is called again.
-ORR_TEST(overlap_without_memory_it_is_refused_and_begins_again)
+// The locks of .user need memory, too. Without memory the run is refused; a second call continues.
+ORR_TEST(overlap_without_memory_is_refused_and_begins_when_called_again)
 {
     uint64_t refused = 1, ended = 0;
     for (uint64_t n = 1; refused > 0; n++) {
@@ -126,12 +126,13 @@ ORR_TEST(overlap_without_memory_it_is_refused_and_begins_again)
 static void beside_stop_met(orr_run* run)
 {
     beside_begun += run->tick == 1;
-    if (beside_meeting.come >= 20 || beside_meeting.missed > 0) {
+    if (beside_both.arrived >= 20 || beside_both.timeouts > 0) {
         orr_stop(run->world);
     }
 }
 
-// Each has its own, one of them is impure: nothing keeps them apart, and no lock is made for it.
+// Each system has its own .user and only one system is impure. The systems overlap, and no lock is
+// created for them.
 ORR_TEST(overlap_systems_that_share_nothing_overlap)
 {
     kit k;
@@ -139,24 +140,24 @@ ORR_TEST(overlap_systems_that_share_nothing_overlap)
     orr_world* world = beside_begin(&k);
     KIT_SYSTEM(world, .name = "stop", .once = true, .run = beside_stop_met);
     KIT_SYSTEM(world, .name = "one", .once = true, .pipeline = "a", .user = &one, .impure = true,
-               .run = beside_meet);
+               .run = beside_wait_for_other);
     KIT_SYSTEM(world, .name = "two", .once = true, .pipeline = "b", .user = &two,
-               .run = beside_meet);
+               .run = beside_wait_for_other);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.lock_trace = 50}));
-    CHECK_EQ(beside_meeting.missed, 0);
-    CHECK_EQ(beside_meeting.come, 20);
+    CHECK_EQ(beside_both.timeouts, 0);
+    CHECK_EQ(beside_both.arrived, 20);
     CHECK(strstr(beside_trace(&k), ".user") == NULL);
     CHECK(strstr(beside_trace(&k), "impure") == NULL);
     hard_end(&k);
 }
 
-// ---- a place to wait -------------------------------------------------------------------------------------------------------------
+// ---- a wait callback ----------------------------------------------------------------------------
 
-// A gate: who waits for the screen comes to it, and goes on when it is opened.
+// A gate stands for a screen: the wait callback blocks at the gate until the test opens it.
 typedef struct beside_gate {
     _Atomic uint32_t come, opened, late;
-    _Atomic uint64_t commits, ticks, meetings;
-    _Atomic bool free; // Nobody waits any more.
+    _Atomic uint64_t commits, ticks, sync_points;
+    _Atomic bool free; // No caller waits any more.
     _Atomic bool ended;
     orr_world* world;
     _Atomic uint32_t elsewhere;
@@ -171,23 +172,23 @@ static bool beside_until(const _Atomic uint64_t* word, uint64_t value)
     return *word >= value;
 }
 
-// Waits until others committed twenty times more, and then until one sync point was held. If the
-// wait delayed anything, the test would hang.
+// Blocks until the other pipelines have made 20 more commits and reached one more sync point. If
+// the wait callback delayed them, both waits would time out.
 static void beside_screen(void* user)
 {
     (void)user;
-    uint64_t commits = gate.commits, meetings = gate.meetings;
+    uint64_t commits = gate.commits, sync_points = gate.sync_points;
     if (gate.come++ < 3) {
         gate.late += !beside_until(&gate.commits, commits + 20);
-        gate.late += !beside_until(&gate.meetings, meetings + 1);
+        gate.late += !beside_until(&gate.sync_points, sync_points + 1);
     }
 }
 
-static void beside_meets(orr_world* world, void* data)
+static void beside_at_sync_point(orr_world* world, void* data)
 {
     (void)data;
     gate.late += orr_world_validate(world) != ORR_OK;
-    gate.meetings++;
+    gate.sync_points++;
 }
 
 static void beside_churn(orr_run* run)
@@ -199,7 +200,7 @@ static void beside_churn(orr_run* run)
         orr_send_add(run, fresh, Tree, {run->tick, 2 * run->tick});
     }
     if (run->tick % 10 == 0) {
-        gate.late += orr_post_exclusive(run->world, beside_meets, NULL, 0) != ORR_OK;
+        gate.late += orr_post_exclusive(run->world, beside_at_sync_point, NULL, 0) != ORR_OK;
     }
     if (gate.ticks >= 5) {
         orr_stop(run->world);
@@ -239,7 +240,7 @@ ORR_TEST(overlap_wait_callback_delays_no_commit_and_no_sync_point)
                                                                 .wait_main = i >= 2});
         CHECK_OK(orr_realtime(world, NULL));
         CHECK_EQ(gate.late, 0);
-        CHECK(gate.come >= gate.ticks); // Once before each tick.
+        CHECK(gate.come >= gate.ticks); // One call before each tick.
         CHECK(gate.come <= gate.ticks + 1);
         hard_end(&k);
     }
@@ -267,12 +268,13 @@ static void beside_guide(void* data)
     orr_world* world = data;
     uint64_t commits;
     gate.late += !beside_comes(1);
-    orr_pause(world, true); // Does not wait for it.
+    orr_pause(world, true); // Does not wait for the callback.
     gate.opened = 1;
     while (!orr_paused(world)) {
         hard_sleep(100000);
     }
-    for (uint32_t i = 0; i < 20; i++) { // It came back, and stands: nothing begins.
+    // The callback has returned and the world is paused: no tick begins.
+    for (uint32_t i = 0; i < 20; i++) {
         hard_sleep(100000);
     }
     gate.late += gate.ticks != 0 || gate.come != 1;
@@ -280,7 +282,7 @@ static void beside_guide(void* data)
     gate.late += !beside_until(&gate.ticks, 1) || !beside_comes(2);
     commits = gate.commits;
     gate.late += !beside_until(&gate.commits, commits + 5);
-    orr_stop(world); // It does not return before the one at the gate has gone through.
+    orr_stop(world); // orr_stop() returns after the wait callback has returned.
     for (uint32_t i = 0; i < 20; i++) {
         hard_sleep(100000);
     }
@@ -301,7 +303,7 @@ ORR_TEST(overlap_pause_and_stop_during_a_wait_callback)
         gate.ended = true;
         platform->thread_join(NULL, guide);
         CHECK_EQ(gate.late, 0);
-        CHECK_EQ(gate.ticks, 1); // Stopped at the gate: no other began.
+        CHECK_EQ(gate.ticks, 1); // Stopped during the wait callback: no other tick began.
         hard_end(&k);
     }
 }
@@ -312,7 +314,7 @@ static void beside_where(void* user)
 {
     gate.come++;
     gate.elsewhere += beside_here != (user != NULL);
-    // The world belongs to its pipelines: nothing of it is to be had here.
+    // A wait callback has no access to the world: every call is refused.
     gate.late += orr_create(gate.world).id != 0;
     if (gate.come >= 5) {
         orr_stop(gate.world);
@@ -327,7 +329,7 @@ ORR_TEST(overlap_wait_is_called_on_the_thread_it_asks_for_and_has_no_right_to_th
         orr_world* world = beside_gated(
             &k, (orr_pipeline_desc){
                     .wait = beside_where, .wait_main = i == 1, .wait_user = i == 1 ? &gate : NULL});
-        CHECK_OK(orr_step(world, 3)); // Not in lockstep.
+        CHECK_OK(orr_step(world, 3)); // Lockstep does not call it.
         CHECK_EQ(gate.come, 0);
         gate.ticks = 0;
         CHECK_OK(orr_realtime(world, NULL));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// How a run in real time ends, and what is refused during it: limits, stops from everywhere,
-// refusals in one pipeline while others wait, and lockstep and further runs afterwards. Also in
-// random schedules: no pipeline waits for ever.
+// How a run in real time ends, and what is refused while it runs: limits, orr_stop() from
+// everywhere, refusals in one pipeline while others wait, lockstep and further runs afterwards.
+// Random schedules check that no thread waits for ever.
 #include "realtime/rig_kit.h"
 
-// ---- limits -------------------------------------------------------------------------------------------------------------------
+// ---- limits -------------------------------------------------------------------------------------
 
-RIG_TEST(limits_of_time_and_ticks_end_a_run_and_another_goes_on, 0)
+RIG_TEST(limits_of_time_and_ticks_end_a_run_and_the_next_run_continues, 0)
 {
     rig_open(platform, 100);
     rig_line* a = rig_add(NULL, 3 * MS, NULL);
@@ -15,13 +15,13 @@ RIG_TEST(limits_of_time_and_ticks_end_a_run_and_another_goes_on, 0)
     EXPECT_EQ(rig_now(), 95 * MS);
     EXPECT_EQ(a->count, 9);
     EXPECT_EQ(b->count, 4);
-    // The world stands at 95.
+    // World time is 95.
     EXPECT_OK(orr_realtime(r.world, &(orr_realtime_desc){.ticks = 2}));
     EXPECT_EQ(a->count, 11);
     EXPECT_EQ(a->beats[9].at_ns, 100 * MS);
     EXPECT_EQ(a->beats[10].at_ns, 110 * MS);
     EXPECT_EQ(rig_stats(a).ticks, 2);
-    // In lockstep ticks are due at 120 (b was it at 100), 130 …
+    // In lockstep ticks are due at 120 (b was due at 100), 130 …
     uint64_t tick = orr_world_tick(r.world);
     EXPECT_OK(orr_step(r.world, 4));
     EXPECT_EQ(a->count, 15);
@@ -33,7 +33,7 @@ RIG_TEST(limits_of_time_and_ticks_end_a_run_and_another_goes_on, 0)
     rig_close();
 }
 
-// Both limits; the first that comes ends it.
+// With both limits, the first limit that is reached ends the run.
 RIG_TEST(first_of_two_limits_ends_a_run, 0)
 {
     rig_open(platform, 100);
@@ -45,7 +45,7 @@ RIG_TEST(first_of_two_limits_ends_a_run, 0)
     rig_close();
 }
 
-// ---- stops --------------------------------------------------------------------------------------------------------------------
+// ---- orr_stop() ---------------------------------------------------------------------------------
 
 static void lockstep_goes_on(void)
 {
@@ -53,8 +53,7 @@ static void lockstep_goes_on(void)
     uint32_t count = r.lines[0].count;
     EXPECT_OK(orr_world_validate(r.world));
     for (uint32_t i = 0; i < r.line_count; i++) {
-        // A continuous pipeline must take time.
-        r.lines[i].work_ns = r.lines[i].work_ns > 0 ? MS : 0;
+        r.lines[i].work_ns = r.lines[i].work_ns > 0 ? MS : 0; // A continuous line must take time.
         r.lines[i].act = NULL;
     }
     EXPECT_OK(orr_step(r.world, 3));
@@ -74,10 +73,10 @@ static void stop_in_tick_3(orr_run* run, rig_line* line)
     }
 }
 
-RIG_TEST(stop_of_a_system_ends_when_its_tick_ended, 20)
+RIG_TEST(stop_in_a_system_ends_the_run_after_its_tick, 20)
 {
     rig_open(platform, 100);
-    orr_stop(r.world); // It does not run: nothing.
+    orr_stop(r.world); // No run: no effect.
     rig_line* a = rig_add(NULL, 0, stop_in_tick_3);
     rig_line* b = rig_add(&(orr_pipeline_desc){.name = "b", .rate_hz = 50}, 15 * MS, NULL);
     rig_add(&(orr_pipeline_desc){.name = "c"}, 4 * MS, NULL);
@@ -97,21 +96,21 @@ static void stop_call(orr_world* world, void* data)
 static void stop_by_post(void* arg)
 {
     rig_sleep(33 * MS);
-    bool meeting = *(const bool*)arg;
-    EXPECT_OK(meeting ? orr_post_exclusive(r.world, stop_call, NULL, 0)
-                      : orr_post(r.world, stop_call, NULL, 0));
-    // Both are done, the second perhaps when all have ended.
+    bool exclusive = *(const bool*)arg;
+    EXPECT_OK(exclusive ? orr_post_exclusive(r.world, stop_call, NULL, 0)
+                        : orr_post(r.world, stop_call, NULL, 0));
+    // Both posts run, the second one possibly after all pipelines have ended.
     orr_result result = orr_post_exclusive(r.world, rig_called, NULL, 0);
     EXPECT(result == ORR_OK || result == ORR_ERR_STATE);
     r.called_ns = result == ORR_OK ? 2 : 1;
 }
 
-static void stop_of_a_post(const orr_platform* platform, bool meeting)
+static void stop_of_a_post(const orr_platform* platform, bool exclusive)
 {
     rig_open(platform, 100);
     rig_add(NULL, 0, NULL);
     rig_add(&(orr_pipeline_desc){.name = "b", .rate_hz = 50}, 15 * MS, NULL);
-    r.outside = controlled_start(r.base, "outside", stop_by_post, &meeting);
+    r.outside = controlled_start(r.base, "outside", stop_by_post, &exclusive);
     EXPECT_OK(orr_realtime(r.world, NULL));
     rig_outside_ends();
     EXPECT(r.calls >= 1);
@@ -119,12 +118,12 @@ static void stop_of_a_post(const orr_platform* platform, bool meeting)
     lockstep_goes_on();
 }
 
-RIG_TEST(stop_of_a_posted_call_ends_it, 30)
+RIG_TEST(stop_in_a_posted_call_ends_the_run, 30)
 {
     stop_of_a_post(platform, false);
 }
 
-RIG_TEST(stop_at_a_meeting_ends_it, 30)
+RIG_TEST(stop_at_a_sync_point_ends_the_run, 30)
 {
     stop_of_a_post(platform, true);
 }
@@ -139,7 +138,7 @@ static void stop_paused(void* arg)
     orr_stop(r.world);
 }
 
-RIG_TEST(stop_while_paused_ends_it, 30)
+RIG_TEST(stop_while_paused_ends_the_run, 30)
 {
     rig_open(platform, 100);
     rig_line* a = rig_add(NULL, 0, NULL);
@@ -155,13 +154,13 @@ RIG_TEST(stop_while_paused_ends_it, 30)
 static void stop_gathering(void* arg)
 {
     (void)arg;
-    rig_sleep(52 * MS); // The second has a long tick.
+    rig_sleep(52 * MS); // The second line has a long tick.
     EXPECT_OK(orr_post_exclusive(r.world, rig_called, NULL, 0));
     rig_sleep(2 * MS);
     orr_stop(r.world);
 }
 
-RIG_TEST(stop_while_a_meeting_gathers_ends_it_and_the_call_is_done, 30)
+RIG_TEST(stop_while_a_sync_point_gathers_ends_the_run_and_the_call_runs, 30)
 {
     rig_open(platform, 100);
     rig_add(NULL, 0, NULL);
@@ -183,8 +182,8 @@ static void stop_at_once(void* arg)
     }
 }
 
-// However early.
-RIG_TEST(stop_while_it_begins_ends_it, 60)
+// At any moment of the beginning.
+RIG_TEST(stop_while_a_run_begins_ends_the_run, 60)
 {
     rig_open(platform, 100);
     rig_add(NULL, 0, NULL);
@@ -196,13 +195,14 @@ RIG_TEST(stop_while_it_begins_ends_it, 60)
     lockstep_goes_on();
 }
 
-// ---- posts and pauses are heard ------------------------------------------------------------------------------------------------------
+// ---- posts and pauses wake sleeping pipelines ---------------------------------------------------
 
-// Until it is done. At first nobody's sleep is over meanwhile: whoever hears it is on the way.
+// Waits until the counter reaches `wanted`. At first only by yielding, while no sleep ends: the
+// thread that runs the call must have been woken.
 static void post_wait(const uint32_t* count, uint32_t wanted, const char* what)
 {
     for (uint32_t i = 0; *count < wanted; i++) {
-        controlled_check(i < 100, "%s %u is not heard", what, wanted);
+        controlled_check(i < 100, "%s %u did not run", what, wanted);
         if (i < 20) {
             r.table.thread_yield(r.table.user);
         } else {
@@ -211,7 +211,7 @@ static void post_wait(const uint32_t* count, uint32_t wanted, const char* what)
     }
 }
 
-// As soon as it was heard, and is about to sleep again, comes the next.
+// Posts again as soon as the last call ran, while pipelines are about to sleep.
 static void post_paused(void* arg)
 {
     (void)arg;
@@ -226,7 +226,7 @@ static void post_paused(void* arg)
     orr_pause(r.world, false);
     while (r.lines[0].count < 8 || r.lines[1].count < 4) {
         rig_sleep(MS);
-        controlled_check(rig_now() < 400 * MS, "the end of the pause is not heard");
+        controlled_check(rig_now() < 400 * MS, "the end of the pause wakes no pipeline");
     }
     orr_pause(r.world, true);
     orr_stop(r.world);
@@ -240,7 +240,7 @@ static void post_begin(orr_run* run, rig_line* line)
     }
 }
 
-// Whoever decides to sleep while a call comes, or a pause ends, does not sleep for ever.
+// A thread that is about to sleep when a call is posted or a pause ends does not sleep for ever.
 RIG_TEST(posts_and_ends_of_pauses_are_never_missed, 300)
 {
     rig_open(platform, 100);
@@ -269,8 +269,8 @@ static void pause_again_and_again(void* arg)
     orr_stop(r.world);
 }
 
-// With nobody else who looks at the clock.
-RIG_TEST(ends_of_pauses_wake_who_is_about_to_sleep, 300)
+// No other thread looks at the clock.
+RIG_TEST(end_of_a_pause_wakes_a_pipeline_that_is_about_to_sleep, 300)
 {
     rig_open(platform, 100);
     rig_add(NULL, 0, NULL);
@@ -296,8 +296,9 @@ static void post_in_tick_2(orr_run* run, rig_line* line)
     }
 }
 
-// A call that posts itself again is done once more at the end, and then refused: it is no reason to go on.
-RIG_TEST(call_that_posts_itself_does_not_keep_the_run_from_its_end, 10)
+// A call that posts itself again runs once more at the end, then its post is refused: it does not
+// prolong the run.
+RIG_TEST(call_that_posts_itself_does_not_prolong_the_run, 10)
 {
     rig_open(platform, 100);
     rig_add(NULL, 0, post_in_tick_2);
@@ -309,15 +310,15 @@ RIG_TEST(call_that_posts_itself_does_not_keep_the_run_from_its_end, 10)
     lockstep_goes_on();
 }
 
-static bool again_meets;
+static bool again_exclusive;
 
 static void again_called(orr_world* world, void* data)
 {
     (void)data;
-    rig_sleep(MS); // Of ten to the first pipeline's next tick.
+    rig_sleep(MS); // The next tick of the first pipeline is 10 ms away.
     r.calls++;
-    orr_result result = again_meets ? orr_post_exclusive(world, again_called, NULL, 0)
-                                    : orr_post(world, again_called, NULL, 0);
+    orr_result result = again_exclusive ? orr_post_exclusive(world, again_called, NULL, 0)
+                                        : orr_post(world, again_called, NULL, 0);
     EXPECT(result == ORR_OK || result == ORR_ERR_STATE);
 }
 
@@ -328,9 +329,9 @@ static void again_in_tick_2(orr_run* run, rig_line* line)
     }
 }
 
-static void again_and_again(const orr_platform* platform, bool meets)
+static void again_and_again(const orr_platform* platform, bool exclusive)
 {
-    again_meets = meets;
+    again_exclusive = exclusive;
     rig_open(platform, 100);
     rig_line* a = rig_add(NULL, 0, again_in_tick_2);
     rig_line* b = rig_add(&(orr_pipeline_desc){.name = "b", .rate_hz = 50}, 0, NULL);
@@ -339,24 +340,24 @@ static void again_and_again(const orr_platform* platform, bool meets)
         EXPECT_OK(orr_realtime(r.world, &(orr_realtime_desc){.ticks = 10}));
         EXPECT_EQ(a->count, 10);
         EXPECT(b->count >= 3);
-        EXPECT(r.calls > 20); // Many between two ticks.
-        r.errors.count = 0;   // The last one is refused.
+        EXPECT(r.calls > 20); // Many calls between two ticks.
+        r.errors.count = 0;   // The last post is refused.
     }
     lockstep_goes_on();
 }
 
-// A call is always there to be done; ticks that are due go first.
-RIG_TEST(call_that_posts_itself_lets_ticks_go_on, 10)
+// A posted call is always waiting; ticks that are due run first.
+RIG_TEST(call_that_posts_itself_does_not_stop_ticks, 10)
 {
     again_and_again(platform, false);
 }
 
-RIG_TEST(call_that_posts_itself_for_a_meeting_lets_ticks_go_on, 10)
+RIG_TEST(exclusive_call_that_posts_itself_does_not_stop_ticks, 10)
 {
     again_and_again(platform, true);
 }
 
-// ---- the caller's thread -----------------------------------------------------------------------------------------------------------
+// ---- the caller's thread ------------------------------------------------------------------------
 
 static void stop_outside_33(void* arg)
 {
@@ -375,8 +376,8 @@ static void main_system(orr_run* run)
     rig_sleep(4 * MS);
 }
 
-// Two pipelines wait for the caller's thread, one of them while it is stopped.
-RIG_TEST(stop_while_systems_wait_for_the_callers_thread_ends_it, 30)
+// Two pipelines wait for the caller's thread. One of them waits while the run is stopped.
+RIG_TEST(stop_while_systems_wait_for_the_callers_thread_ends_the_run, 30)
 {
     rig_open(platform, 100);
     on_main = 0;
@@ -399,9 +400,9 @@ RIG_TEST(stop_while_systems_wait_for_the_callers_thread_ends_it, 30)
     lockstep_goes_on();
 }
 
-// ---- refusals ----------------------------------------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
-RIG_TEST(missing_thread_of_the_second_pipeline_is_said_and_lockstep_goes_on, 20)
+RIG_TEST(missing_thread_of_the_second_pipeline_is_reported_and_lockstep_continues, 20)
 {
     rig_open(platform, 100);
     rig_add(NULL, 0, NULL);
@@ -417,10 +418,10 @@ RIG_TEST(missing_thread_of_the_second_pipeline_is_said_and_lockstep_goes_on, 20)
     lockstep_goes_on();
 }
 
-static void meet_outside(void* arg)
+static void sync_outside(void* arg)
 {
     (void)arg;
-    rig_sleep(84 * MS); // In tick 2 of b.
+    rig_sleep(84 * MS); // During tick 2 of b.
     orr_result result = orr_post_exclusive(r.world, rig_called, NULL, 0);
     EXPECT(result == ORR_OK || result == ORR_ERR_MEMORY || result == ORR_ERR_STATE);
 }
@@ -428,9 +429,9 @@ static void meet_outside(void* arg)
 ORR_STRUCT(Grown, (uint64_t, words, 16))
 
 static bool grow_none;
-static uint64_t grow_refused; // The tick in which it is; 0: none.
+static uint64_t grow_refused; // The tick in which memory is refused; 0: none.
 
-// Sends what is refused when it is committed.
+// Sends changes whose commit is refused memory.
 static void grow(orr_run* run)
 {
     for (uint32_t i = 0; !grow_none && i < 64; i++) {
@@ -452,8 +453,8 @@ static void grow_add(const char* pipeline)
                .id != 0);
 }
 
-// One pipeline is refused memory in its tick, while another waits for a sync point and a third
-// sleeps. When there is memory the tick continues.
+// Memory is refused to a tick of one pipeline, while another gathers for a sync point and a third
+// sleeps. The tick continues when there is memory.
 static void refused_in(const orr_platform* platform, const char* pipeline, uint64_t tick)
 {
     rig_open(platform, 100);
@@ -462,7 +463,7 @@ static void refused_in(const orr_platform* platform, const char* pipeline, uint6
     rig_add(&(orr_pipeline_desc){.name = "c", .rate_hz = 1}, 0, NULL);
     grow_add(pipeline);
     grow_refused = tick;
-    rig_outside(meet_outside);
+    rig_outside(sync_outside);
     orr_result result = orr_realtime(r.world, NULL);
     grow_refused = 0;
     EXPECT_EQ(result, ORR_ERR_MEMORY);
@@ -492,7 +493,7 @@ RIG_TEST(refusal_in_the_first_tick_ends_the_run_of_all, 30)
     refused_in(platform, "main", 1);
 }
 
-// ---- one at a time -------------------------------------------------------------------------------------------------------------------
+// ---- only one run at a time ---------------------------------------------------------------------
 
 static bool never(void* user, orr_world* world)
 {
@@ -538,16 +539,16 @@ static void refused_call(orr_world* world, void* data)
 static void refused_outside(void* arg)
 {
     (void)arg;
-    rig_sleep(35 * MS); // b is in a tick.
+    rig_sleep(35 * MS); // During a tick of b.
     all_are_refused(r.world, "the world runs in real time");
-    rig_sleep(11 * MS); // Nobody is.
+    rig_sleep(11 * MS); // During no tick.
     all_are_refused(r.world, "the world runs in real time");
     EXPECT_OK(orr_post(r.world, refused_call, NULL, 0));
     EXPECT_OK(orr_post_exclusive(r.world, refused_call, NULL, 0));
     rig_sleep(10 * MS);
     EXPECT_EQ(r.calls, 5);
     orr_stop(r.world);
-    // The last ones are done where all have ended.
+    // The last calls run after all pipelines have ended.
     if (orr_post(r.world, refused_call, NULL, 0) != ORR_OK) {
         r.calls++;
     }
@@ -566,7 +567,7 @@ RIG_TEST(second_run_steps_and_destruction_are_refused_from_everywhere, 0)
     lockstep_goes_on();
 }
 
-// ---- replays that cannot be followed ---------------------------------------------------------------------------------------------------
+// ---- replays that cannot follow the recording ---------------------------------------------------
 
 static void replay_rows(void)
 {
@@ -576,7 +577,7 @@ static void replay_rows(void)
     grow_add("b");
 }
 
-// A recording, and a world to replay it on.
+// Makes a recording, and a world to replay it on.
 static orr_recording* replay_open(const orr_platform* platform)
 {
     orr_recording* recording = orr_recording_create();
@@ -589,7 +590,7 @@ static orr_recording* replay_open(const orr_platform* platform)
     return recording;
 }
 
-// A pipeline is refused memory in a replay: the others do not wait for its turns.
+// Memory is refused to a pipeline in a replay: the other pipelines do not wait for its turns.
 RIG_TEST(replay_that_is_refused_memory_ends, 30)
 {
     orr_recording* recording = replay_open(platform);
@@ -616,7 +617,8 @@ static void grow_less(orr_run* run, rig_line* line)
     (void)run;
 }
 
-// A program that does something else: more, less, and nothing of it is waited for.
+// The replayed program does more or less than the recorded one: no thread waits for what does not
+// happen.
 static void replay_another(const orr_platform* platform, uint32_t line,
                            void (*act)(orr_run* run, rig_line* line))
 {
@@ -629,7 +631,7 @@ static void replay_another(const orr_platform* platform, uint32_t line,
     lockstep_goes_on();
 }
 
-RIG_TEST(replay_in_which_a_system_is_switched_off_ends, 30)
+RIG_TEST(replay_in_which_a_system_is_disabled_ends, 30)
 {
     replay_another(platform, 0, switch_in_tick_2);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Hard cases of real time: several spectators that create, queues that overflow, sync points at
-// which everything changes, readers that are enabled and disabled, exporters that are removed.
+// Hard cases of real time: several spectators that create, queues that overflow, sync points that
+// change everything, readers that are enabled and disabled, exporters that are removed.
 #include "realtime/hard_kit.h"
 
-// ---- spectators that create ------------------------------------------------------------------------------------------------------
+// ---- spectators that create ---------------------------------------------------------------------
 
 ORR_STRUCT_EX(Spark, (.transient = true), (uint64_t, number), (uint64_t, life))
 ORR_STRUCT_EX(Smoke, (.transient = true), (uint64_t, number), (uint64_t, life))
@@ -45,7 +45,7 @@ static void smoke_fade(orr_run* run)
     }
 }
 
-// Looks at what the other one makes.
+// Reads what the other spectator creates.
 static void smoke_sees(orr_run* run)
 {
     for (uint32_t i = 0; i < run->count; i++) {
@@ -80,7 +80,8 @@ static uint64_t spectators_ticks(orr_world* world, const char* name)
     return stats.tick;
 }
 
-// From the fifth tick on as many fade as are made: there are nine sparks and four of smoke. On a busy machine a spectator may come to fewer ticks.
+// From the fifth tick on as many entities fade as are created: there are nine sparks and four of
+// smoke. On a busy machine a spectator may run fewer ticks.
 static void spectators_look(orr_world* world, bool replays)
 {
     (void)replays;
@@ -91,13 +92,13 @@ static void spectators_look(orr_world* world, bool replays)
     CHECK_EQ(orr_transient_count(world), 13);
 }
 
-ORR_TEST(realtime_two_spectators_create)
+ORR_TEST(realtime_two_spectators_create_in_one_run)
 {
     hard_replays_with_workers(
         (hard_replay){.begin = spectators_begin, .ticks = 40, .look = spectators_look});
 }
 
-// ---- queues ------------------------------------------------------------------------------------------------------------------------
+// ---- queues -------------------------------------------------------------------------------------
 
 static void fall(orr_run* run)
 {
@@ -126,7 +127,7 @@ static void gather_slowly(orr_run* run)
     hard_sleep(20000000);
 }
 
-ORR_TEST(realtime_a_slow_receiver_delays_no_pipeline)
+ORR_TEST(realtime_slow_receiver_delays_no_pipeline)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
@@ -141,7 +142,7 @@ ORR_TEST(realtime_a_slow_receiver_delays_no_pipeline)
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 100}));
     KIT_ERROR(&k, ORR_ERR_CAPACITY, "events of it were dropped");
     const Count* c = orr_system_state(world, system);
-    printf("    %llu of 400 events heard\n", (unsigned long long)c->count);
+    printf("    %llu of 400 events received\n", (unsigned long long)c->count);
     CHECK(c->count > 0 && c->count < 400);
     CHECK_OK(orr_system_enable(world, orr_system_find(world, "fall"), false));
     CHECK_OK(orr_step(world, 2));
@@ -152,8 +153,8 @@ ORR_TEST(realtime_a_slow_receiver_delays_no_pipeline)
 // ---- sync points --------------------------------------------------------------------------------
 
 ORR_STRUCT(Late, (uint64_t, ticks))
-static orr_result meet_step_result, meet_realtime_result;
-static uint32_t meet_pipe_index;
+static orr_result sync_step_result, sync_realtime_result;
+static uint32_t sync_pipe_index;
 
 static void late_write(orr_run* run)
 {
@@ -171,7 +172,7 @@ static void late_read(orr_run* run)
     }
 }
 
-static void meet_add(orr_world* world, void* data)
+static void sync_add(orr_world* world, void* data)
 {
     uint32_t number = *(uint32_t*)data;
     char names[2][32];
@@ -190,7 +191,7 @@ static void meet_add(orr_world* world, void* data)
     atomic_fetch_add(&hard_done, 1);
 }
 
-static void meet_remove(orr_world* world, void* data)
+static void sync_remove(orr_world* world, void* data)
 {
     uint32_t number = *(uint32_t*)data;
     char name[32];
@@ -205,7 +206,7 @@ static void meet_remove(orr_world* world, void* data)
     atomic_fetch_add(&hard_done, 1);
 }
 
-static void meet_bundle(orr_world* world, void* data)
+static void sync_bundle(orr_world* world, void* data)
 {
     (void)data;
     orr_bundle bundle = orr_bundle_find(world, "grove");
@@ -220,7 +221,7 @@ static void meet_bundle(orr_world* world, void* data)
     atomic_fetch_add(&hard_done, 1);
 }
 
-// A type that the post brings, with entities.
+// A type that the post registers, with entities.
 ORR_STRUCT(Guest, (uint64_t, a))
 static void post_type(orr_world* world, void* data)
 {
@@ -232,33 +233,33 @@ static void post_type(orr_world* world, void* data)
     atomic_fetch_add(&hard_done, 1);
 }
 
-static void meet_wrong(orr_world* world, void* data)
+static void sync_wrong(orr_world* world, void* data)
 {
     (void)data;
-    meet_step_result = orr_step(world, 1);
-    meet_realtime_result = orr_realtime(world, &(orr_realtime_desc){.ticks = 1});
-    meet_pipe_index =
+    sync_step_result = orr_step(world, 1);
+    sync_realtime_result = orr_realtime(world, &(orr_realtime_desc){.ticks = 1});
+    sync_pipe_index =
         orr_pipeline_add(world, &(orr_pipeline_desc){.name = "more", .rate_hz = 10}).id;
     atomic_fetch_add(&hard_done, 1);
 }
 
-static void meet_ask(orr_run* run)
+static void sync_ask(orr_run* run)
 {
     uint32_t number = (uint32_t)run->tick / 6;
     orr_world* world = run->world;
     switch (run->tick % 6) {
     case 0:
-        (void)orr_post_exclusive(world, meet_add, &number, sizeof number);
+        (void)orr_post_exclusive(world, sync_add, &number, sizeof number);
         break;
     case 2:
         (void)orr_post(world, post_type, NULL, 0);
         break;
     case 3:
-        (void)orr_post(world, meet_bundle, NULL, 0);
+        (void)orr_post(world, sync_bundle, NULL, 0);
         break;
     case 5:
         if (number > 0) {
-            (void)orr_post_exclusive(world, meet_remove, &number, sizeof number);
+            (void)orr_post_exclusive(world, sync_remove, &number, sizeof number);
         }
         break;
     default:
@@ -266,50 +267,50 @@ static void meet_ask(orr_run* run)
     }
 }
 
-static orr_world* meet_begin(kit* k, uint32_t workers)
+static orr_world* sync_begin(kit* k, uint32_t workers)
 {
     orr_world* world = hard_begin(k, workers);
     trees_add(world, 200);
-    KIT_SYSTEM(world, .name = "ask", .once = true, .run = meet_ask);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = sync_ask);
     return world;
 }
 
-static void meet_look(orr_world* world, bool replays)
+static void sync_look(orr_world* world, bool replays)
 {
     (void)replays;
     CHECK(atomic_exchange(&hard_done, 0) > 15);
     CHECK_OK(orr_world_validate(world));
 }
 
-ORR_TEST(realtime_systems_and_types_come_and_go_at_sync_points)
+ORR_TEST(realtime_systems_and_types_are_added_and_removed_at_sync_points)
 {
     atomic_store(&hard_done, 0);
-    hard_replays_with_workers((hard_replay){.begin = meet_begin, .ticks = 40, .look = meet_look});
+    hard_replays_with_workers((hard_replay){.begin = sync_begin, .ticks = 40, .look = sync_look});
 }
 
-static void meet_ask_wrong(orr_run* run)
+static void sync_ask_wrong(orr_run* run)
 {
     if (run->tick == 3) {
-        (void)orr_post_exclusive(run->world, meet_wrong, NULL, 0);
+        (void)orr_post_exclusive(run->world, sync_wrong, NULL, 0);
     }
 }
 
-ORR_TEST(realtime_a_sync_point_refuses_what_would_run_ticks)
+ORR_TEST(realtime_sync_point_refuses_calls_that_run_ticks)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
     trees_add(world, 10);
-    KIT_SYSTEM(world, .name = "ask", .once = true, .run = meet_ask_wrong);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = sync_ask_wrong);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 10}));
-    CHECK_RESULT(meet_step_result, ORR_ERR_STATE);
-    CHECK_RESULT(meet_realtime_result, ORR_ERR_STATE);
-    CHECK_EQ(meet_pipe_index, 0);
+    CHECK_RESULT(sync_step_result, ORR_ERR_STATE);
+    CHECK_RESULT(sync_realtime_result, ORR_ERR_STATE);
+    CHECK_EQ(sync_pipe_index, 0);
     CHECK(k.errors.count == 3);
     k.errors = (kit_errors){0};
     hard_end(&k);
 }
 
-// ---- who hears is switched on and off ------------------------------------------------------------------------------------------------
+// ---- readers that are enabled and disabled ------------------------------------------------------
 
 static void toggle(orr_run* run)
 {
@@ -336,42 +337,43 @@ ORR_TEST(realtime_readers_are_enabled_and_disabled)
     hard_replays_with_workers((hard_replay){.begin = toggle_begin, .ticks = 40});
 }
 
-// ---- what others lean on goes --------------------------------------------------------------------------------------------------------
+// ---- removing what other systems depend on ------------------------------------------------------
 
-static void lean_make(orr_run* run)
+static void export_count(orr_run* run)
 {
     orr_export(run, Count)->count = run->tick;
 }
 
-static void lean_on(orr_run* run)
+static void import_count(orr_run* run)
 {
     orr_state(run, Count)->count += orr_import(run, "lean_make", Count)->count;
 }
 
-static void lean_remove(orr_world* world, void* data)
+static void export_remove(orr_world* world, void* data)
 {
     (void)data;
     HARD_CHECK(orr_system_remove(world, orr_system_find(world, "lean_make")) == ORR_OK,
                "not removed");
 }
 
-static void lean_ask(orr_run* run)
+static void export_post_removal(orr_run* run)
 {
     if (run->tick == 4) {
-        (void)orr_post_exclusive(run->world, lean_remove, NULL, 0);
+        (void)orr_post_exclusive(run->world, export_remove, NULL, 0);
     }
 }
 
-ORR_TEST(realtime_an_exporter_that_goes_is_missed)
+ORR_TEST(realtime_removal_of_an_exporter_ends_the_run)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
     trees_add(world, 20);
-    KIT_SYSTEM(world, .name = "ask", .once = true, .run = lean_ask);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = export_post_removal);
     KIT_SYSTEM(world, .name = "lean_make", .pipeline = "a", .once = true,
-               .exports = ORR_TYPE(Count), .run = lean_make);
+               .exports = ORR_TYPE(Count), .run = export_count);
     orr_system on = KIT_SYSTEM(world, .name = "lean_on", .pipeline = "b", .once = true,
-                               .imports = "lean_make", .state = ORR_TYPE(Count), .run = lean_on);
+                               .imports = "lean_make", .state = ORR_TYPE(Count),
+                               .run = import_count);
     orr_result result = orr_realtime(world, &(orr_realtime_desc){.ticks = 20});
     CHECK(result != ORR_OK);
     CHECK_CONTAINS(k.errors.text, "lean_make");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Instances and pinned values of another pipeline in real time: readers see whole ticks and never
-// wait for a value; additions and removals meanwhile; recordings, spectators, memory; and `live`
-// types, for which readers wait.
+// Instances and pinned values of another pipeline in real time. Readers see whole ticks and never
+// wait for a value; values are added and removed meanwhile; recordings, spectators, refused memory.
+// Readers of `live` values wait, as for other live types.
 #include "realtime/hard_kit.h"
 
 ORR_STRUCT_EX(Sail, (.multiplicity = ORR_MULTIPLE), (uint64_t, tick), (uint64_t, twice))
@@ -16,22 +16,23 @@ ORR_STRUCT(Log, (uint64_t, ticks), (uint64_t, sum))
 
 enum {
     SHIPS = 3000,
-    FRAMES = 20 // That are drawn while a tick of the owner stands still.
+    FRAMES = 20 // Frames that are drawn while a tick of the owner is blocked.
 };
 
 static _Atomic uint64_t drawn, missed;
-static _Atomic bool sailing;   // The owner is in the midst of a tick.
-static _Atomic bool still;     // It stands still there,
-static _Atomic uint32_t stood; // and how often it did.
+static _Atomic bool sailing;   // The owner is inside a tick.
+static _Atomic bool still;     // The owner is blocked in its tick,
+static _Atomic uint32_t stood; // and how often it was.
 
-// The owner stands still until the others drew: who waited for its values would wait for ever. After some ticks it ends the run.
+// The owner blocks until the others have drawn. A reader that waited for its values would never
+// finish. After some ticks the owner ends the run.
 static void stand_still(const orr_run* run)
 {
     uint64_t until = drawn + FRAMES;
     stood += still;
     for (uint32_t i = 0; stood > 0 && stood < 6 && drawn < until; i++) {
         hard_sleep(100000);
-        if (i == 100000) { // Ten seconds, which no machine needs.
+        if (i == 100000) { // Ten seconds; no machine needs that long.
             missed++;
             return;
         }
@@ -41,7 +42,7 @@ static void stand_still(const orr_run* run)
     }
 }
 
-// ---- the owner: both fields agree when its tick has ended ------------------------------------------------------------
+// ---- the owner: at the end of its tick both fields agree ----------------------------------------
 
 static void each_sail(orr_run* run, bool twice)
 {
@@ -81,13 +82,13 @@ static void raise(orr_run* run)
     each_mast(run, true);
 }
 
-// ---- readers ----------------------------------------------------------------------------------------------------------
+// ---- readers ------------------------------------------------------------------------------------
 
 typedef struct sight {
     uint64_t tick, count;
 } sight;
 
-// All of one tick, but for what came since, which has 1.
+// All values are of one tick, except values added since, which are 1.
 static void see(sight* s, uint64_t tick, uint64_t twice)
 {
     HARD_CHECK(twice == 2 * tick, "%u and %u: torn", (unsigned)tick, (unsigned)twice);
@@ -145,7 +146,7 @@ static void draw_masts(orr_run* run)
     note(run, &s);
 }
 
-// By rows, which are made ready before it runs.
+// By rows, which are prepared before it runs.
 static void look_at_masts(orr_run* run)
 {
     sight s = {0};
@@ -155,7 +156,7 @@ static void look_at_masts(orr_run* run)
     }
 }
 
-// With an optional term, over all ships.
+// All ships, with an optional term.
 static void draw_ships(orr_run* run)
 {
     sight s = {0};
@@ -170,7 +171,7 @@ static void draw_ships(orr_run* run)
     note(run, &s);
 }
 
-// ---- what comes and goes ------------------------------------------------------------------------------------------------
+// ---- adding and removing ------------------------------------------------------------------------
 
 static void refit(orr_run* run)
 {
@@ -206,7 +207,7 @@ static void refit(orr_run* run)
     }
 }
 
-// ---- worlds -----------------------------------------------------------------------------------------------------------------
+// ---- worlds -------------------------------------------------------------------------------------
 
 static void launch(orr_world* world, uint32_t ships)
 {
@@ -251,7 +252,7 @@ static void never_waits(bool pinned)
                    .state = ORR_TYPE(Log), .run = draw_ships);
         KIT_SYSTEM(world, .name = "looks", .query = "Mast, Ship", .run = look_at_masts);
     }
-    do { // Systems begin, which is structure.
+    do { // Until all systems have begun, which needs structure.
         CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 3}));
     } while (hard_ticks(world, "owner") == 0);
     still = true;
@@ -261,7 +262,7 @@ static void never_waits(bool pinned)
     CHECK_EQ(stats.lock_waits, 0);
     CHECK_EQ(missed, 0);
     const Log* log = orr_system_state(world, orr_system_find(world, "draws"));
-    CHECK(log->ticks >= 3); // It saw what went on.
+    CHECK(log->ticks >= 3); // The reader saw several ticks.
     hard_end(&k);
 }
 
@@ -275,7 +276,7 @@ ORR_TEST(realtime_reader_of_pinned_values_sees_whole_ticks_and_never_waits)
     never_waits(true);
 }
 
-// ---- while they come and go, recorded ------------------------------------------------------------------------------------------
+// ---- adding and removing, recorded --------------------------------------------------------------
 
 static orr_world* refit_begin(kit* k, uint32_t workers, bool observed)
 {
@@ -306,7 +307,7 @@ static orr_world* refit_plain(kit* k, uint32_t workers)
     return refit_begin(k, workers, false);
 }
 
-ORR_TEST(realtime_instances_and_pinned_values_come_and_go_and_replay_to_the_same)
+ORR_TEST(realtime_replay_of_added_and_removed_instances_and_pinned_values_has_the_recorded_hash)
 {
     hard_replays_with_workers((hard_replay){.begin = refit_plain, .ticks = 40});
 }
@@ -334,7 +335,7 @@ ORR_TEST(realtime_recording_of_instances_and_pinned_values_does_not_depend_on_sp
     observed_replay(false);
 }
 
-// ---- spectators' own ------------------------------------------------------------------------------------------------------------
+// ---- values of spectators -----------------------------------------------------------------------
 
 static void wave(orr_run* run)
 {
@@ -377,7 +378,7 @@ ORR_TEST(realtime_transient_values_of_one_spectator_are_published_to_another)
     hard_end(&k);
 }
 
-// ---- transactions on what another pipeline owns -----------------------------------------------------------------------------------
+// ---- transactions on what another pipeline owns -------------------------------------------------
 
 static _Atomic int64_t paid;
 
@@ -391,7 +392,7 @@ static void pay(orr_run* run)
     }
 }
 
-// The owner's own: what was paid until then, twice. Both are of one tick.
+// Written by the owner: the amount paid so far, twice. Both fields are of one tick.
 static void stow(orr_run* run)
 {
     for (uint32_t i = 0; i < run->count; i++) {
@@ -443,7 +444,7 @@ ORR_TEST(realtime_transactions_on_pinned_values_of_another_pipeline_lose_nothing
     CHECK_OK(orr_system_enable(world, orr_system_find(world, "pays"), false));
     orr_pipeline_stats before, after;
     CHECK_OK(orr_pipeline_stats_get(world, orr_pipeline_find(world, "owner"), &before));
-    do { // What waits for its owner is done in that one's next tick.
+    do { // A transaction that waits for the owner is applied in the owner's next tick.
         CHECK_OK(orr_step(world, 1));
         CHECK_OK(orr_pipeline_stats_get(world, orr_pipeline_find(world, "owner"), &after));
     } while (after.tick < before.tick + 2);
@@ -460,7 +461,7 @@ ORR_TEST(realtime_transactions_on_pinned_values_of_another_pipeline_lose_nothing
     hard_replays(&(hard_replay){.begin = pay_begin, .ticks = 40});
 }
 
-// ---- live ones --------------------------------------------------------------------------------------------------------------------
+// ---- live values --------------------------------------------------------------------------------
 
 static void live_write(orr_run* run)
 {
@@ -492,7 +493,7 @@ static void live_read(orr_run* run)
     drawn++;
 }
 
-ORR_TEST(realtime_live_instances_and_pinned_values_are_waited_for)
+ORR_TEST(realtime_readers_of_live_instances_and_pinned_values_wait)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
@@ -514,7 +515,7 @@ ORR_TEST(realtime_live_instances_and_pinned_values_are_waited_for)
     hard_end(&k);
 }
 
-// ---- memory -------------------------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 ORR_TEST(realtime_instances_and_pinned_values_stay_whole_whatever_memory_is_refused)
 {
@@ -528,7 +529,7 @@ ORR_TEST(realtime_instances_and_pinned_values_stay_whole_whatever_memory_is_refu
         failing_alloc_arm(&k.memory, 0, false);
         CHECK(result == ORR_OK || result == ORR_ERR_MEMORY);
         result = orr_realtime(world, &(orr_realtime_desc){.ticks = 3});
-        if (result == ORR_ERR_MEMORY) { // Of a tick that went on: something it had sent is lacking.
+        if (result == ORR_ERR_MEMORY) { // The tick continued: something that it sent is missing.
             result = orr_realtime(world, &(orr_realtime_desc){.ticks = 3});
         }
         CHECK_OK(result);

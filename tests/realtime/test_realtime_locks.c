@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which locks are taken in real time, by the lock trace; and what readers find when they hold
-// theirs.
+// Which locks are taken in real time, read from the lock trace; and what readers find when they
+// have their locks.
 #include "schedule/system_kit.h"
 #include <stdatomic.h>
 
@@ -10,13 +10,14 @@ ORR_STRUCT(Steel, (uint64_t, value))
 
 static char trace[1 << 20];
 
-// The lines of a system, or of "commit", without their numbers, in order; those of its `tick`th turn would repeat, so each line once.
-static const char* lines_of(const char* who)
+// The trace lines of a system, or of "commit", without numbers, in order. Further turns repeat the
+// lines, so each line is listed once.
+static const char* lines_of(const char* holder)
 {
     static char out[4096];
     char want[64];
     out[0] = '\0';
-    snprintf(want, sizeof want, ", %s: ", who);
+    snprintf(want, sizeof want, ", %s: ", holder);
     for (char* line = trace; *line != '\0';) {
         char* end = strchr(line, '\n');
         *end = '\0';
@@ -76,14 +77,14 @@ ORR_TEST(realtime_direct_systems_take_read_and_exclusive_locks)
 {
     kit k;
     orr_world* world = begin_forge(&k);
-    // Coal and Iron are live, Steel is published; each is read by the other pipeline.
+    // Coal and Iron are live, Steel is published; each type is read by the other pipeline.
     KIT_SYSTEM(world, .name = "burn", .pipeline = "A", .query = "write Coal, write Steel, Iron",
                .run = burn);
     KIT_SYSTEM(world, .name = "melt", .pipeline = "B", .query = "write Iron, Coal, Steel",
                .run = nothing);
     run_forge(world, 20);
-    // Between pipelines: structure to read (which clusters there are, where entities are), the live types by cluster. Within: what the plan
-    // grants, by type.
+    // Locks between pipelines: structure for reading (the clusters that exist, the places of
+    // entities), and live types by cluster. Within a pipeline: the grants of the plan, by type.
     CHECK_STR(lines_of("burn"), "registry read taken; "
                                 "index read taken; "
                                 "Coal of cluster 3 exclusive taken; "
@@ -100,11 +101,11 @@ ORR_TEST(realtime_direct_systems_take_read_and_exclusive_locks)
                                 "Coal of cluster 3 exclusive released; ");
     CHECK_CONTAINS(lines_of("melt"), "Iron of cluster 3 exclusive taken");
     CHECK_CONTAINS(lines_of("melt"), "Coal of cluster 3 read taken");
-    CHECK(strstr(lines_of("melt"), "Steel of cluster") == NULL); // It is published: no lock.
+    CHECK(strstr(lines_of("melt"), "Steel of cluster") == NULL); // Steel is published: no lock.
     kit_end(&k);
 }
 
-// ---- indirect systems -----------------------------------------------------------------------------------------------------------
+// ---- indirect systems ---------------------------------------------------------------------------
 
 static void stoke(orr_run* run)
 {
@@ -126,17 +127,19 @@ ORR_TEST(realtime_indirect_systems_take_inclusive_locks_that_are_upgraded)
     run_forge(world, 20);
     const char* lines = lines_of("stoke");
     CHECK_CONTAINS(lines, "Coal of cluster 3 inclusive taken; ");
-    // The same lock, without a gap: nothing is released before it is exclusive, and values are written under it.
+    // One lock, upgraded without a gap: it is not released before it is exclusive, and values are
+    // written while it is exclusive.
     const char* upgraded = strstr(lines, "Coal of cluster 3 exclusive upgraded; ");
     const char* released = strstr(lines, "Coal of cluster 3 exclusive released; ");
     CHECK(upgraded != NULL && released != NULL && upgraded < released);
     CHECK(strstr(lines, "Coal of cluster 3 read") == NULL);
-    CHECK(strstr(lines, "Steel") == NULL); // It hears of it; it never reads it.
+    // The system receives messages about Steel and never reads it.
+    CHECK(strstr(lines, "Steel") == NULL);
     CHECK(strstr(lines, "Coal of cluster 3 inclusive released") == NULL);
     kit_end(&k);
 }
 
-// ---- commits -----------------------------------------------------------------------------------------------------------------------
+// ---- commits ------------------------------------------------------------------------------------
 
 static void replace(orr_run* run)
 {
@@ -166,46 +169,46 @@ ORR_TEST(realtime_commits_hold_structure_exclusively_and_nothing_else)
     kit_end(&k);
 }
 
-// ---- what a reader finds --------------------------------------------------------------------------------------------------------------
+// ---- what a reader finds ------------------------------------------------------------------------
 
 static _Atomic uint64_t made, faults, compared;
-static uint64_t heard, told_value;
+static uint64_t received, received_value;
 
 static void create_one(orr_run* run)
 {
     orr_send_add(run, orr_send_create(run), Steel, {run->tick});
 }
 
-// Its group begins after the commit: as many were made as it has ticked.
+// Its group begins after the commit: it has created one entity for each of its ticks.
 static void count_made(orr_run* run)
 {
     made = run->tick;
 }
 
-static void count_heard(orr_run* run)
+static void count_received(orr_run* run)
 {
     ORR_MESSAGES(m, run)
     {
-        heard += m->kind == ORR_ENTITY_ADDED ? m->count : 0;
+        received += m->kind == ORR_ENTITY_ADDED ? m->count : 0;
     }
-    // Everything reported before it had its locks is among its messages; while it holds them
-    // nothing is committed.
-    faults += heard < made + 3;
+    // Messages about entities created before the system had its locks are among those it received.
+    // While it holds its locks nothing is created.
+    faults += received < made + 3;
     compared++;
 }
 
 /* N0-12 */
-ORR_TEST(realtime_messages_until_the_locks_are_granted_are_handed_over)
+ORR_TEST(realtime_messages_until_the_locks_are_granted_are_received)
 {
     kit k;
-    made = faults = compared = heard = 0;
+    made = faults = compared = received = 0;
     orr_world* world = begin_forge(&k);
     KIT_SYSTEM(world, .name = "create", .pipeline = "A", .once = true, .run = create_one,
                .creates = "Steel", .creates_max = 1);
     KIT_SYSTEM(world, .name = "count", .pipeline = "A", .once = true, .query = "Steel",
                .run = count_made);
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .pipeline = "B", .query = "Steel",
-               .run = count_heard);
+               .run = count_received);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 200}));
     CHECK(made > 20 && compared > 20);
     CHECK_EQ(faults, 0);
@@ -217,14 +220,14 @@ static void listen(orr_run* run)
     ORR_MESSAGES(m, run)
     {
         const Coal* coal = orr_values(m, Coal);
-        told_value = coal != NULL && m->count > 0 ? coal[m->count - 1].value : told_value;
+        received_value = coal != NULL && m->count > 0 ? coal[m->count - 1].value : received_value;
     }
 }
 
 static void peek(orr_run* run)
 {
     const Coal* coal = orr_read(run, Coal);
-    faults += coal[run->count - 1].value != told_value;
+    faults += coal[run->count - 1].value != received_value;
     compared++;
 }
 
@@ -232,21 +235,22 @@ static void peek(orr_run* run)
 ORR_TEST(realtime_locks_are_released_after_data_is_written_and_others_are_informed)
 {
     kit k;
-    faults = compared = told_value = 0;
+    faults = compared = received_value = 0;
     orr_world* world = begin_forge(&k);
     KIT_SYSTEM(world, .name = "burn", .pipeline = "A", .query = "write Coal, write Steel",
                .run = burn);
-    // Both are made visible at once, under the lock: a system that sees a value has its message.
+    // Values and messages become visible at one moment, under the lock: a system that sees a value
+    // has received its message.
     KIT_SYSTEM(world, .name = "listen", .kind = ORR_INDIRECT, .pipeline = "B", .query = "Coal",
                .run = listen);
     KIT_SYSTEM(world, .name = "peek", .pipeline = "B", .query = "Coal", .run = peek);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 200}));
-    CHECK(told_value > 20 && compared > 20);
+    CHECK(received_value > 20 && compared > 20);
     CHECK_EQ(faults, 0);
     kit_end(&k);
 }
 
-// ---- sets, as the model of the locks has them --------------------------------------------------------------------------------------
+// ---- lock sets as in the model of the locks -----------------------------------------------------
 
 typedef struct taker {
     const char* name;
@@ -254,13 +258,13 @@ typedef struct taker {
     bool taking, commit, structure;
 } taker;
 
-// One line of the trace: `rest` is what follows the system's name.
+// One line of the trace; `rest` follows the system's name.
 static void taker_follow(taker* t, bool commit, const char* rest)
 {
     bool structure = strncmp(rest, "registry ", 9) == 0 || strncmp(rest, "index ", 6) == 0;
     if (strstr(rest, " taken") != NULL) {
         if (!t->taking) {
-            CHECK_EQ(t->held, 0); // Nothing is added to what is held.
+            CHECK_EQ(t->held, 0); // A set is taken at once: nothing is held before.
             *t = (taker){.name = t->name, .sets = t->sets + 1, .commits = t->commits + commit};
         }
         t->taking = true;
@@ -271,8 +275,8 @@ static void taker_follow(taker* t, bool commit, const char* rest)
         return;
     }
     if (t->taking) {
-        CHECK(
-            t->structure); // Whoever takes anything has to do with structure; a structural step with nothing else.
+        // Every set contains structure. The set of a structural step contains nothing else.
+        CHECK(t->structure);
     }
     t->taking = false;
     if (strstr(rest, " released") != NULL && (structure || strstr(rest, " of cluster ") != NULL)) {
@@ -288,9 +292,9 @@ static void forge_more(orr_run* run)
     CHECK_OK(orr_send_add(run, entity, Steel, {0}));
 }
 
-// The model searches sets that read structure or have it alone, and structural steps that take it alone and hold nothing else
-// (test_lock_theory.c, "as in the library").
-ORR_TEST(realtime_sets_are_those_that_the_model_searches)
+// The model searches sets that read structure or have it exclusively, and structural steps that
+// take it exclusively and hold nothing else (test_lock_theory.c, "as in the library").
+ORR_TEST(realtime_lock_sets_are_sets_of_the_model)
 {
     kit k;
     orr_world* world = begin_forge(&k);
@@ -306,9 +310,9 @@ ORR_TEST(realtime_sets_are_those_that_the_model_searches)
         for (uint32_t i = 0; i < 3; i++) {
             char* name = strstr(line, takers[i].name);
             if (name != NULL && name < strchr(line, '\n')) {
-                char* who = name + strlen(takers[i].name);
+                char* entry = name + strlen(takers[i].name);
                 char text[128];
-                snprintf(text, sizeof text, "%.*s", (int)(strchr(line, '\n') - who), who);
+                snprintf(text, sizeof text, "%.*s", (int)(strchr(line, '\n') - entry), entry);
                 const char* rest = strstr(text, ": ");
                 CHECK(rest != NULL);
                 taker_follow(&takers[i], strncmp(text, "commit: ", 8) == 0, rest + 2);

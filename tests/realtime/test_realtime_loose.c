@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Loops in real time: a loop that is left without being ended ends with its system or call; while a
-// loop is open in a posted call, structure does not change. As in lockstep.
+// Loops in real time. A loop that is not ended ends with its system or call. While a loop is open
+// in a call from outside, structure does not change. Lockstep behaves alike.
 #include "realtime/hard_kit.h"
 
 ORR_STRUCT(Deep, (float, z))
@@ -35,7 +35,7 @@ static void loose_go(orr_world* world, bool realtime, uint32_t ticks)
     CHECK_OK(result);
 }
 
-// ---- loops that are left ----------------------------------------------------------------------------------------------------
+// ---- loops that are not ended -------------------------------------------------------------------
 
 static void loose_write(orr_run* run)
 {
@@ -48,7 +48,7 @@ static void loose_write(orr_run* run)
 static void loose_leave(orr_run* run)
 {
     (void)run;
-    orr_iter it; // ORR_EACH would end it.
+    orr_iter it; // ORR_EACH would end the loop.
     orr_iter_begin(&it, loose_query, NULL);
     loose_wrong += !orr_iter_next(&it);
 }
@@ -67,7 +67,8 @@ static void loose_check(orr_run* run)
     }
 }
 
-// One leaves a loop over a kept order in every tick; the order that the next ones see, in this pipeline and in another, is right.
+// One system leaves a loop over a kept order open in every tick. The order that later systems see,
+// in this pipeline and in another, is right.
 static void loose_order(bool realtime, uint32_t workers)
 {
     kit k;
@@ -83,12 +84,12 @@ static void loose_order(bool realtime, uint32_t workers)
     CHECK_EQ(loose_wrong, 0);
     CHECK(loose_looks >= 20);
     CHECK_OK(orr_query_count(loose_query) == 50 ? ORR_OK : ORR_ERR_STATE);
-    CHECK(orr_create(world).id != 0); // Nothing is open any more.
+    CHECK(orr_create(world).id != 0); // No loop is open any more.
     CHECK_OK(orr_world_validate(world));
     hard_end(&k);
 }
 
-ORR_TEST(loose_loop_over_an_order_that_is_left_ends_with_its_system)
+ORR_TEST(realtime_open_loop_over_an_order_ends_with_its_system)
 {
     for (uint32_t workers = 0; workers <= 2; workers += 2) {
         loose_order(false, workers);
@@ -108,9 +109,8 @@ static void loose_keep(orr_run* run)
     }
 }
 
-// An iterator that outlived its system is refused when it is asked to continue: rows may have
-// moved.
-ORR_TEST(loose_iterator_that_outlives_its_system_is_refused)
+// Rows may have moved: an iterator that outlives its system is refused when it is advanced.
+ORR_TEST(realtime_iterator_that_outlives_its_system_is_refused)
 {
     for (uint32_t i = 0; i < 4; i++) {
         kit k;
@@ -130,7 +130,7 @@ static void loose_start(orr_run* run)
     loose_leave(run);
 }
 
-ORR_TEST(loose_loop_that_is_left_in_a_callback_ends_with_it)
+ORR_TEST(realtime_open_loop_of_a_callback_ends_with_the_callback)
 {
     for (uint32_t i = 0; i < 2; i++) {
         kit k;
@@ -147,8 +147,9 @@ ORR_TEST(loose_loop_that_is_left_in_a_callback_ends_with_it)
     }
 }
 
-// Only who says .alone has structure for itself in real time. One that is alone among its own, because it asks what changed, has not.
-ORR_TEST(loose_loop_over_an_order_needs_alone)
+// Only a system with .alone has exclusive structure in real time. A system that runs alone in its
+// pipeline because it has a changed term does not.
+ORR_TEST(realtime_loop_over_an_order_needs_alone)
 {
     kit k;
     orr_world* world = loose_begin(&k, 0);
@@ -159,17 +160,17 @@ ORR_TEST(loose_loop_over_an_order_needs_alone)
     hard_end(&k);
 }
 
-// ---- calls from outside ---------------------------------------------------------------------------------------------------------
+// ---- calls from outside -------------------------------------------------------------------------
 
 typedef struct loose_call {
     orr_query* query;
-    uint32_t deeds; // Of loose_try(), as bits.
+    uint32_t deeds; // Bits of loose_try().
     uint32_t done;
 } loose_call;
-static loose_call loose_heard[8];
+static loose_call loose_results[8];
 static uint32_t loose_calls;
 
-// Everything that changes structure. @return what was not refused, as bits.
+// Makes all calls that change structure. @return those that were not refused, as bits.
 static uint32_t loose_try(orr_world* world, orr_entity entity)
 {
     uint32_t done = 0;
@@ -191,9 +192,9 @@ static void loose_change(orr_world* world, void* data)
     }
     call->done = orr_set(world, entity, Dent, {1}) == ORR_OK;
     orr_iter left;
-    orr_iter_begin(&left, call->query, NULL); // It stays open until this call ends.
+    orr_iter_begin(&left, call->query, NULL); // The loop stays open until this call ends.
     loose_wrong += !orr_iter_next(&left);
-    loose_heard[loose_calls++] = *call;
+    loose_results[loose_calls++] = *call;
 }
 
 static bool loose_predicate(void* user, const orr_world* world, orr_cluster cluster)
@@ -210,7 +211,7 @@ static void loose_ask(orr_world* world, void* data)
     orr_query* query =
         orr_query_create(world, &(orr_query_desc){ORR_TERMS(ORR_R(world, Wide)),
                                                   .predicate = loose_predicate, .user = &created});
-    loose_heard[loose_calls++] = (loose_call){.deeds = created, .done = query != NULL};
+    loose_results[loose_calls++] = (loose_call){.deeds = created, .done = query != NULL};
     orr_query_destroy(query);
 }
 
@@ -227,7 +228,7 @@ static void loose_post(orr_run* run)
     }
 }
 
-ORR_TEST(loose_call_that_changes_structure_inside_its_loop_is_refused)
+ORR_TEST(realtime_call_that_changes_structure_inside_its_loop_is_refused)
 {
     kit k;
     orr_world* world = loose_begin(&k, 0);
@@ -239,8 +240,8 @@ ORR_TEST(loose_call_that_changes_structure_inside_its_loop_is_refused)
     CHECK_EQ(loose_wrong, 0);
     CHECK_EQ(loose_calls, 5);
     for (uint32_t i = 0; i < loose_calls; i++) {
-        CHECK_EQ(loose_heard[i].deeds, 0);
-        CHECK_EQ(loose_heard[i].done, 1);
+        CHECK_EQ(loose_results[i].deeds, 0);
+        CHECK_EQ(loose_results[i].done, 1);
     }
     KIT_ERROR(&k, ORR_ERR_STATE, "not while a query is iterated");
     CHECK_EQ(orr_entity_count(world), 50);
@@ -248,7 +249,7 @@ ORR_TEST(loose_call_that_changes_structure_inside_its_loop_is_refused)
     hard_end(&k);
 }
 
-// What is left when the run ends is done with the world as in lockstep: each call for itself.
+// Calls that are left when the run ends run as in lockstep, one after another.
 static void loose_post_last(orr_run* run)
 {
     loose_call call = {.query = loose_query};
@@ -260,7 +261,7 @@ static void loose_post_last(orr_run* run)
     }
 }
 
-ORR_TEST(loose_calls_at_the_end_of_a_run_leave_no_loop_open)
+ORR_TEST(realtime_calls_at_the_end_of_a_run_leave_no_loop_open)
 {
     kit k;
     orr_world* world = loose_begin(&k, 0);
@@ -270,15 +271,15 @@ ORR_TEST(loose_calls_at_the_end_of_a_run_leave_no_loop_open)
     CHECK_OK(orr_realtime(world, NULL));
     CHECK_EQ(loose_calls, 3);
     for (uint32_t i = 0; i < loose_calls; i++) {
-        CHECK_EQ(loose_heard[i].deeds, 0);
-        CHECK_EQ(loose_heard[i].done, 1);
+        CHECK_EQ(loose_results[i].deeds, 0);
+        CHECK_EQ(loose_results[i].done, 1);
     }
     KIT_ERROR(&k, ORR_ERR_STATE, "not while a query is iterated");
     CHECK(orr_create(world).id != 0);
     hard_end(&k);
 }
 
-// ---- the journal --------------------------------------------------------------------------------------------------------------
+// ---- the journal --------------------------------------------------------------------------------
 
 static _Atomic uint32_t loose_found, loose_posted;
 
@@ -305,7 +306,7 @@ static void loose_journal_post(orr_run* run)
     }
 }
 
-ORR_TEST(loose_journal_is_not_read_by_systems_while_it_is_written)
+ORR_TEST(realtime_journal_read_by_systems_while_it_is_written_is_refused)
 {
     kit k;
     orr_world* world = loose_begin(&k, 0);
@@ -320,18 +321,19 @@ ORR_TEST(loose_journal_is_not_read_by_systems_while_it_is_written)
     CHECK_EQ(loose_posted, 2);
     CHECK_EQ(loose_wrong, 0);
     KIT_ERROR(&k, ORR_ERR_STATE, "orr_journal_get: not allowed while pipelines run");
-    // Each tick created one, and gave it a Dent: nothing of it was lost, whoever ran beside.
+    // Each tick created one entity with a Dent: no entry was lost, whichever systems ran at the
+    // same time.
     CHECK_EQ(orr_journal_get(world, (orr_entity){0}, NULL, 0), 10);
-    loose_go(world, false, 10); // In lockstep it is.
+    loose_go(world, false, 10); // In lockstep the journal can be read.
     CHECK(loose_found > 0);
     hard_end(&k);
 }
 
-// ---- what is said ---------------------------------------------------------------------------------------------------------------
+// ---- texts of refusals --------------------------------------------------------------------------
 
 ORR_STRUCT(Never, (int32_t, x))
 
-// Each call, and what its error text says to do.
+// Each call, and the advice in its refusal.
 static void loose_say(orr_world* world, const char* hash, const char* type)
 {
     loose_wrong += orr_world_hash(world) != 0 || strstr(orr_error_last(world), hash) == NULL;
@@ -351,7 +353,7 @@ static void loose_say_call(orr_world* world, void* data)
     loose_say(world, "not while pipelines run; post it with orr_post_exclusive()", NULL);
 }
 
-static void loose_say_meeting(orr_world* world, void* data)
+static void loose_say_at_sync_point(orr_world* world, void* data)
 {
     (void)data;
     loose_wrong += orr_world_hash(world) == 0 || orr_world_validate(world) != ORR_OK;
@@ -374,7 +376,7 @@ static void loose_say_run(orr_run* run)
             platform->thread_create(NULL, "stranger", loose_stranger, run->world, &thread) != 0;
         platform->thread_join(NULL, thread);
         loose_wrong += orr_post(run->world, loose_say_call, NULL, 0) != ORR_OK;
-        loose_wrong += orr_post_exclusive(run->world, loose_say_meeting, NULL, 0) != ORR_OK;
+        loose_wrong += orr_post_exclusive(run->world, loose_say_at_sync_point, NULL, 0) != ORR_OK;
     }
 }
 
@@ -386,7 +388,7 @@ static void loose_mark_call(orr_world* world, void* data)
     loose_marks++;
 }
 
-ORR_TEST(loose_refusals_say_what_to_do)
+ORR_TEST(realtime_refusals_say_what_to_do)
 {
     kit k;
     orr_world* world = loose_begin(&k, 0);
@@ -395,7 +397,8 @@ ORR_TEST(loose_refusals_say_what_to_do)
     CHECK_EQ(loose_wrong, 0);
     CHECK_EQ(loose_looks, 4);
     k.errors = (kit_errors){0};
-    CHECK_OK(orr_post(world, loose_mark_call, NULL, 0)); // In lockstep it waits for the next tick.
+    // In lockstep the call waits for the next tick.
+    CHECK_OK(orr_post(world, loose_mark_call, NULL, 0));
     CHECK_EQ(loose_marks, 0);
     CHECK_OK(orr_step(world, 1));
     CHECK_EQ(loose_marks, 1);
@@ -405,11 +408,12 @@ ORR_TEST(loose_refusals_say_what_to_do)
     hard_end(&k);
 }
 
-// ---- the world's tick -------------------------------------------------------------------------------------------------------------
+// ---- the world's tick ---------------------------------------------------------------------------
 
 static _Atomic uint64_t loose_newest;
 
-// What a system sees never goes back, and is within its own tick: it has begun.
+// The world's tick that a system sees never decreases, and is not smaller than the system's own
+// tick.
 static void loose_tick(orr_run* run)
 {
     uint64_t now = orr_world_tick(run->world), before = loose_newest;
@@ -420,7 +424,7 @@ static void loose_tick(orr_run* run)
     }
 }
 
-ORR_TEST(loose_world_tick_counts_ticks_that_began_of_all_but_spectators)
+ORR_TEST(realtime_world_tick_counts_begun_ticks_of_all_but_spectators)
 {
     kit k;
     orr_world* world = loose_begin(&k, 0);

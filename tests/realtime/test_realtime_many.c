@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Real time with many pipelines and many entities, with memory that fails, and with forbidden calls
-// from systems and from other threads.
+// Real time with many pipelines, with many entities, with memory that fails, and with calls that
+// are refused to systems and to other threads.
 #include "realtime/hard_kit.h"
 
-// ---- many, none ------------------------------------------------------------------------------------------------------------------
+// ---- many pipelines, many entities, none --------------------------------------------------------
 
 static void tick_count(orr_run* run)
 {
@@ -35,7 +35,7 @@ static void many_run(uint32_t pipes, bool systems, uint32_t rows)
     hard_end(&k);
 }
 
-ORR_TEST(realtime_many_pipelines)
+ORR_TEST(realtime_many_pipelines_run)
 {
     many_run(1, false, 0);
     many_run(2, false, 0);
@@ -45,7 +45,7 @@ ORR_TEST(realtime_many_pipelines)
     many_run(64, false, 0);
 }
 
-ORR_TEST(realtime_many_entities)
+ORR_TEST(realtime_many_entities_run)
 {
     kit k;
     orr_world* world = hard_begin(&k, 2);
@@ -55,8 +55,8 @@ ORR_TEST(realtime_many_entities)
     hard_end(&k);
 }
 
-// In lockstep, in real time, and again.
-ORR_TEST(realtime_and_lockstep_by_turns)
+// Lockstep and real time in turn.
+ORR_TEST(realtime_and_lockstep_alternate)
 {
     kit k;
     orr_world* world = hard_begin(&k, 2);
@@ -69,7 +69,7 @@ ORR_TEST(realtime_and_lockstep_by_turns)
     hard_end(&k);
 }
 
-// ---- memory ------------------------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 static void text_write(orr_run* run)
 {
@@ -150,20 +150,20 @@ static void memory_run(uint64_t n, bool for_good, bool steps, uint64_t* refused)
     atomic_store(&hard_posted, 0);
     atomic_store(&hard_done, 0);
     failing_alloc_arm(&k.memory, n, for_good);
-    // A tick of lockstep may be the one that is refused.
+    // The refused allocation may be of a tick of lockstep.
     orr_result result = n % 4 == 3 ? orr_step(world, 2)
                                    : orr_realtime(world, &(orr_realtime_desc){.ticks = 4});
     *refused = k.memory.refused + (n % 4 == 3);
     failing_alloc_arm(&k.memory, 0, false);
     CHECK(result == ORR_OK || result == ORR_ERR_MEMORY);
     CHECK_EQ(atomic_load(&hard_posted), atomic_load(&hard_done));
-    // Ticks that go on say in the end what of them was lost.
+    // A tick that continued returns at its end that something is missing.
     for (uint32_t i = 0; steps && i < 4; i++) {
         result = orr_step(world, 1);
         CHECK(result == ORR_OK || (i < 3 && result == ORR_ERR_MEMORY));
     }
     result = orr_realtime(world, &(orr_realtime_desc){.ticks = 3});
-    if (result == ORR_ERR_MEMORY && !steps) { // So does a tick that goes on here.
+    if (result == ORR_ERR_MEMORY && !steps) { // So does a tick that continues in real time.
         result = orr_realtime(world, &(orr_realtime_desc){.ticks = 3});
     }
     if (result != ORR_OK) {
@@ -177,7 +177,7 @@ static void memory_run(uint64_t n, bool for_good, bool steps, uint64_t* refused)
     hard_end(&k);
 }
 
-ORR_TEST(realtime_every_allocation_may_fail)
+ORR_TEST(realtime_every_allocation_may_be_refused)
 {
     const char* from = getenv("HARD_FROM");
     const char* step = getenv("HARD_STEP");
@@ -191,22 +191,22 @@ ORR_TEST(realtime_every_allocation_may_fail)
     }
 }
 
-// ---- refusals at once ------------------------------------------------------------------------------------------------------------
+// ---- refusals of several threads at once --------------------------------------------------------
 
-static _Atomic uint32_t breach_count;
+static _Atomic uint32_t refusal_count;
 
-static void breach_error(void* user, orr_world* world, const orr_error* error)
+static void refusal_note(void* user, orr_world* world, const orr_error* error)
 {
     (void)user;
     (void)world;
     HARD_CHECK(error->text[0] != '\0', "no words");
-    atomic_fetch_add(&breach_count, 1);
+    atomic_fetch_add(&refusal_count, 1);
 }
 
 ORR_STRUCT(Never, (uint64_t, a))
 ORR_STRUCT(Nobody, (uint64_t, a))
 
-// Everything that nobody may do while others run.
+// All calls that nobody may make while others run.
 static void abuse(orr_world* world, orr_entity entity)
 {
     static const char* const name = "abuse";
@@ -281,7 +281,7 @@ static void abuse(orr_world* world, orr_entity entity)
     (void)orr_stats_print(world, text, sizeof text);
 }
 
-static void breach(orr_run* run)
+static void violate(orr_run* run)
 {
     abuse(run->world, orr_iter_entity(run, 0));
     (void)orr_get(run->world, orr_iter_entity(run, 0), Text);
@@ -289,7 +289,7 @@ static void breach(orr_run* run)
     (void)orr_step(run->world, 1);
     (void)orr_realtime(run->world, NULL);
     (void)orr_world_hash(run->world);
-    (void)orr_system_add(run->world, &(orr_system_desc){.name = "x", .once = true, .run = breach});
+    (void)orr_system_add(run->world, &(orr_system_desc){.name = "x", .once = true, .run = violate});
     (void)orr_error_last(run->world);
     orr_log(run->world, ORR_LOG_DEBUG, "tick %u", (unsigned)run->tick);
 }
@@ -316,11 +316,11 @@ static void stranger_guide(orr_run* run)
     }
 }
 
-ORR_TEST(realtime_strangers_are_refused)
+ORR_TEST(realtime_calls_of_other_threads_are_refused)
 {
     orr_world* world =
-        orr_world_create(&(orr_world_desc){.rate_hz = 200, .on_error = breach_error});
-    atomic_store(&breach_count, 0);
+        orr_world_create(&(orr_world_desc){.rate_hz = 200, .on_error = refusal_note});
+    atomic_store(&refusal_count, 0);
     orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
     CHECK_OK(orr_time_scale_set(world, 5));
     trees_add(world, 50);
@@ -328,36 +328,36 @@ ORR_TEST(realtime_strangers_are_refused)
     stranger_entity = orr_create(world);
     KIT_SYSTEM(world, .name = "guide", .once = true, .run = stranger_guide);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 10}));
-    CHECK(atomic_load(&breach_count) > 30 * 30);
+    CHECK(atomic_load(&refusal_count) > 30 * 30);
     CHECK_EQ(orr_entity_count(world), 51);
     CHECK_OK(orr_world_validate(world));
     CHECK_EQ(atomic_exchange(&hard_faults, 0), 0);
     orr_world_destroy(world);
 }
 
-ORR_TEST(realtime_breaches_of_several_pipelines_at_once)
+ORR_TEST(realtime_violations_of_several_pipelines_at_once_are_reported)
 {
     for (orr_access_check audit = ORR_ACCESS_CHECK_OFF; audit <= ORR_ACCESS_CHECK_FULL; audit++) {
         orr_world* world =
             orr_world_create(&(orr_world_desc){.rate_hz = 200,
-                                               .on_error = breach_error,
+                                               .on_error = refusal_note,
                                                .workers = audit == ORR_ACCESS_CHECK_FULL ? 2 : 0});
-        atomic_store(&breach_count, 0);
+        atomic_store(&refusal_count, 0);
         orr_access_check_set(world, audit);
         CHECK_OK(orr_time_scale_set(world, 5));
         trees_add(world, 5);
         ORR_REGISTER(world, Text);
-        KIT_SYSTEM(world, .name = "breach_a", .pipeline = "a", .query = "Tree", .run = breach);
-        KIT_SYSTEM(world, .name = "breach_b", .pipeline = "b", .query = "Tree", .run = breach);
+        KIT_SYSTEM(world, .name = "breach_a", .pipeline = "a", .query = "Tree", .run = violate);
+        KIT_SYSTEM(world, .name = "breach_b", .pipeline = "b", .query = "Tree", .run = violate);
         CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 10}));
-        CHECK(atomic_load(&breach_count) > 50);
+        CHECK(atomic_load(&refusal_count) > 50);
         CHECK_OK(orr_world_validate(world));
         CHECK_EQ(atomic_exchange(&hard_faults, 0), 0);
         orr_world_destroy(world);
     }
 }
 
-ORR_TEST(realtime_exports_are_plain)
+ORR_TEST(realtime_exports_are_plain_data)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
@@ -368,7 +368,7 @@ ORR_TEST(realtime_exports_are_plain)
     hard_end(&k);
 }
 
-// ---- a ring: each pipeline writes a type of its own, and reads those of the next two ------------------------------------------------
+// ---- a ring: each pipeline writes its own type, and reads the types of the next two -------------
 
 enum {
     RING = 16,
@@ -450,7 +450,7 @@ static void ring_look(orr_world* world, bool replays)
     CHECK_EQ(orr_entity_count(world), RING_ROWS);
 }
 
-ORR_TEST(realtime_a_ring_of_pipelines)
+ORR_TEST(realtime_ring_of_pipelines_reads_whole_ticks)
 {
     hard_replays_with_workers((hard_replay){.begin = ring_begin, .ticks = 20, .look = ring_look});
 }

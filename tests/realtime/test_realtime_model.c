@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Pipelines at the same time under a controlled scheduler: threads switch wherever they could, at
-// every lock, turn and wait, and in the middle of every row that a system writes or reads. Each
-// schedule is recorded, and replayed on a fresh world under another schedule: the hash must be the
-// same. A schedule also fails if a reader sees half a tick, if something is lost, or if no thread
-// can continue.
+// Pipelines at the same time under the controlled scheduler. Threads switch at every lock, turn and
+// wait, and in the middle of every row that a system writes or reads. Each schedule is recorded,
+// and replayed on a fresh world under another schedule: the replay must have the recorded hash. A
+// schedule also fails if a reader sees half a tick, if something is lost, or if no thread can run.
 #include "realtime/explore_kit.h"
 #include "scenarios/clocks.h"
 #include <orrery/orrery.h>
@@ -24,7 +23,9 @@ typedef struct model {
     orr_world* world;
     uint64_t posted, done;
     bool
-        stops; // The first pipeline calls orr_stop() instead of a limit; what grows is impure, and overwrites.
+        // The first pipeline calls orr_stop() instead of a limit; the system that grows is impure
+        // and overwrites.
+        stops;
 } model;
 
 static model* model_now;
@@ -34,9 +35,9 @@ static void model_point(void)
     ORRI_SCHED_POINT(model_now->platform, ORR_SCHED_STORE, model_now);
 }
 
-// ---- systems ------------------------------------------------------------------------------------------------------------
+// ---- systems ------------------------------------------------------------------------------------
 
-// Every row is broken until it is written to the end.
+// Every row is inconsistent until it is written completely.
 static void grow(orr_run* run)
 {
     Apple* a = orr_write(run, Apple);
@@ -64,14 +65,14 @@ static void look(orr_run* run)
     }
 }
 
-static void hear(orr_run* run)
+static void receive(orr_run* run)
 {
     uint32_t count;
     const Dropped* d = orr_events(run, Dropped, &count);
     Count* c = orr_state(run, Count);
     for (uint32_t i = 0; i < count; i++) {
         model_point();
-        // One for each cluster.
+        // One message for each cluster.
         controlled_check(d[i].tick == c->last + 1 || (d[i].tick == c->last && c->last > 0),
                          "event %u after %u", (unsigned)d[i].tick, (unsigned)c->last);
         c->last = d[i].tick;
@@ -96,7 +97,7 @@ static void hash_all(orr_world* world, void* data)
     model_now->done++;
 }
 
-// Rows come and go; in its second tick it asks for something from outside.
+// Creates and destroys rows; in its second tick it posts a call.
 static void turn(orr_run* run)
 {
     orr_entity ids[ROWS + 2];
@@ -119,7 +120,7 @@ static void turn(orr_run* run)
     }
 }
 
-// ---- a world ------------------------------------------------------------------------------------------------------------
+// ---- a world ------------------------------------------------------------------------------------
 
 static void model_error(void* user, orr_world* world, const orr_error* error)
 {
@@ -159,7 +160,7 @@ static void model_systems(orr_world* world)
          .once = true,
          .receives = "Dropped",
          .state = ORR_TYPE(Count),
-         .run = hear},
+         .run = receive},
     };
     for (uint32_t i = 0; i < ORRI_COUNT(systems); i++) {
         controlled_check(orr_system_add(world, &systems[i]).id != 0, "refused");
@@ -203,27 +204,27 @@ static void model_body(const orr_platform* platform, void* arg)
     orr_recording_destroy(recording);
 }
 
-ORR_TEST(realtime_in_schedules_of_one_preemption_replays_to_the_same)
+ORR_TEST(realtime_replay_of_schedules_with_one_preemption_has_the_recorded_hash)
 {
     explore("one preemption", model_body, &(bool){false}, CONTROLLED_DEPTH_FIRST,
             explore_share(5000, 40, 200000));
 }
 
-ORR_TEST(realtime_with_random_priorities_replays_to_the_same)
+ORR_TEST(realtime_replay_of_schedules_with_random_priorities_has_the_recorded_hash)
 {
     explore("priorities", model_body, &(bool){false}, CONTROLLED_PRIORITIES,
             explore_share(5000, 40, 200000));
 }
 
-ORR_TEST(realtime_that_is_stopped_loses_nothing_in_any_schedule)
+ORR_TEST(realtime_stop_loses_nothing_in_any_schedule)
 {
     explore("stopped", model_body, &(bool){true}, CONTROLLED_RANDOM,
             explore_share(2000, 40, 100000));
 }
 
-// ---- commits beside systems that keep to their rows ------------------------------------------------------------------------------
+// ---- commits while systems without structure loop -----------------------------------------------
 
-static uint64_t narrow_commits; // In all schedules.
+static uint64_t narrow_commits; // Of all schedules.
 
 static void narrow_spawn(orr_run* run)
 {
@@ -320,17 +321,17 @@ ORR_TEST(realtime_scoped_commits_are_whole_in_any_schedule)
     }
 }
 
-// ---- the scenario -----------------------------------------------------------------------------------------------------------------
+// ---- the scenario -------------------------------------------------------------------------------
 
 static const orr_platform* clocks_platform;
 
-// Others go on while a value that they read in place is half written.
+// Other threads run while a value that they read in place is half written.
 static void clocks_yield(void)
 {
     clocks_platform->thread_yield(clocks_platform->user);
 }
 
-// Its systems find torn reads, half ticks and lost events themselves.
+// The systems of the scenario find torn reads, half ticks and lost events themselves.
 static orr_world* clocks_begin(const orr_platform* platform, clocks* c, double draw_hz)
 {
     orr_world* world = orr_world_create(&(orr_world_desc){
@@ -351,7 +352,7 @@ static void clocks_end(orr_world* world, const clocks* c)
     orr_world_destroy(world);
 }
 
-static uint64_t clocks_looked, clocks_drawn; // In all schedules.
+static uint64_t clocks_looked, clocks_drawn; // Of all schedules.
 
 static void clocks_body(const orr_platform* platform, void* arg)
 {
@@ -366,7 +367,7 @@ static void clocks_body(const orr_platform* platform, void* arg)
     clocks_looked += c.looked;
     clocks_drawn += c.drawn;
     clocks_end(world, &c);
-    world = clocks_begin(platform, &c, 80); // Spectators are not part of it.
+    world = clocks_begin(platform, &c, 80); // Spectators are no part of the recording.
     result = orr_realtime(world, &(orr_realtime_desc){.replay = recording});
     controlled_check(result == ORR_OK, "replay: %s", orr_error_last(world));
     controlled_check(orr_world_hash(world) == hash, "the replay came to something else");
@@ -374,7 +375,7 @@ static void clocks_body(const orr_platform* platform, void* arg)
     orr_recording_destroy(recording);
 }
 
-ORR_TEST(realtime_clocks_are_without_a_fault_in_any_schedule)
+ORR_TEST(realtime_clocks_scenario_finds_no_fault_in_any_schedule)
 {
     uint64_t schedules = explore_share(1000, 20, 50000);
     controlled_thread_local(&orri_this_thread, sizeof orri_this_thread);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Commits with a scope, while systems that touch only their own rows run: a commit waits only for
-// systems on the clusters it changes; what is read and reported meanwhile is whole; and a commit
-// that needs other clusters gets them.
+// Commits while other systems loop. A commit waits only for systems that loop over the clusters in
+// its commit scope. Values and messages that are read meanwhile are whole. A commit that needs more
+// than the clusters in its scope gets them.
 #include "realtime/hard_kit.h"
 #include "schedule/tick/overlap_kit.h"
 
@@ -14,7 +14,7 @@ ORR_STRUCT(Mark1, (uint32_t, value))
 ORR_STRUCT(Mark2, (uint32_t, value))
 
 static _Atomic uint32_t
-    narrow_commits; // Of the pipeline that creates: groups that began after one.
+    narrow_commits; // Groups of the creating pipeline that began after a commit.
 static _Atomic bool narrow_inside;
 static uint32_t narrow_met, narrow_late;
 static _Atomic uint32_t narrow_rows;
@@ -52,7 +52,8 @@ static void narrow_spark(orr_run* run)
     orr_send_add(run, orr_send_create(run), Spark, {run->tick});
 }
 
-// Stays in its rows until two more commits were made, where they can be; at first they cannot, nothing is known of them.
+// Keeps its rows until two more commits were made, if commits can be made meanwhile. The first
+// commits cannot: their scope is not known yet.
 static void narrow_wait(orr_run* run)
 {
     const orr_platform* platform = orr_platform_default();
@@ -97,7 +98,7 @@ static const char* narrow_trace(const kit* k)
 ORR_TEST(narrow_commit_does_not_wait_for_a_system_that_keeps_to_other_clusters)
 {
     kit k;
-    narrow_run_waiting(true, "write Rock", MEET_PATIENCE_NS, &k);
+    narrow_run_waiting(true, "write Rock", RENDEZVOUS_TIMEOUT_NS, &k);
     CHECK_EQ(narrow_met, 5);
     const char* text = narrow_trace(&k);
     CHECK_CONTAINS(text, "wait: registry read within taken");
@@ -107,7 +108,7 @@ ORR_TEST(narrow_commit_does_not_wait_for_a_system_that_keeps_to_other_clusters)
     hard_end(&k);
 }
 
-// What the first test shows is not so by chance.
+// The opposite of the first test: shows that its result is no accident.
 ORR_TEST(narrow_commit_waits_for_a_system_that_may_look_anywhere)
 {
     kit k;
@@ -125,7 +126,7 @@ ORR_TEST(narrow_commit_waits_for_a_system_that_walks_its_cluster)
     hard_end(&k);
 }
 
-// ---- everything at once -------------------------------------------------------------------------------------------------------
+// ---- everything at once -------------------------------------------------------------------------
 
 static void storm_walk(orr_run* run)
 {
@@ -139,7 +140,7 @@ static void storm_walk(orr_run* run)
     narrow_rows += run->count;
 }
 
-// Published values of others, in clusters of its own and of those that commits touch.
+// Reads published values of other pipelines, in clusters that commits touch and in others.
 static void storm_look(orr_run* run)
 {
     const Rock* rocks = orr_read(run, Rock);
@@ -159,7 +160,7 @@ static void storm_stir(orr_run* run)
     }
 }
 
-// Creates, and now and then in a cluster that none has been in.
+// Creates entities, now and then in a new cluster.
 static void storm_create(orr_run* run)
 {
     uint64_t random = orr_run_random(run, (orr_entity){0});
@@ -174,7 +175,8 @@ static void storm_create(orr_run* run)
             orr_send_add(run, entity, Mark1, {i});
         }
         if (random % 17 == 0) {
-            orr_send_add(run, entity, Rock, {i, 2 * i}); // Into clusters that are walked.
+            // Into clusters that other systems loop over.
+            orr_send_add(run, entity, Rock, {i, 2 * i});
         }
     }
     if (run->tick == *(const uint64_t*)orr_run_settings(run)) {
@@ -199,11 +201,11 @@ static void storm_change(orr_run* run)
     }
 }
 
-// A mirror by messages: what lives, and the sum of what it has.
+// A mirror built from messages: which entities are alive, and the sum of their values.
 typedef struct storm_mirror {
     uint32_t living;
-    uint64_t heard;
-    uint32_t generations[1 << 18]; // By index, of those who live; 0: none.
+    uint64_t received;
+    uint32_t generations[1 << 18]; // By index; the generation of a live entity, or 0.
 } storm_mirror;
 
 static void storm_mirror_note(storm_mirror* mirror, const orr_run* run, const orr_message* m)
@@ -214,7 +216,7 @@ static void storm_mirror_note(storm_mirror* mirror, const orr_run* run, const or
         uint32_t* known = &mirror->generations[index];
         bool adds = m->kind == ORR_ENTITY_ADDED;
         HARD_CHECK(*known == (adds ? 0 : generation),
-                   "tick %u: entity %u is told as %s (cause %u, %u of them), it was %u then",
+                   "tick %u: entity %u is reported as %s (cause %u, %u of them), it was %u then",
                    (unsigned)run->tick, (unsigned)index, adds ? "new" : "gone", (unsigned)m->cause,
                    (unsigned)m->count, (unsigned)*known);
         *known = adds ? generation : 0;
@@ -223,8 +225,8 @@ static void storm_mirror_note(storm_mirror* mirror, const orr_run* run, const or
     mirror->living -= m->kind == ORR_ENTITY_REMOVED ? m->count : 0;
 }
 
-// Also when its queue overflowed, since it may be late while others run: then it receives
-// everything again.
+// Works also after its queue overflowed, which may happen when its pipeline is late: then it
+// receives everything again.
 static void storm_hear_anew(orr_run* run)
 {
     memset(orr_run_user(run), 0, sizeof(storm_mirror));
@@ -240,9 +242,9 @@ static void storm_hear(orr_run* run)
         }
         const Rock* rocks = orr_values(m, Rock);
         for (uint32_t i = 0; rocks != NULL && i < m->count; i++) {
-            HARD_CHECK(rocks[i].twice == 2 * rocks[i].value, "a rock is told torn");
+            HARD_CHECK(rocks[i].twice == 2 * rocks[i].value, "a message has a torn rock");
         }
-        mirror->heard += m->count;
+        mirror->received += m->count;
     }
 }
 
@@ -294,7 +296,7 @@ static void storm_run(uint32_t workers, uint32_t rocks, uint64_t ticks)
     CHECK_OK(orr_world_validate(world));
     CHECK(narrow_rows > 0);
     CHECK_CONTAINS(narrow_trace(&k), "commit: registry write within taken");
-    // In lockstep, when nothing is sent any more, everything that waits is reported.
+    // In lockstep, with no more sends, all waiting messages are delivered.
     CHECK_OK(orr_system_enable(world, orr_system_find(world, "create"), false));
     CHECK_OK(orr_system_enable(world, orr_system_find(world, "change"), false));
     CHECK_OK(orr_step(world, 10));
@@ -311,13 +313,14 @@ ORR_TEST(scoped_commits_during_loops_leave_a_consistent_world)
     }
 }
 
-// Lists that systems read grow under them: pages of the index (at 32,768 entities), chunks that views know.
+// Lists that systems read grow meanwhile: pages of the index (at 32,768 entities) and chunks that
+// views hold.
 ORR_TEST(scoped_commits_grow_clusters_that_running_systems_read)
 {
     storm_run(0, 32000, test_rounds(120, 60, 1000));
 }
 
-// ---- refusals ------------------------------------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
 static void narrow_glow(orr_run* run)
 {
@@ -327,7 +330,8 @@ static void narrow_glow(orr_run* run)
     }
 }
 
-// Memory that is refused to a commit beside others, or to what is published: the tick stays open, and goes on.
+// Memory is refused to a scoped commit or to the publisher. The tick stays open and continues when
+// it is called again.
 ORR_TEST(narrow_commits_without_memory_lose_nothing)
 {
     uint32_t refusals = 0, most = test_rounds(150, 40, 1500);
@@ -349,12 +353,12 @@ ORR_TEST(narrow_commits_without_memory_lose_nothing)
         refusals += lost > 0;
         failing_alloc_arm(&k.memory, 0, false);
         CHECK(result == ORR_OK || result == ORR_ERR_MEMORY);
-        // A tick that was open says when it ends that something it sent is missing.
+        // A tick that stayed open returns at its end that a send is missing.
         result = orr_realtime(world, &(orr_realtime_desc){.ticks = 1});
         CHECK(result == ORR_OK || (result == ORR_ERR_MEMORY && lost > 0));
         CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 3}));
         CHECK_OK(orr_world_validate(world));
-        // One in each tick that began and was not refused to send.
+        // One entity for each tick that began and whose send was not refused.
         orr_pipeline_stats stats;
         CHECK_OK(orr_pipeline_stats_get(world, orr_pipeline_find(world, "main"), &stats));
         CHECK(storm_entities(world, "Spark") + lost >= stats.tick);
@@ -364,7 +368,7 @@ ORR_TEST(narrow_commits_without_memory_lose_nothing)
     CHECK(refusals > 10);
 }
 
-// ---- what such a system may not -----------------------------------------------------------------------------------------------------
+// ---- what a system without structure may not do -------------------------------------------------
 
 static orr_entity narrow_other;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Real time with worlds of every kind, made of parts (odd_kit.h): each runs alone and with others,
-// with workers and without, with spectators and without, and with memory that fails; every run is
-// recorded, and its replay has the same hash.
+// Real time with worlds of every kind, made of parts (odd_kit.h). Each part runs alone and with
+// others, with and without workers, with and without access checks, and with memory that fails.
+// Every run is recorded, and its replay has the recorded hash.
 #include "realtime/odd_world_kit.h"
 
 #include <stdlib.h>
 
-// ---- runs ---------------------------------------------------------------------------------------------------------------------------------
+// ---- runs ---------------------------------------------------------------------------------------
 
 static void odd_run(const odd_desc* desc)
 {
@@ -21,7 +21,7 @@ static void odd_run(const odd_desc* desc)
     CHECK_OK(orr_world_validate(world));
     uint64_t hash = orr_world_hash(world);
     orr_system mirror = orr_system_find(world, "leaf_mirror");
-    if (mirror.id != 0 && desc->ticks == 0) { // In a short run it may not have its turn.
+    if (mirror.id != 0 && desc->ticks == 0) { // In a short run it may not get a tick.
         CHECK(((const Mirror*)orr_system_state(world, mirror))->hears > 0);
     }
     odd_settle(world);
@@ -55,13 +55,13 @@ ORR_TEST(realtime_odd_parts_alone)
     }
 }
 
-// Police in full runs everything on the calling thread.
+// ORR_ACCESS_CHECK_FULL runs everything on the calling thread.
 ORR_TEST(realtime_odd_access_checks)
 {
     orr_access_check most = test_races() ? ORR_ACCESS_CHECK_OFF : ORR_ACCESS_CHECK_FULL;
     for (uint32_t i = 0; i < ODD_PARTS; i++) {
         for (orr_access_check audit = ORR_ACCESS_CHECK_OFF; audit <= most; audit += 2) {
-            printf("    %s, police %u\n", odd_parts[i].name, (unsigned)audit);
+            printf("    %s, access checks %u\n", odd_parts[i].name, (unsigned)audit);
             odd_run(&(odd_desc){.workers = 2, .parts = UINT64_C(1) << i, .audit = audit});
         }
     }
@@ -78,7 +78,7 @@ ORR_TEST(realtime_odd_all_traced)
 
 ORR_TEST(realtime_odd_pairs)
 {
-    // Each with its neighbours; with --long with all.
+    // Each part with its neighbours; with --long each with all.
     uint32_t most = test_long() ? UINT32_MAX : test_slow() ? 2 : 6;
     for (uint32_t i = 0; i < ODD_PARTS; i++) {
         for (uint32_t k = i > most ? i - most : 0; k < i; k++) {
@@ -104,7 +104,8 @@ ORR_TEST(realtime_odd_random)
     }
 }
 
-// Whatever is refused: the world stays whole, and goes on. (What a system sent or made may be missing: faults do not count.)
+// Whichever allocation is refused, the world stays whole and continues. Faults do not count here:
+// what a system sent or created may be missing.
 static uint64_t odd_memory(const odd_desc* desc, uint64_t n, bool for_good)
 {
     kit k = {0};
@@ -121,7 +122,7 @@ static uint64_t odd_memory(const odd_desc* desc, uint64_t n, bool for_good)
         CHECK(result == ORR_OK || (i < 7 && result == ORR_ERR_MEMORY));
     }
     result = orr_realtime(world, &(orr_realtime_desc){.ticks = 3});
-    if (result == ORR_ERR_MEMORY) { // Of a tick that went on: something it had sent is lacking.
+    if (result == ORR_ERR_MEMORY) { // The tick continued: something that it sent is missing.
         result = orr_realtime(world, &(orr_realtime_desc){.ticks = 3});
     }
     if (result != ORR_OK) {

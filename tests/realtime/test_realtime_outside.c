@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // A world in real time on real threads, and another thread that makes all calls that any thread may
-// make, again and again. The order is not checked: nothing is lost, nothing hangs. For the thread
-// sanitizer.
+// make, again and again. The test does not check when things happen: nothing may be lost, nothing
+// may hang, and the thread sanitizer must find no race.
 #include "schedule/system_kit.h"
 #include <stdatomic.h>
 
 typedef struct beside {
     orr_world* world;
     orr_pipeline pipelines[3];
-    uint32_t posted, done, met; // `done` and `met` on the world's threads.
+    uint32_t posted, done, met; // `done` and `met` are written on the world's threads.
     _Atomic bool ended;
     _Atomic uint64_t ticks;
     _Atomic uint32_t refused;
@@ -29,7 +29,7 @@ static void beside_call(orr_world* world, void* data)
     b.done++;
 }
 
-static void beside_meeting(orr_world* world, void* data)
+static void outside_at_sync_point(orr_world* world, void* data)
 {
     (void)data;
     b.met += orr_world_validate(world) == ORR_OK && orr_world_hash(world) != 0;
@@ -40,7 +40,7 @@ static void beside_calls(uint32_t i)
 {
     float value = (float)i;
     b.posted += orr_post(b.world, beside_call, &value, sizeof value) == ORR_OK;
-    b.posted += i % 8 == 0 && orr_post_exclusive(b.world, beside_meeting, NULL, 0) == ORR_OK;
+    b.posted += i % 8 == 0 && orr_post_exclusive(b.world, outside_at_sync_point, NULL, 0) == ORR_OK;
     orr_wait_stats stats;
     (void)orr_wait_stats_get(b.world, b.pipelines[i % 3], &stats);
     (void)orr_time_scale_set(b.world, i % 2 == 0 ? 4 : 20);
@@ -51,7 +51,7 @@ static void beside_calls(uint32_t i)
     }
 }
 
-// They are refused, and do no harm.
+// These calls are refused and have no effect.
 static void beside_refused(void)
 {
     uint32_t refused = orr_step(b.world, 1) == ORR_ERR_STATE;
@@ -77,7 +77,7 @@ static void beside_thread(void* arg)
     orr_stop(b.world);
 }
 
-// Handlers are called on the thread that was refused.
+// Handlers are called on the thread whose call was refused.
 static void beside_error(void* user, orr_world* world, const orr_error* error)
 {
     (void)user;
@@ -85,7 +85,7 @@ static void beside_error(void* user, orr_world* world, const orr_error* error)
     (void)error;
 }
 
-ORR_TEST(realtime_with_a_thread_that_calls_all_it_may_loses_nothing)
+ORR_TEST(realtime_with_a_thread_that_makes_all_allowed_calls_loses_nothing)
 {
     uint32_t rounds = test_rounds(200, 60, 5000);
     memset(&b, 0, sizeof b);
@@ -117,7 +117,7 @@ ORR_TEST(realtime_with_a_thread_that_calls_all_it_may_loses_nothing)
     orr_world_destroy(b.world);
 }
 
-// ---- an error handler on another thread ---------------------------------------------------------------------------------------------
+// ---- an error handler on another thread ---------------------------------------------------------
 
 static _Atomic uint32_t slow_handled, slow_made, slow_failed;
 static _Atomic bool slow_over;
@@ -137,7 +137,7 @@ static void slow_make(orr_world* world, void* data)
     slow_made += orr_create(world).id != 0;
 }
 
-// Posts nothing, again and again: each is refused, and said on this thread.
+// Posts NULL again and again: each post is refused, and the handler runs on this thread.
 static void slow_thread(void* arg)
 {
     while (!slow_over) {
@@ -145,8 +145,8 @@ static void slow_thread(void* arg)
     }
 }
 
-// Refusals that are reported on one thread do not close the world to the thread that drives it: in
-// real time, when its last calls run, or in lockstep.
+// A handler that runs on one thread does not block the thread that drives the world: in real time,
+// in the last calls of a run, and in lockstep.
 ORR_TEST(handler_on_another_thread_does_not_block_changes_of_the_world)
 {
     slow_handled = slow_made = slow_failed = 0;
@@ -176,7 +176,7 @@ ORR_TEST(handler_on_another_thread_does_not_block_changes_of_the_world)
     orr_world_destroy(world);
 }
 
-// ---- names ------------------------------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 static void name_first(orr_run* run)
 {
@@ -185,7 +185,7 @@ static void name_first(orr_run* run)
     }
 }
 
-ORR_TEST(realtime_system_that_names_needs_no_name_before)
+ORR_TEST(realtime_first_name_may_be_given_by_a_system)
 {
     kit k;
     orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 500});

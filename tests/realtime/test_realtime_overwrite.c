@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Systems with .overwrites: what they write is published without a copy, which shows only in the
-// number of bytes copied. An oracle keeps every value as its writers left it, and as it was when a
-// tick of its owner ended; systems of the owner and readers of other pipelines compare.
+// Systems that overwrite: their values are published without a copy, which shows only in the number
+// of bytes copied. An oracle keeps each value as its writers left it, and as it was at the end of
+// each tick of its owner. The owner's systems and readers of other pipelines compare values with
+// the oracle.
 #include "realtime/realtime.h"
 #include "schedule/system_kit.h"
 #include <stdlib.h>
@@ -18,12 +19,12 @@ enum {
     TICKS_KEPT = 32,
 };
 
-// ---- the oracle ---------------------------------------------------------------------------------------------------------
+// ---- the oracle ---------------------------------------------------------------------------------
 
 typedef struct slot {
-    orr_entity entity; // Null: nobody.
+    orr_entity entity; // Null: free.
     Paint paint;
-    bool loose; // Changed from outside about that time: either value is right.
+    bool loose; // Changed from outside at about that time: both values are right.
 } slot;
 
 typedef struct moment {
@@ -31,11 +32,11 @@ typedef struct moment {
     slot slots[ENTITIES_MAX];
 } moment;
 
-// What happens in a world, by bits.
+// Bits: what happens in a world.
 enum {
-    DOES_PAINT_PART = 1, // Those that stand still are overwritten by another system.
-    DOES_LOOK = 2,       // Somebody reads what was there before.
-    DOES_NUDGE = 4,      // And what does not overwrite:
+    DOES_PAINT_PART = 1, // Another system overwrites those that stand still.
+    DOES_LOOK = 2,       // A system reads the old values.
+    DOES_NUDGE = 4,      // Writers that do not overwrite:
     DOES_REACH = 8,
     DOES_TELL = 16,
     DOES_DEAL = 32,
@@ -43,24 +44,24 @@ enum {
     DOES_POST = 128,
     DOES_CHURN = 256,
     DOES_SWITCH = 512,
-    DOES_PLAIN = 1024, // Nobody says that it overwrites.
+    DOES_PLAIN = 1024, // No system declares that it overwrites.
     DOES_SELDOM = 2048,
-    DOES_MEET = 4096, // Systems come, go and change their minds.
+    DOES_SYNC_POINT = 4096, // Systems are added, removed and changed at sync points.
     DOES_ALL = 8191 - DOES_PLAIN,
 };
 
 typedef struct studio {
     kit k;
     uint32_t does;
-    uint64_t ticks; // Of the owner, at least.
+    uint64_t ticks; // Minimum number of ticks of the owner.
     bool replays;
-    bool resumed; // The tick to come began in another run: what it showed first was half of it.
-    uint32_t meetings;
-    orri_mutex mutex; // Around moments.
+    bool resumed; // The tick to come began in another run, which published half of it.
+    uint32_t sync_points;
+    orri_mutex mutex; // Guards moments.
     moment moments[TICKS_KEPT];
     slot now[ENTITIES_MAX];
     slot building[ENTITIES_MAX];
-    orr_entity known[ENTITIES_MAX]; // At the end of the owner's last tick.
+    orr_entity known[ENTITIES_MAX]; // As of the end of the owner's last tick.
     uint32_t known_count, knowing;
     orr_entity fresh[ENTITIES_MAX];
     orr_entity clock;
@@ -81,13 +82,13 @@ static void studio_unlock(void)
     orri_mutex_unlock(orr_platform_default(), &S->mutex);
 }
 
-static void fault(const char* who, const orr_run* run, orr_entity entity, const Paint* is,
+static void fault(const char* reader, const orr_run* run, orr_entity entity, const Paint* is,
                   const Paint* should)
 {
     studio_lock();
     if (S->faults++ == 0) {
         snprintf(S->fault, sizeof S->fault,
-                 "%s, tick %llu, entity %llx: %llu %llu %llu instead of %llu %llu %llu", who,
+                 "%s, tick %llu, entity %llx: %llu %llu %llu instead of %llu %llu %llu", reader,
                  (unsigned long long)run->tick, (unsigned long long)entity.id,
                  (unsigned long long)is->value, (unsigned long long)is->twice,
                  (unsigned long long)is->extra, (unsigned long long)should->value,
@@ -121,7 +122,7 @@ static uint64_t chance(const orr_run* run, uint64_t what)
     return orri_hash_word(run->tick * 64 + what, 0x5EED);
 }
 
-// ---- the owner's systems --------------------------------------------------------------------------------------------------
+// ---- systems of the owner -----------------------------------------------------------------------
 
 static void paint(orr_run* run)
 {
@@ -254,7 +255,7 @@ static void seal(orr_run* run)
     S->knowing = 0;
 }
 
-// ---- others ---------------------------------------------------------------------------------------------------------------
+// ---- systems of other pipelines -----------------------------------------------------------------
 
 static void compare(orr_run* run)
 {
@@ -268,7 +269,7 @@ static void compare(orr_run* run)
     uint64_t compared = 0, skipped = 0;
     for (uint32_t i = 0; i < run->count; i++) {
         orr_entity entity = orr_iter_entity(run, i);
-        studio_lock(); // It may be overwritten meanwhile.
+        studio_lock(); // The value may be overwritten meanwhile.
         slot s = m->slots[orri_id_index(entity) % ENTITIES_MAX];
         there &= m->tick == c->tick;
         studio_unlock();
@@ -287,7 +288,7 @@ static void compare(orr_run* run)
     studio_unlock();
 }
 
-// The same, by id, and keeps something of it.
+// The same by id; keeps a checksum of the values.
 static void compare_by_id(orr_run* run)
 {
     Trail* seen = orr_write(run, Trail);
@@ -328,7 +329,7 @@ static void post_one(orr_world* world, void* data)
     studio_unlock();
 }
 
-// Whole chunks go to other clusters, with the blocks that are lent.
+// Whole chunks move to other clusters, with their shared blocks.
 static void post_all(orr_world* world, void* data)
 {
     bool add = *(uint64_t*)data % 2 == 0;
@@ -339,15 +340,15 @@ static void post_all(orr_world* world, void* data)
     orr_query_destroy(query);
 }
 
-static void meet(orr_world* world, void* data)
+static void at_sync_point(orr_world* world, void* data)
 {
     bool part = (S->does & DOES_PAINT_PART) != 0;
     uint64_t what = *(uint64_t*)data;
-    if (world->publisher != NULL) { // Nothing is shown any more when the run has ended.
+    if (world->publisher != NULL) { // After the run nothing is published.
         CHECK_OK(orri_publisher_validate(world->publisher));
     }
     CHECK_OK(orr_world_validate(world));
-    S->meetings++;
+    S->sync_points++;
     orr_system painter = orr_system_find(world, "paint");
     if (painter.id == 0) {
         KIT_SYSTEM(world, .name = "paint", .pipeline = "owner", .before = "keep",
@@ -393,12 +394,12 @@ static void churn(orr_run* run)
         CHECK_OK(orr_post(run->world, post_one, &p, sizeof p));
         CHECK_OK(what / 256 % 4 == 0 ? orr_post(run->world, post_all, &what, sizeof what) : ORR_OK);
     }
-    if ((S->does & DOES_MEET) != 0 && !S->replays && what / 32 % 4 == 2) {
-        CHECK_OK(orr_post_exclusive(run->world, meet, &what, sizeof what));
+    if ((S->does & DOES_SYNC_POINT) != 0 && !S->replays && what / 32 % 4 == 2) {
+        CHECK_OK(orr_post_exclusive(run->world, at_sync_point, &what, sizeof what));
     }
 }
 
-// ---- a world --------------------------------------------------------------------------------------------------------------
+// ---- a world ------------------------------------------------------------------------------------
 
 static void studio_owner(orr_world* world, uint32_t does, uint64_t order)
 {
@@ -448,7 +449,7 @@ static void studio_owner(orr_world* world, uint32_t does, uint64_t order)
     }
     KIT_SYSTEM(world, .name = "wind", .pipeline = "owner", .query = "write Clock",
                .overwrites = "Clock", .run = wind);
-    // With something that others write it sees all through its view.
+    // With a type that other systems write, it reads all values through its view.
     KIT_SYSTEM(world, .name = "keep", .pipeline = "owner",
                .query = order < 8 ? "either Paint" : "either Paint, ?Trail", .run = keep);
     KIT_SYSTEM(world, .name = "seal", .pipeline = "owner", .once = true, .after = "keep",
@@ -457,7 +458,7 @@ static void studio_owner(orr_world* world, uint32_t does, uint64_t order)
 
 static void studio_others(orr_world* world, uint32_t does)
 {
-    if ((does & (DOES_CHURN | DOES_SWITCH | DOES_POST | DOES_MEET)) != 0) {
+    if ((does & (DOES_CHURN | DOES_SWITCH | DOES_POST | DOES_SYNC_POINT)) != 0) {
         KIT_SYSTEM(world, .name = "churn", .query = "Chips", .run = churn,
                    .creates = "Paint, Chips, Trail", .creates_max = 1, .destroys = "Chips",
                    .adds = "Still", .removes = "Still", .switches = "Paint");
@@ -528,25 +529,24 @@ static uint64_t studio_run(uint32_t does, uint32_t rows, uint64_t order, uint64_
     return sealed > 0 ? copied / sealed : 0;
 }
 
-// ---- bytes ----------------------------------------------------------------------------------------------------------------
+// ---- bytes --------------------------------------------------------------------------------------
 
-ORR_TEST(overwrite_of_everything_copies_nothing)
+ORR_TEST(overwrite_of_all_values_copies_nothing)
 {
     CHECK_EQ(studio_run(0, 5000, 0, 40), 0);
     CHECK_EQ(studio_run(DOES_PAINT_PART, 5000, 0, 40), 0);
     CHECK_EQ(studio_run(DOES_SELDOM, 100, 0, 40), 0);
 }
 
-ORR_TEST(overwrite_unsaid_copies_every_tick)
+ORR_TEST(write_without_overwrite_copies_every_tick)
 {
     uint64_t bytes = studio_run(DOES_PLAIN, 5000, 0, 40), all = 5000 * sizeof(Paint);
     CHECK(bytes <= all &&
-          bytes > all * 3 / 4); // The first tick was not shown yet when it was counted.
+          bytes > all * 3 / 4); // The first tick was not published yet when it was counted.
 }
 
-// A system that reads values before they are overwritten needs a copy of them: as before, and not
-// twice.
-ORR_TEST(overwrite_after_a_look_or_a_change_copies_once)
+// A reader of the old values needs a copy: one copy, as without overwriting, and not two.
+ORR_TEST(overwrite_after_a_read_or_a_change_copies_once)
 {
     for (uint64_t order = 0; order < 4; order++) {
         CHECK(studio_run(DOES_LOOK, 1000, order, 30) <= 1000 * sizeof(Paint));
@@ -554,9 +554,9 @@ ORR_TEST(overwrite_after_a_look_or_a_change_copies_once)
     }
 }
 
-// ---- values ---------------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
-ORR_TEST(overwrite_with_every_other_write_shows_whole_ticks)
+ORR_TEST(overwrite_with_every_other_write_publishes_whole_ticks)
 {
     for (uint32_t bit = 1; bit <= DOES_ALL; bit *= 2) {
         if (bit != DOES_PLAIN) {
@@ -577,7 +577,7 @@ ORR_TEST(overwrite_random_mixes_agree_with_the_oracle)
 }
 
 // Systems that run at the same time report different entities to the oracle, or none.
-ORR_TEST(overwrite_on_workers_shows_whole_ticks)
+ORR_TEST(overwrite_on_workers_publishes_whole_ticks)
 {
     const uint32_t all[] = {0, DOES_PAINT_PART, DOES_LOOK | DOES_PAINT_PART,
                             DOES_CHURN | DOES_SWITCH | DOES_PAINT_PART | DOES_LOOK};
@@ -589,7 +589,7 @@ ORR_TEST(overwrite_on_workers_shows_whole_ticks)
     studio_workers = 0;
 }
 
-// What the systems that ran wrote is there, whatever was made ready for those that did not.
+// The values of systems that ran are there, whatever was prepared for systems that did not run.
 static void compare_live(orr_world* world)
 {
     for (uint32_t i = 0; i < ENTITIES_MAX; i++) {
@@ -601,7 +601,8 @@ static void compare_live(orr_world* world)
     }
 }
 
-// Every allocation is refused once: the tick stays open where that was, calling again goes on, and nothing is lost or half.
+// Each allocation is refused once: the tick stays open there, the next call continues it, and
+// nothing is lost or half done.
 ORR_TEST(overwrite_refused_memory_continues_when_called_again)
 {
     uint32_t does = DOES_PAINT_PART | DOES_LOOK | DOES_NUDGE | DOES_REACH, refused = 0;
@@ -629,7 +630,7 @@ ORR_TEST(overwrite_refused_memory_continues_when_called_again)
     CHECK(refused > 10);
 }
 
-// ---- what is refused --------------------------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
 static void refused(orr_world* world, kit* k, orr_system_desc desc, const char* words)
 {
@@ -645,7 +646,7 @@ static void refused(orr_world* world, kit* k, orr_system_desc desc, const char* 
     k->errors = (kit_errors){0};
 }
 
-ORR_TEST(overwrite_of_what_is_not_written_whole_is_refused)
+ORR_TEST(overwrite_of_values_that_are_not_written_whole_is_refused)
 {
     kit k = {0};
     orr_world* world = begin_rows(&k);
@@ -674,7 +675,7 @@ ORR_TEST(overwrite_of_what_is_not_written_whole_is_refused)
     kit_end(&k);
 }
 
-// In lockstep it says nothing but what it is.
+// In lockstep overwriting has no further effect.
 ORR_TEST(overwrite_in_lockstep_is_a_write)
 {
     kit k;
@@ -689,7 +690,7 @@ ORR_TEST(overwrite_in_lockstep_is_a_write)
     kit_end(&k);
 }
 
-ORR_TEST(overwrite_recorded_replays_to_the_same)
+ORR_TEST(overwrite_replay_has_the_recorded_hash)
 {
     for (uint32_t i = 0; i < test_rounds(3, 2, 30); i++) {
         uint64_t random = test_random();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How far a pipeline is between two ticks (orr_phase), with a replaced clock and numbers worked out
-// by hand; and whether a world runs at all.
+// The phase of a pipeline between two ticks, with a replaced clock and expectations computed by
+// hand; and whether a world runs.
 #include "realtime/rig_kit.h"
 
 typedef struct phase_look {
@@ -41,7 +41,8 @@ static void phase_open(const orr_platform* platform, uint64_t work_ns)
     rig_warm();
 }
 
-// Ticks of "main" are due at 10, 20 …, of "b" at 25, 50 …, whether they are under way (main works for 3 ms) or not.
+// Ticks of "main" are due at 10, 20 …, of "b" at 25, 50 …, whether a tick is running (main works
+// for 3 ms) or not.
 RIG_TEST(phase_is_the_part_of_the_interval_that_has_passed, 0)
 {
     phase_open(platform, 3 * MS);
@@ -58,8 +59,8 @@ RIG_TEST(phase_is_the_part_of_the_interval_that_has_passed, 0)
     rig_close();
 }
 
-// At half the speed 7 ms are 3.5 of the world.
-RIG_TEST(phase_goes_by_the_time_of_the_world, 0)
+// At half speed 7 ms are 3.5 ms of world time.
+RIG_TEST(phase_follows_world_time, 0)
 {
     phase_open(platform, 0);
     EXPECT_OK(orr_time_scale_set(r.world, 0.5));
@@ -71,7 +72,7 @@ RIG_TEST(phase_goes_by_the_time_of_the_world, 0)
     rig_close();
 }
 
-// The first tick is due at 10 and ends at 40: at 21, 28 and 35 the next one is late.
+// The first tick is due at 10 and ends at 40: at 21, 28 and 35 the next tick is late.
 RIG_TEST(phase_of_a_late_pipeline_is_one, 0)
 {
     phase_open(platform, 30 * MS);
@@ -92,14 +93,14 @@ static void phase_outside(void* arg)
     orr_pause(r.world, true);
     phase_note();
     rig_sleep_until(500 * MS);
-    phase_note(); // Time stands.
+    phase_note(); // Time stands still.
     orr_pause(r.world, false);
     rig_sleep_until(502 * MS);
     phase_note();
     orr_stop(r.world);
 }
 
-RIG_TEST(phase_from_another_thread_stands_while_paused, 0)
+RIG_TEST(phase_from_another_thread_stands_still_while_paused, 0)
 {
     rig_open(platform, 100);
     phase_count = 0;
@@ -112,12 +113,12 @@ RIG_TEST(phase_from_another_thread_stands_while_paused, 0)
     EXPECT_NEAR(phase_looks[0].main, 0.3);
     EXPECT_NEAR(phase_looks[1].main, 0.3);
     EXPECT_NEAR(phase_looks[2].main, 0.5);
-    EXPECT_NEAR(phase_looks[2].b, 0); // There is none.
+    EXPECT_NEAR(phase_looks[2].b, 0); // There is no such pipeline.
     rig_close();
 }
 
-// In lockstep the clock moves by ticks, and by the time given to orr_update().
-RIG_TEST(phase_in_lockstep_is_where_the_clock_was_left, 0)
+// In lockstep the clock advances by ticks, and by the argument of orr_update().
+RIG_TEST(phase_in_lockstep_follows_the_lockstep_clock, 0)
 {
     rig_open(platform, 100);
     phase_count = 0;
@@ -127,7 +128,7 @@ RIG_TEST(phase_in_lockstep_is_where_the_clock_was_left, 0)
     EXPECT_OK(orr_update(r.world, 4 * MS));
     EXPECT_NEAR(orr_phase(r.world, phase_of("main")), 0.4);
     EXPECT_NEAR(orr_phase(r.world, phase_of("b")), 0.16);
-    EXPECT_OK(orr_update(r.world, 9 * MS)); // 13.
+    EXPECT_OK(orr_update(r.world, 9 * MS)); // World time 13.
     EXPECT_EQ(phase_count, 1);
     EXPECT_NEAR(phase_looks[0].main, 0); // In its own tick, at 10.
     EXPECT_NEAR(phase_looks[0].b, 0.4);

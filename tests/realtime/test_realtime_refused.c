@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What is refused in real time, and the effect on the rest: ticks that are abandoned, calls that
-// wait, sends without memory, plans that cannot be made, threads that cannot be created.
+// Refusals in real time and their effect on the rest: ticks that are given up, calls that wait,
+// sends without memory, plans that cannot be made, threads that cannot be created.
 #include "realtime/hard_kit.h"
 
 ORR_STRUCT(Plain, (uint64_t, words, 16))
 
 enum {
-    MADE = 64,      // Entities in each tick.
-    REFUSED_AT = 3, // From this tick on there is no memory for them.
+    MADE = 64,      // Entities created in each tick.
+    REFUSED_AT = 3, // From this tick on there is no memory for entities.
 };
 
 static kit* made_kit;
@@ -37,7 +37,7 @@ static orr_world* made_begin(kit* k, double rate_hz, const char* pipeline,
     return world;
 }
 
-// ---- a tick that is given up ----------------------------------------------------------------------------------------------------
+// ---- a tick that is given up --------------------------------------------------------------------
 
 static void abandoned(const char* pipeline)
 {
@@ -49,7 +49,7 @@ static void abandoned(const char* pipeline)
     CHECK_OK(orr_tick_abandon(world));
     failing_alloc_arm(&k.memory, 0, false);
     k.errors = (kit_errors){0};
-    // The rest of that tick: nothing of it is made. And all of the next ones, as many as fall due.
+    // The abandoned tick creates nothing. All later ticks that fall due create their entities.
     for (uint32_t steps = 1; steps <= 5; steps += 4) {
         CHECK_OK(orr_step(world, steps));
         orr_system_stats stats = kit_stats(world, orr_system_find(world, "make"));
@@ -60,17 +60,17 @@ static void abandoned(const char* pipeline)
     hard_end(&k);
 }
 
-ORR_TEST(realtime_tick_of_the_first_pipeline_that_was_refused_is_given_up)
+ORR_TEST(realtime_refused_tick_of_the_first_pipeline_is_given_up)
 {
     abandoned("main");
 }
 
-ORR_TEST(realtime_tick_of_another_pipeline_that_was_refused_is_given_up)
+ORR_TEST(realtime_refused_tick_of_another_pipeline_is_given_up)
 {
     abandoned("a");
 }
 
-// ---- a call that waits while the run is refused -----------------------------------------------------------------------------------
+// ---- a call that waits while the run is refused memory ------------------------------------------
 
 static uint32_t post_ran, post_made;
 
@@ -90,11 +90,12 @@ static void post_and_make(orr_run* run)
     made_run(run);
 }
 
-ORR_TEST(realtime_call_that_was_posted_is_done_when_the_run_ends_with_an_open_tick)
+ORR_TEST(realtime_posted_call_runs_when_the_run_ends_with_an_open_tick)
 {
     kit k;
     post_ran = post_made = 0;
-    orr_world* world = made_begin(&k, 1, "main", post_and_make); // In its tick: the call waits.
+    // Posted in a tick: the call waits.
+    orr_world* world = made_begin(&k, 1, "main", post_and_make);
     CHECK_OK(orr_time_scale_set(world, 100));
     CHECK_RESULT(orr_realtime(world, NULL), ORR_ERR_MEMORY);
     CHECK(orr_tick_open(world));
@@ -107,11 +108,11 @@ ORR_TEST(realtime_call_that_was_posted_is_done_when_the_run_ends_with_an_open_ti
     hard_end(&k);
 }
 
-// ---- a send that is refused -------------------------------------------------------------------------------------------------------
+// ---- a send that is refused memory --------------------------------------------------------------
 
 enum {
     SENT = 100,
-    SENT_REFUSED = 60000, // More than there is room for without an allocation.
+    SENT_REFUSED = 60000, // More than fit without an allocation.
 };
 
 static void send_refused(orr_run* run)
@@ -129,8 +130,7 @@ static void send_refused(orr_run* run)
     }
 }
 
-// The tick continues without it, and the world lacks a change: the caller is notified by the
-// result.
+// The tick continues without the sent change. The call that runs ticks returns ORR_ERR_MEMORY.
 static void sends_refused(bool realtime)
 {
     kit k = {0};
@@ -149,17 +149,17 @@ static void sends_refused(bool realtime)
     hard_end(&k);
 }
 
-ORR_TEST(lockstep_returns_that_a_send_was_refused)
+ORR_TEST(lockstep_returns_the_refusal_of_a_send)
 {
     sends_refused(false);
 }
 
-ORR_TEST(realtime_returns_that_a_send_was_refused)
+ORR_TEST(realtime_returns_the_refusal_of_a_send)
 {
     sends_refused(true);
 }
 
-// ---- a plan that cannot be made ---------------------------------------------------------------------------------------------------
+// ---- a plan that cannot be made -----------------------------------------------------------------
 
 static void plan_export(orr_run* run)
 {
@@ -187,8 +187,9 @@ static void plan_ask(orr_run* run)
     }
 }
 
-// It is made there, to be printed, and once more before the next tick. (What it looked up is given back: hard_end() counts.)
-ORR_TEST(realtime_plan_that_a_sync_point_broke_ends_the_run_and_leaks_nothing)
+// The plan is made at the sync point, to be printed, and again before the next tick. (Lookups of a
+// refused plan are freed: hard_end() counts.)
+ORR_TEST(realtime_broken_plan_of_a_sync_point_ends_the_run_and_leaks_nothing)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
@@ -206,7 +207,7 @@ ORR_TEST(realtime_plan_that_a_sync_point_broke_ends_the_run_and_leaks_nothing)
     hard_end(&k);
 }
 
-// ---- a thread that is missing -----------------------------------------------------------------------------------------------------
+// ---- a thread that cannot be created ------------------------------------------------------------
 
 static orr_platform few;
 static _Atomic uint32_t few_left, few_said;
@@ -222,7 +223,7 @@ static int few_thread_create(void* user, const char* name, void (*run)(void* arg
     return platform->thread_create(user, name, run, arg, out);
 }
 
-// With so many threads.
+// Runs with this number of threads.
 static const orr_platform* few_platform(uint32_t threads)
 {
     few = *orr_platform_default();
@@ -239,8 +240,8 @@ static void few_stop(void* user, orr_world* world, const orr_error* error)
     orr_stop(world);
 }
 
-// The handler is called where the run begins, and what it calls does not wait for that.
-ORR_TEST(realtime_handler_that_stops_when_a_thread_is_missing_returns)
+// The handler is called while the run begins; calls of the handler do not wait for the beginning.
+ORR_TEST(realtime_stop_in_the_handler_of_a_missing_thread_returns)
 {
     few_said = 0;
     orr_world* world = orr_world_create(&(orr_world_desc){.platform = few_platform(1),
@@ -262,7 +263,7 @@ static orr_world* few_begin(kit* k, uint32_t threads)
     return world;
 }
 
-ORR_TEST(replay_that_lacks_a_thread_is_refused_and_ends)
+ORR_TEST(replay_without_a_thread_is_refused_and_ends)
 {
     kit k;
     orr_recording* recording = orr_recording_create();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Replays of runs in real time: systems and sync points see what was recorded, differences are
+// Replays of runs in real time: systems and sync points see what was recorded, a difference is
 // found and reported, and a replay that cannot continue ends.
 #include "realtime/hard_kit.h"
 
@@ -7,7 +7,7 @@ ORR_STRUCT_EX(Pin, (.storage = ORR_PINNED), (uint64_t, v))
 ORR_STRUCT_EX(Cable, (.live = true), (uint64_t, x), (uint64_t, twice))
 ORR_STRUCT(Other, (uint64_t, x))
 
-// ---- the world's tick -----------------------------------------------------------------------------------------------------------
+// ---- the world's tick ---------------------------------------------------------------------------
 
 static void tick_note(orr_run* run)
 {
@@ -38,7 +38,7 @@ static orr_world* tick_begin(kit* k, uint32_t workers)
     return world;
 }
 
-ORR_TEST(replay_shows_systems_the_worlds_tick_that_they_saw)
+ORR_TEST(replay_shows_systems_the_recorded_world_tick)
 {
     hard_replays(&(hard_replay){.begin = tick_begin, .ticks = 40, .replays = 3});
 }
@@ -50,7 +50,7 @@ enum {
 };
 
 static struct {
-    double rate_hz; // Of the first pipeline.
+    double rate_hz; // Rate of the first pipeline.
     uint64_t hashes[2][MET_MOST];
     uint32_t count[2], run;
 } met;
@@ -97,21 +97,21 @@ static void met_run(double rate_hz)
     CHECK(memcmp(met.hashes[0], met.hashes[1], sizeof met.hashes[0]) == 0);
 }
 
-ORR_TEST(replay_of_sync_points_beside_a_continuous_pipeline_has_the_hashes_that_were_recorded)
+ORR_TEST(replay_of_sync_points_with_a_continuous_pipeline_has_the_recorded_hashes)
 {
     met_run(0);
 }
 
-ORR_TEST(replay_of_sync_points_beside_a_late_pipeline_has_the_hashes_that_were_recorded)
+ORR_TEST(replay_of_sync_points_with_a_late_pipeline_has_the_recorded_hashes)
 {
     met_run(4000);
 }
 
-// ---- the end of a replay --------------------------------------------------------------------------------------------------------
+// ---- the end of a replay ------------------------------------------------------------------------
 
 enum {
-    STOP_TICKS = 40, // Are recorded;
-    STOP_AT = 10,    // in this one of the replay the world is stopped.
+    STOP_TICKS = 40, // Ticks that are recorded;
+    STOP_AT = 10,    // the world is stopped in this tick of the replay.
 };
 
 static _Atomic bool stop_waits, stop_wanted, stop_done;
@@ -145,7 +145,7 @@ static orr_world* stop_begin(kit* k)
     return world;
 }
 
-ORR_TEST(replay_that_is_stopped_from_outside_ends_before_its_recording)
+ORR_TEST(replay_stopped_from_outside_ends_before_its_recording)
 {
     kit k;
     orr_recording* recording = orr_recording_create();
@@ -167,9 +167,9 @@ ORR_TEST(replay_that_is_stopped_from_outside_ends_before_its_recording)
     orr_recording_destroy(recording);
 }
 
-// ---- what differs is found ------------------------------------------------------------------------------------------------------
+// ---- differences are found ----------------------------------------------------------------------
 
-static uint64_t outside_number; // What no recording has.
+static uint64_t outside_number; // A value that no recording holds.
 
 static void differ_tree(orr_run* run)
 {
@@ -200,7 +200,7 @@ static orr_world* differ_begin(kit* k, const orr_system_desc* desc)
     return world;
 }
 
-// The handler and a later question name the pipeline and its tick.
+// Both the error handler and a later query receive the pipeline and its tick.
 static void differs(const orr_system_desc* desc)
 {
     static const char words[] =
@@ -236,7 +236,7 @@ ORR_TEST(replay_that_differs_in_a_state_is_refused_with_pipeline_and_tick)
         .name = "d", .query = "Tree", .state = ORR_TYPE(Count), .run = differ_state});
 }
 
-// ---- recordings for which memory ran out ------------------------------------------------------------------------------------------
+// ---- recordings that run out of memory ----------------------------------------------------------
 
 static void full_export(orr_run* run)
 {
@@ -262,7 +262,7 @@ static void full_look(orr_run* run)
     }
 }
 
-// Something of everything: structure, published and live values, messages, exports.
+// A bit of everything: structure, published and live values, messages, exports.
 static orr_world* full_begin(kit* k)
 {
     orr_world* world = hard_begin(k, 0);
@@ -281,7 +281,8 @@ static orr_world* full_begin(kit* k)
     return world;
 }
 
-// Allocation `n` of a run is refused: the world goes on, what was recorded until then replays. True if there was one.
+// Refuses allocation `n` of a run. The world continues, and the recording up to there replays.
+// Returns true if there was an allocation `n`.
 static bool full_run(uint64_t n, uint32_t* full_count)
 {
     kit k;
@@ -310,7 +311,7 @@ static bool full_run(uint64_t n, uint32_t* full_count)
     return refused;
 }
 
-ORR_TEST(recording_that_is_full_replays_up_to_there_for_every_allocation_that_is_refused)
+ORR_TEST(recording_without_memory_replays_up_to_the_refused_allocation)
 {
     uint32_t full_count = 0;
     uint64_t n = 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What a system sees of other pipelines while they run: whole ticks, whole values, all clusters,
+// What a system sees of other pipelines while they run: whole ticks, whole values, all clusters and
 // all changes; and what it can ask about their systems.
 #include "realtime/hard_kit.h"
 #include "schedule/tick/overlap_kit.h"
 
-// ---- live values of clusters that came while a system waited for its locks ----------------------------------------------------------
+// ---- live values of clusters that are created while a system waits for its locks ----------------
 
 ORR_STRUCT_EX(Cable, (.live = true), (uint64_t, x), (uint64_t, twice))
 ORR_STRUCT(Other, (uint64_t, x))
@@ -33,14 +33,15 @@ static void cable_read(orr_run* run)
     cable_reads++;
 }
 
-// Has structure, to read, most of the time: those who create wait, and so do those behind them.
+// Holds structure for reading most of the time: systems that create wait, and systems queued behind
+// them wait, too.
 static void cable_linger(orr_run* run)
 {
     (void)run;
     hard_sleep(1000000);
 }
 
-// One of a new cluster in each tick.
+// Creates one entity of a new cluster in each tick.
 static void cable_make(orr_run* run)
 {
     orr_entity entity = orr_send_create(run);
@@ -55,7 +56,7 @@ static void cable_round(void)
     orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 160});
     orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
     ORR_REGISTER(world, Cable, Other);
-    orr_set(world, orr_create(world), Cable, {0, 0}); // Without Other: for the writer only.
+    orr_set(world, orr_create(world), Cable, {0, 0}); // Without Other: only the writer selects it.
     hard_pipe(world, "a", 0, false);
     hard_pipe(world, "b", 0, false);
     hard_pipe(world, "c", 0, false);
@@ -69,7 +70,7 @@ static void cable_round(void)
     hard_end(&k);
 }
 
-ORR_TEST(realtime_locks_of_a_system_have_the_clusters_that_came_while_it_waited)
+ORR_TEST(realtime_locks_include_clusters_created_while_the_system_waited)
 {
     cable_reads = 0;
     for (uint32_t round = 0; round < test_rounds(12, 12, 100); round++) {
@@ -78,7 +79,7 @@ ORR_TEST(realtime_locks_of_a_system_have_the_clusters_that_came_while_it_waited)
     CHECK(cable_reads > 0);
 }
 
-// ---- locks of many clusters ---------------------------------------------------------------------------------------------------------
+// ---- locks of many clusters ---------------------------------------------------------------------
 
 ORR_STRUCT_EX(L1, (.live = true), (uint64_t, v))
 ORR_STRUCT_EX(L2, (.live = true), (uint64_t, v))
@@ -118,7 +119,8 @@ static void clusters_read_second(orr_run* run)
     }
 }
 
-// Has no row with it, but could: all clusters of the type are in its set, with those of the other system of its group.
+// Selects no row of the type, but could: its lock set holds all clusters of the type, together with
+// those of the other system of its group.
 static void clusters_miss(orr_run* run)
 {
     clusters_missed += run->count;
@@ -135,7 +137,7 @@ static void clusters_make(orr_world* world)
     orr_set(world, orr_create(world), Tree, {0, 0});
 }
 
-// `backwards`: what has the higher numbers is asked for first.
+// `backwards`: the clusters with the higher numbers are asked for first.
 static void clusters_run(bool backwards)
 {
     kit k = {0};
@@ -167,13 +169,13 @@ static void clusters_run(bool backwards)
     hard_end(&k);
 }
 
-ORR_TEST(realtime_locks_of_many_clusters_are_taken_in_whatever_order_systems_ask)
+ORR_TEST(realtime_locks_of_many_clusters_in_any_order_do_not_deadlock)
 {
     clusters_run(false);
     clusters_run(true);
 }
 
-// ---- alone --------------------------------------------------------------------------------------------------------------------------
+// ---- .alone -------------------------------------------------------------------------------------
 
 static room alone_room;
 
@@ -184,7 +186,7 @@ static void alone_visit(orr_run* run)
     hard_sleep(500000);
 }
 
-ORR_TEST(realtime_systems_that_are_alone_never_overlap)
+ORR_TEST(realtime_alone_systems_never_overlap)
 {
     kit k;
     alone_room = (room){0};
@@ -197,12 +199,12 @@ ORR_TEST(realtime_systems_that_are_alone_never_overlap)
     KIT_SYSTEM(world, .name = "y", .pipeline = "a", .once = true, .by_id = "Tree", .alone = true,
                .run = alone_visit);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 30}));
-    CHECK(alone_room.visits > 30); // Both were there.
-    CHECK_EQ(alone_room.crowded, 0);
+    CHECK(alone_room.visits > 30); // Both systems ran.
+    CHECK_EQ(alone_room.overlaps, 0);
     hard_end(&k);
 }
 
-// ---- one query of pinned types, looped over by two pipelines --------------------------------------------------------------------------
+// ---- one query of pinned types, looped over by two pipelines ------------------------------------
 
 ORR_STRUCT_EX(Pin, (.storage = ORR_PINNED), (uint64_t, v))
 
@@ -256,15 +258,15 @@ ORR_TEST(realtime_two_pipelines_loop_over_one_query_of_pinned_values)
                .alone = true, .run = pins_loop);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 60}));
     CHECK(pins > 0);
-    CHECK_EQ(pins % 1000, 0); // All of them, each time.
+    CHECK_EQ(pins % 1000, 0); // Every pass selected all of them.
     CHECK_EQ(pins_wrong, 0);
     hard_end(&k);
 }
 
-// ---- looking at other systems and pipelines ---------------------------------------------------------------------------------------------
+// ---- queries about other systems and pipelines --------------------------------------------------
 
 static _Atomic uint64_t looks, looks_on, looks_answered;
-static uint32_t look_entries, look_meetings;
+static uint32_t look_entries, look_sync_points;
 
 static void look_around(orr_run* run)
 {
@@ -283,32 +285,32 @@ static void look_switch(orr_run* run)
     HARD_CHECK(orr_system_enable(run->world, system, run->tick % 2 == 0) == ORR_OK, "refused");
 }
 
-static void look_meeting(orr_world* world, void* data)
+static void look_at_sync_point(orr_world* world, void* data)
 {
     (void)data;
     orr_pipeline_stats stats = {0};
     orr_journal_entry entry;
     HARD_CHECK(orr_pipeline_stats_get(world, orr_pipeline_find(world, "a"), &stats) == ORR_OK &&
                    stats.tick > 0,
-               "no numbers at a meeting");
+               "no statistics at a sync point");
     look_entries = orr_journal_get(world, (orr_entity){0}, &entry, 1);
-    look_meetings++;
+    look_sync_points++;
 }
 
 static void look_ask(orr_run* run)
 {
     if (run->tick == 40) {
-        (void)orr_post_exclusive(run->world, look_meeting, NULL, 0);
+        (void)orr_post_exclusive(run->world, look_at_sync_point, NULL, 0);
     }
 }
 
-// Whether a system is enabled can be asked; statistics and journals, which change meanwhile, are
-// refused: they are for sync points, and for later.
+// A system can ask whether another system is enabled. Statistics and journals change meanwhile and
+// are refused: they can be read at sync points and after the run.
 ORR_TEST(realtime_system_looks_at_systems_of_another_pipeline)
 {
     kit k;
     looks = looks_on = looks_answered = 0;
-    look_entries = look_meetings = 0;
+    look_entries = look_sync_points = 0;
     orr_world* world = hard_begin(&k, 0);
     trees_add(world, 50);
     CHECK_OK(orr_journal_set(world, 1000000));
@@ -325,13 +327,13 @@ ORR_TEST(realtime_system_looks_at_systems_of_another_pipeline)
     CHECK_EQ(looks_answered, 0);
     CHECK_EQ(k.errors.count, 2 * looks);
     KIT_ERROR(&k, ORR_ERR_STATE, "not allowed while pipelines run; call it in a posted call");
-    CHECK_EQ(look_meetings, 1);
+    CHECK_EQ(look_sync_points, 1);
     CHECK(look_entries > 0);
     CHECK(orr_journal_get(world, (orr_entity){0}, NULL, 0) > look_entries);
     hard_end(&k);
 }
 
-// ---- what changed, across runs and steps --------------------------------------------------------------------------------------------------
+// ---- changed terms across runs and steps --------------------------------------------------------
 
 static _Atomic uint64_t change_written, change_seen;
 
@@ -363,7 +365,8 @@ ORR_TEST(realtime_changed_terms_miss_nothing_across_runs_and_steps)
     for (uint32_t i = 0; i < test_rounds(45, 45, 300); i++) {
         CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 1 + i % 9}));
         CHECK_OK(orr_system_enable(world, writes, false));
-        CHECK_OK(orr_step(world, 4)); // Whole ticks of b, in which nobody writes: now it knows.
+        // Whole ticks of b in which nothing is written: b is up to date.
+        CHECK_OK(orr_step(world, 4));
         CHECK_EQ(change_seen, change_written);
         CHECK_OK(orr_system_enable(world, writes, true));
         if (i % 3 == 0) {
@@ -374,7 +377,7 @@ ORR_TEST(realtime_changed_terms_miss_nothing_across_runs_and_steps)
     hard_end(&k);
 }
 
-// ---- what a start callback sees of a tick under way -----------------------------------------------------------------------------------------
+// ---- what a start callback sees during a tick of another pipeline -------------------------------
 
 ORR_STRUCT(Pair, (uint64_t, a), (uint64_t, b))
 
@@ -406,7 +409,7 @@ static void pair_switch(orr_run* run)
     HARD_CHECK(orr_system_enable(run->world, system, run->tick % 2 == 0) == ORR_OK, "refused");
 }
 
-// Two systems write, each its half, with one between them that is alone: so `look` may start there.
+// Two systems write one half each, with an .alone system between them: there `look` may start.
 ORR_TEST(realtime_start_of_a_system_sees_whole_ticks_of_others)
 {
     kit k;
@@ -429,7 +432,7 @@ ORR_TEST(realtime_start_of_a_system_sees_whole_ticks_of_others)
     hard_end(&k);
 }
 
-// ---- who comes back -----------------------------------------------------------------------------------------------------------
+// ---- a reader that is added after a gap ---------------------------------------------------------
 
 static _Atomic uint64_t back_live, back_looks;
 
@@ -473,8 +476,8 @@ static void back_post(orr_run* run)
     }
 }
 
-// Nobody of another pipeline read it meanwhile, so it was not shown.
-ORR_TEST(realtime_reader_that_comes_back_sees_no_older_tick_than_there_is)
+// Between the two readers no other pipeline read the type, so it was not published.
+ORR_TEST(realtime_reader_added_after_a_gap_sees_the_newest_tick)
 {
     kit k;
     back_live = back_looks = 0;
@@ -493,7 +496,7 @@ ORR_TEST(realtime_reader_that_comes_back_sees_no_older_tick_than_there_is)
     hard_end(&k);
 }
 
-// ---- events for one that has not ticked --------------------------------------------------------------------------------------
+// ---- events for a system that has not ticked ----------------------------------------------------
 
 ORR_STRUCT(Chime, (uint64_t, tick))
 
@@ -512,7 +515,8 @@ static void chime_take(orr_run* run)
     chime_count += count;
 }
 
-// It comes to a pipeline that is not due for a while; the others, none of whose systems begin, send meanwhile.
+// The system is added to a pipeline that is not due for a while. The other pipelines, in which no
+// system begins, send meanwhile.
 ORR_TEST(realtime_events_wait_for_a_system_whose_pipeline_has_not_ticked)
 {
     kit k;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Threads that are not part of a run in real time: forbidden calls are refused wherever the
-// pipelines are, and allowed calls do no harm around begin and end of runs. For the thread
-// sanitizer, too.
+// Other threads that call a world that runs in real time. Calls that are not allowed are refused
+// wherever the pipelines are. Allowed calls have no bad effect at the beginning and end of runs.
+// Also run under the thread sanitizer.
 #include "realtime/hard_kit.h"
 #include <pthread.h>
 
@@ -9,7 +9,7 @@ static struct {
     orr_world* world;
     orr_entity entity;
     _Atomic uint32_t refused; // Calls of the handler, on any thread.
-    // Of the place from which the stranger is let loose.
+    // The other thread makes its calls between `begins` and `over`.
     _Atomic bool begins, over;
     uint32_t calls, allowed;
     const char* first_allowed;
@@ -23,7 +23,7 @@ static void stranger_error(void* user, orr_world* world, const orr_error* error)
     st.refused++;
 }
 
-// ---- what may not be called -------------------------------------------------------------------------------------------------------
+// ---- calls that are not allowed -----------------------------------------------------------------
 
 static void stranger_call(const char* name, bool refused)
 {
@@ -32,7 +32,7 @@ static void stranger_call(const char* name, bool refused)
     st.first_allowed = !refused && st.first_allowed == NULL ? name : st.first_allowed;
 }
 
-// Everything from a single value to the whole world.
+// Calls from a single value to the whole world.
 static void stranger_calls(void)
 {
     orr_world* world = st.world;
@@ -52,7 +52,8 @@ static void stranger_calls(void)
                   orr_system_remove(world, orr_system_find(world, "look")) != ORR_OK);
 }
 
-// Is inline, and looks up the entity before it can be refused: a race with whoever creates at that moment, so it is for where nobody does.
+// An inline call that looks up the entity before it can be refused. The lookup races with a thread
+// that creates, so it is only called where no thread creates.
 static void stranger_read(void)
 {
     stranger_call("orr_get", orr_get(st.world, st.entity, Tree) == NULL);
@@ -76,7 +77,7 @@ static void stranger_thread(void* arg)
     st.over = true;
 }
 
-// Whoever calls this stays where it is until the stranger has made all its calls.
+// The caller waits until the other thread has made all its calls.
 static void stranger_lets_loose(void)
 {
     st.begins = true;
@@ -107,7 +108,7 @@ static void stranger_run(void (*thread)(void* arg), const orr_realtime_desc* des
     platform->thread_join(platform->user, handle);
 }
 
-// Nothing that was refused has done anything.
+// Refused calls had no effect.
 static void stranger_end(uint64_t entities)
 {
     if (st.allowed != 0) {
@@ -122,11 +123,11 @@ static void stranger_end(uint64_t entities)
     orr_world_destroy(st.world);
 }
 
-static void stranger_meets(orr_world* world, void* data)
+static void stranger_at_sync_point(orr_world* world, void* data)
 {
     (void)data;
     stranger_lets_loose();
-    HARD_CHECK(orr_world_hash(world) != 0, "a meeting is refused what is for meetings");
+    HARD_CHECK(orr_world_hash(world) != 0, "a sync point is refused an exclusive call");
     orr_entity entity = orr_create(world);
     HARD_CHECK(orr_destroy(world, entity) == ORR_OK, "%s", orr_error_last(world));
 }
@@ -146,10 +147,10 @@ static void stranger_in_a_system(orr_run* run)
     }
 }
 
-static void stranger_asks_to_meet(orr_run* run)
+static void stranger_posts_exclusive(orr_run* run)
 {
     if (run->tick == 4) {
-        (void)orr_post_exclusive(run->world, stranger_meets, NULL, 0);
+        (void)orr_post_exclusive(run->world, stranger_at_sync_point, NULL, 0);
     }
 }
 
@@ -166,26 +167,26 @@ static void stranger_is_refused(void (*run)(orr_run* run))
     KIT_SYSTEM(st.world, .name = "guide", .once = true, .run = run);
     stranger_run(stranger_thread, &(orr_realtime_desc){.ticks = 8});
     CHECK_EQ(st.calls, STRANGER_ROUNDS * STRANGER_CALLS);
-    CHECK_EQ(st.refused, st.calls); // Each of them is said.
+    CHECK_EQ(st.refused, st.calls); // Each refusal was reported.
     stranger_end(51);
 }
 
-ORR_TEST(realtime_stranger_is_refused_while_a_system_runs)
+ORR_TEST(realtime_other_thread_is_refused_while_a_system_runs)
 {
     stranger_is_refused(stranger_in_a_system);
 }
 
 ORR_TEST(realtime_other_thread_is_refused_during_a_sync_point)
 {
-    stranger_is_refused(stranger_asks_to_meet);
+    stranger_is_refused(stranger_posts_exclusive);
 }
 
-ORR_TEST(realtime_stranger_is_refused_while_a_posted_call_is_done)
+ORR_TEST(realtime_other_thread_is_refused_while_a_posted_call_runs)
 {
     stranger_is_refused(stranger_asks_to_post);
 }
 
-// ---- at any moment ----------------------------------------------------------------------------------------------------------------
+// ---- at random moments --------------------------------------------------------------------------
 
 static uint32_t loose_made;
 
@@ -197,7 +198,7 @@ static void loose_make(orr_world* world, void* data)
     loose_made++;
 }
 
-static void loose_meet(orr_world* world, void* data)
+static void loose_at_sync_point(orr_world* world, void* data)
 {
     loose_make(world, data);
     HARD_CHECK(orr_world_hash(world) != 0 && orr_world_validate(world) == ORR_OK, "%s",
@@ -207,7 +208,7 @@ static void loose_meet(orr_world* world, void* data)
 static void loose_ask(orr_run* run)
 {
     (void)orr_post(run->world, loose_make, NULL, 0);
-    (void)orr_post_exclusive(run->world, loose_meet, NULL, 0);
+    (void)orr_post_exclusive(run->world, loose_at_sync_point, NULL, 0);
     st.begins = true;
     if (run->tick > 10 && st.over) {
         orr_stop(run->world);
@@ -226,8 +227,8 @@ static void loose_thread(void* arg)
     st.over = true;
 }
 
-// Ticks, calls and sync points continue; every call of the thread is refused.
-ORR_TEST(realtime_stranger_is_refused_at_any_moment)
+// Ticks, calls and sync points run meanwhile; the other thread is refused at every moment.
+ORR_TEST(realtime_other_thread_is_refused_at_any_moment)
 {
     stranger_begin();
     loose_made = 0;
@@ -237,7 +238,7 @@ ORR_TEST(realtime_stranger_is_refused_at_any_moment)
     stranger_end(51 + loose_made);
 }
 
-// ---- what may be called, around beginnings and ends ---------------------------------------------------------------------------------
+// ---- allowed calls at the beginning and end of runs ---------------------------------------------
 
 static void edge_thread(void* arg)
 {
@@ -255,7 +256,7 @@ static void edge_thread(void* arg)
 }
 
 // Runs of one tick or none, one after another, while another thread pauses, stops and sets the time
-// scale without checking whether there is a run.
+// scale without checking whether the world runs.
 ORR_TEST(realtime_pause_time_scale_and_stop_of_another_thread_around_begin_and_end_of_runs)
 {
     const orr_platform* platform = orr_platform_default();
@@ -268,7 +269,7 @@ ORR_TEST(realtime_pause_time_scale_and_stop_of_another_thread_around_begin_and_e
     }
     st.over = true;
     platform->thread_join(platform->user, handle);
-    // Nothing of it is left but what outlasts runs.
+    // Only settings that outlast runs remain.
     CHECK(!orr_paused(st.world));
     CHECK_OK(orr_time_scale_set(st.world, 5));
     CHECK(orr_time_scale(st.world) == 5);
@@ -278,12 +279,12 @@ ORR_TEST(realtime_pause_time_scale_and_stop_of_another_thread_around_begin_and_e
     stranger_end(51);
 }
 
-// ---- posted while real time begins -------------------------------------------------------------------------------------------
+// ---- calls posted while real time begins --------------------------------------------------------
 
 static struct {
     orr_world* world;
     uint32_t at, points; // Real time begins at this one of the poster's points.
-    _Atomic bool go;     // It may begin.
+    _Atomic bool go;     // Real time may begin.
     _Atomic uint32_t done;
 } eager;
 static _Thread_local bool eager_posts;
@@ -296,7 +297,7 @@ static void eager_point(void* user, orr_sched_kind kind, const void* word)
     }
     eager.go = true;
     for (uint32_t i = 0; i < 100 && !orr_running(eager.world);
-         i++) { // It cannot while the poster holds something.
+         i++) { // It cannot begin while the poster holds a lock.
         hard_sleep(500000);
     }
 }
@@ -318,8 +319,8 @@ static void* eager_post(void* data)
     return NULL;
 }
 
-// Wherever the poster is when it begins: what was posted is done in that run.
-ORR_TEST(realtime_call_posted_while_it_begins_is_done)
+// Wherever the poster is when real time begins, the posted call runs in that run.
+ORR_TEST(realtime_call_posted_while_a_run_begins_is_run)
 {
     orr_platform platform = *orr_platform_default();
     platform.sched_point = eager_point;

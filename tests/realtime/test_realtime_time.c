@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Time in real time, with a replaced clock and numbers worked out by hand: intervals, scale,
-// requested time scale, pauses, steps, clocks that jump.
+// Time in real time, with a replaced clock and expectations computed by hand: intervals, slowdown,
+// time scale, pauses, steps, clocks that jump.
 #include "realtime/rig_kit.h"
 
-// ---- intervals --------------------------------------------------------------------------------------------------------------
+// ---- intervals ----------------------------------------------------------------------------------
 
 /* N0-16 */
 RIG_TEST(fixed_pipelines_begin_at_multiples_of_their_intervals, 0)
@@ -26,7 +26,7 @@ RIG_TEST(fixed_pipelines_begin_at_multiples_of_their_intervals, 0)
     rig_close();
 }
 
-// A wait of more than a quarter of a second is no jump of the clock.
+// A wait of more than a quarter of a second is not taken for a jump of the clock.
 /* N0-16 */
 RIG_TEST(slow_fixed_pipelines_begin_at_multiples_of_their_intervals, 0)
 {
@@ -39,16 +39,16 @@ RIG_TEST(slow_fixed_pipelines_begin_at_multiples_of_their_intervals, 0)
     rig_close();
 }
 
-// Each begins where the last ended.
+// Each tick begins where the last one ended.
 /* N0-15 */
-RIG_TEST(continuous_pipeline_begins_again_when_it_ended, 0)
+RIG_TEST(continuous_pipeline_begins_a_tick_when_the_last_ended, 0)
 {
     rig_open(platform, 10);
     rig_add(NULL, 0, NULL);
     rig_line* c = rig_add(&(orr_pipeline_desc){.name = "c"}, 7 * MS, NULL);
     EXPECT_OK(orr_realtime(r.world, &(orr_realtime_desc){.ticks = 2}));
     EXPECT_EQ(c->count,
-              29); // 28 × 7 = 196, and the one that was under way when it was stopped at 200.
+              29); // 28 × 7 = 196, and the tick that was running when the run was stopped at 200.
     for (uint32_t i = 0; i < c->count; i++) {
         EXPECT_EQ(c->beats[i].at_ns, i * 7 * MS);
         EXPECT_NEAR(c->beats[i].dt, i == 0 ? 0 : 0.007);
@@ -56,9 +56,10 @@ RIG_TEST(continuous_pipeline_begins_again_when_it_ended, 0)
     rig_close();
 }
 
-// ---- scale ------------------------------------------------------------------------------------------------------------------
+// ---- slowdown -----------------------------------------------------------------------------------
 
-// 20 ms of 10: the first tick ends at 30, two are due (20, 30) and one of them is caught up with; from 50 on time goes half as fast and nobody is late.
+// Ticks of 20 ms at an interval of 10: the first tick ends at 30, two ticks are due (20, 30) and
+// one of them is caught up. From 50 on time runs at half speed and no pipeline is late.
 /* N0-17 */
 RIG_TEST(late_pipeline_halves_time_for_all, 0)
 {
@@ -75,7 +76,8 @@ RIG_TEST(late_pipeline_halves_time_for_all, 0)
     }
     EXPECT_EQ(rig_stats(a).dropped, 1);
     EXPECT_EQ(rig_stats(b).dropped, 0);
-    // World time at real 50 ms is 40; from there a second takes two, so b, due at 60, 80 …, begins at 90, 130 …
+    // World time at real 50 ms is 40. From there a second takes two, so b, due at 60, 80 …, begins
+    // at 90, 130 …
     EXPECT_EQ(b->beats[0].at_ns, 20 * MS);
     EXPECT_EQ(b->beats[1].at_ns, 50 * MS);
     for (uint32_t i = 2; i < 48; i++) {
@@ -98,10 +100,10 @@ static void ease_after_10(orr_run* run, rig_line* line)
     line->work_ns = line->count >= 10 ? 0 : line->work_ns;
 }
 
-// The first ten are late. After that they take no time: a twentieth more per tick, although what is smoothed (18, 16.2 … of 10) would allow
-// more.
+// The first ten ticks are late. Later ticks take no time: the speed grows by a twentieth per tick,
+// although the smoothed duration (18, 16.2 … of 10) would allow more.
 /* N0-17 */
-RIG_TEST(pipeline_that_is_late_no_more_lets_go_by_a_twentieth_per_tick, 0)
+RIG_TEST(pipeline_that_is_no_longer_late_speeds_up_by_a_twentieth_per_tick, 0)
 {
     rig_open(platform, 100);
     rig_line* a = rig_add(NULL, 20 * MS, ease_after_10);
@@ -120,7 +122,7 @@ static void long_once(orr_run* run, rig_line* line)
     line->work_ns = line->count == 2 ? 95 * MS : 0;
 }
 
-// Tick 3 begins at 30 and ends at 125: 40, 50 … 120 are due, all but the last are given up.
+// Tick 3 begins at 30 and ends at 125: 40, 50 … 120 are due, all but the last are dropped.
 RIG_TEST(very_late_pipeline_catches_up_by_one_tick_and_counts_the_rest, 0)
 {
     rig_open(platform, 100);
@@ -130,14 +132,14 @@ RIG_TEST(very_late_pipeline_catches_up_by_one_tick_and_counts_the_rest, 0)
     EXPECT_EQ(a->beats[3].at_ns, 125 * MS);
     EXPECT_EQ(rig_stats(a).dropped, 8);
     EXPECT_EQ(rig_stats(a).ticks, 5);
-    // The tick that caught up took nothing: of 95 remain 85.5, and the 5 ms up to 130 are 5 × 8.55.
+    // The tick that caught up took no time: of 95 remain 85.5, and the 5 ms up to 130 are 5 × 8.55.
     EXPECT_NEAR(a->beats[3].scale, 10.0 / 95);
     EXPECT_NEAR(a->beats[4].scale, 10.0 / 85.5);
     EXPECT_NEAR((double)(a->beats[4].at_ns - 125 * MS) / MS, 5 * 8.55);
     rig_close();
 }
 
-// A spectator slows nobody down.
+// A late spectator slows down no other pipeline.
 RIG_TEST(late_spectator_drops_ticks_alone, 0)
 {
     rig_open(platform, 100);
@@ -153,37 +155,37 @@ RIG_TEST(late_spectator_drops_ticks_alone, 0)
     rig_close();
 }
 
-// ---- requested time scale -----------------------------------------------------------------------
+// ---- time scale ---------------------------------------------------------------------------------
 
-RIG_TEST(wish_before_the_run_holds_from_its_beginning, 0)
+RIG_TEST(time_scale_set_before_the_run_applies_from_its_beginning, 0)
 {
-    static const double wishes[] = {2, 0.5, 0.1, 1.0 / 64};
+    static const double scales[] = {2, 0.5, 0.1, 1.0 / 64};
     for (uint32_t w = 0; w < 4; w++) {
         rig_open(platform, 100);
         rig_line* a = rig_add(NULL, 0, NULL);
         uint64_t begun = rig_now();
-        EXPECT_OK(orr_time_scale_set(r.world, wishes[w]));
-        EXPECT_NEAR(orr_time_scale(r.world), wishes[w]);
+        EXPECT_OK(orr_time_scale_set(r.world, scales[w]));
+        EXPECT_NEAR(orr_time_scale(r.world), scales[w]);
         EXPECT_OK(orr_realtime(r.world, &(orr_realtime_desc){.ticks = 20}));
         for (uint32_t i = 0; i < 20; i++) {
             EXPECT_EQ(a->beats[i].at_ns - begun,
-                      (uint64_t)((double)((i + 1) * 10 * MS) / wishes[w]));
+                      (uint64_t)((double)((i + 1) * 10 * MS) / scales[w]));
             EXPECT_NEAR(a->beats[i].dt, 0.01);
         }
         rig_close();
     }
 }
 
-static void wish_by_tick(orr_run* run, rig_line* line)
+static void scale_by_tick(orr_run* run, rig_line* line)
 {
     EXPECT_OK(line->count == 2 ? orr_time_scale_set(run->world, 2) : ORR_OK);
     EXPECT_OK(line->count == 4 ? orr_time_scale_set(run->world, 0.5) : ORR_OK);
 }
 
-RIG_TEST(wish_of_a_system_holds_at_once, 0)
+RIG_TEST(time_scale_set_by_a_system_applies_at_once, 0)
 {
     rig_open(platform, 100);
-    rig_line* a = rig_add(NULL, 0, wish_by_tick);
+    rig_line* a = rig_add(NULL, 0, scale_by_tick);
     rig_line* b = rig_add(&(orr_pipeline_desc){.name = "b", .rate_hz = 50}, 0, NULL);
     EXPECT_OK(orr_realtime(r.world, &(orr_realtime_desc){.ticks = 7}));
     static const uint64_t at[] = {10, 20, 25, 30, 50, 70, 90};
@@ -195,7 +197,7 @@ RIG_TEST(wish_of_a_system_holds_at_once, 0)
     rig_close();
 }
 
-static void wish_outside(void* arg)
+static void scale_outside(void* arg)
 {
     (void)arg;
     rig_sleep_until(25 * MS);
@@ -210,14 +212,15 @@ static void wish_outside(void* arg)
     orr_stop(r.world);
 }
 
-// It stands for half a second, and goes on from there. A continuous one goes on, with ticks of no time.
-RIG_TEST(wish_for_nothing_stands_until_another_comes, 0)
+// Time stands still for half a second and continues from there. A continuous pipeline continues,
+// with ticks of dt 0.
+RIG_TEST(time_scale_of_zero_stands_still_until_the_next, 0)
 {
     rig_open(platform, 100);
     rig_line* a = rig_add(NULL, 0, NULL);
     rig_line* c = rig_add(&(orr_pipeline_desc){.name = "c"}, 4 * MS, NULL);
     rig_warm();
-    rig_outside(wish_outside);
+    rig_outside(scale_outside);
     EXPECT_OK(orr_realtime(r.world, NULL));
     rig_outside_ends();
     EXPECT_EQ(a->beats[1].at_ns, 20 * MS);
@@ -231,7 +234,7 @@ RIG_TEST(wish_for_nothing_stands_until_another_comes, 0)
     rig_close();
 }
 
-// ---- pauses ---------------------------------------------------------------------------------------------------------------------
+// ---- pauses -------------------------------------------------------------------------------------
 
 static void pause_outside(void* arg)
 {
@@ -252,7 +255,7 @@ static void pause_outside(void* arg)
     orr_stop(r.world);
 }
 
-RIG_TEST(pause_from_outside_stops_all_but_posts_and_who_looks_on, 0)
+RIG_TEST(pause_from_outside_stops_all_but_posts_and_spectators, 0)
 {
     rig_open(platform, 100);
     rig_line* a = rig_add(NULL, 0, NULL);
@@ -274,7 +277,7 @@ RIG_TEST(pause_from_outside_stops_all_but_posts_and_who_looks_on, 0)
     }
     EXPECT_EQ(c->beats[6].at_ns, 24 * MS);
     EXPECT_EQ(c->beats[7].at_ns,
-              101 * MS); // The one from 24 to 28 was its last before: a millisecond counts.
+              101 * MS); // Its last tick before was from 24 to 28: one millisecond counts.
     EXPECT_NEAR(c->beats[7].dt, 0.001);
     EXPECT_NEAR(sum, 0.025 + (double)(c->beats[c->count - 1].at_ns - 101 * MS) * 1e-9);
     uint32_t still = 0;
@@ -307,9 +310,9 @@ static void unpause_outside(void* arg)
     orr_stop(r.world);
 }
 
-// Tick 2 takes from 20 to 45, and pauses: 30 is given up, 40 is due then, and does not begin. When time goes on it is caught up with at once;
-// 50 follows at a scale of 10 / 22.5.
-RIG_TEST(pause_of_a_system_holds_when_its_tick_ended, 0)
+// Tick 2 takes from 20 to 45, and pauses: 30 is dropped, 40 is due then and does not begin. When
+// time continues it is caught up at once; 50 follows at a speed of 10 / 22.5.
+RIG_TEST(pause_of_a_system_applies_when_its_tick_ended, 0)
 {
     rig_open(platform, 100);
     rig_line* a = rig_add(NULL, 0, pause_in_tick_2);
@@ -343,8 +346,8 @@ static void two_steps_outside(void* arg)
     orr_stop(r.world);
 }
 
-// Ticks 3 and 4 are steps, of 5 ms each; in the second the pause ends, at 110, with the world at 40. It is heard by pipelines that sleep for ever: b
-// is due at 50 and at 100.
+// Ticks 3 and 4 are steps of 5 ms each. In the second step the pause ends, at 110, with world time
+// 40. Pipelines that sleep without limit are woken: b is due at 50 and at 100.
 RIG_TEST(end_of_a_pause_by_a_system_wakes_all, 0)
 {
     rig_open(platform, 100);
@@ -361,13 +364,13 @@ RIG_TEST(end_of_a_pause_by_a_system_wakes_all, 0)
     rig_close();
 }
 
-// ---- steps ------------------------------------------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 static void steps_outside(void* arg)
 {
     (void)arg;
     static const uint32_t steps[] = {1, 1, 1, 5, 0, 22};
-    // Of 30, 120 and 45 in a second, up to 1, 2, 3, 8, 8 and 30 thirtieths.
+    // Ticks of 30, 120 and 45 per second, up to 1, 2, 3, 8, 8 and 30 thirtieths.
     static const uint32_t fast[] = {4, 8, 12, 32, 32, 120}, odd[] = {1, 3, 4, 12, 12, 45};
     uint32_t sum = 0;
     for (uint32_t i = 0; i < 6; i++) {
@@ -382,7 +385,7 @@ static void steps_outside(void* arg)
     orr_stop(r.world);
 }
 
-RIG_TEST(steps_of_a_paused_world_are_exactly_so_many_ticks, 30)
+RIG_TEST(steps_of_a_paused_world_run_exactly_so_many_ticks, 30)
 {
     rig_open(platform, 30);
     rig_add(NULL, 0, NULL);
@@ -435,7 +438,8 @@ static void steps_continuous_outside(void* arg)
     orr_stop(r.world);
 }
 
-// 7 ticks up to the pause at 45; then three with the dt of lockstep, up to 95; the first has 3 ms of before, too.
+// 7 ticks up to the pause at 45; then three with the dt of lockstep, up to 95. The first of them
+// also has the 3 ms before the pause.
 RIG_TEST(steps_of_a_continuous_pipeline_have_the_dt_of_lockstep, 0)
 {
     rig_open(platform, 0);
@@ -451,7 +455,7 @@ RIG_TEST(steps_of_a_continuous_pipeline_have_the_dt_of_lockstep, 0)
     rig_close();
 }
 
-// ---- clocks that jump ---------------------------------------------------------------------------------------------------------------
+// ---- clocks that jump ---------------------------------------------------------------------------
 
 static void jump_outside(void* arg)
 {
@@ -473,13 +477,14 @@ static void jump(const orr_platform* platform, uint64_t by_ns, uint32_t ticks)
     rig_outside_ends();
 }
 
-// At 25 it jumps; at 28 the continuous one looks: the world is at 24 + 250 = 274. Of 30, 40 … 270 all but the last are given up.
+// The clock jumps at 25; the continuous pipeline reads it at 28: world time is 24 + 250 = 274. Of
+// 30, 40 … 270 all but the last are dropped.
 RIG_TEST(clock_that_jumps_ahead_by_an_hour_counts_a_quarter_of_a_second, 0)
 {
     jump(platform, 3600u * 1000 * MS, 10);
     const rig_line *a = &r.lines[0], *c = &r.lines[1];
     EXPECT_EQ(a->beats[1].at_ns, 20 * MS);
-    EXPECT_EQ(a->beats[2].at_ns, 30 * MS); // When it wakes: it is due at 30 all the same.
+    EXPECT_EQ(a->beats[2].at_ns, 30 * MS); // When it wakes up: it is due at 30 nevertheless.
     EXPECT_EQ(a->beats[3].at_ns, 30 * MS);
     EXPECT_EQ(a->beats[4].at_ns, 34 * MS); // 280 is 6 after 274.
     EXPECT_EQ(a->beats[9].at_ns, 84 * MS);
@@ -489,8 +494,8 @@ RIG_TEST(clock_that_jumps_ahead_by_an_hour_counts_a_quarter_of_a_second, 0)
     rig_close();
 }
 
-// It counts from where it is: between 24, when it was looked at last, and 28 nothing.
-RIG_TEST(clock_that_goes_back_by_a_minute_counts_as_one_that_stands, 0)
+// Time continues from where the clock is: nothing passed between 24, when it was last read, and 28.
+RIG_TEST(clock_that_goes_back_by_a_minute_counts_as_standing_still, 0)
 {
     jump(platform, 0 - 60u * 1000 * MS, 10);
     const rig_line *a = &r.lines[0], *c = &r.lines[1];
@@ -508,7 +513,8 @@ static void jump_in_tick_3(orr_run* run, rig_line* line)
     r.skew_ns += line->count == 3 ? 3600u * 1000 * MS : 0;
 }
 
-// A tick that seems to take an hour counts as a quarter of a second, too: 10 / 250 is the scale, and a few seconds later all is as before.
+// A tick that seems to take an hour counts as a quarter of a second, too: the speed is 10 / 250,
+// and a few seconds later it is as before.
 RIG_TEST(clock_that_jumps_within_a_tick_does_not_stop_time, 0)
 {
     rig_open(platform, 100);
@@ -528,10 +534,10 @@ static void skew_back_outside(void* arg)
     rig_sleep_until(25 * MS);
     r.skew_ns -= 60u * 1000 * MS;
     rig_sleep_until(45 * MS);
-    EXPECT_OK(orr_post(r.world, rig_called, NULL, 0)); // Main hears the bell, and looks.
+    EXPECT_OK(orr_post(r.world, rig_called, NULL, 0)); // Wakes main, which reads the clock.
 }
 
-RIG_TEST(limit_of_real_time_outlasts_a_clock_that_goes_back, 0)
+RIG_TEST(limit_of_real_time_holds_when_the_clock_goes_back, 0)
 {
     rig_open(platform, 100);
     rig_line* a = rig_add(NULL, 0, NULL);
@@ -543,7 +549,7 @@ RIG_TEST(limit_of_real_time_outlasts_a_clock_that_goes_back, 0)
     rig_close();
 }
 
-// ---- what is between a look and a tick ------------------------------------------------------------------------------------------------
+// ---- time between reading the clock and a tick --------------------------------------------------
 
 static void add_a_type(orr_world* world, void* data)
 {
@@ -558,9 +564,9 @@ static void type_outside(void* arg)
     EXPECT_OK(orr_post(r.world, add_a_type, NULL, 0));
 }
 
-// A new type makes plans stale, which need a sync point: a continuous pipeline that was about to
-// tick has that time afterwards.
-RIG_TEST(dt_of_a_continuous_pipeline_loses_no_time_at_a_meeting, 20)
+// A type that is registered at a sync point makes plans anew. A continuous pipeline that was about
+// to tick gets that time in its next tick.
+RIG_TEST(dt_of_a_continuous_pipeline_loses_no_time_at_a_sync_point, 20)
 {
     rig_open(platform, 50);
     rig_line* a = rig_add(NULL, 0, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shared by tests of systems: a line in which systems write that they ran, short ways to add them
+// Shared by tests of systems: a line in which systems note that they ran, short ways to add systems
 // and to read their statistics.
 #ifndef TEST_SCHEDULE_KIT_H
 #define TEST_SCHEDULE_KIT_H
@@ -8,7 +8,7 @@
 #include "test.h"
 #include <orrery/schedule.h>
 
-// ---- who ran, in order: "a b c" ------------------------------------------------------------------------------
+// ---- which systems ran, in order: "a b c" -------------------------------------------------------
 
 ORR_MAYBE_UNUSED static char kit_line[4096];
 
@@ -18,7 +18,7 @@ ORR_MAYBE_UNUSED static void kit_say(const char* word)
     snprintf(kit_line + length, sizeof kit_line - length, "%s%s", length > 0 ? " " : "", word);
 }
 
-// The function of a system: says its name.
+// The function of a system: notes its name.
 ORR_MAYBE_UNUSED static void kit_run(orr_run* run)
 {
     kit_say(orr_system_name(run->world, orr_run_self(run)));
@@ -36,9 +36,9 @@ ORR_MAYBE_UNUSED static void kit_run_nothing(orr_run* run)
     (void)run;
 }
 
-// The function of an indirect system: says what it is told, as kind:type:count:by; of entities that came or went the cause
-// stands in the place of the type.
-ORR_MAYBE_UNUSED static void kit_hear(orr_run* run)
+// The function of an indirect system: notes its messages as kind:type:count:by. For entities added
+// or removed the cause stands in place of the type.
+ORR_MAYBE_UNUSED static void kit_note_messages(orr_run* run)
 {
     ORR_MESSAGES(m, run)
     {
@@ -52,18 +52,18 @@ ORR_MAYBE_UNUSED static void kit_hear(orr_run* run)
     }
 }
 
-// Checks what was said since the last time.
+// Checks what was noted since the last check.
 #define KIT_SAID(expected)             \
     do {                               \
         CHECK_STR(kit_line, expected); \
         kit_line[0] = '\0';            \
     } while (0)
 
-// ---- systems -----------------------------------------------------------------------------------------------------
+// ---- systems ------------------------------------------------------------------------------------
 
 #define KIT_ADD(world, ...) orr_system_add(world, &(orr_system_desc){__VA_ARGS__})
 
-// A system that must be taken.
+// Adds a system that must be accepted.
 #define KIT_SYSTEM(world, ...) kit_taken(world, KIT_ADD(world, __VA_ARGS__), __FILE__, __LINE__)
 
 ORR_MAYBE_UNUSED static orr_system kit_taken(orr_world* world, orr_system system, const char* file,
@@ -82,7 +82,7 @@ ORR_MAYBE_UNUSED static orr_system_stats kit_stats(const orr_world* world, orr_s
     return stats;
 }
 
-// ORR_OK, or the words.
+// ORR_OK, or the error text.
 #define KIT_STEP(world, count)                                                                \
     do {                                                                                      \
         if (orr_step(world, count) != ORR_OK) {                                               \
@@ -90,7 +90,7 @@ ORR_MAYBE_UNUSED static orr_system_stats kit_stats(const orr_world* world, orr_s
         }                                                                                     \
     } while (0)
 
-// An error and its words, which are forgotten after.
+// Checks an error and its text, then clears it.
 #define KIT_ERROR(k, expected_result, part)                \
     do {                                                   \
         CHECK((k)->errors.count > 0);                      \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A small world for the tests of systems: a few types, rows of Position, systems that write their
-// name and the callbacks of their life.
+// A small world for tests of systems: a few types, rows of Position, systems that note their name,
+// and callbacks that note their calls.
 #ifndef TEST_SYSTEM_KIT_H
 #define TEST_SYSTEM_KIT_H
 
@@ -26,7 +26,7 @@ ORR_MAYBE_UNUSED static orr_entity make(orr_world* world, float x)
     return entity;
 }
 
-// With one row.
+// A world with one row.
 ORR_MAYBE_UNUSED static orr_world* begin_rows(kit* k)
 {
     orr_world* world = begin(k);
@@ -37,7 +37,7 @@ ORR_MAYBE_UNUSED static orr_world* begin_rows(kit* k)
 #define NAMED(world, system_name, ...) \
     KIT_SYSTEM(world, .name = system_name, .query = "Position", .run = kit_run, __VA_ARGS__)
 
-// ---- its life, in words: "a.create a.start" -------------------------------------------------------------------------
+// ---- callbacks as text: "a.create a.start" ------------------------------------------------------
 
 ORR_MAYBE_UNUSED static void on_create(orr_run* run)
 {

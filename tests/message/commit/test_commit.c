@@ -5,7 +5,7 @@
 #include "message/event/event.h"
 #include "message/send/command_buffer.h"
 
-// ---- what has no effect -------------------------------------------------------------------------
+// ---- commands without effect --------------------------------------------------------------------
 
 ORR_TEST(commit_for_dead_entities_drops_counts_and_logs_once)
 {
@@ -57,7 +57,7 @@ ORR_TEST(commit_for_a_dead_id_does_not_reach_its_successor)
     CHECK(orr_alive(t.world, fresh));
     CHECK_EQ(count_of(&t, fresh), 8);
     CHECK(orr_has(t.world, t.bob, Link));
-    CHECK(!orr_has(t.world, t.eve, Link)); // What refers to the dead is not stored.
+    CHECK(!orr_has(t.world, t.eve, Link)); // A reference to a dead entity is not stored.
     CHECK_EQ(t.a.rights.counts.dropped, 3);
     command_kit_end(&t.k);
 }
@@ -283,7 +283,7 @@ ORR_TEST(commit_takes_creations_with_their_components_as_one_group)
     command_kit_end(&t.k);
 }
 
-// ---- who sent -----------------------------------------------------------------------------------
+// ---- senders ------------------------------------------------------------------------------------
 
 ORR_TEST(commit_source_is_the_last_sender_for_an_entity)
 {

@@ -271,7 +271,8 @@ ORR_TEST(instances_removed_make_room_for_added_ones)
     CHECK_EQ(colliders(&t, bob, &values, &ids), ORR_INSTANCES_MAX);
     CHECK_EQ(values[0].radius, 10);
     CHECK_EQ(values[1023].radius, 2009);
-    (void)sender_open(&t.s, 0); // All for as many; some of them are switched, some go at once.
+    // Many of each kind; some are enabled and disabled, some are destroyed at once.
+    (void)sender_open(&t.s, 0);
     CHECK_OK(orr_send_remove_type(&t.s.run, bob, t.k.collider, 0));
     for (int32_t i = 0; i < (int32_t)ORR_INSTANCES_MAX; i++) {
         orr_component_id id;

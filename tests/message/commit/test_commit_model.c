@@ -71,7 +71,7 @@ typedef struct model {
     uint32_t record_count;
     uint64_t dropped[SYSTEMS];
     uint32_t key_last;
-    orr_entity dead; // Nobody refers to it.
+    orr_entity dead; // No entity refers to it.
     orr_string texts[4];
     uint64_t random;
     bool hunger; // Memory is short at times.
@@ -341,7 +341,8 @@ static bool choose_instance(model* m, uint32_t entity, uint32_t first,
     return *id != 0;
 }
 
-// A few are mentioned much more often than the others, so that commands meet.
+// A few entities are chosen much more often than the others, so commands for one entity meet in a
+// commit.
 static uint32_t choose_entity(model* m)
 {
     return roll(m, 3) > 0 && m->count > 4 ? m->count - 1 - roll(m, 4) : roll(m, m->count);

@@ -19,7 +19,7 @@ orri_reader* deliver_kit_reader_of(orr_world* world, const char* text, bool all_
 
 orri_reader* deliver_kit_reader(orr_world* world, const char* text)
 {
-    orri_reader* reader = deliver_kit_reader_of(world, text, false, TELL_KIT_ALL);
+    orri_reader* reader = deliver_kit_reader_of(world, text, false, DELIVER_KIT_ALL);
     CHECK_OK(orri_diff_run(world, (orr_system){0, 0}, false)); // It is no longer new.
     return reader;
 }

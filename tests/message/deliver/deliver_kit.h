@@ -14,7 +14,7 @@ ORR_STRUCT_EX(Note, (.multiplicity = ORR_MULTIPLE), (orr_string, text), (int32_t
 ORR_STRUCT(Parent,
            (orr_entity, entity, (.flags = ORR_FIELD_INDEXED, .on_destroy = ORR_ON_DESTROY_DESTROY)))
 
-#define TELL_KIT_ALL UINT64_MAX // A queue without a limit.
+#define DELIVER_KIT_ALL UINT64_MAX // A queue without a limit.
 
 // A reader that is enabled and has received everything; or (the other) is yet to receive it. The
 // query is destroyed with the world.

@@ -30,23 +30,24 @@ void play_begin(play* p, uint64_t seed, uint8_t fresh_byte)
         bool all, lazy;
         uint64_t queue_max;
     } readers[] = {
-        {"Position", false, false, TELL_KIT_ALL},
-        {"Position, ?Velocity, ?Health", false, false, TELL_KIT_ALL},
-        {"Position, !Frozen, ?Label", false, true, TELL_KIT_ALL},
-        {"Health|Velocity, ?Shot", false, false, TELL_KIT_ALL},
-        {"either *, ?orr_enabled, ?orr_tags, ?Position, ?Shot, ?Body", false, false, TELL_KIT_ALL},
-        {"disabled *, ?Tiny", false, false, TELL_KIT_ALL},
-        {"disabled Health, ?Padded", false, true, TELL_KIT_ALL},
-        {"#7, ?Position, ?Big", false, false, TELL_KIT_ALL},
-        {"Body, ?Position, ?orr_name", false, false, TELL_KIT_ALL},
-        {"!Body, Position, ?Loose", false, false, TELL_KIT_ALL},
-        {"?orr_enabled, ?orr_tags", true, false, TELL_KIT_ALL},
-        {"", true, true, TELL_KIT_ALL},
-        {"Shot, ?Note, ?orr_enabled", false, false, TELL_KIT_ALL},
-        {"either Body, either *, ?orr_enabled, ?Sign", false, true, TELL_KIT_ALL},
-        {"Padded, ?Token, ?Parent, ?Frozen, ?Seen", false, false, TELL_KIT_ALL},
+        {"Position", false, false, DELIVER_KIT_ALL},
+        {"Position, ?Velocity, ?Health", false, false, DELIVER_KIT_ALL},
+        {"Position, !Frozen, ?Label", false, true, DELIVER_KIT_ALL},
+        {"Health|Velocity, ?Shot", false, false, DELIVER_KIT_ALL},
+        {"either *, ?orr_enabled, ?orr_tags, ?Position, ?Shot, ?Body", false, false,
+         DELIVER_KIT_ALL},
+        {"disabled *, ?Tiny", false, false, DELIVER_KIT_ALL},
+        {"disabled Health, ?Padded", false, true, DELIVER_KIT_ALL},
+        {"#7, ?Position, ?Big", false, false, DELIVER_KIT_ALL},
+        {"Body, ?Position, ?orr_name", false, false, DELIVER_KIT_ALL},
+        {"!Body, Position, ?Loose", false, false, DELIVER_KIT_ALL},
+        {"?orr_enabled, ?orr_tags", true, false, DELIVER_KIT_ALL},
+        {"", true, true, DELIVER_KIT_ALL},
+        {"Shot, ?Note, ?orr_enabled", false, false, DELIVER_KIT_ALL},
+        {"either Body, either *, ?orr_enabled, ?Sign", false, true, DELIVER_KIT_ALL},
+        {"Padded, ?Token, ?Parent, ?Frozen, ?Seen", false, false, DELIVER_KIT_ALL},
         {"Position, ?Note, ?orr_enabled", false, true, 300},
-        {"disabled Body|disabled Shot, ?Label", false, false, TELL_KIT_ALL},
+        {"disabled Body|disabled Shot, ?Label", false, false, DELIVER_KIT_ALL},
     };
     *p = (play){.seed = seed, .k.memory.fresh_byte = fresh_byte};
     p->world = kit_begin(&p->k, NULL);
@@ -440,7 +441,7 @@ void play_change(play* p)
     changes[draw(p, ORRI_COUNT(changes))](p);
 }
 
-// ---- telling ------------------------------------------------------------------------------------
+// ---- notifying ----------------------------------------------------------------------------------
 
 static bool play_is_empty(void* user, const orr_world* world, orr_cluster cluster)
 {

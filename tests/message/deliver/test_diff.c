@@ -86,7 +86,7 @@ ORR_TEST(messages_of_one_diff_come_in_order_of_kinds) /* N0-42 */
     stage_end(&s);
 }
 
-// ---- only what differs --------------------------------------------------------------------------
+// ---- only differences ---------------------------------------------------------------------------
 
 ORR_TEST(value_written_with_the_same_bytes_is_no_change)
 {
@@ -160,14 +160,14 @@ ORR_TEST(reader_of_all_types_gets_every_type)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    orri_reader* r = deliver_kit_reader_of(w, "", true, TELL_KIT_ALL);
+    orri_reader* r = deliver_kit_reader_of(w, "", true, DELIVER_KIT_ALL);
     RECEIVES(r, "");
     CHECK(orri_tracked(w, KIT_TYPE(w, Health)));
     orr_entity a = orr_create(w);
     orr_set(w, a, Tiny, {3});
     orr_set(w, a, Body, {4, 5});
     RECEIVES(r, "EntityAdded created 0v1 {Tiny} Tiny: {value: 3} Body: {mass: 4, speed: 5}\n");
-    orr_type late = {0}; // A type nobody knew when the reader came.
+    orr_type late = {0}; // A type that was not registered when the reader was created.
     CHECK_OK(orr_type_register(
         w,
         &(orr_type_desc){
@@ -247,7 +247,7 @@ ORR_TEST(reader_enabled_receives_everything_it_selects)
     orr_entity a = orr_create(w);
     orr_set(w, a, Tiny, {1});
     (void)deliver_kit_diff(w, first);
-    orri_reader* second = deliver_kit_reader_of(w, "Tiny", false, TELL_KIT_ALL);
+    orri_reader* second = deliver_kit_reader_of(w, "Tiny", false, DELIVER_KIT_ALL);
     orr_set(w, a, Tiny, {2}); // The first receives a change, the second an addition.
     RECEIVES(first, "ComponentChanged written Tiny 0v1 {value: 2}\n");
     TAKES(second, "EntityAdded reader 0v1 {Tiny} Tiny: {value: 2}\n");

@@ -189,7 +189,7 @@ ORR_TEST(rows_in_any_order_are_sent_correctly)
 {
     stage s;
     orr_world* w = stage_begin(&s);
-    mirror* m = mirror_make(w, "Velocity, ?Health", false, TELL_KIT_ALL);
+    mirror* m = mirror_make(w, "Velocity, ?Health", false, DELIVER_KIT_ALL);
     enum {
         MANY = 5000
     };
@@ -229,8 +229,8 @@ ORR_TEST(run_lists_that_are_full_are_sent_in_parts)
     };
     static orr_entity ids[MANY];
     mirror* m[2] = {
-        mirror_make(w, "either *, Tiny, ?Body, ?Shot, ?orr_enabled", false, TELL_KIT_ALL),
-        mirror_make(w, "Tiny, ?Body, ?Padded", false, TELL_KIT_ALL)};
+        mirror_make(w, "either *, Tiny, ?Body, ?Shot, ?orr_enabled", false, DELIVER_KIT_ALL),
+        mirror_make(w, "Tiny, ?Body, ?Padded", false, DELIVER_KIT_ALL)};
     CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Tiny, Shot, Padded), MANY, NULL, 0, ids));
     for (uint32_t round = 0; round < 4; round++) {
         CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));

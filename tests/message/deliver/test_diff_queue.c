@@ -55,7 +55,7 @@ ORR_TEST(rows_that_are_new_are_left_to_the_complete_diff)
     orr_set(w, c, Velocity, {3, 3});
     orr_set(w, c, Body, {3, 3});
     orr_set(w, a, Velocity, {4, 4});
-    orri_reader* late = deliver_kit_reader_of(w, "Velocity", false, TELL_KIT_ALL);
+    orri_reader* late = deliver_kit_reader_of(w, "Velocity", false, DELIVER_KIT_ALL);
     CHECK_OK(orri_diff_written(w, query, (orr_system){2, 1}));
     TAKES(r, "ComponentChanged written by 2 Velocity 0v1 {x: 4, y: 4}\n");
     TAKES(late, "");
@@ -229,9 +229,9 @@ static void stage_short_memory(bool for_good)
         orr_world* w = stage_begin(&s);
         mirror* mirrors[3] = {
             mirror_make(w, "either *, ?Tiny, ?Label, ?Shot, ?Body, ?orr_enabled, ?orr_tags", false,
-                        TELL_KIT_ALL),
-            mirror_make(w, "", true, TELL_KIT_ALL),
-            mirror_make(w, "Tiny, !Body", false, TELL_KIT_ALL)};
+                        DELIVER_KIT_ALL),
+            mirror_make(w, "", true, DELIVER_KIT_ALL),
+            mirror_make(w, "Tiny, !Body", false, DELIVER_KIT_ALL)};
         orr_entity ids[40];
         CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Tiny), 40, NULL, 0, ids));
         refused = 0;

@@ -3,7 +3,7 @@
 // pinned values, texts, hooks.
 #include "message/deliver/stage_kit.h"
 
-// ---- switches, tags, names ----------------------------------------------------------------------
+// ---- enable bits, tags, names -------------------------------------------------------------------
 
 ORR_TEST(enable_bits_are_sent_to_readers_that_name_them)
 {
@@ -28,7 +28,7 @@ ORR_TEST(enable_bits_are_sent_to_readers_that_name_them)
     CHECK_OK(orr_entity_enable(w, a, false));
     RECEIVES(r, "");
     CHECK_OK(orr_entity_enable(w, a, true));
-    orr_add(w, a, Frozen); // Switches go with their entity.
+    orr_add(w, a, Frozen); // Enable bits are removed with their entity.
     orr_add(w, b, Frozen);
     RECEIVES(r, "ComponentChanged enabled orr_enabled 0v1 +*\n");
     // A component that is removed takes its enable bit along.
@@ -50,7 +50,8 @@ ORR_TEST(second_reader_of_enable_bits_receives_what_is_disabled)
     orr_set(w, a, Tiny, {1});
     CHECK_OK(orr_entity_enable(w, a, false));
     (void)deliver_kit_diff(w, first);
-    orri_reader* second = deliver_kit_reader_of(w, "either *, ?orr_enabled", false, TELL_KIT_ALL);
+    orri_reader* second =
+        deliver_kit_reader_of(w, "either *, ?orr_enabled", false, DELIVER_KIT_ALL);
     CHECK_OK(orr_component_enable(w, a, KIT_TYPE(w, Tiny), false));
     RECEIVES(second,
              "EntityAdded reader 0v1 {Tiny}\nComponentChanged enabled orr_enabled 0v1 -*\n");

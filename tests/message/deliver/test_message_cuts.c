@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-// ---- what a reader got --------------------------------------------------------------------------
+// ---- what a reader received ---------------------------------------------------------------------
 
 typedef struct cut {
     orr_message_kind kind;
@@ -59,12 +59,12 @@ static void cuts_compare(const cuts* a, const cuts* b)
     CHECK_EQ(a->count, b->count);
 }
 
-// ---- by hand ------------------------------------------------------------------------------------
+// ---- computed by hand ---------------------------------------------------------------------------
 
 enum {
     CUT_PLAIN,
     CUT_OTHERS,   // Other readers, of other rows, before and after this one.
-    CUT_WENT,     // A reader that came and went.
+    CUT_WENT,     // A reader that was created and destroyed.
     CUT_SWITCHED, // A component and an entity were disabled and enabled again.
     CUT_REFUSED,  // Memory is refused, and the diff continues.
     CUT_VARIANTS,
@@ -84,14 +84,15 @@ static void cut_begin(cut_world* c, uint32_t variant, const char* query)
     c->w = kit_begin(&c->k, NULL);
     ORR_REGISTER(c->w, Position, Velocity, Health, Padded, Tiny, Label, Frozen, Shot, Body, Sign);
     if (variant == CUT_OTHERS) {
-        (void)deliver_kit_reader_of(
-            c->w, "either *, ?Velocity, ?Health, ?Tiny, ?Shot, ?orr_enabled", false, TELL_KIT_ALL);
-        (void)deliver_kit_reader_of(c->w, "Velocity, Health", false, TELL_KIT_ALL);
+        (void)deliver_kit_reader_of(c->w,
+                                    "either *, ?Velocity, ?Health, ?Tiny, ?Shot, ?orr_enabled",
+                                    false, DELIVER_KIT_ALL);
+        (void)deliver_kit_reader_of(c->w, "Velocity, Health", false, DELIVER_KIT_ALL);
     }
-    c->r = deliver_kit_reader_of(c->w, query, false, TELL_KIT_ALL);
+    c->r = deliver_kit_reader_of(c->w, query, false, DELIVER_KIT_ALL);
     if (variant == CUT_OTHERS) {
         (void)deliver_kit_reader_of(c->w, "Velocity, !Health, ?Body, ?Tiny, ?orr_tags", false, 100);
-        (void)deliver_kit_reader_of(c->w, "", true, TELL_KIT_ALL);
+        (void)deliver_kit_reader_of(c->w, "", true, DELIVER_KIT_ALL);
     }
 }
 
@@ -114,7 +115,8 @@ static void cut_diff(cut_world* c, const orr_query* written)
                                       .query = orr_query_text(c->w, "either *, Velocity, ?Health"),
                                       .queue_max = 10});
         orri_reader_enable(c->w, other, true);
-        CHECK_OK(orri_diff_run(c->w, (orr_system){9, 1}, false)); // Told now, not by `written`.
+        // This diff reports the change, not the diff of `written`.
+        CHECK_OK(orri_diff_run(c->w, (orr_system){9, 1}, false));
         orri_reader_destroy(c->w, other);
         return;
     }
@@ -273,7 +275,7 @@ ORR_TEST(types_removed_are_sent_in_one_order_for_all_readers)
         cut_begin(&c, CUT_PLAIN, "Velocity, ?Health, ?Tiny");
         orr_world* w = c.w;
         if (others == 1) {
-            (void)deliver_kit_reader_of(w, "either *, ?Tiny", false, TELL_KIT_ALL);
+            (void)deliver_kit_reader_of(w, "either *, ?Tiny", false, DELIVER_KIT_ALL);
         }
         orr_entity ids[3];
         CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Velocity, Tiny), 1, NULL, 0, &ids[0]));
@@ -298,7 +300,7 @@ ORR_TEST(cause_of_entering_is_that_of_the_readers_own_query)
         cut_world c;
         cut_begin(&c, CUT_PLAIN, "Velocity, Body");
         orr_world* w = c.w;
-        orri_reader* other = deliver_kit_reader_of(w, "Velocity, Sign", false, TELL_KIT_ALL);
+        orri_reader* other = deliver_kit_reader_of(w, "Velocity, Sign", false, DELIVER_KIT_ALL);
         orri_reader_enable(w, other, others == 1);
         orr_entity id;
         CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Velocity), 1, NULL, 0, &id));

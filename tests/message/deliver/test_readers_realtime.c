@@ -52,7 +52,7 @@ static void listener_change(listener* h, int32_t value)
     CHECK_OK(orri_diff_run(h->world, (orr_system){0}, false));
 }
 
-static int32_t heard(const orr_message* m)
+static int32_t value_of(const orr_message* m)
 {
     return m != NULL ? ((const Health*)m->values)->value : -1;
 }
@@ -60,7 +60,7 @@ static int32_t heard(const orr_message* m)
 ORR_TEST(reader_takes_only_messages_handed_to_it)
 {
     listener h;
-    listener_begin(&h, TELL_KIT_ALL);
+    listener_begin(&h, DELIVER_KIT_ALL);
     TAKES(h.reader, ""); // Nothing was handed to it.
     listener_change(&h, 2);
     listener_change(&h, 3);
@@ -68,10 +68,10 @@ ORR_TEST(reader_takes_only_messages_handed_to_it)
     orri_reader_take(h.reader);
     CHECK_EQ(orri_reader_queued(h.reader), 0);
     const orr_message* first = orri_reader_next(h.reader);
-    CHECK_EQ(heard(first), 2);
+    CHECK_EQ(value_of(first), 2);
     const Health* value = first->values;
     listener_change(&h, 4); // While it runs.
-    CHECK_EQ(heard(orri_reader_next(h.reader)), 3);
+    CHECK_EQ(value_of(orri_reader_next(h.reader)), 3);
     CHECK_EQ(value->value, 2); // Until it is done all stays.
     CHECK(orri_reader_next(h.reader) == NULL);
     CHECK_EQ(orri_reader_queued(h.reader), 1);
@@ -93,12 +93,12 @@ ORR_TEST(reader_takes_only_messages_handed_to_it)
 ORR_TEST(reader_gets_messages_not_taken_first)
 {
     listener h;
-    listener_begin(&h, TELL_KIT_ALL);
+    listener_begin(&h, DELIVER_KIT_ALL);
     for (int32_t i = 2; i < 5; i++) {
         listener_change(&h, i);
     }
     orri_reader_take(h.reader);
-    CHECK_EQ(heard(orri_reader_next(h.reader)), 2);
+    CHECK_EQ(value_of(orri_reader_next(h.reader)), 2);
     listener_change(&h, 5);
     uint64_t hash = orri_reader_hash(h.reader, 1);
     orri_reader_done(h.reader);
@@ -129,10 +129,10 @@ ORR_TEST(reader_that_overflows_while_running_receives_everything_again)
         listener_change(&h, i);
     }
     CHECK_EQ(orri_reader_queued(h.reader), 3);
-    CHECK_EQ(heard(orri_reader_next(h.reader)), 2);
-    CHECK_EQ(heard(orri_reader_next(h.reader)), 3);
+    CHECK_EQ(value_of(orri_reader_next(h.reader)), 2);
+    CHECK_EQ(value_of(orri_reader_next(h.reader)), 3);
     CHECK_EQ(h.s.k.errors.count, 0);
-    orri_reader_done(h.reader); // 4 comes back: too many.
+    orri_reader_done(h.reader); // 4 is returned to the queue: too many.
     CHECK_EQ(h.s.k.errors.result, ORR_ERR_CAPACITY);
     CHECK(orri_reader_lost(h.reader));
     CHECK_EQ(orri_reader_queued(h.reader), 0);
@@ -144,7 +144,7 @@ ORR_TEST(reader_that_overflows_while_running_receives_everything_again)
     listener_change(&h, 8);
     listener_change(&h, 9);
     orri_reader_take(h.reader);
-    CHECK_EQ(heard(orri_reader_next(h.reader)), 8);
+    CHECK_EQ(value_of(orri_reader_next(h.reader)), 8);
     for (int32_t i = 10; i < 14; i++) {
         listener_change(&h, i);
     }
@@ -161,20 +161,20 @@ ORR_TEST(reader_that_overflows_while_running_receives_everything_again)
 ORR_TEST(reader_disabled_or_destroyed_releases_messages_handed_to_it)
 {
     listener h;
-    listener_begin(&h, TELL_KIT_ALL);
-    orri_reader* other = deliver_kit_reader_of(h.world, "Health", false, TELL_KIT_ALL);
+    listener_begin(&h, DELIVER_KIT_ALL);
+    orri_reader* other = deliver_kit_reader_of(h.world, "Health", false, DELIVER_KIT_ALL);
     CHECK_OK(orri_diff_run(h.world, (orr_system){0}, false));
     // Batches are shared; each reader releases its own view.
     listener_change(&h, 2);
     listener_change(&h, 3);
     orri_reader_take(h.reader);
     orri_reader_take(other);
-    CHECK_EQ(heard(orri_reader_next(h.reader)), 2);
+    CHECK_EQ(value_of(orri_reader_next(h.reader)), 2);
     orri_reader_enable(h.world, h.reader, false);
     orri_reader_done(h.reader);
     CHECK_EQ(orri_reader_queued(h.reader), 0);
     CHECK(orri_reader_next(other)->kind == ORR_ENTITY_ADDED);
-    CHECK_EQ(heard(orri_reader_next(other)), 2);
+    CHECK_EQ(value_of(orri_reader_next(other)), 2);
     orri_reader_done(other);
     CHECK_EQ(orri_reader_queued(other), 1);
     orri_reader_take(other);
@@ -310,7 +310,7 @@ ORR_TEST(events_dropped_while_a_system_runs_are_not_read_twice)
     receiver_expects(&b, 1, 2);
     hit(w, 3);
     hit(w, 4);
-    hit(w, 5); // Too many because of who looks on: it loses them.
+    hit(w, 5); // Too many because of the spectator: it loses them.
     receiver_expects(&b, 1, 2);
     receiver_close(w, &b);
     receiver_open(w, &b);
@@ -451,9 +451,9 @@ ORR_TEST(reader_enabled_later_receives_what_all_readers_know)
     CHECK_OK(orr_set(w, a, Velocity, {1, 1}));
     (void)deliver_kit_diff(w, r);
     CHECK_OK(orr_set(w, a, Health, {2, 2}));
-    orri_reader* late = deliver_kit_reader_of(w, "Health, ?Velocity", false, TELL_KIT_ALL);
+    orri_reader* late = deliver_kit_reader_of(w, "Health, ?Velocity", false, DELIVER_KIT_ALL);
     OWNER_DIFF(0, false);
-    TAKES(late, ""); // It is told with structure.
+    TAKES(late, ""); // Structure is reported first.
     OWNER_DIFF(0, true);
     TAKES(r, "");
     TAKES(late, "EntityAdded reader 0v1 {Velocity Health} Velocity: {x: 1, y: 1} Health: "

@@ -90,7 +90,7 @@ ORR_TEST(events_reach_each_reader_once_and_in_order)
     send(world, 3);
     receiver_expect(world, &a, 3, 1);
     receiver_expect(world, &b, 1, 3);
-    CHECK_EQ(queue_of(world)->count, 0); // Read by all, so gone.
+    CHECK_EQ(queue_of(world)->count, 0); // Read by all systems, so removed.
     receiver_expect(world, &b, 0, 0);
     CHECK_EQ(k.errors.count, 0);
     orri_event_cursors_destroy(world, a.inbox);
@@ -122,7 +122,7 @@ ORR_TEST(event_sent_during_a_run_comes_in_the_next_one)
     CHECK_EQ(count, 0);
     receiver_end(world, &a);
     receiver_expect(world, &a, 3, 1);
-    kit_end(&k); // An inbox that nobody gave back goes with the world.
+    kit_end(&k); // An inbox that was not returned is freed with the world.
 }
 
 ORR_TEST(event_not_asked_for_waits)
@@ -233,7 +233,7 @@ ORR_TEST(event_past_the_limit_is_refused_with_the_remedy)
         "raise the limit with orr_events_limit()");
     CHECK_EQ(orri_events_hash(world, 1), hash);
     send(world, 4);                            // One more has room.
-    CHECK_OK(orr_events_limit(world, hit, 2)); // Below what waits: nothing is lost.
+    CHECK_OK(orr_events_limit(world, hit, 2)); // Below the number that waits: nothing is lost.
     CHECK(!orri_events_reserve(world, hit, 1));
     receiver_expect(world, &slow, 0, 5);
     CHECK(!orri_events_reserve(world, hit, 2)); // `quick` has one left.
@@ -528,7 +528,7 @@ typedef struct listening {
     orr_type types[KINDS]; // Of 4, 4 and 8 bytes.
     receiver ears[EARS];
     bool there[EARS], on[EARS], asked[EARS][KINDS];
-    uint32_t next[EARS][KINDS], shown[EARS][KINDS]; // What it has not read; what it was shown.
+    uint32_t next[EARS][KINDS], shown[EARS][KINDS]; // Events it has not read; events it was shown.
     uint32_t sent[KINDS];
     uint64_t random;
 } listening;

@@ -114,7 +114,7 @@ static uint64_t play_again(play* p, uint64_t* world_hash)
 // Also with changes that had not been sent, and with waiting messages.
 ORR_TEST(readers_of_the_state_after_a_travel_receive_the_same_again)
 {
-    uint32_t rounds = test_rounds(120, 30, 5000), untold = 0;
+    uint32_t rounds = test_rounds(120, 30, 5000), incomplete = 0;
     play* p = calloc(1, sizeof *p);
     play_begin(p, test_seed(), 0);
     for (uint32_t i = 0; i < 10; i++) {
@@ -126,15 +126,15 @@ ORR_TEST(readers_of_the_state_after_a_travel_receive_the_same_again)
         memcpy(ids, p->ids, sizeof ids);
         uint64_t then = orr_world_hash(p->world), before = p->drawn, worlds[2];
         CHECK(memory_take(p->world, &m));
-        untold += !orri_messages_past_whole(m.messages);
-        uint64_t told = play_again(p, &worlds[0]);
+        incomplete += !orri_messages_past_whole(m.messages);
+        uint64_t received = play_again(p, &worlds[0]);
         if (draw(p, 2) == 0) { // Readers are disabled meanwhile.
             orri_reader_enable(p->world, mirror_reader(p->mirrors[i % p->mirror_count]), false);
         }
         CHECK_OK(memory_back(p->world, &m));
         CHECK_EQ(orr_world_hash(p->world), then);
         memcpy(p->ids, ids, sizeof ids);
-        CHECK_EQ(play_again(p, &worlds[1]), told);
+        CHECK_EQ(play_again(p, &worlds[1]), received);
         CHECK_EQ(worlds[1], worlds[0]);
         CHECK_OK(orr_world_validate(p->world));
         memory_forget(p->world, &m);
@@ -143,7 +143,7 @@ ORR_TEST(readers_of_the_state_after_a_travel_receive_the_same_again)
             play_change(p);
         }
     }
-    CHECK(untold > rounds / 4);
+    CHECK(incomplete > rounds / 4);
     play_end(p);
     free(p);
 }
@@ -159,7 +159,7 @@ ORR_TEST(reader_outside_receives_an_entity_that_was_disabled_once)
     orr_entity e = orr_create(world), other = orr_create(world);
     CHECK_OK(orr_set(world, e, Position, {1, 0, 0}));
     CHECK_OK(orr_set(world, other, Position, {5, 0, 0}));
-    mirror* seen = mirror_make(world, "Position", false, TELL_KIT_ALL);
+    mirror* seen = mirror_make(world, "Position", false, DELIVER_KIT_ALL);
     mirror_reader(seen)->outside = true;
     CHECK_OK(orri_diff_run(world, (orr_system){0, 0}, false));
     CHECK(memory_take(world, &m));

@@ -45,7 +45,7 @@ static void check_breach(buffer_test* t, orr_result result, uint64_t violations,
     CHECK_CONTAINS(t->k.k.errors.text, words);
 }
 
-// ---- what was not declared ----------------------------------------------------------------------
+// ---- undeclared sends ---------------------------------------------------------------------------
 
 ORR_TEST(send_add_undeclared_names_system_type_entity_and_remedy) /* N0-48 */
 {
@@ -105,7 +105,7 @@ ORR_TEST(send_add_declared_by_creates_is_for_new_entities_only)
     for (int i = 0; i < 3; i++) {
         orr_entity fresh = orr_send_create(t.run);
         CHECK_OK(orr_send_add_type(t.run, fresh, t.k.count, &(Count){i}, NULL));
-        CHECK_OK(orr_send_destroy(t.run, fresh)); // What it made it may unmake.
+        CHECK_OK(orr_send_destroy(t.run, fresh)); // It may destroy what it created.
     }
     check_breach(&t, orr_send_add_type(t.run, t.bob, t.k.count, &(Count){1}, NULL), 1,
                  "ComponentAdded of Count for bob");
@@ -442,8 +442,8 @@ ORR_TEST(send_cleans_padding)
     CHECK_OK(orr_send_add_type(t.run, eve, t.k.padded, &two, NULL));
     sender_commit(&t.s);
     CHECK(memcmp(orr_get(t.world, t.bob, Padded), orr_get(t.world, eve, Padded), sizeof one) == 0);
-    CHECK_OK(orr_set(t.world, eve, Position,
-                     {0})); // So that its change waits for nobody, and yet there are two clusters.
+    // The change does not wait for structure, although there are two clusters.
+    CHECK_OK(orr_set(t.world, eve, Position, {0}));
     t.run = sender_open(&t.s, 0);
     one.c = two.c = 4;
     CHECK_OK(orr_send_change_type(t.run, t.bob, t.k.padded, 0, &one));

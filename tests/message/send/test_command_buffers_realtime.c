@@ -526,7 +526,8 @@ ORR_TEST(transactions_wait_for_the_structure_they_were_posted_with)
     // The first posts on a type of the second, to an entity that it creates.
     orr_run* run = opened(&t, 0, 1, 1);
     CHECK_OK(orr_transact(run, ORR_OP_ADD, bob, Count, n, 1));
-    CHECK(!orri_transaction_pending(t.world)); // It is open: nobody sees any of it.
+    // The buffer is open: no other pipeline sees its posts.
+    CHECK(!orri_transaction_pending(t.world));
     orr_entity eve = created(run, 100);
     CHECK_OK(orr_transact(run, ORR_OP_ADD, eve, Count, n, 2));
     CHECK_OK(orr_transact(run, ORR_OP_ADD, bob, Health, value, 3));

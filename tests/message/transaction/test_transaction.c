@@ -44,7 +44,7 @@ static orr_result transact(transact_test* t, bool early, bool* changed)
     return orri_transaction_commit(t->world, early, NULL, NULL, changed);
 }
 
-// Applies what was posted; there must be something.
+// Applies the posted transactions; there must be some.
 static void done(transact_test* t)
 {
     bool changed;
@@ -138,7 +138,7 @@ ORR_TEST(transact_add_wraps_integers_and_sums_floats_in_order)
     POST(&t, ORR_OP_ADD, u32, 10);
     POST(&t, ORR_OP_ADD, i64, 1);
     POST(&t, ORR_OP_ADD, u64, UINT64_MAX);
-    POST(&t, ORR_OP_ADD, f32, 3.0f); // Lost in 1e8, where neighbours are 8 apart;
+    POST(&t, ORR_OP_ADD, f32, 3.0f); // Lost in 1e8, where neighbouring numbers differ by 8;
     POST(&t, ORR_OP_ADD, f32, -1e8f);
     POST(&t, ORR_OP_ADD, f32, 3.0f); // not here.
     POST(&t, ORR_OP_ADD, f64, 0.25);
@@ -339,7 +339,7 @@ ORR_TEST(transact_reaches_pinned_multiple_owned_hooked_and_indexed_types)
     command_kit_end(&t.k);
 }
 
-// ---- who waits, who is dropped ------------------------------------------------------------------
+// ---- transactions that wait or are dropped ------------------------------------------------------
 
 ORR_TEST(transact_on_entities_with_structure_waits_for_the_commit)
 {
@@ -391,8 +391,9 @@ ORR_TEST(transact_on_dead_entities_is_dropped_counted_and_logged_once)
     orr_component_id id = orr_instance_add(t.world, t.bob, t.k.collider, &(Collider){1});
     (void)sender_open(&t.a, 0);
     CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, gone, Count, n, 1));
-    CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, t.eve, Wide, i8, 1));            // Lacks it;
-    CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, t.eve, Anchor, x, 1));           // nobody has it;
+    CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, t.eve, Wide, i8, 1)); // Lacks it;
+    // no entity has it;
+    CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, t.eve, Anchor, x, 1));
     CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, (orr_entity){99}, Count, n, 1)); // never was.
     int32_t number = 4;
     CHECK_OK(orr_transact_field(&t.a.run, ORR_OP_ADD, t.bob, t.k.collider, id + 1, 0, 4, &number));
@@ -437,7 +438,7 @@ ORR_TEST(transact_on_dead_entities_is_dropped_counted_and_logged_once)
     command_kit_end(&t.k);
 }
 
-// ---- what is refused ----------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
 static void refused(transact_test* t, orr_result result, orr_result expected, const char* words)
 {
@@ -551,7 +552,8 @@ ORR_TEST(transact_refused_for_lack_of_memory_has_no_effect)
         CHECK_EQ(changed, taken > 0);
         CHECK_EQ((uint32_t)(orr_get(t.world, t.bob, Count)->n - 1), taken % 1000);
         CHECK_EQ((uint32_t)wide(&t)->i32, taken / 1000);
-        CHECK_EQ(((const Count*)held[0]->data)->n, 1); // Who holds a block sees it as it was.
+        // The holder of the shared block sees the old value.
+        CHECK_EQ(((const Count*)held[0]->data)->n, 1);
         CHECK(refused_count > 0 || taken == 25400);
         orri_share_release(t.world, held[0]);
         orri_share_release(t.world, held[1]);

@@ -6,7 +6,7 @@
 #include "schedule/schedule.h"
 #include "test.h"
 
-// The plan in short: systems, | for a point, ! for a commit point.
+// The plan in short form: names of systems, | for a point, ! for a commit point.
 ORR_MAYBE_UNUSED static void plan_line(orr_world* world, char* out, size_t size)
 {
     CHECK_OK(orri_plan_make(world));

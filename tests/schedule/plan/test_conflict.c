@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// When conflicts are found: again when a cluster appears or the systems of the plan differ, and
-// never else. Compared pairs of systems are counted, so each expectation is a number worked out by
-// hand.
+// When conflicts are computed: again when a cluster appears or the systems of the plan change, and
+// never otherwise. The tests count the compared pairs of systems, so each expectation is a number
+// computed by hand.
 #include "schedule/system_kit.h"
 
 #include "schedule/schedule.h"
@@ -10,11 +10,11 @@ ORR_STRUCT(Late, (uint32_t, count))
 ORR_STRUCT(Later, (uint32_t, count))
 
 enum {
-    PAIRS = 3 // Of three systems of a group, none of which conflicts with another.
+    PAIRS = 3 // Pairs of the three systems of a group; none conflicts with another.
 };
 
-static orr_entity marked; // What "mover" changes.
-static orr_type wanted;   // What it adds in the next tick; null: nothing new.
+static orr_entity marked; // The entity that "mover" changes.
+static orr_type wanted;   // The type it adds in the next tick; null: none.
 
 static void conflict_write(orr_run* run)
 {
@@ -32,7 +32,7 @@ static void conflict_hurt(orr_run* run)
     }
 }
 
-// Creates, destroys, adds, removes and switches, all within clusters that are there.
+// Creates, destroys, adds, removes, enables and disables, within existing clusters.
 static void conflict_move(orr_run* run)
 {
     orr_entity e = orr_send_create(run);
@@ -55,7 +55,7 @@ static orr_world* conflict_begin(kit* k)
     orr_world* world = kit_begin(k, &(orr_world_desc){.workers = 2});
     ORR_REGISTER(world, Position, Velocity, Health, Frozen, Late);
     orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
-    orri_parallel_share(world, ORRI_SHARE_NOTHING, 0); // Asks for conflicts in every tick.
+    orri_parallel_share(world, ORRI_SHARE_NOTHING, 0); // Computes conflicts in every tick.
     CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Position), 10, NULL, 0, NULL));
     CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Health), 10, NULL, 0, NULL));
     (void)KIT_CLUSTER(world, Velocity, Frozen);
@@ -70,7 +70,7 @@ static orr_world* conflict_begin(kit* k)
     return world;
 }
 
-// Pairs compared in so many ticks.
+// The number of pairs compared in `ticks` ticks.
 static uint64_t found_in(orr_world* world, uint32_t ticks)
 {
     uint64_t before = world->schedule->compared;
@@ -78,14 +78,15 @@ static uint64_t found_in(orr_world* world, uint32_t ticks)
     return world->schedule->compared - before;
 }
 
-// Found anew in the next tick, and only there. "write" and "hurt" conflict where a cluster has both: they do not, here.
+// Conflicts are computed in the next tick, and only there. "write" and "hurt" conflict in clusters
+// that have both types; there are none here.
 #define CHECK_ANEW(world, pairs)             \
     do {                                     \
         CHECK_EQ(found_in(world, 1), pairs); \
         CHECK_EQ(found_in(world, 3), 0);     \
     } while (0)
 
-ORR_TEST(conflicts_are_not_found_again_by_ticks_that_change_values_and_entities)
+ORR_TEST(conflicts_are_kept_by_ticks_that_change_values_and_entities)
 {
     kit k;
     orr_world* world = conflict_begin(&k);
@@ -93,18 +94,18 @@ ORR_TEST(conflicts_are_not_found_again_by_ticks_that_change_values_and_entities)
     CHECK_EQ(world->schedule->plans, 1);
     uint64_t clusters = world->clusters.sequence;
     CHECK_EQ(found_in(world, 50), 0);
-    CHECK_EQ(world->clusters.sequence, clusters); // Nothing appeared, as the test means it.
+    CHECK_EQ(world->clusters.sequence, clusters); // The test created no cluster.
     CHECK_EQ(world->schedule->plans, 1);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
 
-ORR_TEST(conflicts_are_not_found_again_by_changes_between_ticks)
+ORR_TEST(conflicts_are_kept_by_changes_between_ticks)
 {
     kit k;
     orr_world* world = conflict_begin(&k);
     CHECK_ANEW(world, PAIRS);
-    // Within clusters that are there; also so many that they have new chunks.
+    // Within existing clusters, with enough entities for new chunks.
     orr_entity e = orr_create(world);
     CHECK_OK(orr_set(world, e, Position, {1, 2, 3}));
     CHECK_EQ(found_in(world, 1), 0);
@@ -120,8 +121,9 @@ ORR_TEST(conflicts_are_not_found_again_by_changes_between_ticks)
     CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Position), 3 * ORR_CHUNK_CAPACITY, NULL, 0,
                              NULL));
     CHECK_EQ(found_in(world, 2), 0);
-    // What is no new cluster and no other system.
-    CHECK_OK(orr_system_enable(world, orr_system_find(world, "hurt"), true)); // It is on.
+    // No new cluster and no other system.
+    // It is enabled already.
+    CHECK_OK(orr_system_enable(world, orr_system_find(world, "hurt"), true));
     CHECK_OK(orr_cluster_delete(world, KIT_CLUSTER(world, Position, Health)));
     CHECK_EQ(found_in(world, 2), 0);
     CHECK_EQ(world->schedule->plans, 1);
@@ -131,8 +133,8 @@ ORR_TEST(conflicts_are_not_found_again_by_changes_between_ticks)
     kit_end(&k);
 }
 
-// The plan is made anew, since a type can have fields through which others go along with the destroyed. Nothing else came of it.
-ORR_TEST(conflicts_are_not_found_again_by_a_type)
+// The plan is made anew, because a type can have reference fields that cascade. Conflicts stay.
+ORR_TEST(conflicts_are_kept_when_a_type_is_registered)
 {
     kit k;
     orr_world* world = conflict_begin(&k);
@@ -143,19 +145,19 @@ ORR_TEST(conflicts_are_not_found_again_by_a_type)
     kit_end(&k);
 }
 
-ORR_TEST(conflicts_are_found_again_when_a_cluster_appears)
+ORR_TEST(conflicts_are_computed_again_when_a_cluster_appears)
 {
     kit k;
     orr_world* world = conflict_begin(&k);
     CHECK_ANEW(world, PAIRS);
-    // Between ticks, empty.
+    // An empty cluster between ticks.
     (void)KIT_CLUSTER(world, Position, Frozen);
     CHECK_ANEW(world, PAIRS);
-    // By an entity.
+    // A cluster created by an entity.
     orr_entity e = orr_create(world);
     CHECK_OK(orr_set(world, e, Late, {1}));
     CHECK_ANEW(world, PAIRS);
-    // By a system: there from its point on.
+    // A cluster created by a system: it exists from the system's commit point on.
     wanted = KIT_TYPE(world, Late);
     CHECK_EQ(found_in(world, 1), 0);
     CHECK_EQ(orr_has(world, marked, Late), true);
@@ -168,14 +170,14 @@ ORR_TEST(conflicts_are_found_again_when_a_cluster_appears)
     kit_end(&k);
 }
 
-ORR_TEST(conflicts_are_found_again_when_systems_come_go_and_are_enabled_or_disabled)
+ORR_TEST(conflicts_are_computed_again_when_systems_are_added_removed_enabled_or_disabled)
 {
     kit k;
     orr_world* world = conflict_begin(&k);
     CHECK_ANEW(world, PAIRS);
     orr_system fourth = KIT_SYSTEM(world, .name = "fourth", .query = "Frozen, !Velocity",
                                    .run = kit_run_nothing, .before = "move");
-    CHECK_ANEW(world, 6); // Four systems of a group.
+    CHECK_ANEW(world, 6); // Pairs of the four systems of a group.
     CHECK_EQ(world->schedule->plans, 2);
     CHECK_OK(orr_system_enable(world, fourth, false));
     CHECK_ANEW(world, PAIRS);

@@ -34,13 +34,14 @@ ORR_TEST(systems_before_and_after_win_over_registration)
     NAMED(world, "c", .every = 1);
     NAMED(world, "d", .before = " b , a ");
     KIT_STEP(world, 1);
-    // Of all that may come next the one registered first: c waits for nobody, b for d, a for c and d.
+    // Among the systems that may come next, the one registered first comes first: c waits for none,
+    // b for d, a for c and d.
     KIT_SAID("c d a b");
     kit_end(&k);
 }
 
-// A name is the whole name.
-ORR_TEST(systems_whose_names_begin_alike_are_not_mixed_up)
+// Names are compared whole.
+ORR_TEST(systems_whose_names_share_a_prefix_are_distinguished)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -66,12 +67,13 @@ ORR_TEST(systems_of_a_group_are_ordered_together)
     kit_end(&k);
 }
 
-// A group may be named by its own members: nobody waits for itself, whatever the lengths of the names.
+// A system may name its own group: it does not wait for itself, whatever the lengths of the names.
 ORR_TEST(system_after_its_own_group_does_not_wait_for_itself)
 {
     kit k;
     orr_world* world = begin_rows(&k);
-    NAMED(world, "tail", .group = "pack", .after = "pack"); // As long as its group's name.
+    // The name is as long as the group's name.
+    NAMED(world, "tail", .group = "pack", .after = "pack");
     NAMED(world, "head", .group = "pack");
     NAMED(world, "longer", .group = "set", .before = "set");
     NAMED(world, "other", .group = "set");
@@ -81,7 +83,7 @@ ORR_TEST(system_after_its_own_group_does_not_wait_for_itself)
     kit_end(&k);
 }
 
-ORR_TEST(systems_in_a_circle_are_refused_with_the_circle)
+ORR_TEST(systems_in_a_cycle_are_refused_with_the_cycle)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -90,11 +92,11 @@ ORR_TEST(systems_in_a_circle_are_refused_with_the_circle)
     KIT_ERROR(&k, ORR_ERR_CONFLICT,
               "systems wait for each other in a cycle: 'a' after 'b' after 'a'; change .before or "
               ".after of one of them");
-    // The circle of three goes through the last one added; the others stay.
+    // The cycle of three contains the last system added; the others stay.
     NAMED(world, "b", .after = "c");
     CHECK_EQ(KIT_ADD(world, .name = "c", .query = "Position", .run = kit_run, .after = "a").id, 0);
     KIT_ERROR(&k, ORR_ERR_CONFLICT, "'a' after 'b' after 'c' after 'a'");
-    // By itself.
+    // A cycle of one.
     CHECK_EQ(KIT_ADD(world, .name = "me", .query = "Position", .run = kit_run, .after = "me").id,
              0);
     KIT_ERROR(&k, ORR_ERR_CONFLICT, "'me' after 'me'");
@@ -104,7 +106,7 @@ ORR_TEST(systems_in_a_circle_are_refused_with_the_circle)
     kit_end(&k);
 }
 
-ORR_TEST(systems_in_a_circle_through_groups_are_refused)
+ORR_TEST(systems_in_a_cycle_through_groups_are_refused)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -125,8 +127,8 @@ ORR_TEST(systems_in_a_circle_through_groups_are_refused)
     kit_end(&k);
 }
 
-// A name that is not there yet may close a circle later.
-ORR_TEST(systems_whose_cycle_is_closed_by_a_later_one_are_refused_then)
+// A name that is not registered yet may close a cycle later.
+ORR_TEST(system_that_closes_a_cycle_of_earlier_systems_is_refused)
 {
     kit k;
     orr_world* world = begin_rows(&k);

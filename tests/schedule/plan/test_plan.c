@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The plan of a tick: where commit points stand and why, one test per rule; its text and its graph.
+// The plan of a tick: where commit points are and why, one test per rule; its text and its graph.
 #include "schedule/schedule_kit.h"
 #include "support/pinned_kit.h"
 
@@ -51,7 +51,7 @@ static const char* plan_line(orr_world* world)
     return line;
 }
 
-// A sender and a reader: the reason for the commit point between them; NULL: there is none.
+// The reason for the commit point between a sender and a reader; NULL: there is none.
 static void check_pair(const orr_system_desc* sender, const orr_system_desc* reader,
                        const char* reason)
 {
@@ -83,9 +83,9 @@ static void check_pair(const orr_system_desc* sender, const orr_system_desc* rea
 #define ORR_PP_UNPACK(...) __VA_ARGS__
 #endif
 
-// ---- one test per rule --------------------------------------------------------------------------------------------
+// ---- one test per rule --------------------------------------------------------------------------
 
-ORR_TEST(plan_without_structure_commits_at_the_end_alone)
+ORR_TEST(plan_without_structure_commits_only_at_the_end)
 {
     PAIR((.query = "write Position"), (.query = "Position"), NULL);
     PAIR((.query = "write Position", .by_id = "write Health"), (.query = "Health"), NULL);
@@ -114,7 +114,7 @@ ORR_TEST(plan_creates_without_types_commits_before_a_system_that_selects_everyth
          "'s' may change entities, and 'r' selects all of them");
 }
 
-ORR_TEST(plan_creates_and_adds_count_types_that_come_along)
+ORR_TEST(plan_creates_and_adds_count_required_types)
 {
     PAIR((.creates = "Engine"), (.query = "Fuel"),
          "'s' may create entities with Fuel, which 'r' names");
@@ -158,7 +158,8 @@ ORR_TEST(plan_destroys_does_not_commit_before_a_system_that_never_selects_the_de
     PAIR((.destroys = "Frozen"), (.query = "Position, !either Frozen"), NULL);
     PAIR((.destroys = "#level1"), (.query = "Position, !#level1"), NULL);
     PAIR((.destroys = "Position, !#level1"), (.query = "Position, #level1"), NULL);
-    // What is off is not excluded by what excludes those that are on, and the other way round.
+    // A term that excludes enabled components does not exclude disabled ones, and the other way
+    // round.
     const char* reason = "'s' may destroy what 'r' selects";
     PAIR((.destroys = "disabled Frozen"), (.query = "Position, !Frozen"), reason);
     PAIR((.destroys = "either Frozen"), (.query = "Position, !Frozen"), reason);
@@ -168,7 +169,7 @@ ORR_TEST(plan_destroys_does_not_commit_before_a_system_that_never_selects_the_de
     PAIR((.destroys = "#level1"), (.query = "Position, !#level2"), reason);
 }
 
-ORR_TEST(plan_destroys_anything_commits_before_everybody)
+ORR_TEST(plan_destroys_anything_commits_before_every_system)
 {
     const char* reason = "'s' may destroy what 'r' selects";
     PAIR((.destroys = "*"), (.query = "Position, !Frozen"), reason);
@@ -181,8 +182,8 @@ ORR_TEST(plan_destroys_commits_before_a_system_that_reads_by_id)
          "'s' may destroy what 'r' selects");
 }
 
-// An entity destroyed by a cascade is not among the declared targets.
-ORR_TEST(plan_destroys_reaches_those_that_die_or_change_with_the_destroyed)
+// Entities destroyed by a cascade are not among the declared targets.
+ORR_TEST(plan_destroys_counts_entities_that_are_destroyed_or_changed_by_a_cascade)
 {
     for (uint32_t i = 0; i < 2; i++) {
         kit k;
@@ -196,7 +197,7 @@ ORR_TEST(plan_destroys_reaches_those_that_die_or_change_with_the_destroyed)
         ADD(world, "s", .query = "Velocity", .destroys = "Frozen");
         ADD(world, "far", .query = "Position, !Frozen");
         ADD(world, "r", .query = other);
-        // Children may be anybody, and go; fans only lose a value.
+        // Any entity may be a child, and is destroyed; fans only lose a value.
         CHECK_STR(plan_line(world),
                   i == 0 ? "s, ['s' may destroy what 'far' selects], far, r, [the tick ends]"
                          : "s, far, ['s' may destroy what 'r' selects], r, [the tick ends]");
@@ -218,7 +219,7 @@ ORR_TEST(plan_is_made_again_when_a_type_with_cascading_references_is_added)
     kit_end(&k);
 }
 
-ORR_TEST(plan_switches_commits_before_a_system_that_names_the_type)
+ORR_TEST(plan_enables_commits_before_a_system_that_names_the_type)
 {
     PAIR((.switches = "Health"), (.query = "Health"),
          "'s' may enable or disable Health, which 'r' names");
@@ -227,7 +228,7 @@ ORR_TEST(plan_switches_commits_before_a_system_that_names_the_type)
     PAIR((.switches = "Health"), (.query = "Position"), NULL);
 }
 
-ORR_TEST(plan_switches_of_entities_commits_before_everybody)
+ORR_TEST(plan_enables_of_entities_commits_before_every_system)
 {
     PAIR((.switches = "*"), (.query = "Position"),
          "'s' may enable or disable entities that 'r' selects");
@@ -235,7 +236,7 @@ ORR_TEST(plan_switches_of_entities_commits_before_everybody)
          "'s' may enable or disable entities that 'r' selects");
 }
 
-ORR_TEST(plan_switches_commits_before_a_reader_of_enable_bits)
+ORR_TEST(plan_enables_commits_before_a_reader_of_enable_bits)
 {
     PAIR((.switches = "Health"), (.kind = ORR_INDIRECT, .query = "Position, ?orr_enabled"),
          "'s' may enable or disable components, and 'r' is notified of it");
@@ -281,7 +282,7 @@ ORR_TEST(plan_commits_after_any_structure_before_a_system_without_required_terms
     PAIR((.removes = "Frozen"), (.kind = ORR_INDIRECT), reason);
     PAIR((.removes = "Frozen"), (.kind = ORR_INDIRECT, .query = "!Health"), reason);
     PAIR((.renames = true), (.kind = ORR_INDIRECT), reason);
-    // One that only looks for itself selects nothing.
+    // A system that is called once, with only .by_id, selects nothing.
     PAIR((.adds = "Frozen"), (.once = true, .by_id = "Health"), NULL);
 }
 
@@ -297,7 +298,7 @@ ORR_TEST(plan_sent_changes_that_may_wait_commit_before_a_system_that_names_the_t
               "freeze, hurt, draw, ['hurt' may have sent changes of Health, which "
               "'count' names], count, [the tick ends]");
     kit_end(&k);
-    // Without structure before, nothing waits.
+    // Without structure before it, no change waits.
     world = begin(&k);
     ADD(world, "hurt", .kind = ORR_INDIRECT, .query = "write Health");
     ADD(world, "count", .query = "Health");
@@ -307,7 +308,7 @@ ORR_TEST(plan_sent_changes_that_may_wait_commit_before_a_system_that_names_the_t
          "'s' may have sent changes of Health, which 'r' names");
 }
 
-// A system that writes in place sends nothing that waits.
+// A system that writes in place leaves nothing to commit.
 ORR_TEST(plan_direct_writes_commit_nothing)
 {
     kit k;
@@ -319,7 +320,7 @@ ORR_TEST(plan_direct_writes_commit_nothing)
     kit_end(&k);
 }
 
-// Types are bits: those of the second word count as those of the first.
+// Types are bits: types of the second word count as those of the first.
 ORR_TEST(plan_knows_types_past_the_first_sixty_four)
 {
     kit k;
@@ -337,16 +338,16 @@ ORR_TEST(plan_knows_types_past_the_first_sixty_four)
     kit_end(&k);
 }
 
-// ---- several ----------------------------------------------------------------------------------------------------------
+// ---- several systems ----------------------------------------------------------------------------
 
-ORR_TEST(plan_commits_once_for_all_that_wait)
+ORR_TEST(plan_commits_once_for_all_pending_changes)
 {
     kit k;
     orr_world* world = begin(&k);
     ADD(world, "a", .query = "Velocity", .adds = "Frozen");
     ADD(world, "b", .query = "Velocity", .adds = "Hidden");
     ADD(world, "c", .query = "Hidden");
-    ADD(world, "d", .query = "Frozen"); // Committed before c already.
+    ADD(world, "d", .query = "Frozen"); // Committed before c.
     ADD(world, "e", .query = "Frozen", .removes = "Frozen");
     ADD(world, "f", .query = "Frozen");
     CHECK_STR(plan_line(world), "a, b, ['b' may add Hidden, which 'c' names], c, d, e, ['e' may "
@@ -354,7 +355,7 @@ ORR_TEST(plan_commits_once_for_all_that_wait)
     kit_end(&k);
 }
 
-ORR_TEST(plan_does_not_look_back_at_later_senders)
+ORR_TEST(plan_ignores_senders_that_come_later)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -364,7 +365,7 @@ ORR_TEST(plan_does_not_look_back_at_later_senders)
     kit_end(&k);
 }
 
-ORR_TEST(plan_leaves_out_what_is_off_and_follows_when_it_is_switched)
+ORR_TEST(plan_leaves_out_disabled_systems_and_follows_when_they_are_enabled)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -381,7 +382,7 @@ ORR_TEST(plan_leaves_out_what_is_off_and_follows_when_it_is_switched)
     kit_end(&k);
 }
 
-ORR_TEST(plan_of_a_world_without_systems_is_the_end)
+ORR_TEST(plan_of_a_world_without_systems_has_only_the_end)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -389,7 +390,7 @@ ORR_TEST(plan_of_a_world_without_systems_is_the_end)
     kit_end(&k);
 }
 
-// ---- text and graph ---------------------------------------------------------------------------------------------------
+// ---- text and graph -----------------------------------------------------------------------------
 
 static void add_game(orr_world* world)
 {
@@ -405,7 +406,7 @@ static void add_game(orr_world* world)
     ADD(world, "aim", .query = "Velocity", .by_id = "Position", .before = "collide");
 }
 
-ORR_TEST(plan_text_says_order_edges_and_reasons)
+ORR_TEST(plan_text_has_order_edges_and_reasons)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -438,7 +439,7 @@ ORR_TEST(plan_text_says_order_edges_and_reasons)
     kit_end(&k);
 }
 
-ORR_TEST(plan_text_knows_what_is_reached_by_id_and_names_that_may_be_missing)
+ORR_TEST(plan_text_has_types_reached_by_id_and_optional_names)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -484,7 +485,7 @@ ORR_TEST(plan_graph_draws_systems_edges_and_commit_points)
     kit_end(&k);
 }
 
-ORR_TEST(plan_that_cannot_be_made_says_so)
+ORR_TEST(plan_that_cannot_be_made_prints_the_error)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -499,7 +500,7 @@ ORR_TEST(plan_that_cannot_be_made_says_so)
     kit_end(&k);
 }
 
-// ---- events ---------------------------------------------------------------------------------------------------------------
+// ---- events -------------------------------------------------------------------------------------
 
 ORR_TEST(plan_with_events_that_no_system_receives_is_refused)
 {
@@ -521,8 +522,8 @@ ORR_TEST(plan_with_events_that_no_system_receives_is_refused)
     kit_end(&k);
 }
 
-// One that is off is still a reader.
-ORR_TEST(plan_with_events_for_a_system_that_is_off_is_made)
+// A disabled system is still a reader.
+ORR_TEST(plan_with_events_for_a_disabled_system_is_made)
 {
     kit k;
     orr_world* world = begin(&k);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Recordings of real time: spectators are not part of them, they end where something was refused,
-// begin after a half-done tick is finished, and replays keep to their limits.
+// Recordings of real time. Spectators are no part of them. A recording ends where a tick is
+// refused, begins after a tick that was open, and replays keep their limits.
 #include "realtime/hard_kit.h"
 #include "realtime/rig_kit.h"
 
 #include "realtime/realtime.h"
 
 ORR_STRUCT_EX(Vine, (.live = true), (uint64_t, a), (uint64_t, twice))
-// Read by spectators alone.
+// Read only by spectators.
 ORR_STRUCT_EX(Moss, (.live = true), (uint64_t, age))
 ORR_STRUCT(Lichen, (uint64_t, age))
 ORR_STRUCT_EX(Spark, (.transient = true), (uint64_t, number))
 
-// ---- a world with spectators, or without ------------------------------------------------------------------------------------
+// ---- a world with or without spectators ---------------------------------------------------------
 
 static _Atomic uint32_t drawn, met;
-static bool in_steps; // Nothing can be posted.
+static bool in_steps; // In lockstep nothing can be posted.
 
 static void vine_grow(orr_run* run)
 {
@@ -69,17 +69,18 @@ static void lichen_grow(orr_run* run)
 
 static orr_entity mossy[9];
 
-static void moss_touch(orr_run* run) // Of another pipeline: transactions that its owner does.
+// In another pipeline: sends transactions that the owner applies.
+static void moss_touch(orr_run* run)
 {
     for (uint32_t i = 0; i < 9; i++) {
         orr_transact(run, ORR_OP_ADD, mossy[i], Moss, age, run->tick);
     }
 }
 
-static void all_meet(orr_world* world, void* data)
+static void at_sync_point(orr_world* world, void* data)
 {
     (void)data;
-    HARD_CHECK(orr_world_validate(world) == ORR_OK, "at a meeting: %s", orr_error_last(world));
+    HARD_CHECK(orr_world_validate(world) == ORR_OK, "at a sync point: %s", orr_error_last(world));
     HARD_CHECK(orr_world_hash(world) != 0, "no hash");
     met++;
 }
@@ -104,7 +105,7 @@ static void posts(orr_run* run)
         return;
     }
     if (tick % 5 == 2) {
-        (void)orr_post_exclusive(run->world, all_meet, NULL, 0);
+        (void)orr_post_exclusive(run->world, at_sync_point, NULL, 0);
     }
     if (tick % 3 == 1) {
         (void)orr_post(run->world, add_tree, &tick, sizeof tick);
@@ -164,7 +165,7 @@ static void sparks(orr_run* run)
     orr_entity spark = orr_send_create(run);
     orr_send_add(run, spark, Spark, {run->tick});
     if (!in_steps) {
-        orr_post(run->world, drop_in, NULL, 0); // In a replay the recording has its own.
+        orr_post(run->world, drop_in, NULL, 0); // In a replay the recording has its own posts.
         hard_sleep(50000);
     }
 }
@@ -186,7 +187,7 @@ static void listens(orr_run* run)
 
 enum {
     NONE,
-    EYES,  // After the simulation's pipelines.
+    EYES,  // After the pipelines of the simulation.
     OTHER, // Between them, with other rates.
 };
 
@@ -242,7 +243,7 @@ static uint64_t record(int spectators, orr_recording* recording, uint64_t ticks)
     }
     orr_recording_stats stats;
     orr_recording_stats_get(recording, &stats);
-    CHECK_EQ(stats.ticks, sum); // Of no others.
+    CHECK_EQ(stats.ticks, sum); // Ticks of other pipelines are not counted.
     CHECK(!stats.full && !stats.refused);
     hard_end(&k);
     return hash;
@@ -258,7 +259,7 @@ static orr_world* replayed(kit* k, int spectators, const orr_realtime_desc* desc
     return world;
 }
 
-ORR_TEST(recording_replays_with_other_spectators_or_without)
+ORR_TEST(recording_replays_with_other_spectators_and_without)
 {
     uint64_t all_drawn = 0;
     for (int from = NONE; from <= OTHER; from++) {
@@ -271,17 +272,17 @@ ORR_TEST(recording_replays_with_other_spectators_or_without)
             CHECK(orr_world_hash(world) == hash);
             CHECK(drawn == 0 || to != NONE);
             all_drawn += drawn;
-            // It goes on from there, spectators and all.
+            // The world continues after the replay, with its spectators.
             CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 3}));
             steps(world, 3);
             hard_end(&k);
         }
         orr_recording_destroy(recording);
     }
-    CHECK(all_drawn > 0); // They are not idle meanwhile.
+    CHECK(all_drawn > 0); // Spectators ran meanwhile.
 }
 
-// A spectator that waits for a new plan stands until the recording has a sync point.
+// A spectator that waits for a new plan waits until the recording has a sync point.
 static void flickers(orr_run* run)
 {
     orr_system_enable(run->world, orr_system_find(run->world, "draw"), run->tick % 2 == 0);
@@ -301,8 +302,8 @@ ORR_TEST(recording_replays_with_a_spectator_that_enables_systems)
     orr_recording_destroy(recording);
 }
 
-// Numbers without spectators are for recordings; words are of the pipelines there are.
-ORR_TEST(recording_numbers_are_not_seen_in_the_trace_of_locks)
+// Recordings number pipelines without spectators; texts name the pipelines of the world.
+ORR_TEST(recording_pipeline_numbers_do_not_appear_in_the_lock_trace)
 {
     kit k;
     static char text[200000];
@@ -320,7 +321,7 @@ ORR_TEST(recording_numbers_are_not_seen_in_the_trace_of_locks)
     hard_end(&k);
 }
 
-// ---- limits -------------------------------------------------------------------------------------------------------------------
+// ---- limits -------------------------------------------------------------------------------------
 
 static uint64_t ticks_of(orr_world* world, const char* name)
 {
@@ -340,7 +341,8 @@ ORR_TEST(recording_replay_ends_at_the_given_tick)
         CHECK_EQ(ticks_of(world, "main"), ticks < 20 ? ticks : 20);
         CHECK(ticks_of(world, "a") >= before);
         before = ticks_of(world, "a");
-        CHECK((orr_world_hash(world) == hash) == (ticks >= 20)); // As many, or more: all of it.
+        // All of it, if the limit is the recorded number of ticks or more.
+        CHECK((orr_world_hash(world) == hash) == (ticks >= 20));
         CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 2}));
         steps(world, 2);
         hard_end(&k);
@@ -352,7 +354,7 @@ ORR_TEST(recording_replay_ends_at_the_given_tick)
     orr_recording_destroy(recording);
 }
 
-// Ticks that were left out, and where clocks stand, by a clock of the test's own.
+// Dropped ticks and the state of clocks, with a clock of the test.
 static void late_once(orr_run* run, rig_line* line)
 {
     (void)line;
@@ -394,10 +396,10 @@ RIG_TEST(recording_replay_leaves_out_as_many_ticks, 0)
     orr_recording_destroy(late_recording);
 }
 
-// ---- refusals ------------------------------------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
-// Memory is refused once, at every moment of a run: what was recorded is true, up to there.
-ORR_TEST(recording_of_a_run_that_was_refused_replays)
+// Memory is refused once, at every moment of a run: the recording up to there is right.
+ORR_TEST(recording_of_a_run_with_refused_memory_replays)
 {
     uint32_t refusals = 0, ends = 0;
     uint64_t step = test_long() ? 1 : 7;
@@ -430,15 +432,15 @@ ORR_TEST(recording_of_a_run_that_was_refused_replays)
                       orr_result_name(result), said.text, k.errors.text);
         }
         CHECK(!whole || orr_world_hash(world) == hash);
-        steps(world, 2); // It stands between ticks.
+        steps(world, 2); // The world is between ticks.
         hard_end(&k);
         orr_recording_destroy(recording);
     }
     CHECK(refusals > 10 && ends > 3);
 }
 
-// The memory of the recording itself ends.
-ORR_TEST(recording_without_memory_replays_as_far_as_it_goes)
+// Memory of the recording itself is refused.
+ORR_TEST(recording_without_memory_replays_up_to_its_end)
 {
     uint32_t full = 0;
     for (uint64_t bytes = 8000; bytes < 60000; bytes = bytes * 5 / 4) {
@@ -462,7 +464,7 @@ ORR_TEST(recording_without_memory_replays_as_far_as_it_goes)
     CHECK(full > 1);
 }
 
-// A tick that was refused, and the recording that begins then.
+// A refused tick, and a recording that begins then.
 static kit* open_kit;
 static bool open_armed;
 
@@ -488,7 +490,7 @@ static orr_world* open_begin(kit* k, bool armed)
     return world;
 }
 
-ORR_TEST(recording_begins_behind_a_tick_that_was_open)
+ORR_TEST(recording_begins_after_an_open_tick)
 {
     kit k;
     orr_recording* first = orr_recording_create();
@@ -497,7 +499,7 @@ ORR_TEST(recording_begins_behind_a_tick_that_was_open)
     CHECK_RESULT(orr_realtime(world, &(orr_realtime_desc){.record = first, .hashes = true}),
                  ORR_ERR_MEMORY);
     CHECK(orr_tick_open(world));
-    // It cannot go on yet: nothing is recorded.
+    // The tick cannot continue yet: nothing is recorded.
     CHECK_RESULT(orr_realtime(world, &(orr_realtime_desc){.ticks = 1, .record = second}),
                  ORR_ERR_MEMORY);
     failing_alloc_arm(&k.memory, 0, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Impure systems in recordings: whatever they do to a world, from state outside it, a replay does
-// too, without calling their functions.
+// Impure systems in recordings. They change a world from state outside of it. A replay makes the
+// same changes without calling any of their functions.
 #include "realtime/hard_kit.h"
 
 #include "realtime/realtime.h"
@@ -17,11 +17,11 @@ ORR_STRUCT_EX(Orb, (.multiplicity = ORR_MULTIPLE), (uint32_t, size))
 ORR_STRUCT_EX(Root, (.storage = ORR_PINNED), (uint64_t, depth))
 ORR_STRUCT(Sum, (uint64_t, sum), (uint64_t, count))
 
-// What is outside: numbers that no replay could guess; and who is called.
+// State outside of the world: numbers that no replay could guess, and counters of calls.
 typedef struct outside {
     _Atomic uint64_t seed;
     _Atomic uint32_t calls;
-    bool banned; // In a replay.
+    bool banned; // In a replay no function may be called.
 } outside;
 static outside out;
 
@@ -32,7 +32,7 @@ static uint64_t outside_number(void)
     return orr_random(atomic_fetch_add(&out.seed, 1), 1, 2, 3);
 }
 
-// ---- what they do --------------------------------------------------------------------------------------------------------
+// ---- what the impure systems do -----------------------------------------------------------------
 
 static void engine(orr_run* run) // By rows, in place; events, state, exports.
 {
@@ -89,7 +89,7 @@ static void double_it(const orr_world* world, orr_entity target, void* value, co
     ((Fruit*)value)->seen = ((Fruit*)value)->seen * 3 + *(const uint64_t*)argument;
 }
 
-// All kinds of records, in an order by chance.
+// All kinds of records, in a random order.
 static void device_one(orr_run* run, orr_entity entity, uint64_t number)
 {
     orr_type orb = orr_type_of(run->world, ORR_TYPE(Orb));
@@ -116,7 +116,7 @@ static void device_one(orr_run* run, orr_entity entity, uint64_t number)
         break;
     }
     case 6: { // Two instances, the first of which is changed and the second removed at times.
-        orr_component_id first = 0, second = 0; // They stay so if it is refused.
+        orr_component_id first = 0, second = 0; // They stay 0 if the call is refused.
         orr_send_add_type(run, entity, orb, &(Orb){(uint32_t)number}, &first);
         orr_send_add_type(run, entity, orb, &(Orb){1}, &second);
         orr_send_change_type(run, entity, orb, first, &(Orb){(uint32_t)(number >> 32)});
@@ -184,7 +184,7 @@ static void switcher(orr_run* run)
     orr_pause(run->world, false);
 }
 
-static void ear(orr_run* run) // Reads some of its messages, and sends.
+static void receive(orr_run* run) // Reads some of its messages, and sends.
 {
     uint64_t number = outside_number();
     orr_entity whom = {0};
@@ -220,7 +220,7 @@ static void scatter_combine(void* into, const void* part)
     ((Sum*)into)->sum += ((const Sum*)part)->sum;
 }
 
-static void window(orr_run* run) // On the thread of the caller.
+static void window(orr_run* run) // On the caller's thread.
 {
     orr_send_event(run, Hit, {outside_number()});
 }
@@ -229,7 +229,7 @@ static void life(orr_run* run)
 {
     orr_entity entity = orr_send_create(run);
     orr_send_add(run, entity, Fruit, {outside_number()});
-    Mine* mine = orr_state(run, Mine); // Also when the world ends with a tick half done.
+    Mine* mine = orr_state(run, Mine); // Also when the world ends with an open tick.
     HARD_CHECK(mine != NULL, "%s", orr_error_last(run->world));
     if (mine != NULL) {
         mine->number += 1000;
@@ -237,7 +237,7 @@ static void life(orr_run* run)
     orr_system_enable(run->world, orr_system_find(run->world, "sleeper"), outside_number() & 1);
 }
 
-// ---- who depends on it: pure systems ------------------------------------------------------------------------------------------
+// ---- pure systems that depend on them -----------------------------------------------------------
 
 static void wander(orr_run* run)
 {
@@ -304,7 +304,7 @@ static void hits(orr_run* run)
     }
 }
 
-// ---- a world -----------------------------------------------------------------------------------------------------------------------
+// ---- a world ------------------------------------------------------------------------------------
 
 static void impure_systems(orr_world* world)
 {
@@ -324,7 +324,7 @@ static void impure_systems(orr_world* world)
                .user = &out, .sends = "Hit", .run = switcher);
     KIT_SYSTEM(world, .name = "ear", .kind = ORR_INDIRECT, .pipeline = "b",
                .query = "Tree, write Berry", .receives = "Hit", .state = ORR_TYPE(Mine),
-               .impure = true, .user = &out, .run = ear);
+               .impure = true, .user = &out, .run = receive);
     KIT_SYSTEM(world, .name = "scatter", .query = "Orb", .parallel = true, .sends = "Hit",
                .exports = ORR_TYPE(Sum), .combine = scatter_combine, .impure = true, .user = &out,
                .run = scatter);
@@ -390,7 +390,7 @@ static void impure_replays(uint32_t workers, uint64_t ticks_wanted)
     uint64_t hash = orr_world_hash(world);
     CHECK(atomic_load(&out.calls) > ticks_wanted);
     CHECK_OK(orr_world_validate(world));
-    k.errors = (kit_errors){0}; // Some of what it sends by chance cannot be done.
+    k.errors = (kit_errors){0}; // Some random sends cannot be applied.
     hard_end(&k);
     for (uint32_t i = 0; i < 2; i++) {
         world = impure_begin(&k, i == 0 ? workers : 3 - workers);
@@ -403,23 +403,23 @@ static void impure_replays(uint32_t workers, uint64_t ticks_wanted)
         CHECK(orr_world_hash(world) == hash);
         CHECK_OK(orr_world_validate(world));
         k.errors = (kit_errors){0};
-        hard_end(&k); // Neither is anything of it called here.
+        hard_end(&k); // The end of the world calls none of their functions, either.
         out.banned = false;
     }
     orr_recording_destroy(recording);
 }
 
-ORR_TEST(recording_impure_systems_are_taken_from_it)
+ORR_TEST(recording_replays_impure_systems)
 {
     impure_replays(0, 60);
 }
 
-ORR_TEST(recording_impure_systems_with_workers_are_taken_from_it)
+ORR_TEST(recording_replays_impure_systems_with_workers)
 {
     impure_replays(3, 60);
 }
 
-// ---- the same in lockstep ----------------------------------------------------------------------------------------------------
+// ---- the same in lockstep -----------------------------------------------------------------------
 
 // Recorded, saved, and replayed with other numbers of workers.
 static void impure_lockstep(uint32_t workers, uint32_t others, uint32_t ticks_wanted)
@@ -438,7 +438,7 @@ static void impure_lockstep(uint32_t workers, uint32_t others, uint32_t ticks_wa
     uint64_t hash = orr_world_hash(world);
     uint32_t calls = out.calls;
     CHECK(calls > ticks_wanted);
-    k.errors = (kit_errors){0}; // Some of what it sends by chance cannot be done.
+    k.errors = (kit_errors){0}; // Some random sends cannot be applied.
     hard_end(&k);
     for (uint32_t i = 0; i < 2; i++) {
         out.banned = true;
@@ -457,14 +457,14 @@ static void impure_lockstep(uint32_t workers, uint32_t others, uint32_t ticks_wa
     CHECK_EQ(remove(path), 0);
 }
 
-ORR_TEST(recording_of_lockstep_has_what_impure_systems_did)
+ORR_TEST(recording_of_lockstep_replays_impure_systems)
 {
     impure_lockstep(0, 0, 80);
     impure_lockstep(0, 3, 40);
     impure_lockstep(3, 0, 40);
 }
 
-// ---- what cannot be kept ----------------------------------------------------------------------------------------------------
+// ---- what cannot be recorded --------------------------------------------------------------------
 
 static void writes_text(orr_run* run)
 {
@@ -485,7 +485,7 @@ static void post_text(orr_run* run)
     }
 }
 
-ORR_TEST(recording_impure_system_that_makes_strings_is_refused_by_name)
+ORR_TEST(recording_of_an_impure_system_that_makes_strings_is_refused_by_name)
 {
     kit k;
     static const orr_system_desc descs[] = {
@@ -508,15 +508,15 @@ ORR_TEST(recording_impure_system_that_makes_strings_is_refused_by_name)
         CHECK_RESULT(orr_realtime(world, &how), ORR_ERR_TYPE);
         CHECK_CONTAINS(k.errors.text, "typist");
         KIT_ERROR(&k, ORR_ERR_TYPE, "Text");
-        how.record = NULL; // Only recordings cannot have it.
+        how.record = NULL; // Without a recording it is accepted.
         CHECK_OK(orr_realtime(world, &how));
         hard_end(&k);
         orr_recording_destroy(recording);
     }
 }
 
-// An impure system that cannot be recorded, added at a sync point, ends the recording, not the run.
-ORR_TEST(recording_ends_where_an_impure_system_comes_that_cannot_be_kept)
+// A system added at a sync point ends the recording, not the run.
+ORR_TEST(recording_ends_where_an_impure_system_that_cannot_be_recorded_is_added)
 {
     kit k;
     orr_recording* recording = orr_recording_create();
@@ -542,7 +542,7 @@ ORR_TEST(recording_ends_where_an_impure_system_comes_that_cannot_be_kept)
     orr_recording_destroy(recording);
 }
 
-// ---- life --------------------------------------------------------------------------------------------------------------------
+// ---- life ---------------------------------------------------------------------------------------
 
 static char life_line[64];
 
@@ -591,8 +591,8 @@ static orr_world* life_begin(kit* k)
     return world;
 }
 
-// What a replay did without is begun when the system runs itself, and ended only if it was begun.
-ORR_TEST(recording_impure_system_begins_when_it_runs_itself)
+// A system that a replay did not call starts when it runs itself, and stops only if it was started.
+ORR_TEST(recording_impure_system_starts_when_it_runs_itself)
 {
     kit k;
     orr_recording* recording = orr_recording_create();
@@ -611,7 +611,7 @@ ORR_TEST(recording_impure_system_begins_when_it_runs_itself)
             KIT_STEP(world, 2);
         } else if (i == 2) {
             CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 2}));
-        } else if (i == 3) { // And what ends before it ran is not begun at all.
+        } else if (i == 3) { // A system that is removed before it ran is not started.
             CHECK_OK(orr_system_remove(world, orr_system_find(world, "engine")));
             KIT_STEP(world, 2);
         }
@@ -622,10 +622,10 @@ ORR_TEST(recording_impure_system_begins_when_it_runs_itself)
     orr_recording_destroy(recording);
 }
 
-// ---- memory ----------------------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
-// Of the recording: it is full somewhere, and a true beginning.
-ORR_TEST(recording_impure_without_memory_replays_as_far_as_it_goes)
+// Memory of the recording is refused: it is full at some point, and right up to there.
+ORR_TEST(recording_impure_without_memory_replays_up_to_its_end)
 {
     uint32_t full = 0;
     for (uint64_t bytes = 12000; bytes < 3000000; bytes = bytes * 8 / 5) {
@@ -654,7 +654,8 @@ ORR_TEST(recording_impure_without_memory_replays_as_far_as_it_goes)
     CHECK(full > 2);
 }
 
-// Of the world, in the run that is recorded, or in the replay: refused is refused, and nothing is torn or lost from memory.
+// Memory of the world is refused, in the recorded run or in the replay: the refusal is returned,
+// nothing is torn, no memory leaks.
 static void impure_starved(bool replay)
 {
     uint32_t refused = 0;
@@ -674,7 +675,7 @@ static void impure_starved(bool replay)
             reached = starves ? k.memory.refused > 0 : reached;
             failing_alloc_arm(&k.memory, 0, false);
             refused += result == ORR_ERR_MEMORY;
-            // (A replay that lacks something is not what was recorded, and may say so.)
+            // (A replay that lacks something differs from the recording, and may report it.)
             if (result != ORR_OK && !(starves && (replay || result == ORR_ERR_MEMORY))) {
                 test_fail(__FILE__, __LINE__, "refused at %u, pass %u: %s", (unsigned)n, pass,
                           k.errors.text);
@@ -686,16 +687,17 @@ static void impure_starved(bool replay)
         }
         orr_recording_destroy(recording);
     }
-    // Some are refused to a system's sending, and the run goes on. Of seven moments, where races are looked for, four to six end it.
+    // Some refusals hit a send of a system, and the run continues. With the seven moments that race
+    // tests use, four to six end the run.
     CHECK(refused > (test_races() ? 1u : 3u));
 }
 
-ORR_TEST(recording_impure_run_that_was_refused_replays)
+ORR_TEST(recording_impure_run_with_refused_memory_replays)
 {
     impure_starved(false);
 }
 
-ORR_TEST(recording_impure_replay_that_is_refused_says_so)
+ORR_TEST(recording_impure_replay_with_refused_memory_returns_it)
 {
     impure_starved(true);
 }

@@ -41,7 +41,7 @@ ORR_MAYBE_UNUSED static const char* json_number(const char* at)
     return at;
 }
 
-// Behind a value; fails the test if there is none.
+// Returns the end of a value; fails the test if there is none.
 ORR_MAYBE_UNUSED static const char* json_value(const char* at)
 {
     at = json_space(at);

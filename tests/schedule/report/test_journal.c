@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The journal: a ring of messages received. Messages are made by hand here.
+// The journal: a ring of messages. In these tests the messages are made by hand.
 #include "schedule/schedule.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -97,14 +97,14 @@ ORR_TEST(journal_keeps_an_entry_for_each_entity_and_component)
     orr_journal_entry got[8];
     orr_entity all[] = {w.bob, w.eve};
     orr_type position = KIT_TYPE(w.world, Position);
-    CHECK_EQ(orr_journal_get(w.world, (orr_entity){0}, got, 8), 0); // There is none yet.
+    CHECK_EQ(orr_journal_get(w.world, (orr_entity){0}, got, 8), 0); // There is no journal yet.
     CHECK_OK(orr_journal_set(w.world, 100));
-    orri_journal_drain(w.world, w.world->schedule->journal); // There was no message.
+    orri_journal_drain(w.world, w.world->schedule->journal); // There were no messages.
     CHECK_EQ(orr_journal_get(w.world, (orr_entity){0}, NULL, 0), 0);
     tell(&w, ORR_ENTITY_ADDED, (orr_system){0}, 1, (orr_type){0}, all, 2);
     tell(&w, ORR_COMPONENT_CHANGED, w.move, 2, position, all, 2);
     tell(&w, ORR_COMPONENT_CHANGED, w.move, 3, position, &w.bob, 1);
-    // Messages that a new reader gets about existing entities are no changes.
+    // Messages that a new reader receives at its start are no changes of this tick.
     orr_message known = {.kind = ORR_ENTITY_ADDED,
                          .cause = ORR_CAUSE_READER,
                          .entities = all,
@@ -122,7 +122,7 @@ ORR_TEST(journal_keeps_an_entry_for_each_entity_and_component)
     CHECK_EQ(got[1].tick, 2);
     CHECK_EQ(got[2].tick, 1);
     memset(got, 0, sizeof got);
-    CHECK_EQ(orr_journal_get(w.world, w.bob, got, 1), 3); // How many there are; one fits.
+    CHECK_EQ(orr_journal_get(w.world, w.bob, got, 1), 3); // The number of entries; one fits.
     CHECK_EQ(got[0].tick, 3);
     CHECK_EQ(got[1].tick, 0);
     CHECK_EQ(orr_journal_get(w.world, (orr_entity){12345}, got, 8), 0);
@@ -151,8 +151,9 @@ ORR_TEST(journal_of_instances_keeps_their_ids)
     end(&w);
 }
 
-// Against a plain list: the last `capacity` of all that came, whatever the sizes of messages and of the ring.
-ORR_TEST(journal_keeps_the_newest_whatever_its_size)
+// Compared with a plain list: the last `capacity` entries, whatever the sizes of messages and of
+// the ring.
+ORR_TEST(journal_of_any_size_keeps_the_newest_entries)
 {
     writing w;
     begin(&w);
@@ -183,25 +184,25 @@ ORR_TEST(journal_keeps_the_newest_whatever_its_size)
     end(&w);
 }
 
-ORR_TEST(journal_ended_gives_everything_back)
+ORR_TEST(journal_that_is_disabled_frees_its_memory)
 {
     writing w;
     begin(&w);
     ORR_REGISTER(w.world, orr_tags, orr_enabled); // Types stay.
-    CHECK_OK(orr_journal_set(w.world, 0));        // There was none.
+    CHECK_OK(orr_journal_set(w.world, 0));        // There was no journal.
     uint64_t bytes = w.k.memory.live_bytes;
     CHECK_OK(orr_journal_set(w.world, 1000));
     CHECK_OK(orr_journal_set(w.world, 1000));
     tell(&w, ORR_ENTITY_ADDED, (orr_system){0}, 1, (orr_type){0}, &w.bob, 1);
     CHECK_OK(orr_journal_set(w.world, 0));
     CHECK_EQ(orr_journal_get(w.world, (orr_entity){0}, NULL, 0), 0);
-    CHECK(w.k.memory.live_bytes < bytes + 1000); // The query module keeps its own books.
+    CHECK(w.k.memory.live_bytes < bytes + 1000); // The query module keeps its own memory.
     orri_journal_destroy(w.world, NULL);
     CHECK_RESULT(orr_journal_set(w.world, UINT32_MAX), ORR_ERR_ARGUMENT);
     end(&w);
 }
 
-ORR_TEST(journal_is_not_switched_inside_a_tick)
+ORR_TEST(journal_set_inside_a_tick_is_refused)
 {
     writing w;
     begin(&w);
@@ -249,7 +250,7 @@ ORR_TEST(journal_out_of_memory_has_no_effect)
     }
 }
 
-// ---- with systems ---------------------------------------------------------------------------------------------------
+// ---- with systems -------------------------------------------------------------------------------
 
 static void step_right(orr_run* run)
 {
@@ -269,7 +270,7 @@ static void step_freeze(orr_run* run)
     }
 }
 
-// The newest first, each on a line.
+// The newest entry first, one per line.
 static const char* story(const orr_world* world, orr_entity entity)
 {
     static char text[2000];
@@ -291,7 +292,7 @@ ORR_TEST(journal_names_the_system_of_each_change)
     orr_world* world = kit_begin(&k, NULL);
     orr_entity eve = orr_create(world);
     orr_set(world, eve, Position, {0, 0, 0});
-    CHECK_OK(orr_journal_set(world, 100)); // Eve is there already.
+    CHECK_OK(orr_journal_set(world, 100)); // Eve exists already.
     (void)KIT_TYPE(world, Frozen);
     (void)orr_system_add(
         world, &(orr_system_desc){.name = "right", .query = "write Position", .run = step_right});
@@ -309,7 +310,7 @@ ORR_TEST(journal_names_the_system_of_each_change)
     CHECK_STR(story(world, eve), "tick 1: right changed Position of 0v1\n");
     CHECK_OK(orr_step(world, 1));
     orr_remove(world, bob, Velocity);
-    orr_set(world, bob, Velocity, {2, 2}); // In the end another value, and that is what happened.
+    orr_set(world, bob, Velocity, {2, 2}); // The last value counts.
     CHECK_OK(orr_step(world, 1));
     CHECK_STR(story(world, bob), "tick 3: freeze destroyed 1v1\n"
                                  "tick 3: right changed Position of 1v1\n"
@@ -327,7 +328,7 @@ ORR_TEST(journal_names_the_system_of_each_change)
     kit_end(&k);
 }
 
-// An index that is used again: the entries of the one before are not those of the one after.
+// An index that is used again: entries of the earlier entity are not entries of the later one.
 ORR_TEST(journal_of_an_entity_leaves_out_earlier_entities_of_its_index)
 {
     writing w;
@@ -348,7 +349,7 @@ ORR_TEST(journal_of_an_entity_leaves_out_earlier_entities_of_its_index)
     end(&w);
 }
 
-static void hear(orr_run* run)
+static void receive(orr_run* run)
 {
     ORR_MESSAGES(m, run)
     {
@@ -356,24 +357,24 @@ static void hear(orr_run* run)
     }
 }
 
-// Beginning a journal notifies no reader: others receive earlier changes in their tick.
-ORR_TEST(journal_begun_between_ticks_changes_nothing_for_others)
+// Beginning a journal is no diff: readers receive earlier changes in their tick.
+ORR_TEST(journal_begun_between_ticks_changes_nothing_for_readers)
 {
     writing w;
     begin(&w);
     ORR_REGISTER(w.world, Position);
-    uint32_t heard = 0;
+    uint32_t received = 0;
     orr_system reader = orr_system_add(
-        w.world,
-        &(orr_system_desc){.name = "hear", .kind = ORR_INDIRECT, .run = hear, .user = &heard});
+        w.world, &(orr_system_desc){
+                     .name = "hear", .kind = ORR_INDIRECT, .run = receive, .user = &received});
     CHECK_OK(orr_step(w.world, 1));
-    CHECK_EQ(heard, 2);
+    CHECK_EQ(received, 2);
     orr_create(w.world);
     CHECK_OK(orr_journal_set(w.world, 10));
     orr_system_stats stats;
     CHECK_OK(orr_system_stats_get(w.world, reader, &stats));
     CHECK_EQ(stats.queued, 0);
     CHECK_OK(orr_step(w.world, 1));
-    CHECK_EQ(heard, 3);
+    CHECK_EQ(received, 3);
     end(&w);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The Chrome trace: whole JSON, as the viewers want it, also when the disk is full.
+// The Chrome trace: complete JSON that viewers accept, also when the disk is full.
 #define _POSIX_C_SOURCE 200809L // setenv
 #include "schedule/report/json_kit.h"
 #include "schedule/schedule.h"
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-// ---- a disk of one file ---------------------------------------------------------------------------------------------
+// ---- a disk with one file -----------------------------------------------------------------------
 
 enum {
     DISK_SIZE = 4 << 20
@@ -19,7 +19,7 @@ enum {
 typedef struct disk {
     fake_platform fake; // First: table.user is the disk.
     uint8_t* bytes;
-    uint64_t size, room; // Of the file, and of the disk.
+    uint64_t size, room; // Size of the file, and room on the disk.
     uint32_t opens, closes, writes, truncates;
     int open_error;
     char path[4096];
@@ -45,7 +45,7 @@ static void disk_close(void* user, orr_file file)
     ((disk*)user)->closes++;
 }
 
-// Half of what does not fit arrives.
+// A write that does not fit writes half of its bytes.
 static int disk_write(void* user, orr_file file, uint64_t offset, const void* data, size_t size)
 {
     disk* d = user;
@@ -101,9 +101,9 @@ static const char* file(drawing* w)
     return (const char*)w->d.bytes;
 }
 
-// ---- whole files ------------------------------------------------------------------------------------------------------
+// ---- whole files --------------------------------------------------------------------------------
 
-// How many events a whole file has.
+// The number of events of a complete file.
 static uint32_t json_file(drawing* w)
 {
     const char* text = file(w);
@@ -112,13 +112,13 @@ static uint32_t json_file(drawing* w)
     uint32_t count = 0;
     static const char event[] = "\"ph\": \"X\"";
     for (const char* at = text; *at != '\0';
-         at++) { // Sanitizers look at all of a string in strstr().
+         at++) { // Sanitizers read the whole string in strstr().
         count += *at == '"' && strncmp(at, event, sizeof event - 1) == 0;
     }
     return count;
 }
 
-// What a process that died leaves: with an end put to it, it is whole.
+// A file left by a process that died: with an end appended it is complete.
 static uint32_t json_beginning(drawing* w)
 {
     file(w);
@@ -129,7 +129,7 @@ static uint32_t json_beginning(drawing* w)
     return count;
 }
 
-// ---- tests ----------------------------------------------------------------------------------------------------------
+// ---- tests --------------------------------------------------------------------------------------
 
 ORR_TEST(trace_is_an_array_of_events)
 {
@@ -140,7 +140,7 @@ ORR_TEST(trace_is_an_array_of_events)
     CHECK_STR(w->d.path, "run.json");
     orri_trace_span(trace, "move", "system", 0, 6500, 9007, "\"rows\": 7");
     orri_trace_span(trace, "draw", "system", 2, 9007, 9007, NULL);
-    orri_trace_span(trace, "tick", "tick", 0, 4000, 10000, NULL); // Begun before: cut.
+    orri_trace_span(trace, "tick", "tick", 0, 4000, 10000, NULL); // Begun before the trace: cut.
     orri_trace_span(trace, "odd", "tick", 0, 7000, 6000, NULL);
     CHECK_EQ(w->d.writes, 0); // All in the buffer.
     orri_trace_close(w->world, trace);
@@ -194,7 +194,7 @@ ORR_TEST(trace_is_written_in_pieces_of_whole_events)
             seen = now;
         }
     }
-    CHECK(w->d.writes > 10 && w->d.writes < 40); // A buffer is used to its end.
+    CHECK(w->d.writes > 10 && w->d.writes < 40); // Buffers are filled to the end.
     orri_trace_close(w->world, trace);
     CHECK_EQ(json_file(w), 10000);
     end(w);
@@ -202,7 +202,7 @@ ORR_TEST(trace_is_written_in_pieces_of_whole_events)
 
 ORR_TEST(trace_end_fits_whatever_the_buffer_holds)
 {
-    // Lengths near the buffer's end, one by one: the last bytes go with it, or in a write of their own.
+    // Lengths near the end of the buffer, one by one: the last bytes fit, or take another write.
     char* args = calloc(1, 70000);
     for (uint32_t length = 65100; length < 65560; length += test_slow() ? 7 : 1) {
         drawing* w = begin();
@@ -214,13 +214,13 @@ ORR_TEST(trace_end_fits_whatever_the_buffer_holds)
         orri_trace_span(trace, "move", "system", 0, 0, 1, args);
         orri_trace_close(w->world, trace);
         uint32_t count = json_file(w);
-        CHECK(count == 1 || (count == 0 && length > 65400)); // What is larger is left out.
+        CHECK(count == 1 || (count == 0 && length > 65400)); // A larger event is left out.
         end(w);
     }
     free(args);
 }
 
-ORR_TEST(trace_full_disk_is_said_once_and_leaves_a_beginning)
+ORR_TEST(trace_on_a_full_disk_is_reported_once_and_leaves_a_valid_beginning)
 {
     for (uint32_t room = 0; room < 300000; room += 65000) {
         drawing* w = begin();
@@ -248,7 +248,7 @@ ORR_TEST(trace_full_disk_is_said_once_and_leaves_a_beginning)
     }
 }
 
-ORR_TEST(trace_full_at_its_end_is_said)
+ORR_TEST(trace_on_a_disk_full_at_its_end_is_reported)
 {
     drawing* w = begin();
     w->d.room = 10;
@@ -273,7 +273,7 @@ ORR_TEST(trace_that_cannot_be_opened_is_refused)
     end(w);
 }
 
-ORR_TEST(trace_set_again_ends_the_one_before)
+ORR_TEST(trace_set_again_ends_the_previous_trace)
 {
     drawing* w = begin();
     CHECK_OK(orr_trace_set(w->world, "a.json"));
@@ -310,7 +310,7 @@ ORR_TEST(trace_on_a_real_disk_is_whole)
     kit_end(&k);
 }
 
-// ---- of whole ticks -------------------------------------------------------------------------------------------------
+// ---- traces of whole ticks ----------------------------------------------------------------------
 
 static void spawn(orr_run* run)
 {
@@ -324,7 +324,7 @@ static void do_nothing(orr_run* run)
     (void)run;
 }
 
-// How often a text stands in the file.
+// How often a text occurs in the file.
 static uint32_t times(drawing* w, const char* part)
 {
     uint32_t count = 0;
@@ -352,12 +352,12 @@ ORR_TEST(trace_has_a_span_for_each_system_commit_and_tick)
                                                    .query = "Position",
                                                    .run = do_nothing})
               .id != 0);
-    CHECK_OK(orr_step(world, 1)); // Before it is on.
+    CHECK_OK(orr_step(world, 1)); // Before the trace is set.
     CHECK_OK(orr_trace_set(world, "run.json"));
     CHECK_OK(orr_step(world, 3));
     CHECK_OK(orr_trace_set(world, NULL));
     (void)json_file(w);
-    // Rows are those of one tick.
+    // Rows of one tick.
     CHECK_EQ(times(w, "\"look\""), 3);
     CHECK_EQ(times(w, "\"rows\": 7"), 3);
     CHECK_EQ(times(w, "\"rows\""), 3);
@@ -365,10 +365,8 @@ ORR_TEST(trace_has_a_span_for_each_system_commit_and_tick)
     CHECK_EQ(times(w, "\"name\": \"commit\""), 1); // In the tick in which something was sent.
     CHECK_EQ(times(w, "\"name\": \"tick\""), 3);
     CHECK_EQ(times(w, "\"tick\": 1"), 0);
-    // Twice a tick: "hear" must be notified before.
-    CHECK_EQ(times(w, "\"name\": \"deliver\""), 6);
-    // Three systems, each reported to readers, and the tick.
-    CHECK_EQ(times(w, "\"tick\": 4"), 9);
+    CHECK_EQ(times(w, "\"name\": \"deliver\""), 6); // Two per tick: one before "hear".
+    CHECK_EQ(times(w, "\"tick\": 4"), 9); // Three systems, a delivery after each, and the tick.
     end(w);
 }
 

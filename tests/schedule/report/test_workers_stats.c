@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What workers report about themselves: statistics, and their rows in the trace.
+// Statistics of workers, and their rows in the trace.
 #include "schedule/report/json_kit.h"
 #include "schedule/system_kit.h"
 #include "schedule/tick/overlap_kit.h"
@@ -7,18 +7,18 @@
 
 #define ROWS 5000u
 
-static meeting tea;
+static rendezvous both;
 
 static void left(orr_run* run)
 {
     (void)run;
-    meet(&tea);
+    rendezvous_wait(&both);
 }
 
 static void right(orr_run* run)
 {
     (void)run;
-    meet(&tea);
+    rendezvous_wait(&both);
 }
 
 static void touch(orr_run* run)
@@ -39,18 +39,18 @@ static orr_world* begin_with(kit* k, uint32_t workers)
     return world;
 }
 
-// Two systems that wait for each other, so that both workers have something; and one for both.
+// Two systems that wait for each other, so that both workers run one; and one system for both.
 static void add_all(orr_world* world)
 {
     orri_parallel_share(world, ORRI_SHARE_NOTHING, 0);
-    tea.come = tea.missed = 0;
+    both.arrived = both.timeouts = 0;
     KIT_SYSTEM(world, .name = "left", .once = true, .run = left);
     KIT_SYSTEM(world, .name = "right", .once = true, .run = right);
     KIT_SYSTEM(world, .name = "touch", .query = "write Position", .run = touch, .parallel = true);
     KIT_SYSTEM(world, .name = "again", .query = "write Position", .run = touch);
 }
 
-// ---- statistics ---------------------------------------------------------------------------------------------------------
+// ---- statistics ---------------------------------------------------------------------------------
 
 static orr_worker_stats stats_of(const orr_world* world, uint32_t worker)
 {
@@ -59,21 +59,21 @@ static orr_worker_stats stats_of(const orr_world* world, uint32_t worker)
     return stats;
 }
 
-ORR_TEST(worker_stats_count_what_each_did)
+ORR_TEST(worker_stats_count_systems_and_units_of_each_worker)
 {
     kit k;
     orr_world* world = begin_with(&k, 2);
     add_all(world);
     CHECK_EQ(stats_of(world, 0).taken, 0);
-    KIT_STEP(world, 10); // The first is timed.
+    KIT_STEP(world, 10); // The first tick is timed.
     CHECK_EQ(orr_worker_count(world), 2);
     orr_worker_stats a = stats_of(world, 0), b = stats_of(world, 1);
-    CHECK_EQ(a.taken + b.taken, 40); // Nothing is split.
+    CHECK_EQ(a.taken + b.taken, 40); // No system is split.
     CHECK(a.taken >= 10 && b.taken >= 10);
     CHECK_EQ(a.rows + b.rows, 2 * 10 * (ROWS + 1));
     CHECK(a.stolen + b.stolen == 0);
     CHECK(a.busy_ns > 0 && b.busy_ns > 0 && a.busy_ns + a.waiting_ns > 0);
-    KIT_STEP(world, 6); // None of these is.
+    KIT_STEP(world, 6); // None of these ticks is timed.
     CHECK_EQ(stats_of(world, 0).busy_ns, a.busy_ns);
     CHECK_EQ(stats_of(world, 1).busy_ns, b.busy_ns);
     CHECK_EQ(stats_of(world, 1).waiting_ns, b.waiting_ns);
@@ -81,7 +81,7 @@ ORR_TEST(worker_stats_count_what_each_did)
     KIT_STEP(world, 1);
     CHECK(stats_of(world, 0).busy_ns > a.busy_ns);
     CHECK(stats_of(world, 1).busy_ns > b.busy_ns);
-    CHECK_EQ(tea.missed, 0);
+    CHECK_EQ(both.timeouts, 0);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
@@ -137,7 +137,7 @@ ORR_TEST(worker_stats_are_printed_below_the_systems)
     orr_world* world = begin_with(&k, 2);
     KIT_SYSTEM(world, .name = "asks", .once = true, .run = ask_inside);
     size_t length = orr_stats_print(world, text, sizeof text);
-    CHECK(length < sizeof text && strstr(text, "worker") == NULL); // There are none yet.
+    CHECK(length < sizeof text && strstr(text, "worker") == NULL); // There are no workers yet.
     KIT_STEP(world, 1);
     KIT_ERROR(&k, ORR_ERR_STATE, "orr_worker_stats_get: not inside a system ('asks')");
     length = orr_stats_print(world, text, sizeof text);
@@ -150,7 +150,7 @@ ORR_TEST(worker_stats_are_printed_below_the_systems)
     kit_end(&k);
 }
 
-// ---- the trace ------------------------------------------------------------------------------------------------------------
+// ---- the trace ----------------------------------------------------------------------------------
 
 typedef struct span {
     char name[64], category[64];
@@ -200,7 +200,7 @@ static void span_read(const char* line)
     }
 }
 
-// Whole JSON; then its spans, one in a line.
+// Checks that the file is JSON, then reads its spans, one per line.
 static void trace_read(const char* path)
 {
     FILE* in = fopen(path, "rb");
@@ -225,7 +225,7 @@ static bool is(const span* s, const char* name)
     return strcmp(s->name, name) == 0;
 }
 
-// Two spans of one row are apart, or one lies in the other: otherwise a viewer draws nonsense.
+// Two spans of one row are disjoint or nested; viewers need that.
 static void check_drawable(void)
 {
     for (uint32_t i = 0; i < span_count; i++) {
@@ -287,7 +287,7 @@ ORR_TEST(trace_shows_workers_systems_chunks_and_waiting)
     CHECK_OK(orr_trace_set(world, path));
     KIT_STEP(world, 5);
     CHECK_OK(orr_trace_set(world, NULL));
-    KIT_STEP(world, 2); // Waits that began before are of no trace.
+    KIT_STEP(world, 2); // Waits that began before the trace are not in it.
     trace_read(path);
     check_drawable();
     for (uint32_t tick = 3; tick <= 7; tick++) {
@@ -303,9 +303,8 @@ ORR_TEST(trace_shows_workers_systems_chunks_and_waiting)
     }
     CHECK_EQ(ticks, 5);
     CHECK_EQ(delivers, 5);
-    CHECK(waits >=
-          4); // Worker 1 came in five ticks; how it waited before the first may not be known.
-    CHECK_EQ(tea.missed, 0);
+    CHECK(waits >= 4); // Worker 1 ran in five ticks; its wait before the first may be missing.
+    CHECK_EQ(both.timeouts, 0);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The scene of the tests of access checks: entity bob, who has all types, systems of all kinds that
-// may or may not access him, and the expected report of each violation.
+// The scene of the tests of access checks: bob, an entity with everything; systems of all flavours
+// that may or may not access bob; and the expected error for each violation.
 #ifndef TEST_POLICE_KIT_H
 #define TEST_POLICE_KIT_H
 
@@ -10,19 +10,19 @@
 ORR_STRUCT_EX(Cargo, (.multiplicity = ORR_MULTIPLE), (int32_t, weight, (.preset = "2")))
 ORR_STRUCT(Follow,
            (orr_entity, whom, (.flags = ORR_FIELD_INDEXED, .on_destroy = ORR_ON_DESTROY_CLEAR)))
-ORR_STRUCT(Unseen, (int32_t, value)) // Registered by nobody.
+ORR_STRUCT(Unseen, (int32_t, value)) // Not registered.
 ORR_STRUCT(Hit, (orr_entity, who), (int32_t, damage))
 ORR_STRUCT(Wind, (float, x, (.preset = "2")))
 ORR_STRUCT(Count, (int32_t, value, (.preset = "7")))
 
-// ---- the scene ----------------------------------------------------------------------------------------------------
+// ---- the scene ----------------------------------------------------------------------------------
 
-// The system that violates its declarations, and what it declared.
+// Flavours of the system that violates its declaration.
 typedef enum flavour {
-    STRANGER = 1, // Direct, of a type that bob lacks.
-    READER = 2,   // Declared everything of bob, to read.
-    WRITER = 4,   // And to write.
-    ONCE = 8,     // Direct, called once, with something in .by_id.
+    STRANGER = 1, // Direct, with a type that bob lacks.
+    READER = 2,   // Declared all types of bob to read.
+    WRITER = 4,   // Declared all types of bob to write.
+    ONCE = 8,     // Direct, called once, with a type in .by_id.
     INDIRECT = 16,
     EVERYBODY = 31,
     NOT_READERS = STRANGER | ONCE | INDIRECT,
@@ -38,19 +38,19 @@ typedef struct scene {
     orr_entity bob, eve, single;
     orr_type position, health, cargo, body, follow, velocity, tiny, hit;
     orr_component_id crate;
-    orr_cluster cluster, other; // Of bob, and an empty one.
+    orr_cluster cluster, other; // The cluster of bob, and an empty one.
     orr_query *reading, *writing, *leaving_out, *tagged, *nothing;
     orr_bundle bundle;
     orr_address address;
-    void (*breach)(orr_run* run);
+    void (*violation)(orr_run* run);
 } scene;
 
 ORR_MAYBE_UNUSED static scene s;
 
-ORR_MAYBE_UNUSED static void call_breach(orr_run* run)
+ORR_MAYBE_UNUSED static void call_violation(orr_run* run)
 {
-    if (s.breach != NULL) {
-        s.breach(run);
+    if (s.violation != NULL) {
+        s.violation(run);
     }
 }
 
@@ -102,10 +102,10 @@ ORR_MAYBE_UNUSED static orr_world* begin(void)
     return world;
 }
 
-ORR_MAYBE_UNUSED static orr_system add_culprit(orr_world* world, flavour who)
+ORR_MAYBE_UNUSED static orr_system add_culprit(orr_world* world, flavour flavour_bit)
 {
-    orr_system_desc desc = {.name = "culprit", .query = "Velocity", .run = call_breach};
-    switch (who) {
+    orr_system_desc desc = {.name = "culprit", .query = "Velocity", .run = call_violation};
+    switch (flavour_bit) {
     case READER:
         desc.query = "Velocity, ?Position, ?Health, ?Cargo, ?Body, ?Follow";
         desc.by_id = BOBS_TYPES;
@@ -130,20 +130,20 @@ ORR_MAYBE_UNUSED static orr_system add_culprit(orr_world* world, flavour who)
     return kit_taken(world, orr_system_add(world, &desc), __FILE__, __LINE__);
 }
 
-// ---- violations ----------------------------------------------------------------------------------------------------------
+// ---- violations ---------------------------------------------------------------------------------
 
-typedef struct breach {
+typedef struct violation {
     const char* call; // In the error.
     void (*function)(orr_run* run);
-    const char* type;   // In the error; NULL: it is not about one.
+    const char* type;   // In the error; NULL: the error names no type.
     const char* entity; // Likewise.
-    uint32_t who;       // Of whom it is a breach.
-} breach;
+    uint32_t flavours;  // The flavours for which it is a violation.
+} violation;
 
-ORR_MAYBE_UNUSED static uint64_t hash_without_breach(flavour who)
+ORR_MAYBE_UNUSED static uint64_t hash_without_violation(flavour flavour_bit)
 {
     orr_world* world = begin();
-    add_culprit(world, who);
+    add_culprit(world, flavour_bit);
     KIT_STEP(world, 1);
     CHECK_STR(s.k.errors.text, "");
     uint64_t hash = orr_world_hash(world);
@@ -151,8 +151,8 @@ ORR_MAYBE_UNUSED static uint64_t hash_without_breach(flavour who)
     return hash;
 }
 
-// What is wrong with how a breach was dealt with; NULL: nothing.
-ORR_MAYBE_UNUSED static const char* verdict(const breach* b, orr_system culprit, uint64_t hash)
+// Describes what is wrong with the handling of a violation; NULL: nothing.
+ORR_MAYBE_UNUSED static const char* verdict(const violation* b, orr_system culprit, uint64_t hash)
 {
     orr_world* world = s.world;
     const char* text = s.k.errors.text;
@@ -169,28 +169,29 @@ ORR_MAYBE_UNUSED static const char* verdict(const breach* b, orr_system culprit,
     return wrong;
 }
 
-// All violations of a table, of all flavours: each named, counted once, without effect. @return how many there were.
-ORR_MAYBE_UNUSED static uint32_t check_breaches(const breach* violations, size_t count)
+// Runs all violations of a table for all flavours: each is named, counted once and without effect.
+// @return how many there were.
+ORR_MAYBE_UNUSED static uint32_t check_violations(const violation* violations, size_t count)
 {
     uint32_t planted = 0, missed = 0;
-    for (uint32_t who = STRANGER; who < EVERYBODY; who *= 2) {
-        uint64_t hash = hash_without_breach((flavour)who);
+    for (uint32_t flavour_bit = STRANGER; flavour_bit < EVERYBODY; flavour_bit *= 2) {
+        uint64_t hash = hash_without_violation((flavour)flavour_bit);
         for (size_t i = 0; i < count; i++) {
-            const breach* b = &violations[i];
-            if ((b->who & who) == 0) {
+            const violation* b = &violations[i];
+            if ((b->flavours & flavour_bit) == 0) {
                 continue;
             }
             orr_world* world = begin();
-            orr_system culprit = add_culprit(world, (flavour)who);
-            s.breach = b->function;
+            orr_system culprit = add_culprit(world, (flavour)flavour_bit);
+            s.violation = b->function;
             KIT_STEP(world, 1);
             const char* wrong = verdict(b, culprit, hash);
             planted++;
             if (wrong != NULL) {
                 missed++;
-                printf("  breach %zu (%s, %s%s%s) of a system of flavour %u: %s: \"%s\"\n", i,
+                printf("  violation %zu (%s, %s%s%s) of a system of flavour %u: %s: \"%s\"\n", i,
                        b->call, b->type != NULL ? b->type : "", b->entity != NULL ? " of " : "",
-                       b->entity != NULL ? b->entity : "", who, wrong, s.k.errors.text);
+                       b->entity != NULL ? b->entity : "", flavour_bit, wrong, s.k.errors.text);
             }
             kit_end(&s.k);
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Full access checks, which find writes through pointers; and the reverse: everything declared is
-// allowed.
+// ORR_ACCESS_CHECK_FULL, which finds writes through pointers; and the opposite: everything that is
+// declared is allowed.
 #include "schedule/system/audit_kit.h"
 
-// ---- writes through pointers ---------------------------------------------------------------------------------------------
+// ---- writes through pointers --------------------------------------------------------------------
 
 static Position* kept;
 static Wind* kept_wind;
@@ -48,7 +48,7 @@ static void write_kept_count(orr_run* run)
 typedef struct sneak {
     void (*function)(orr_run* run);
     const char* words;
-    uint32_t who;
+    uint32_t flavours;
 } sneak;
 
 static const sneak sneaks[] = {
@@ -62,24 +62,24 @@ static const sneak sneaks[] = {
 };
 
 /* N2-05 */
-ORR_TEST(full_access_checks_find_writes_through_pointers_and_undoes_them)
+ORR_TEST(full_access_checks_find_writes_through_pointers_and_undo_them)
 {
-    for (uint32_t who = STRANGER; who < EVERYBODY; who *= 2) {
+    for (uint32_t flavour_bit = STRANGER; flavour_bit < EVERYBODY; flavour_bit *= 2) {
         for (size_t i = 0; i < sizeof sneaks / sizeof sneaks[0]; i++) {
-            if ((sneaks[i].who & who) == 0) {
+            if ((sneaks[i].flavours & flavour_bit) == 0) {
                 continue;
             }
             orr_world* world = begin();
             orr_access_check_set(world, ORR_ACCESS_CHECK_FULL);
-            CHECK_OK(orr_set(world, s.bob, Velocity, {0})); // Bob is among its rows, alone.
+            CHECK_OK(orr_set(world, s.bob, Velocity, {0})); // Bob is the only row of the system.
             CHECK_OK(orr_remove(world, s.eve, Velocity));
-            orr_system culprit = add_culprit(world, (flavour)who);
+            orr_system culprit = add_culprit(world, (flavour)flavour_bit);
             orr_system weather = orr_system_find(world, "weather");
             KIT_STEP(world, 1);
             kept = orr_edit(world, s.bob, Position);
             kept_wind = (Wind*)(uintptr_t)orr_system_exports(world, weather);
             kept_count = (Count*)(uintptr_t)orr_system_state(world, weather);
-            s.breach = sneaks[i].function;
+            s.violation = sneaks[i].function;
             KIT_STEP(world, 1);
             CHECK_EQ(s.k.errors.count, 1);
             CHECK_EQ(s.k.errors.id, ORR_LOG_ID_ACCESS_VIOLATION);
@@ -122,7 +122,7 @@ ORR_TEST(full_access_checks_find_a_parallel_system_that_writes_its_state)
     }
 }
 
-// ---- many rows, chunks and clusters ---------------------------------------------------------------------------------
+// ---- many rows, chunks and clusters -------------------------------------------------------------
 
 enum {
     MANY = 2 * ORR_CHUNK_CAPACITY + 100
@@ -138,7 +138,7 @@ static orr_world* begin_many(void)
     return world;
 }
 
-// In whichever row it is: that one is named, and only its block is put back.
+// Whichever row is written: the error names it, and only its block is restored.
 ORR_TEST(full_access_checks_name_the_row_that_was_written)
 {
     static const uint32_t rows[] = {0, 1, ORR_CHUNK_CAPACITY - 1, ORR_CHUNK_CAPACITY, MANY - 1};
@@ -155,8 +155,8 @@ ORR_TEST(full_access_checks_name_the_row_that_was_written)
     }
 }
 
-// It may write Position where there is Velocity too; elsewhere that is as undeclared as anything.
-ORR_TEST(full_access_checks_know_where_a_type_may_be_written)
+// The system may write Position where there is Velocity, too; elsewhere that is a violation.
+ORR_TEST(full_access_checks_allow_writes_only_in_selected_clusters)
 {
     orr_world* world = begin();
     orr_access_check_set(world, ORR_ACCESS_CHECK_FULL);
@@ -177,8 +177,8 @@ static void write_position(orr_run* run)
     }
 }
 
-// That another one asked for the block, in the same tick, is no excuse.
-ORR_TEST(full_access_checks_find_writes_where_another_system_asked)
+// That another system requested the block in the same tick does not matter.
+ORR_TEST(full_access_checks_find_writes_to_blocks_another_system_requested)
 {
     orr_world* world = begin();
     orr_access_check_set(world, ORR_ACCESS_CHECK_FULL);
@@ -193,8 +193,8 @@ ORR_TEST(full_access_checks_find_writes_where_another_system_asked)
     kit_end(&s.k);
 }
 
-// Tick after tick, in several chunks and clusters, by rows and in a loop of its own.
-ORR_TEST(full_access_checks_let_what_is_asked_for_be_written)
+// Several ticks, several chunks and clusters, by rows and in an own loop.
+ORR_TEST(full_access_checks_allow_requested_writes)
 {
     orr_world* world = begin_many();
     orr_system a =
@@ -209,8 +209,8 @@ ORR_TEST(full_access_checks_let_what_is_asked_for_be_written)
     kit_end(&s.k);
 }
 
-// What is written by who hears of changes is asked for as any other.
-ORR_TEST(full_access_checks_let_a_system_with_changed_terms_write)
+// A system with a changed term requests its writes as any other.
+ORR_TEST(full_access_checks_allow_writes_of_a_system_with_changed_terms)
 {
     orr_world* world = begin();
     orr_access_check_set(world, ORR_ACCESS_CHECK_FULL);
@@ -226,7 +226,7 @@ ORR_TEST(full_access_checks_let_a_system_with_changed_terms_write)
     kit_end(&s.k);
 }
 
-// Bytes that were never written, between fields, are compared too: that must decide nothing.
+// Padding between fields, which is never written, must not matter.
 static void write_padded(orr_run* run)
 {
     Padded* p = orr_write(run, Padded);
@@ -268,7 +268,7 @@ ORR_TEST(full_access_checks_are_skipped_without_memory)
     }
 }
 
-// ---- the other way round: what is declared is allowed -----------------------------------------------------------------
+// ---- declared accesses are allowed --------------------------------------------------------------
 
 static void make_strings(orr_run* run)
 {
@@ -281,7 +281,7 @@ static void make_strings(orr_run* run)
     CHECK_EQ(orr_array_values(world, orr_array_make(world, numbers, 2, 4), &count) != NULL, may);
 }
 
-ORR_TEST(access_checks_let_only_declared_systems_make_strings)
+ORR_TEST(access_checks_allow_strings_only_for_declared_systems)
 {
     for (uint32_t may = 0; may < 2; may++) {
         orr_world* world = begin();
@@ -337,12 +337,12 @@ static void free_for_all(orr_run* run)
     kit_say("ran");
 }
 
-ORR_TEST(access_checks_let_every_system_make_unrestricted_calls)
+ORR_TEST(access_checks_allow_unrestricted_calls_for_every_system)
 {
-    for (uint32_t who = STRANGER; who < EVERYBODY; who *= 2) {
+    for (uint32_t flavour_bit = STRANGER; flavour_bit < EVERYBODY; flavour_bit *= 2) {
         orr_world* world = begin();
-        orr_system culprit = add_culprit(world, (flavour)who);
-        s.breach = free_for_all;
+        orr_system culprit = add_culprit(world, (flavour)flavour_bit);
+        s.violation = free_for_all;
         kit_line[0] = '\0';
         KIT_STEP(world, 1);
         KIT_SAID("ran");
@@ -357,10 +357,10 @@ static void read_all(orr_run* run)
     orr_world* world = run->world;
     CHECK_EQ(orr_get(world, s.bob, Position)->x, 1);
     orr_reader reader = orr_reader_make(world, s.position);
-    CHECK(reader.capacity > 0); // The inline way: no call is made for it.
+    CHECK(reader.capacity > 0); // Inline: no call is made.
     CHECK(orr_reader_get(&reader, s.bob) == orr_get(world, s.bob, Position));
     CHECK_EQ(orr_get(world, s.bob, Body)->mass, 3);
-    CHECK(orr_get(world, s.eve, Position) == NULL); // Absent: no breach.
+    CHECK(orr_get(world, s.eve, Position) == NULL); // Absent: no violation.
     CHECK(orr_has(world, s.bob, Health) && orr_enabled(world, s.bob, Health));
     Position out;
     CHECK_OK(orr_component_get_many(world, &s.bob, 1, s.position, &out));
@@ -418,14 +418,14 @@ static void write_all(orr_run* run)
     CHECK_OK(orr_send_change(run, s.bob, Health, {orr_get(world, s.bob, Health)->value * 2, 1}));
 }
 
-ORR_TEST(access_checks_let_a_system_do_what_it_declared)
+ORR_TEST(access_checks_allow_declared_calls)
 {
     for (uint32_t writes = 0; writes < 2; writes++) {
         for (uint32_t mode = ORR_ACCESS_CHECK_OFF; mode <= ORR_ACCESS_CHECK_FULL; mode++) {
             orr_world* world = begin();
             orr_access_check_set(world, (orr_access_check)mode);
             orr_system culprit = add_culprit(world, writes != 0 ? WRITER : READER);
-            s.breach = writes != 0 ? write_all : read_all;
+            s.violation = writes != 0 ? write_all : read_all;
             kit_line[0] = '\0';
             KIT_STEP(world, 1);
             KIT_SAID("read");
@@ -437,13 +437,14 @@ ORR_TEST(access_checks_let_a_system_do_what_it_declared)
     }
 }
 
-// A change sent for what its query does not name reaches its entity, also from a system that is called once.
+// A change sent for a type that the query does not name reaches its entity, also from a system that
+// is called once.
 static void send_any(orr_run* run)
 {
     CHECK_OK(orr_send_change(run, s.bob, Health, {77, 7}));
 }
 
-ORR_TEST(access_checks_let_changes_be_sent_that_are_declared)
+ORR_TEST(access_checks_allow_declared_changes)
 {
     for (uint32_t once = 0; once < 2; once++) {
         orr_world* world = begin();
@@ -471,11 +472,11 @@ static void use_columns(orr_run* run)
     CHECK(orr_iter_instance_on(run, &cargo, 0, 1));
     CHECK_EQ(orr_read(run, Cargo)[1].weight, 5);
     CHECK(orr_iter_read_type(run, s.follow) != NULL);
-    CHECK(orr_read(run, Tiny) == NULL); // Optional, and not there.
+    CHECK(orr_read(run, Tiny) == NULL); // Optional and absent.
     kit_say("used");
 }
 
-ORR_TEST(access_checks_let_a_system_use_its_columns_without_any)
+ORR_TEST(access_checks_allow_columns_without_by_id)
 {
     orr_world* world = begin();
     orr_system system =
@@ -496,8 +497,8 @@ static void count_tagged(orr_run* run)
     *(uint64_t*)orr_run_user(run) = orr_query_count(s.tagged);
 }
 
-// Tags in queries of its own are declared one by one, or all at once.
-ORR_TEST(access_checks_let_queries_ask_for_tags_that_were_declared)
+// Tags of a system's own queries are declared one by one, or all at once.
+ORR_TEST(access_checks_allow_queries_for_declared_tags)
 {
     static const struct {
         const char* by_id;
@@ -539,7 +540,7 @@ ORR_TEST(access_checks_end_loops_that_a_system_left_open)
     KIT_STEP(world, 2);
     CHECK(orr_create(world).id != 0);
     CHECK_EQ(s.k.errors.count, 0);
-    // It has ended: whoever goes on with it gets nothing, and does no harm.
+    // The loop has ended: advancing it selects nothing and has no effect.
     uint32_t rows = 0;
     ORR_EACH (it, s.reading) {
         CHECK(!orr_iter_next(&left_open));
@@ -551,7 +552,7 @@ ORR_TEST(access_checks_end_loops_that_a_system_left_open)
     kit_end(&s.k);
 }
 
-// ---- off ------------------------------------------------------------------------------------------------------------------
+// ---- off ----------------------------------------------------------------------------------------
 
 static void undeclared(orr_run* run)
 {
@@ -560,24 +561,24 @@ static void undeclared(orr_run* run)
     CHECK_EQ(orr_query_count(s.reading), 1);
     CHECK_STR(orr_name_get(run->world, s.bob), "bob");
     CHECK(orr_tag_has(run->world, s.bob, 5));
-    // Structure is another matter: rows must not move under those who are at them.
+    // Structure is still protected: rows must not move while systems use them.
     CHECK_EQ(orr_create(run->world).id, 0);
     KIT_ERROR(&s.k, ORR_ERR_STATE, "orr_create: a tick is under way");
     CHECK_RESULT(orr_destroy(run->world, s.bob), ORR_ERR_STATE);
     s.k.errors = (kit_errors){0};
-    // Sends still need to be declared.
+    // Sends still have to be declared.
     CHECK_RESULT(orr_send_add(run, s.bob, Tiny, {1}), ORR_ERR_STATE);
     s.k.errors = (kit_errors){0};
     kit_say("ran");
 }
 
-ORR_TEST(access_checks_off_lets_calls_through)
+ORR_TEST(access_checks_off_allows_undeclared_access)
 {
-    for (uint32_t who = STRANGER; who < EVERYBODY; who *= 2) {
+    for (uint32_t flavour_bit = STRANGER; flavour_bit < EVERYBODY; flavour_bit *= 2) {
         orr_world* world = begin();
         orr_access_check_set(world, ORR_ACCESS_CHECK_OFF);
-        orr_system culprit = add_culprit(world, (flavour)who);
-        s.breach = undeclared;
+        orr_system culprit = add_culprit(world, (flavour)flavour_bit);
+        s.violation = undeclared;
         kit_line[0] = '\0';
         KIT_STEP(world, 1);
         KIT_SAID("ran");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Access checks: systems that change structure directly, register, step, or send what they did not
-// declare. Each violation must be refused, counted once and reported with system, type and entity,
-// without an effect.
+// declare. Each violation must be refused, counted once and named with system, type and entity,
+// without effect.
 #include "schedule/system/audit_kit.h"
 
-// ---- changing structure ---------------------------------------------------------------------------------------------------
+// ---- changing structure -------------------------------------------------------------------------
 
 static void create(orr_run* run)
 {
@@ -58,7 +58,7 @@ static void add(orr_run* run)
 {
     CHECK_RESULT(orr_add(run->world, s.bob, Frozen), ORR_ERR_STATE);
 }
-static void add_again(orr_run* run) // It is there: nothing would happen.
+static void add_again(orr_run* run) // It exists: the call would have no effect.
 {
     CHECK_RESULT(orr_add(run->world, s.bob, Position), ORR_ERR_STATE);
 }
@@ -169,7 +169,7 @@ static void query_destroy_entities(orr_run* run)
     (void)run;
     CHECK_RESULT(orr_query_destroy_entities(s.reading), ORR_ERR_STATE);
 }
-static void set_absent(orr_run* run) // It may write Position of anybody; but eve has none.
+static void set_absent(orr_run* run) // The system may write Position of all entities; eve has none.
 {
     CHECK_RESULT(orr_set(run->world, s.eve, Position, {1, 1, 1}), ORR_ERR_STATE);
 }
@@ -178,7 +178,7 @@ static void set_absent_pinned(orr_run* run)
     CHECK_RESULT(orr_set(run->world, s.eve, Body, {1, 1}), ORR_ERR_STATE);
 }
 
-// ---- registering, stepping ---------------------------------------------------------------------------------------------------
+// ---- registering, stepping ----------------------------------------------------------------------
 
 static void type_register(orr_run* run)
 {
@@ -262,7 +262,7 @@ static void trace_set(orr_run* run)
     CHECK_RESULT(orr_trace_set(run->world, NULL), ORR_ERR_STATE);
 }
 
-// ---- sending ---------------------------------------------------------------------------------------------------------------------
+// ---- sending ------------------------------------------------------------------------------------
 
 static void send_create(orr_run* run)
 {
@@ -338,9 +338,9 @@ static void receive(orr_run* run)
     CHECK(orr_receive(run) == NULL);
 }
 
-// ---- the table ------------------------------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------
 
-static const breach violations[] = {
+static const violation violations[] = {
     {"orr_create", create, NULL, NULL, EVERYBODY},
     {"orr_create_in", create_in, NULL, NULL, EVERYBODY},
     {"orr_create_many", create_many, NULL, NULL, EVERYBODY},
@@ -424,45 +424,45 @@ static const breach violations[] = {
 /* N2-02 N2-03 N0-10 */
 ORR_TEST(access_checks_report_every_violation_of_changing_and_sending)
 {
-    CHECK(check_breaches(violations, sizeof violations / sizeof violations[0]) >= 100);
+    CHECK(check_violations(violations, sizeof violations / sizeof violations[0]) >= 100);
 }
 
-// A world without its own entity: asking for it would create it.
+// A world without its own entity: a query for it would create it.
 static void world_entity(orr_run* run)
 {
     CHECK_EQ(orr_world_entity(run->world).id, 0);
 }
 
-ORR_TEST(access_checks_do_not_let_a_system_create_the_worlds_entity)
+ORR_TEST(access_checks_refuse_creation_of_the_worlds_entity_by_a_system)
 {
     orr_world* world = begin();
     CHECK_OK(orr_destroy(world, s.single));
     orr_system culprit = add_culprit(world, WRITER);
-    s.breach = world_entity;
+    s.violation = world_entity;
     KIT_STEP(world, 1);
     CHECK_EQ(kit_stats(world, culprit).violations, 1);
     KIT_ERROR(&s.k, ORR_ERR_STATE, "orr_world_entity: system 'culprit' changes structure directly");
     kit_end(&s.k);
 }
 
-// ---- declared, but not this -----------------------------------------------------------------------------------------
+// ---- declared, but not this ---------------------------------------------------------------------
 
 static orr_entity made;
 
 static void send_beyond(orr_run* run)
 {
     kit* k = &s.k;
-    // It may destroy Tiny ones; bob is none. (A dead one is dropped at the commit.)
+    // It may destroy entities with Tiny; bob has none. (A dead entity is dropped at the commit.)
     CHECK_RESULT(orr_send_destroy(run, s.bob), ORR_ERR_STATE);
     KIT_ERROR(k, ORR_ERR_STATE, "let its .destroys select the entity");
-    // What `creates` allows is allowed for those it creates alone.
+    // `creates` allows changes only of entities that the system creates.
     made = orr_send_create(run);
     CHECK(made.id != 0);
     CHECK_OK(orr_send_add(run, made, Tiny, {1}));
     CHECK_EQ(k->errors.count, 0);
     CHECK_RESULT(orr_send_add(run, made, Health, {1, 1}), ORR_ERR_STATE);
     KIT_ERROR(k, ORR_ERR_STATE, "Health");
-    // Two were promised.
+    // Two were declared.
     CHECK(orr_send_create(run).id != 0);
     CHECK_EQ(orr_send_create(run).id, 0);
     KIT_ERROR(k, ORR_ERR_CAPACITY, "culprit");
@@ -481,10 +481,10 @@ ORR_TEST(access_checks_refuse_sends_beyond_what_was_declared)
 {
     orr_world* world = begin();
     orr_system culprit = KIT_SYSTEM(world, .name = "culprit", .once = true, .query = "Velocity",
-                                    .run = call_breach, .creates = "Tiny", .creates_max = 2,
+                                    .run = call_violation, .creates = "Tiny", .creates_max = 2,
                                     .destroys = "Tiny", .tags = "#6", .switches = "Health",
                                     .removes = "Position");
-    s.breach = send_beyond;
+    s.violation = send_beyond;
     KIT_STEP(world, 1);
     CHECK(kit_stats(world, culprit).violations >= 5);
     CHECK_EQ(orr_entity_count(world), 5);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Access checks: systems that read or write what they did not declare, by id, in columns, through
-// queries. Each violation must be refused, counted once and reported with system, type and entity,
-// without an effect.
+// queries. Each violation must be refused, counted once and named with system, type and entity,
+// without effect.
 #include "schedule/system/audit_kit.h"
 
-// ---- reading ---------------------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 static void get(orr_run* run)
 {
@@ -130,7 +130,7 @@ static void entity_enabled(orr_run* run)
     CHECK(!orr_entity_enabled(run->world, s.bob));
 }
 
-// ---- asking queries ----------------------------------------------------------------------------------------------------
+// ---- asking queries -----------------------------------------------------------------------------
 
 static void query_count(orr_run* run)
 {
@@ -202,7 +202,7 @@ static void query_write_loop(orr_run* run)
     }
 }
 
-// ---- writing values -----------------------------------------------------------------------------------------------------
+// ---- writing values -----------------------------------------------------------------------------
 
 static void edit(orr_run* run)
 {
@@ -251,7 +251,7 @@ static void ref_edit(orr_run* run)
     CHECK(orr_ref_edit(run->world, (orr_component_ref){s.bob, s.health, 0}) == NULL);
 }
 
-// ---- the columns of a run, what is kept --------------------------------------------------------------------------------------------
+// ---- the columns of a run, state and exports ----------------------------------------------------
 
 static void read_column(orr_run* run)
 {
@@ -314,9 +314,9 @@ static void import(orr_run* run)
     CHECK(orr_import(run, "weather", Wind) == NULL);
 }
 
-// ---- the table ------------------------------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------
 
-static const breach violations[] = {
+static const violation violations[] = {
     {"orr_component_get", get, "Position", "bob", NOT_READERS},
     {"orr_component_get", get_pinned, "Body", "bob", NOT_READERS},
     {"orr_reader_get", get_by_reader, "Position", "bob", NOT_READERS},
@@ -392,5 +392,5 @@ static const breach violations[] = {
 /* N2-02 N2-03 N0-10 */
 ORR_TEST(access_checks_report_every_violation_of_reading_and_writing)
 {
-    CHECK(check_breaches(violations, sizeof violations / sizeof violations[0]) >= 100);
+    CHECK(check_violations(violations, sizeof violations / sizeof violations[0]) >= 100);
 }

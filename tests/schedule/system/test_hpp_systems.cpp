@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Systems in C++: the lambda declares what the plan prints, every call reaches the C call of its
-// name with the right type, and ticks have the results worked out by hand, with and without
-// workers.
+// Systems in C++: the lambda's terms equal those of the plan, every call reaches the C call of its
+// name with the right type, and ticks have the results computed by hand, with and without workers.
 #define _Noreturn [[noreturn]]
 extern "C" {
 #include "test.h"
@@ -45,7 +44,7 @@ static orr::world make_world(uint32_t workers = 0)
     return world;
 }
 
-// A system that must be taken.
+// Adds a system that must be accepted.
 #define ADDED(...)                                                                   \
     do {                                                                             \
         if (!(__VA_ARGS__)) {                                                        \
@@ -68,9 +67,9 @@ static const char* plan_of(orr_world* world)
         }                                                                                         \
     } while (0)
 
-// ---- rows and runs -----------------------------------------------------------------------------------------------
+// ---- rows and runs ------------------------------------------------------------------------------
 
-ORR_TEST(hpp_system_terms_follow_from_the_lambda)
+ORR_TEST(hpp_system_lambda_parameters_give_its_terms)
 {
     orr::world world = make_world();
     orr_entity a = world.create(Position{1, 2}, Velocity{64, 128});
@@ -114,7 +113,7 @@ ORR_TEST(hpp_system_takes_entities_copies_and_functions)
     CHECK_EQ(world.get<Mass>(b)->kg, 1 + 0 + 0 + 1);
 }
 
-ORR_TEST(hpp_system_terms_that_were_declared_decide)
+ORR_TEST(hpp_system_declared_terms_take_precedence)
 {
     orr::world world = make_world();
     orr_entity a = world.create(Position{1, 0}, Mass{0}), b = world.create(Velocity{1, 0}, Mass{0});
@@ -135,7 +134,7 @@ ORR_TEST(hpp_system_terms_that_were_declared_decide)
     CHECK_EQ(world.get<Mass>(c)->kg, 0);
 }
 
-ORR_TEST(hpp_system_changed_terms_see_what_others_wrote)
+ORR_TEST(hpp_system_changed_terms_select_rows_others_wrote)
 {
     orr::world world = make_world();
     orr_entity a = world.create(Position{1, 0}), counter = world.create(Count{});
@@ -227,7 +226,7 @@ ORR_TEST(hpp_system_gives_instances_and_pinned_values) /* N0-31 */
     CHECK_STR(last_error, "");
 }
 
-// ---- sending -----------------------------------------------------------------------------------------------------
+// ---- sending ------------------------------------------------------------------------------------
 
 ORR_TEST(hpp_system_sends_every_kind_of_change)
 {
@@ -282,7 +281,7 @@ ORR_TEST(hpp_system_sends_every_kind_of_change)
     CHECK_STR(last_error, "");
 }
 
-ORR_TEST(hpp_system_undeclared_is_refused_and_named)
+ORR_TEST(hpp_system_undeclared_access_is_refused_and_named)
 {
     orr::world world = make_world();
     CHECK(world.create(Aim{}).id != 0);
@@ -297,7 +296,7 @@ ORR_TEST(hpp_system_undeclared_is_refused_and_named)
     CHECK(strstr(last_error, "quiet") != nullptr && strstr(last_error, "Mass") != nullptr);
 }
 
-ORR_TEST(hpp_system_refused_is_false)
+ORR_TEST(hpp_system_refused_handle_is_false)
 {
     orr::world world = make_world();
     ADDED(world.system("one").each([](const Mass&) {}));
@@ -307,7 +306,7 @@ ORR_TEST(hpp_system_refused_is_false)
     CHECK_EQ(twice.stats().ticks, 0);
     CHECK(!world.system("nothing").each([](orr::run&) {}));
     CHECK(!orr::system());
-    // A world that takes no more types.
+    // A world that accepts no more types.
     orr_world_desc desc = {};
     desc.on_error = note;
     desc.types_max = 1;
@@ -319,7 +318,7 @@ ORR_TEST(hpp_system_refused_is_false)
     CHECK_OK(small.step());
 }
 
-// ---- events, transactions: the same with any number of workers ----------------------------------------------------
+// ---- events, transactions: the same with any number of workers ----------------------------------
 
 static void add_battle(orr::world_view world, const orr_entity* boss)
 {
@@ -360,7 +359,7 @@ struct battle {
     orr_entity last;
 };
 
-// The same sums, by hand.
+// The same sums, computed by hand.
 static battle expected_of(orr::world_view world)
 {
     battle out = {0, 100, 0, 0, 0, orr_entity()};
@@ -409,7 +408,7 @@ static void run_battle(uint32_t workers, uint64_t (&hashes)[4])
     CHECK(nines > 1000);
 }
 
-ORR_TEST(hpp_system_transactions_and_events_are_the_same_with_workers)
+ORR_TEST(hpp_system_transactions_and_events_give_the_same_hash_with_workers)
 {
     uint64_t serial[4], shared[4];
     run_battle(0, serial);
@@ -436,7 +435,7 @@ ORR_TEST(hpp_system_atomic_sections_lose_no_write)
     }
 }
 
-// ---- messages ----------------------------------------------------------------------------------------------------
+// ---- messages -----------------------------------------------------------------------------------
 
 struct radar {
     uint32_t added, changed, removed, ended, calls;
@@ -481,7 +480,7 @@ ORR_TEST(hpp_system_receives_messages)
     orr_entity c = world.create(Collider{1}, Mass{1});
     CHECK(world.add_instance(c, Collider{2}) != 0);
     CHECK_OK(world.step());
-    // Of what there is when the tick begins (1 and 2), then of the move (11).
+    // Messages about entities present when the tick begins (1 and 2), then about the move (11).
     CHECK(all.added == 2 && all.sum == 14 && all.changed == 1);
     CHECK(one.colliders == 2 && one.calls == 1);
     CHECK_OK(world.step());
@@ -512,7 +511,7 @@ ORR_TEST(hpp_system_messages_after_a_break_stay)
     CHECK_EQ(r.added, 2);
 }
 
-// ---- what it keeps, when it runs -----------------------------------------------------------------------------------
+// ---- state, exports, when a system runs ---------------------------------------------------------
 
 ORR_TEST(hpp_system_exports_are_combined_and_imported)
 {
@@ -596,7 +595,7 @@ static void say(const char* word)
     strncat(said, word, sizeof said - strlen(said) - 1);
 }
 
-ORR_TEST(hpp_system_that_keeps_to_its_rows_says_so)
+ORR_TEST(hpp_system_without_structure_declares_it)
 {
     orr::world world = make_world();
     CHECK(world.create(Mass{1}).id != 0);
@@ -629,7 +628,8 @@ ORR_TEST(hpp_system_order_groups_rates_and_life)
     CHECK_OK(d.enable());
     CHECK_OK(orr_system_remove(world, orr_system_find(world, "life")));
     CHECK_OK(world.step());
-    // The slow one's first tick was due with the second of the others, and they come first.
+    // The first tick of the slow pipeline is due with the second tick of the others, which run
+    // first.
     CHECK(strstr(said, "abcd") != nullptr && strstr(said, ")>") != nullptr);
     CHECK(strchr(said, 's') != nullptr && strchr(said, 's') < strchr(said, 'a'));
     said[0] = '\0';
@@ -639,7 +639,7 @@ ORR_TEST(hpp_system_order_groups_rates_and_life)
     CHECK(strstr(said, "bc") != nullptr && strchr(said, 'd') == nullptr);
 }
 
-ORR_TEST(hpp_system_takes_texts)
+ORR_TEST(hpp_system_accepts_strings)
 {
     orr::world world = make_world();
     CHECK((world.register_types<Position, Velocity, Mass, Health, Frozen, Hit, Count>()));

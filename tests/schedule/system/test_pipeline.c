@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several pipelines in lockstep: which tick comes when, what each sees of the others, which
+// Several pipelines in lockstep: the order of their ticks, what each sees of the others, which
 // pipeline owns which type.
 #include "schedule/system_kit.h"
 
@@ -32,9 +32,9 @@ static orr_pipeline_stats pipe_stats(orr_world* world, const char* name)
     return stats;
 }
 
-// ---- order --------------------------------------------------------------------------------------------------------------
+// ---- order --------------------------------------------------------------------------------------
 
-ORR_TEST(pipelines_take_turns_by_when_they_are_due_and_then_by_registration)
+ORR_TEST(pipelines_run_in_order_of_due_time_then_registration)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -43,7 +43,7 @@ ORR_TEST(pipelines_take_turns_by_when_they_are_due_and_then_by_registration)
     NAMED(world, "s", .pipeline = "slow");
     NAMED(world, "f", .pipeline = "fast");
     NAMED(world, "m", .every = 1);
-    // Due (60ths of a second): f at 0.5, 1, 1.5 …; m at 1, 2 …; s at 2, 4.
+    // Due times in 60ths of a second: f at 0.5, 1, 1.5 …; m at 1, 2 …; s at 2, 4.
     KIT_STEP(world, 1);
     KIT_SAID("f m");
     KIT_STEP(world, 1);
@@ -53,8 +53,8 @@ ORR_TEST(pipelines_take_turns_by_when_they_are_due_and_then_by_registration)
     kit_end(&k);
 }
 
-// Intervals that are no whole number of nanoseconds do not drift apart.
-ORR_TEST(pipelines_of_a_minute_tick_as_often_as_their_rates_say)
+// Intervals that are no whole number of nanoseconds do not drift.
+ORR_TEST(pipelines_tick_as_often_as_their_rates_in_a_minute)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -62,7 +62,7 @@ ORR_TEST(pipelines_of_a_minute_tick_as_often_as_their_rates_say)
     pipeline(world, "p90", 90);
     pipeline(world, "p7", 7);
     KIT_STEP(world, 3600);
-    KIT_STEP(world, 1); // What is due with the last of a minute comes after it.
+    KIT_STEP(world, 1); // Ticks that are due with the last tick of a minute run after it.
     CHECK_EQ(pipe_stats(world, "main").tick, 3601);
     CHECK_EQ(pipe_stats(world, "p120").tick, 7201);
     CHECK_EQ(pipe_stats(world, "p90").tick, 5401);
@@ -119,7 +119,7 @@ ORR_TEST(every_counts_the_ticks_of_its_pipeline)
     kit_end(&k);
 }
 
-ORR_TEST(pipeline_that_is_added_late_is_due_an_interval_later)
+ORR_TEST(pipeline_added_late_is_due_one_interval_later)
 {
     kit k;
     orr_world* world = begin_at(&k, 64, 0);
@@ -133,9 +133,9 @@ ORR_TEST(pipeline_that_is_added_late_is_due_an_interval_later)
     kit_end(&k);
 }
 
-// ---- time that passes ---------------------------------------------------------------------------------------------------
+// ---- orr_update() -------------------------------------------------------------------------------
 
-ORR_TEST(update_runs_each_pipeline_as_often_as_time_says)
+ORR_TEST(update_runs_each_pipeline_as_often_as_its_rate)
 {
     kit k;
     orr_world* world = begin_at(&k, 50, 0); // 20 ms
@@ -184,23 +184,24 @@ ORR_TEST(update_of_a_continuous_first_pipeline_runs_others_that_are_due_before_i
     KIT_SAID("m:2:0.004");
     CHECK_OK(orr_update(world, 1 * MS));
     KIT_SAID(
-        "m:3:0.001 x"); // Due at the same time: the first goes first. It is run when time has passed it.
+        // Due at the same time: the first pipeline runs first. The other runs when time has passed.
+        "m:3:0.001 x");
     kit_end(&k);
 }
 
-ORR_TEST(update_of_a_continuous_first_pipeline_does_not_make_good_for_a_long_stop)
+ORR_TEST(update_of_a_continuous_first_pipeline_drops_time_of_a_long_stop)
 {
     kit k;
     orr_world* world = begin_at(&k, 0, 0);
     pipeline(world, "fixed", 100);
     CHECK_OK(orr_update(world, UINT64_MAX));
-    CHECK_EQ(pipe_stats(world, "fixed").tick, 25); // Of a quarter of a second.
+    CHECK_EQ(pipe_stats(world, "fixed").tick, 25); // Ticks of a quarter of a second.
     CHECK_OK(orr_update(world, 10 * MS));
     CHECK_EQ(pipe_stats(world, "fixed").tick, 26);
     kit_end(&k);
 }
 
-ORR_TEST(run_until_goes_by_the_ticks_of_the_world)
+ORR_TEST(run_until_counts_ticks_of_the_world)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -212,10 +213,10 @@ ORR_TEST(run_until_goes_by_the_ticks_of_the_world)
     kit_end(&k);
 }
 
-// ---- who writes what ----------------------------------------------------------------------------------------------------
+// ---- owners of types ----------------------------------------------------------------------------
 
 /* N0-19 */
-ORR_TEST(claim_second_pipeline_that_writes_a_type_is_refused_and_both_systems_named)
+ORR_TEST(type_written_by_a_second_pipeline_is_refused_and_both_systems_named)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -228,7 +229,7 @@ ORR_TEST(claim_second_pipeline_that_writes_a_type_is_refused_and_both_systems_na
     KIT_ERROR(&k, ORR_ERR_CONFLICT,
               "system 'jiggle' of pipeline 'b' writes RigidBody, which pipeline 'main' owns since "
               "system 'physics' was added");
-    // Reading is free, and in the same pipeline so is writing.
+    // Reading is allowed, and so is writing in the same pipeline.
     KIT_SYSTEM(world, .name = "draw", .query = "RigidBody", .run = kit_run, .pipeline = "b");
     KIT_SYSTEM(world, .name = "jiggle", .query = "write RigidBody", .run = kit_run);
     kit_end(&k);
@@ -273,7 +274,7 @@ static bool taken(kit* k, orr_system_desc desc)
     return true;
 }
 
-ORR_TEST(claim_is_made_by_every_way_to_write)
+ORR_TEST(type_owner_is_set_by_every_way_to_write)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -289,7 +290,8 @@ ORR_TEST(claim_is_made_by_every_way_to_write)
     orr_term term = {.type = orr_type_find(world, "Position"), .access = ORR_WRITE};
     CHECK(!taken(&k, (orr_system_desc){.terms = &term, .term_count = 1}));
     CHECK(!taken(&k, (orr_system_desc){.kind = ORR_INDIRECT, .query = "write Velocity"}));
-    // Those it only reads, lacks, or may have are still to be had: and so is reading what it writes.
+    // Types that it only reads, excludes or has as optional terms have no owner yet, and other
+    // pipelines may read what it writes.
     CHECK(taken(&k, (orr_system_desc){.query = "Position|Velocity, !Frozen"}));
     CHECK(taken(&k, (orr_system_desc){.query = "read Position, write Health"}));
     CHECK(taken(&k, (orr_system_desc){.query = "Position", .by_id = "Velocity"}));
@@ -300,8 +302,8 @@ ORR_TEST(claim_is_made_by_every_way_to_write)
     kit_end(&k);
 }
 
-// What is refused for another reason claims nothing.
-ORR_TEST(claim_of_a_system_that_is_refused_is_not_made)
+// A system that is refused for another reason owns nothing.
+ORR_TEST(type_owner_is_not_set_by_a_refused_system)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -309,7 +311,7 @@ ORR_TEST(claim_of_a_system_that_is_refused_is_not_made)
     CHECK_EQ(KIT_ADD(world, .name = "bad", .query = "write Position", .run = NULL).id, 0);
     KIT_ERROR(&k, ORR_ERR_ARGUMENT, "it has no function");
     KIT_SYSTEM(world, .name = "v", .query = "write Velocity", .run = kit_run);
-    // Half of it is another's: nothing of it is claimed.
+    // One of its types has another owner: it owns none of them.
     CHECK_EQ(KIT_ADD(world, .name = "half", .query = "write Health, write Velocity", .run = kit_run,
                      .pipeline = "b")
                  .id,
@@ -321,7 +323,7 @@ ORR_TEST(claim_of_a_system_that_is_refused_is_not_made)
 }
 
 /* N0-33 */
-ORR_TEST(system_that_is_there_already_is_refused_in_any_pipeline)
+ORR_TEST(system_with_a_taken_name_is_refused_in_any_pipeline)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -334,7 +336,7 @@ ORR_TEST(system_that_is_there_already_is_refused_in_any_pipeline)
     kit_end(&k);
 }
 
-ORR_TEST(pipelines_are_named_and_wrong_ones_refused)
+ORR_TEST(pipelines_have_names_and_bad_descs_are_refused)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -381,7 +383,7 @@ static void add_one(orr_run* run)
     CHECK_EQ(orr_pipeline_add(run->world, &(orr_pipeline_desc){.name = "late"}).id, 0);
 }
 
-ORR_TEST(pipeline_is_not_added_within_a_tick)
+ORR_TEST(pipeline_added_within_a_tick_is_refused)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -404,14 +406,14 @@ ORR_TEST(order_between_systems_of_two_pipelines_is_refused)
              0);
     KIT_ERROR(&k, ORR_ERR_CONFLICT,
               "system 'three' of pipeline 'b', .after: 'one' is in pipeline 'main'");
-    // Of a group those in the same pipeline are meant.
+    // Of a group, members in the same pipeline are meant.
     NAMED(world, "zero", .before = "g", .pipeline = "b");
     KIT_STEP(world, 3);
-    KIT_SAID("one one zero two one"); // b is due with the second of main, and comes after it.
+    KIT_SAID("one one zero two one"); // b is due with the second tick of main, and runs after it.
     kit_end(&k);
 }
 
-// ---- what one sees of the other -------------------------------------------------------------------------------------------
+// ---- what pipelines see of each other -----------------------------------------------------------
 
 static void move_one(orr_run* run)
 {
@@ -427,12 +429,12 @@ ORR_TEST(reader_in_another_pipeline_is_notified_at_its_next_tick)
     orr_world* world = begin_at(&k, 60, 0);
     pipeline(world, "slow", 20);
     KIT_SYSTEM(world, .name = "move", .query = "write Position", .run = move_one);
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = kit_hear,
-               .pipeline = "slow");
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+               .run = kit_note_messages, .pipeline = "slow");
     KIT_STEP(world, 3);
     KIT_SAID("");
     KIT_STEP(world, 3);
-    KIT_SAID("EntityAdded:reader:1:"); // It began with its first tick.
+    KIT_SAID("EntityAdded:reader:1:"); // The reader starts with its first tick.
     KIT_STEP(world, 1);
     KIT_SAID("ComponentChanged:Position:1:move ComponentChanged:Position:1:move "
              "ComponentChanged:Position:1:move");
@@ -508,9 +510,9 @@ static void say_health(orr_run* run)
     kit_say(word);
 }
 
-// The owner of a type applies transactions of others when its tick begins; until then they are part
-// of the state.
-ORR_TEST(transaction_on_a_type_of_another_pipeline_waits_for_it)
+// The owner of a type applies transactions of other pipelines when its tick begins. Until then they
+// are part of the state.
+ORR_TEST(transaction_on_a_type_of_another_pipeline_waits_for_its_owner)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -527,11 +529,11 @@ ORR_TEST(transaction_on_a_type_of_another_pipeline_waits_for_it)
     KIT_STEP(world, 1);
     CHECK_EQ(orr_get(world, target_of_hits, Health)->value, 100);
     CHECK(orr_world_hash(world) != one);
-    KIT_STEP(world, 2); // The owner's tick is between them: three were sent before it.
+    KIT_STEP(world, 2); // The owner's tick is between the two: three were sent before it.
     KIT_SAID("hp97");
     CHECK_EQ(orr_get(world, target_of_hits, Health)->value, 97);
     CHECK_EQ(kit_stats(world, hit).sent, 4);
-    // The sender is removed: its waiting transactions are removed, too.
+    // The sender is removed: its waiting transactions are removed with it.
     CHECK_OK(orr_system_remove(world, hit));
     KIT_STEP(world, 3);
     KIT_SAID("hp97");
@@ -543,7 +545,7 @@ static void add_health(orr_run* run)
     CHECK_OK(orr_send_add(run, target_of_hits, Health, {5, 0}));
 }
 
-ORR_TEST(component_added_by_another_pipeline_to_an_entity_that_has_it_is_left_out)
+ORR_TEST(component_added_by_another_pipeline_to_an_entity_that_has_it_is_dropped)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -562,9 +564,9 @@ ORR_TEST(component_added_by_another_pipeline_to_an_entity_that_has_it_is_left_ou
     kit_end(&k);
 }
 
-// ---- life ---------------------------------------------------------------------------------------------------------------
+// ---- starting and stopping systems --------------------------------------------------------------
 
-ORR_TEST(systems_begin_and_end_with_ticks_of_their_own_pipeline)
+ORR_TEST(systems_start_and_stop_with_ticks_of_their_own_pipeline)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
@@ -614,7 +616,8 @@ static uint64_t oom_run(uint64_t fail_at, uint32_t* refused, bool* lost)
     while (pipe_stats(world, "main").tick < 3 || orr_tick_open(world)) {
         orr_result result = orr_step(world, 1);
         *refused += result != ORR_OK;
-        *lost |= result != ORR_OK && !orr_tick_open(world); // It ran without what was refused.
+        // The tick ran without the refused send.
+        *lost |= result != ORR_OK && !orr_tick_open(world);
         CHECK(++rounds < 20);
     }
     k.errors = (kit_errors){0};
@@ -623,8 +626,8 @@ static uint64_t oom_run(uint64_t fail_at, uint32_t* refused, bool* lost)
     return hash;
 }
 
-// A tick of any pipeline that is refused stays open, and goes on.
-ORR_TEST(tick_of_a_second_pipeline_that_is_refused_continues)
+// A refused tick of any pipeline stays open, and continues.
+ORR_TEST(refused_tick_of_a_second_pipeline_continues)
 {
     uint32_t refused;
     bool lost;
@@ -646,7 +649,7 @@ static void add_up(orr_run* run)
 }
 
 // A continuous first pipeline gets the time of a call that was refused before its turn.
-ORR_TEST(update_that_is_refused_in_another_pipeline_loses_no_time)
+ORR_TEST(update_refused_in_another_pipeline_loses_no_time)
 {
     uint32_t seen = 0;
     for (uint64_t at = 1; at < 60; at++) {
@@ -674,7 +677,7 @@ ORR_TEST(update_that_is_refused_in_another_pipeline_loses_no_time)
     CHECK(seen > 2);
 }
 
-// ---- hash and plan ------------------------------------------------------------------------------------------------------
+// ---- hash and plan ------------------------------------------------------------------------------
 
 static void stir(orr_run* run)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What the names in a desc mean: looked up at the latest when a tick begins, refused with a clear
-// text, and nothing is left behind by a refused look-up.
+// The names in a desc: they are looked up when the tick begins at the latest, refused with a clear
+// error, and a refused lookup leaves nothing behind.
 #include "schedule/system_kit.h"
 
 ORR_STRUCT(Follow,
            (orr_entity, whom, (.flags = ORR_FIELD_INDEXED, .on_destroy = ORR_ON_DESTROY_CLEAR)))
 
-// ---- names that are unknown when the tick begins ----------------------------------------------------------------------
+// ---- names that are unknown when the tick begins ------------------------------------------------
 
 typedef struct unknown {
     orr_system_desc desc;
@@ -48,7 +48,7 @@ static const unknown unknowns[] = {
      "exports"},
 };
 
-ORR_TEST(system_with_unknown_names_keeps_the_tick_from_beginning_and_names_near_misses)
+ORR_TEST(unknown_names_of_a_system_refuse_the_tick_and_suggest_near_names)
 {
     for (size_t i = 0; i < sizeof unknowns / sizeof unknowns[0]; i++) {
         kit k;
@@ -77,7 +77,7 @@ ORR_TEST(system_with_unknown_names_keeps_the_tick_from_beginning_and_names_near_
             CHECK(!orr_tick_open(world));
         }
         KIT_SAID("");
-        // Without it all is well.
+        // Without the system the tick runs.
         CHECK_OK(orr_system_remove(world, system));
         KIT_STEP(world, 1);
         KIT_SAID("draw weather");
@@ -86,7 +86,7 @@ ORR_TEST(system_with_unknown_names_keeps_the_tick_from_beginning_and_names_near_
     }
 }
 
-ORR_TEST(system_names_types_and_systems_that_come_later)
+ORR_TEST(system_may_name_types_and_systems_registered_later)
 {
     kit k;
     kit_line[0] = '\0';
@@ -104,11 +104,11 @@ ORR_TEST(system_names_types_and_systems_that_come_later)
     kit_end(&k);
 }
 
-ORR_TEST(system_may_be_the_first_to_name_the_types_of_the_library)
+ORR_TEST(system_may_be_the_first_to_name_types_of_the_library)
 {
     kit k;
     orr_world* world = begin(&k);
-    // Two types short of a whole word of bits: a third would stand behind it.
+    // Two types less than a whole word of bits: a third would be in the next word.
     orr_world_stats stats;
     for (orr_world_stats_get(world, &stats); stats.types % 64 != 62;
          orr_world_stats_get(world, &stats)) {
@@ -123,14 +123,14 @@ ORR_TEST(system_may_be_the_first_to_name_the_types_of_the_library)
     kit_end(&k);
 }
 
-// ---- what queries of systems say ------------------------------------------------------------------------------------
+// ---- queries of systems -------------------------------------------------------------------------
 
 static void count_rows(orr_run* run)
 {
     *(uint32_t*)orr_run_user(run) += run->count;
 }
 
-ORR_TEST(system_terms_and_text_are_one_query)
+ORR_TEST(system_terms_and_query_text_form_one_query)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -150,7 +150,7 @@ ORR_TEST(system_terms_and_text_are_one_query)
     kit_end(&k);
 }
 
-ORR_TEST(system_query_says_which_entities)
+ORR_TEST(system_query_selects_entities)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -171,16 +171,16 @@ ORR_TEST(system_query_says_which_entities)
     kit_end(&k);
 }
 
-// A choice of types is a required term: a reader that names one is notified of these types only.
-ORR_TEST(system_with_a_choice_tracks_its_types_alone)
+// An any-of term is a required term: the reader receives messages about its types only.
+ORR_TEST(system_with_an_any_of_term_tracks_only_its_types)
 {
     kit k;
     orr_world* world = begin(&k);
     orr_entity bob = make(world, 0);
     CHECK_OK(orr_set(world, bob, Health, {1, 1}));
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position | Velocity",
-               .run = kit_hear);
-    KIT_SYSTEM(world, .name = "all", .kind = ORR_INDIRECT, .run = kit_hear);
+               .run = kit_note_messages);
+    KIT_SYSTEM(world, .name = "all", .kind = ORR_INDIRECT, .run = kit_note_messages);
     KIT_STEP(world, 1);
     KIT_SAID("EntityAdded:reader:1: EntityAdded:reader:1:");
     CHECK_OK(orr_set(world, bob, Health, {2, 2}));
@@ -189,7 +189,7 @@ ORR_TEST(system_with_a_choice_tracks_its_types_alone)
     kit_end(&k);
 }
 
-// ---- what it may send -----------------------------------------------------------------------------------------------
+// ---- declared sends -----------------------------------------------------------------------------
 
 static orr_entity target;
 
@@ -198,7 +198,7 @@ static void destroy_target(orr_run* run)
     CHECK_OK(orr_send_destroy(run, target));
 }
 
-ORR_TEST(system_destroys_what_it_names_also_switched_off)
+ORR_TEST(system_destroys_named_entities_also_when_disabled)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -219,10 +219,10 @@ static void follow_self(orr_run* run)
         CHECK_OK(orr_send_change(run, entity, Follow, {entity}));
     }
     CHECK(orr_read(run, Follow) != NULL);
-    CHECK(orr_write(run, Follow) == NULL); // Others are listed by it: it is never written in place.
+    CHECK(orr_write(run, Follow) == NULL); // The type has an index: it is never written in place.
 }
 
-// "write" of a type with indexed fields means that changes of it are sent.
+// "write" of a type with indexed fields means that the system sends changes of it.
 ORR_TEST(system_writes_indexed_fields_by_sending)
 {
     kit k;
@@ -251,7 +251,7 @@ static void add_late(orr_run* run)
     }
 }
 
-// Rights are bits by type: more types than one word has.
+// Rights are bits by type: more types than one word holds.
 ORR_TEST(system_names_types_past_the_first_sixty_four)
 {
     kit k;
@@ -279,7 +279,7 @@ static void get_late(orr_run* run)
     kit_run(run);
 }
 
-// The same for what it reads by id.
+// The same for types that are read by id.
 ORR_TEST(system_reads_types_past_the_first_sixty_four)
 {
     kit k;
@@ -299,7 +299,7 @@ ORR_TEST(system_reads_types_past_the_first_sixty_four)
     kit_end(&k);
 }
 
-ORR_TEST(system_events_must_be_types_that_can_be)
+ORR_TEST(system_events_with_strings_or_indexed_references_are_refused)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -311,9 +311,9 @@ ORR_TEST(system_events_must_be_types_that_can_be)
     kit_end(&k);
 }
 
-// ---- a look-up that is refused --------------------------------------------------------------------------------------
+// ---- a lookup that is refused -------------------------------------------------------------------
 
-ORR_TEST(system_looked_up_in_vain_again_and_again)
+ORR_TEST(system_lookup_may_be_refused_again_and_again)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -330,7 +330,7 @@ ORR_TEST(system_looked_up_in_vain_again_and_again)
     kit_end(&k);
 }
 
-// Everything a look-up makes.
+// Everything that a lookup allocates.
 static orr_world* begin_unknown(kit* k)
 {
     kit_line[0] = '\0';

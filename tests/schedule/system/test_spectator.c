@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Spectators: whatever they do, at whatever rate, the simulation has the same hash after each of
-// its ticks as without any. What would break that is refused, by name.
+// its ticks as without them. Calls that would break that are refused by name.
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"
 #include "schedule/schedule_kit.h"
 
 enum {
-    TICKS = 300, // Where nothing is slow.
+    TICKS = 300, // In builds that are not slow.
     SCALE = 1
 };
 
@@ -16,17 +16,18 @@ ORR_STRUCT_EX(Follow, (.transient = true), (orr_entity, whom))
 ORR_STRUCT_EX(Ghost, (.transient = true), (orr_entity, whom), (uint32_t, life, (.preset = "3")))
 ORR_STRUCT(Heard, (uint64_t, entities), (uint64_t, digest), (uint32_t, events))
 ORR_STRUCT(Blip, (uint32_t, number))
-ORR_STRUCT(Store, (float, sum), (uint32_t, count)) // Of a mote of the simulation: many add to it.
+// Of a mote of the simulation; many systems add to it.
+ORR_STRUCT(Store, (float, sum), (uint32_t, count))
 
-// Those of the sea, by their layouts: the spectators of a test know types by name as anybody.
+// Types of the scenario `sea`, by layout: spectators of this test find types by name.
 ORR_STRUCT(Birth, (orr_entity, who), (orr_entity, well))
 ORR_STRUCT(Spark, (orr_entity, who), (float, phase))
 ORR_STRUCT(Home, (orr_entity, well))
 
-// ---- more simulation -----------------------------------------------------------------------------------------------------
+// ---- more simulation ----------------------------------------------------------------------------
 
-// Two systems that write what spectators are notified of, and add floats to the same numbers:
-// rounding shows where the points of the tick are.
+// Two systems write what spectators receive, and add floats to the same numbers: rounding shows the
+// commit points of the tick.
 static void sim_lift(orr_run* run)
 {
     Motion* motion = orr_write(run, Motion);
@@ -42,7 +43,7 @@ static void sim_lift(orr_run* run)
     }
 }
 
-// Counts its messages and their sizes, too.
+// Hashes also the number and sizes of its messages.
 static void sim_hear(orr_run* run)
 {
     Heard* heard = orr_state(run, Heard);
@@ -69,27 +70,28 @@ static void sim_add(orr_world* world)
                .run = sim_hear);
 }
 
-// ---- spectators -------------------------------------------------------------------------------------------------------------
+// ---- spectators ---------------------------------------------------------------------------------
 
 static uint64_t chance(const orr_run* run, orr_entity entity, uint64_t of)
 {
     return orr_run_random(run, entity) % of;
 }
 
-static uint64_t user_heard, user_greeted; // What views with a `user` received and did.
+// Messages and sends of spectators with a state outside of the world.
+static uint64_t user_received, user_greeted;
 
 static void view_greet(orr_run* run)
 {
     const Place* place = orr_read(run, Place);
     for (uint32_t i = 0; i < run->count; i++) {
-        orr_entity who = orr_iter_entity(run, i);
-        if (chance(run, who, 4) == 0) {
-            CHECK_OK(orr_send_add(run, who, Smooth, {place[i].x, place[i].y, 0}));
+        orr_entity entity = orr_iter_entity(run, i);
+        if (chance(run, entity, 4) == 0) {
+            CHECK_OK(orr_send_add(run, entity, Smooth, {place[i].x, place[i].y, 0}));
             user_greeted++;
         }
-        if (chance(run, who, 16) == 0) {
-            CHECK_OK(orr_send_add_preset(run, who, Caption));
-            CHECK_OK(orr_send_add(run, who, Follow, {who}));
+        if (chance(run, entity, 16) == 0) {
+            CHECK_OK(orr_send_add_preset(run, entity, Caption));
+            CHECK_OK(orr_send_add(run, entity, Follow, {entity}));
         }
     }
 }
@@ -105,21 +107,21 @@ static void view_smooth(orr_run* run)
     }
 }
 
-// Transient entities that follow motes, and each other.
+// Creates transient entities that follow motes, and each other.
 static void view_spawn(orr_run* run)
 {
     for (uint32_t i = 0; i < run->count; i++) {
-        orr_entity who = orr_iter_entity(run, i);
-        if (chance(run, who, 40) != 1) {
+        orr_entity entity = orr_iter_entity(run, i);
+        if (chance(run, entity, 40) != 1) {
             continue;
         }
         orr_entity ghost = orr_send_create(run), second = orr_send_create(run);
-        CHECK_OK(orr_send_add(run, ghost, Ghost, {who, 5}));
+        CHECK_OK(orr_send_add(run, ghost, Ghost, {entity, 5}));
         CHECK_OK(orr_send_add_preset(run, second, Ghost));
         CHECK_OK(orr_send_add_preset(run, second, Caption));
         CHECK_OK(orr_send_change(run, second, Ghost, {ghost, 9}));
-        CHECK_OK(orr_send_add(run, who, Follow, {ghost}));
-        if (chance(run, who, 80) == 1) {
+        CHECK_OK(orr_send_add(run, entity, Follow, {ghost}));
+        if (chance(run, entity, 80) == 1) {
             CHECK_OK(orr_send_destroy(run, second));
         }
     }
@@ -129,15 +131,15 @@ static void view_fade(orr_run* run)
 {
     for (uint32_t i = 0; i < run->count; i++) {
         Ghost* ghost = orr_write_pinned(run, Ghost, i);
-        orr_entity who = orr_iter_entity(run, i);
-        CHECK(orr_alive(run->world, who) && orr_transient(run->world, who));
+        orr_entity entity = orr_iter_entity(run, i);
+        CHECK(orr_alive(run->world, entity) && orr_transient(run->world, entity));
         if (ghost->life-- == 0) {
-            CHECK_OK(orr_send_destroy(run, who));
+            CHECK_OK(orr_send_destroy(run, entity));
         } else if (ghost->life == 4) {
-            CHECK_OK(orr_send_add(run, who, Smooth, {1, 1, 1}));
-            CHECK_OK(orr_send_enable(run, who, Smooth, false));
+            CHECK_OK(orr_send_add(run, entity, Smooth, {1, 1, 1}));
+            CHECK_OK(orr_send_enable(run, entity, Smooth, false));
         } else if (ghost->life == 2) {
-            CHECK_OK(orr_send_remove(run, who, Smooth));
+            CHECK_OK(orr_send_remove(run, entity, Smooth));
         }
     }
 }
@@ -155,16 +157,16 @@ static void view_caption(orr_run* run)
 static void view_part(orr_run* run)
 {
     for (uint32_t i = 0; i < run->count; i++) {
-        orr_entity who = orr_iter_entity(run, i);
-        uint64_t dice = chance(run, who, 12);
+        orr_entity entity = orr_iter_entity(run, i);
+        uint64_t dice = chance(run, entity, 12);
         if (dice == 0) {
-            CHECK_OK(orr_send_remove(run, who, Smooth));
+            CHECK_OK(orr_send_remove(run, entity, Smooth));
         } else if (dice < 3) {
-            CHECK_OK(orr_send_enable(run, who, Smooth, dice == 1));
+            CHECK_OK(orr_send_enable(run, entity, Smooth, dice == 1));
         } else if (dice == 3) {
-            CHECK_OK(orr_send_change(run, who, Smooth, {1, 2, 3}));
+            CHECK_OK(orr_send_change(run, entity, Smooth, {1, 2, 3}));
         } else if (dice == 4) {
-            CHECK_OK(orr_transact(run, ORR_OP_ADD, who, Smooth, age, 5));
+            CHECK_OK(orr_transact(run, ORR_OP_ADD, entity, Smooth, age, 5));
         }
     }
 }
@@ -236,21 +238,21 @@ static void view_add(orr_world* world, double rate_hz)
          .query = "Motion, Place, Vigour, ?orr_enabled", .state = ORR_TYPE(Heard),
          .run = view_hear);
     VIEW(world, .name = "view_hear_all", .kind = ORR_INDIRECT, .adds = "Smooth",
-         .user = &user_heard, .run = view_hear_all);
+         .user = &user_received, .run = view_hear_all);
     VIEW(world, .name = "view_events", .once = true, .receives = "Birth, Spark", .sends = "Blip",
          .exports = ORR_TYPE(Heard), .run = view_events);
     VIEW(world, .name = "view_blips", .once = true, .receives = "Blip", .imports = "view_events",
          .run = view_blips);
 }
 
-// ---- the same sea with and without them ---------------------------------------------------------------------------------------
+// ---- the same scenario with and without spectators ----------------------------------------------
 
 typedef struct sea {
-    double rate_hz; // Of the spectator; 0: continuous.
-    uint32_t from;  // The tick in which it comes; TICKS: never.
-    uint32_t until; // And goes; TICKS: it stays.
+    double rate_hz; // Rate of the spectator; 0: continuous.
+    uint32_t from;  // The tick in which it is added; TICKS: never.
+    uint32_t until; // The tick in which it is removed; TICKS: never.
     uint32_t workers;
-    bool mocked; // Outside calls on transient types, too.
+    bool mocked; // Calls from outside on transient types, too.
     kit k;
     scenario_run run;
 } sea;
@@ -285,7 +287,8 @@ static uint64_t sea_main_tick(orr_world* world)
     return stats.tick;
 }
 
-// What the user does, and a tick of "main", stopping after every tick of the simulation on the way there.
+// Makes the calls from outside and one tick of "main", and stops after every tick of the simulation
+// until then.
 static void sea_tick(sea* s, uint32_t tick, bool first)
 {
     orr_world* world = s->k.world;
@@ -325,13 +328,13 @@ static void sea_run(sea s, bool first)
     for (uint32_t i = 0; i < s.run.entity_count; i++) {
         CHECK_OK(orr_add(world, s.run.entities[i], Store));
     }
-    user_heard = user_greeted = 0;
+    user_received = user_greeted = 0;
     uint32_t ticks = test_slow() ? 40 : TICKS;
     for (uint32_t tick = 0; tick < ticks; tick++) {
         sea_tick(&s, tick, first);
     }
-    if (s.from < TICKS && !(s.rate_hz == 1 && test_slow())) { // It ran often enough.
-        CHECK(user_heard > 100 && user_greeted > 10);
+    if (s.from < TICKS && !(s.rate_hz == 1 && test_slow())) { // The spectator ran often enough.
+        CHECK(user_received > 100 && user_greeted > 10);
         CHECK(orr_transient_count(world) > 0 || test_slow());
     }
     CHECK_STR(s.k.errors.text, "");
@@ -339,7 +342,7 @@ static void sea_run(sea s, bool first)
     kit_end(&s.k);
 }
 
-ORR_TEST(spectator_at_any_rate_leaves_every_hash_as_without)
+ORR_TEST(spectator_at_any_rate_changes_no_hash)
 {
     sea_run((sea){.from = TICKS, .until = TICKS}, true);
     static const double rates[] = {1, 60, 1000, 0};
@@ -351,7 +354,7 @@ ORR_TEST(spectator_at_any_rate_leaves_every_hash_as_without)
     }
 }
 
-ORR_TEST(spectator_that_comes_and_goes_leaves_every_hash_as_without)
+ORR_TEST(spectator_that_is_added_and_removed_changes_no_hash)
 {
     sea_run((sea){.from = TICKS, .until = TICKS}, true);
     sea_run((sea){.rate_hz = 144, .from = 31, .until = TICKS}, false);
@@ -360,7 +363,7 @@ ORR_TEST(spectator_that_comes_and_goes_leaves_every_hash_as_without)
     sea_run((sea){.rate_hz = 90, .until = TICKS, .workers = 2}, false);
 }
 
-// ---- what is refused ----------------------------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
 static orr_world* wall_begin(kit* k)
 {
@@ -477,7 +480,7 @@ static void looks_around(orr_run* run)
     CHECK(orr_system_find(run->world, "mover").id != 0);
 }
 
-ORR_TEST(spectator_neither_switches_nor_pauses_the_simulation)
+ORR_TEST(spectator_cannot_enable_or_pause_the_simulation)
 {
     kit k = {0};
     orr_world* world = wall_begin(&k);
@@ -493,7 +496,8 @@ ORR_TEST(spectator_neither_switches_nor_pauses_the_simulation)
           !orr_paused(world));
     CHECK_EQ(kit_stats(world, mover).ticks, 4);
     CHECK_EQ(kit_stats(world, looker).ticks, 1);
-    // Switched from outside a group is one; who joins it looks at those of its kind.
+    // From outside a group is disabled as a whole. A system that joins it takes the state of the
+    // members of its kind.
     CHECK_OK(orr_group_enable(world, "bodies", false));
     CHECK(!orr_system_enabled(world, mover));
     kit_end(&k);
@@ -530,7 +534,7 @@ ORR_TEST(spectator_that_does_not_read_events_loses_only_its_own)
         orr_world* world = wall_begin(&k);
         blips = 0;
         KIT_SYSTEM(world, .name = "sends", .once = true, .sends = "? Blip", .run = sends_blip);
-        KIT_STEP(world, 1); // With nobody there.
+        KIT_STEP(world, 1); // Without a spectator.
         CHECK_OK(orr_events_limit(world, KIT_TYPE(world, Blip), simulated ? 2 : 1));
         uint64_t hash = orr_world_hash(world);
         KIT_SYSTEM(world, .name = "deaf", .pipeline = "view", .once = true, .receives = "Blip",
@@ -545,7 +549,7 @@ ORR_TEST(spectator_that_does_not_read_events_loses_only_its_own)
     }
 }
 
-ORR_TEST(spectator_leaves_plan_and_clock_of_the_simulation_as_they_are)
+ORR_TEST(spectator_changes_neither_plan_nor_clock_of_the_simulation)
 {
     char before[2048], after[2048];
     kit k = {0};
@@ -554,7 +558,7 @@ ORR_TEST(spectator_leaves_plan_and_clock_of_the_simulation_as_they_are)
     KIT_SYSTEM(world, .name = "two", .query = "write Position", .run = kit_run_nothing);
     orr_plan_print(world, before, sizeof before);
     KIT_SYSTEM(world, .name = "told", .pipeline = "view", .kind = ORR_INDIRECT, .query = "Position",
-               .run = kit_hear);
+               .run = kit_note_messages);
     orr_plan_print(world, after, sizeof after);
     char* view = strstr(after, "told");
     CHECK(view != NULL && strlen(before) > 20);
@@ -574,7 +578,7 @@ ORR_TEST(spectator_leaves_plan_and_clock_of_the_simulation_as_they_are)
     kit_end(&k);
 }
 
-// ---- what the simulation sees of transient entities: nothing --------------------------------------------------------------------
+// ---- transient entities do not exist for the simulation -----------------------------------------
 
 static void blind(orr_run* run)
 {
@@ -621,7 +625,7 @@ ORR_TEST(spectator_entities_are_dead_for_the_simulation)
     kit_end(&k);
 }
 
-// ---- what spectators send about transient entities ----------------------------------------------------------------------------------
+// ---- sends of spectators about transient entities -----------------------------------------------
 
 static uint32_t life_step;
 
@@ -641,9 +645,10 @@ static void life(orr_run* run)
     case 1:
         CHECK(orr_alive(world, a) && orr_get(world, b, Ghost)->whom.id == a.id);
         CHECK_OK(orr_send_change(run, a, Ghost, {{0}, 6}));
-        CHECK_OK(orr_send_change(run, a, Smooth, {1, 1, 1})); // It has none.
+        CHECK_OK(orr_send_change(run, a, Smooth, {1, 1, 1})); // It has no Smooth.
         CHECK_OK(orr_send_add(run, a, Caption, {orr_string_make(world, "boo"), 1}));
-        CHECK_OK(orr_send_add(run, b, Follow, {{a.id + (UINT64_C(1) << 32)}})); // Of a dead one.
+        // A reference to a dead entity.
+        CHECK_OK(orr_send_add(run, b, Follow, {{a.id + (UINT64_C(1) << 32)}}));
         CHECK_OK(orr_send_enable(run, a, Ghost, false));
         CHECK_RESULT(orr_send_create_many(run, (orr_cluster){0}, 1, NULL, 0, NULL), ORR_ERR_STATE);
         break;
@@ -686,7 +691,7 @@ ORR_TEST(spectator_sends_create_change_and_destroy_transient_entities)
     CHECK_EQ(orr_transient_count(world), 1);
     CHECK_EQ(orr_entity_count(world), 0);
     CHECK_EQ(kit_stats(world, system).dropped, 3);
-    CHECK(hashes[0] != hashes[1]); // The tick counts.
+    CHECK(hashes[0] != hashes[1]); // The tick is part of the hash.
     kit_end(&k);
 }
 
@@ -698,7 +703,8 @@ static void view_spawn_one(orr_run* run)
     }
 }
 
-// For every N the Nth allocation is refused once: the tick goes on when it is called again, or says what it lacks.
+// For every N the Nth allocation is refused once: the tick continues when it is called again, or
+// returns what is missing.
 ORR_TEST(spectator_refused_memory_continues)
 {
     for (uint64_t n = 1, refused = 1; refused > 0; n++) {
@@ -729,8 +735,8 @@ ORR_TEST(spectator_refused_memory_continues)
     }
 }
 
-// However slow it is: a program that was stopped for a while does not make good for it.
-ORR_TEST(spectator_does_not_let_more_time_count)
+// However slow a spectator is, a program that was stopped for a while does not run the missed time.
+ORR_TEST(spectator_does_not_extend_the_time_that_counts)
 {
     for (int watched = 0; watched < 2; watched++) {
         kit k = {0};

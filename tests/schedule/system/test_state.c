@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// State and exports of systems, and their own random numbers.
+// State, exports and random numbers of systems.
 #include "schedule/system_kit.h"
 
 ORR_STRUCT(Spare, (uint8_t, a), (double, b))
 
-// ---- state and exports --------------------------------------------------------------------------------------------------------
+// ---- state and exports --------------------------------------------------------------------------
 
 static void count_up(orr_run* run)
 {
@@ -12,7 +12,7 @@ static void count_up(orr_run* run)
     count->value++;
 }
 
-ORR_TEST(system_state_begins_with_its_preset_and_is_part_of_the_hash)
+ORR_TEST(system_state_begins_with_its_preset_and_is_hashed)
 {
     kit k[2];
     uint64_t hashes[2];
@@ -36,7 +36,7 @@ ORR_TEST(system_state_begins_with_its_preset_and_is_part_of_the_hash)
     kit_end(&k[1]);
 }
 
-// Padding of a state must not decide about the hash.
+// Padding of a state must not change the hash.
 static void write_spare(orr_run* run)
 {
     Spare* spare = orr_state(run, Spare);
@@ -74,7 +74,7 @@ static void feel(orr_run* run)
 }
 
 /* N2-04 */
-ORR_TEST(system_reads_what_another_exports)
+ORR_TEST(system_reads_exports_of_another)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -91,7 +91,7 @@ ORR_TEST(system_reads_what_another_exports)
     CHECK_EQ(((const Wind*)orr_system_exports(world, weather))->x, 4);
     uint64_t hash = orr_world_hash(world);
     CHECK_OK(orr_system_enable(world, weather, false));
-    CHECK(orr_world_hash(world) != hash); // What is switched off is part of the state.
+    CHECK(orr_world_hash(world) != hash); // Disabled systems are part of the state.
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
@@ -109,7 +109,7 @@ static void count_exports(orr_run* run)
     orr_export(run, Count)->value += 10;
 }
 
-ORR_TEST(system_reads_what_several_others_export)
+ORR_TEST(system_reads_exports_of_several_others)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -133,7 +133,7 @@ static void write_import(orr_run* run)
 }
 
 /* N2-05 */
-ORR_TEST(system_that_writes_anothers_export_is_caught_and_undone)
+ORR_TEST(system_that_writes_an_import_is_reported_and_undone)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -177,7 +177,7 @@ static void ask_wrong(orr_run* run)
     CHECK(orr_import(run, "weather", Wind) != NULL);
 }
 
-ORR_TEST(system_that_asks_for_what_it_did_not_declare_to_keep_is_refused)
+ORR_TEST(system_that_requests_an_undeclared_state_or_export_is_refused)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -194,7 +194,7 @@ ORR_TEST(system_that_asks_for_what_it_did_not_declare_to_keep_is_refused)
     kit_end(&k);
 }
 
-ORR_TEST(system_state_goes_with_its_system)
+ORR_TEST(system_state_is_freed_with_its_system)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -212,7 +212,7 @@ ORR_TEST(system_state_goes_with_its_system)
     kit_end(&k);
 }
 
-ORR_TEST(system_whose_import_is_removed_keeps_the_tick_from_beginning)
+ORR_TEST(removed_import_of_a_system_refuses_the_tick)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -226,15 +226,15 @@ ORR_TEST(system_whose_import_is_removed_keeps_the_tick_from_beginning)
     CHECK_RESULT(orr_step(world, 1), ORR_ERR_NAME);
     KIT_ERROR(&k, ORR_ERR_NAME, "system 'b', .imports: 'weather' is no system");
     CHECK_EQ(orr_world_tick(world), 1);
-    // Another of its name will do.
+    // Another system with that name is accepted.
     KIT_SYSTEM(world, .name = "weather", .query = "Position", .run = blow,
                .exports = ORR_TYPE(Wind));
     KIT_STEP(world, 1);
-    CHECK_EQ(felt, 2); // It is registered after its reader now.
+    CHECK_EQ(felt, 2); // The exporter is registered after its reader now.
     kit_end(&k);
 }
 
-// ---- what of systems is state ---------------------------------------------------------------------------------------
+// ---- which parts of systems are state -----------------------------------------------------------
 
 static void take_all(orr_run* run)
 {
@@ -249,7 +249,7 @@ static void send_hit(orr_run* run)
     CHECK_OK(orr_send_event(run, Hit, {{0}, 5}));
 }
 
-// A world after two ticks, one of two that differ in one thing that decides how it goes on.
+// A world after two ticks, in two variants that differ in one thing that matters for later ticks.
 static uint64_t hash_of(uint32_t thing, bool other)
 {
     kit k;
@@ -292,7 +292,7 @@ static uint64_t hash_of(uint32_t thing, bool other)
     return hash;
 }
 
-ORR_TEST(system_is_part_of_the_hash_with_all_that_decides_how_it_goes_on)
+ORR_TEST(system_hash_contains_everything_that_later_ticks_depend_on)
 {
     static const char* const things[] = {
         "exports", "messages that wait", "events that wait", "first tick", "started", "removed",
@@ -305,8 +305,9 @@ ORR_TEST(system_is_part_of_the_hash_with_all_that_decides_how_it_goes_on)
     }
 }
 
-// With a book of its own, and sending: what waits for it is no state, that it is there is.
-ORR_TEST(system_that_is_impure_is_state_but_not_what_waits_for_it)
+// An impure system with state outside of the world that sends: its existence is state, messages
+// that wait for it are not.
+ORR_TEST(impure_system_is_state_but_its_waiting_messages_are_not)
 {
     uint64_t hashes[3];
     for (uint32_t i = 0; i < 3; i++) {
@@ -325,7 +326,7 @@ ORR_TEST(system_that_is_impure_is_state_but_not_what_waits_for_it)
     CHECK(hashes[0] != hashes[2]);
 }
 
-// ---- random numbers ------------------------------------------------------------------------------------------------------------
+// ---- random numbers -----------------------------------------------------------------------------
 
 static void draw(orr_run* run)
 {
@@ -335,14 +336,14 @@ static void draw(orr_run* run)
     }
 }
 
-ORR_TEST(system_random_numbers_are_of_tick_system_and_entity)
+ORR_TEST(system_random_numbers_depend_on_tick_system_and_entity)
 {
     uint64_t first[2][2] = {{0}}, other[2] = {0}, later[2] = {0};
     for (uint32_t i = 0; i < 2; i++) {
         kit k;
         orr_world* world = kit_begin(&k, &(orr_world_desc){.seed = 5});
         orr_entity a = make(world, 0), b = make(world, 0);
-        // The order of systems does not matter, nor what else there is.
+        // Neither the order of systems nor other systems matter.
         if (i == 1) {
             KIT_SYSTEM(world, .name = "else", .query = "Position", .run = kit_run_nothing);
         }

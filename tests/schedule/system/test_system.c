@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Systems: what a desc may say, what is refused, when and with which rows they are called.
+// Systems: the fields of a desc, what is refused, when and with which rows systems are called.
 #include "schedule/system_kit.h"
 
-// ---- a function is enough -----------------------------------------------------------------------------------------
+// ---- a function is enough -----------------------------------------------------------------------
 
 static void shift(orr_run* run)
 {
@@ -15,7 +15,7 @@ static void shift(orr_run* run)
 }
 
 /* N1-05 N4-01 N2-02 */
-ORR_TEST(system_of_a_plain_function_changes_the_columns_it_names)
+ORR_TEST(system_of_a_plain_function_writes_the_columns_it_names)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -83,7 +83,7 @@ ORR_TEST(system_sees_tick_and_dt)
     kit_end(&k);
 }
 
-// ---- refused descs --------------------------------------------------------------------------------------------------
+// ---- refused descs ------------------------------------------------------------------------------
 
 typedef struct bad_desc {
     orr_system_desc desc;
@@ -93,7 +93,7 @@ typedef struct bad_desc {
 
 static const orr_term missing_terms[1];
 
-// Each with the words of its refusal. N0-26 is among them.
+// Each desc with the text of its refusal. N0-26 is among them.
 static const bad_desc bad_descs[] = {
     {{.run = kit_run, .query = "Position"}, ORR_ERR_NAME, "a system needs a name"},
     {{.name = "", .run = kit_run, .query = "Position"}, ORR_ERR_NAME, "a system needs a name"},
@@ -178,7 +178,7 @@ static const bad_desc bad_descs[] = {
 };
 
 /* N0-26 */
-ORR_TEST(system_with_a_bad_desc_is_refused_in_words)
+ORR_TEST(system_with_a_bad_desc_is_refused_with_a_reason)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -212,7 +212,7 @@ static const bad_desc bad_impure[] = {
     {{.query = "write Position"}, ORR_ERR_ARGUMENT, "declare it .impure"},
     {{.sends = "Hit"}, ORR_ERR_ARGUMENT, "declare it .impure"},
     {{.transacts = "Position"}, ORR_ERR_ARGUMENT, "declare it .impure"},
-    // Direct ones alone.
+    // Only direct systems.
     {{.changes = "Position"}, ORR_ERR_ARGUMENT, "declare it .impure"},
     {{.by_id = "write Position"}, ORR_ERR_ARGUMENT, "declare it .impure"},
 };
@@ -239,7 +239,7 @@ static void check_impure(kit* k, orr_world* world, orr_system_desc desc, const b
     KIT_STEP(world, 1);
 }
 
-ORR_TEST(system_with_private_state_that_sends_must_say_impure)
+ORR_TEST(system_with_outside_state_that_sends_must_be_impure)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -255,7 +255,7 @@ ORR_TEST(system_with_private_state_that_sends_must_say_impure)
             check_impure(&k, world, desc, &bad_impure[i]);
         }
     }
-    // A system that only receives messages need not declare it.
+    // A system that only receives need not be impure.
     KIT_SYSTEM(world, .name = "listener", .kind = ORR_INDIRECT, .run = kit_run_nothing,
                .query = "Position", .user = &mine);
     KIT_SYSTEM(world, .name = "watcher", .query = "Position", .run = kit_run_nothing,
@@ -265,14 +265,14 @@ ORR_TEST(system_with_private_state_that_sends_must_say_impure)
     kit_end(&k);
 }
 
-ORR_TEST(system_of_a_taken_name_is_refused)
+ORR_TEST(system_with_a_taken_name_is_refused)
 {
     kit k;
     orr_world* world = begin(&k);
     orr_system first = KIT_SYSTEM(world, .name = "a", .query = "Position", .run = kit_run);
     CHECK_EQ(KIT_ADD(world, .name = "a", .query = "Health", .run = kit_run).id, 0);
     KIT_ERROR(&k, ORR_ERR_CONFLICT, "there is a system 'a' already");
-    // Once it is removed its name is free at once, for another one.
+    // After its removal its name can be used at once.
     CHECK_OK(orr_system_remove(world, first));
     orr_system second = KIT_SYSTEM(world, .name = "a", .query = "Health", .run = kit_run);
     CHECK_EQ(orr_system_find(world, "a").id, second.id);
@@ -305,7 +305,7 @@ ORR_TEST(system_desc_is_copied)
     kit_end(&k);
 }
 
-// ---- when it runs --------------------------------------------------------------------------------------------------------
+// ---- when it runs -------------------------------------------------------------------------------
 
 ORR_TEST(system_every_nth_tick_counts_from_its_first)
 {
@@ -361,7 +361,7 @@ ORR_TEST(system_called_once_writes_through_its_query)
     kit_end(&k);
 }
 
-// ---- what is made ready for a call ----------------------------------------------------------------------------------
+// ---- what is prepared for a call ----------------------------------------------------------------
 
 static orr_entity asked;
 
@@ -371,9 +371,9 @@ static void get_health(orr_run* run)
     kit_say(health == NULL ? "none" : health->value == 3 ? "three" : "other");
 }
 
-// Reading by id sees types whose first entity came after the system's first tick, and those whose place in the tables
-// moved because many types came.
-ORR_TEST(system_reads_by_id_what_came_later)
+// Reading by id finds types whose first entity was created after the system's first tick, and types
+// whose place in the tables moved because many types were registered.
+ORR_TEST(system_reads_by_id_types_registered_later)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -406,7 +406,7 @@ static void create_three(orr_run* run)
     *(uint32_t*)orr_run_user(run) += made;
 }
 
-ORR_TEST(system_creates_as_many_in_a_run_as_it_said)
+ORR_TEST(system_creates_at_most_its_declared_number_in_a_run)
 {
     static const uint32_t most[] = {0, 1, 2, 3, 4}, expected[] = {1, 1, 2, 3, 3};
     for (uint32_t i = 0; i < 5; i++) {
@@ -429,7 +429,7 @@ static void implicit(orr_run* run)
     if (orr_write(run, Health) != NULL) {
         kit_say("wrote");
     }
-    // Not named: not even to read.
+    // Not named, so not readable.
     CHECK(orr_read(run, Position) == NULL);
 }
 
@@ -451,7 +451,7 @@ ORR_TEST(system_without_required_terms_writes_through_optional_ones_only)
     kit_end(&k);
 }
 
-// ---- direct and indirect --------------------------------------------------------------------------------------------------------
+// ---- direct and indirect ------------------------------------------------------------------------
 
 static void no_rows(orr_run* run)
 {
@@ -460,7 +460,7 @@ static void no_rows(orr_run* run)
     kit_run(run);
 }
 
-ORR_TEST(system_that_is_indirect_has_no_rows_and_runs_each_tick)
+ORR_TEST(indirect_system_has_no_rows_and_runs_each_tick)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -492,7 +492,7 @@ static void say_dt(orr_run* run)
     kit_say("looped");
 }
 
-ORR_TEST(loop_inside_a_system_knows_the_tick)
+ORR_TEST(loop_inside_a_system_has_its_tick)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -515,7 +515,7 @@ ORR_TEST(system_stats_print_is_a_table)
     CHECK_CONTAINS(text, "system ");
     CHECK_CONTAINS(text, "\nkeeper                            3          3            3");
     CHECK_CONTAINS(text, "\nsecond                            2          2            2");
-    // As orr_value_print(): the length it would have, and as much as there is room for.
+    // As orr_value_print(): returns the full length, and writes as much as fits.
     char small[20];
     CHECK_EQ(orr_stats_print(world, small, sizeof small), length);
     CHECK_EQ(strlen(small), sizeof small - 1);
@@ -536,8 +536,8 @@ static void create_and_tag(orr_run* run)
     }
 }
 
-// Ids that were used before are given in another order than that of their indices.
-ORR_TEST(system_that_speaks_twice_of_what_it_creates_keeps_their_values_apart)
+// Ids that are reused are given in another order than that of their indices.
+ORR_TEST(system_that_changes_created_entities_twice_keeps_their_values_separate)
 {
     kit k;
     orr_world* world = begin(&k);

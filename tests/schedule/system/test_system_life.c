@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Systems are added, enabled, disabled and removed, with callbacks, always when a tick begins; and
-// what they may not do from inside.
+// Adding, removing, enabling and disabling systems, and their callbacks, all at the beginning of a
+// tick; and what systems may not do from inside.
 #include "schedule/schedule.h"
 #include "schedule/system_kit.h"
 
-// ---- switching, removing ---------------------------------------------------------------------------------------------------
+// ---- enabling, disabling, removing --------------------------------------------------------------
 
 static void switch_other(orr_run* run)
 {
@@ -17,7 +17,7 @@ static void switch_other(orr_run* run)
 }
 
 /* N0-35 */
-ORR_TEST(system_switched_from_inside_takes_effect_at_the_next_tick)
+ORR_TEST(system_enabled_or_disabled_from_inside_changes_at_the_next_tick)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -31,7 +31,7 @@ ORR_TEST(system_switched_from_inside_takes_effect_at_the_next_tick)
 }
 
 /* N0-35 */
-ORR_TEST(system_added_switched_and_removed_between_ticks)
+ORR_TEST(system_added_enabled_and_removed_between_ticks)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -77,7 +77,7 @@ ORR_TEST(system_added_switched_and_removed_between_ticks)
     kit_end(&k);
 }
 
-ORR_TEST(system_calls_on_a_world_without_systems)
+ORR_TEST(system_calls_on_a_world_without_systems_find_nothing)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -95,23 +95,24 @@ ORR_TEST(system_calls_on_a_world_without_systems)
 }
 
 /* N0-35 */
-ORR_TEST(group_and_own_switch_are_both_needed)
+ORR_TEST(system_runs_only_if_it_and_its_group_are_enabled)
 {
     kit k;
     orr_world* world = begin_rows(&k);
     orr_system a = NAMED(world, "a", .group = "g");
     NAMED(world, "b", .group = "g", .disabled = true);
     CHECK_OK(orr_group_enable(world, "g", false));
-    orr_system c = NAMED(world, "c", .group = "g"); // As the others.
+    orr_system c = NAMED(world, "c", .group = "g"); // Like the others.
     CHECK(!orr_system_enabled(world, a) && !orr_system_enabled(world, c));
     KIT_STEP(world, 1);
     CHECK_OK(orr_group_enable(world, "g", true));
     KIT_STEP(world, 1);
-    KIT_SAID("a c"); // b was off by itself.
+    KIT_SAID("a c"); // b was disabled itself.
     kit_end(&k);
 }
 
-// Switched on while its group is off: it waits for the group. A group whose last one went is forgotten.
+// Enabled while its group is disabled: the system waits for the group. A group is removed with its
+// last member.
 ORR_TEST(group_disabled_holds_back_enabled_systems_and_ends_with_its_members)
 {
     kit k;
@@ -130,7 +131,7 @@ ORR_TEST(group_disabled_holds_back_enabled_systems_and_ends_with_its_members)
     kit_end(&k);
 }
 
-// ---- create, start, stop, destroy --------------------------------------------------------------------------------------------
+// ---- create, start, stop, destroy ---------------------------------------------------------------
 
 ORR_TEST(system_life_callbacks_run_when_a_tick_begins)
 {
@@ -145,7 +146,7 @@ ORR_TEST(system_life_callbacks_run_when_a_tick_begins)
     KIT_SAID("");
     KIT_STEP(world, 2);
     KIT_SAID("b.start a b a b");
-    // Off and on again before a tick: nothing happened.
+    // Disabled and enabled again before a tick: no callback.
     CHECK_OK(orr_system_enable(world, a, false));
     CHECK_OK(orr_system_enable(world, a, true));
     KIT_STEP(world, 1);
@@ -153,7 +154,7 @@ ORR_TEST(system_life_callbacks_run_when_a_tick_begins)
     CHECK_OK(orr_system_enable(world, a, false));
     KIT_STEP(world, 1);
     KIT_SAID("a.stop b");
-    // Removed while off: no second stop. What ends, ends before what begins; the last one first.
+    // Removed while disabled: no second stop. Systems stop before others start, the last one first.
     CHECK_OK(orr_system_remove(world, a));
     CHECK_OK(orr_system_remove(world, b));
     NAMED(world, "c", WITH_LIFE);
@@ -182,8 +183,8 @@ static void disable_b(orr_run* run)
     CHECK_OK(orr_system_enable(run->world, orr_system_find(run->world, "b"), false));
 }
 
-// Switched off before it was started: it must not run.
-ORR_TEST(system_switched_off_by_a_callback_does_not_run_without_its_start)
+// Disabled before it was started: it must not run.
+ORR_TEST(system_disabled_by_a_callback_does_not_run_without_its_start)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -194,8 +195,8 @@ ORR_TEST(system_switched_off_by_a_callback_does_not_run_without_its_start)
     kit_end(&k);
 }
 
-// Switched off by a callback while another one goes: that is seen to in the tick after.
-ORR_TEST(system_switched_off_by_a_callback_stops_in_the_next_tick)
+// Disabled by a callback while another system is removed: takes effect in the next tick.
+ORR_TEST(system_disabled_by_a_callback_stops_in_the_next_tick)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -212,7 +213,7 @@ ORR_TEST(system_switched_off_by_a_callback_stops_in_the_next_tick)
     kit_end(&k);
 }
 
-ORR_TEST(system_removed_before_its_first_tick_was_never_there)
+ORR_TEST(system_removed_before_its_first_tick_has_no_callbacks)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -239,8 +240,8 @@ static void use_state_in_stop(orr_run* run)
     kit_say(wind->x == 2 ? "two" : "other");
 }
 
-// Both go at once: the other is still there when the first says farewell.
-ORR_TEST(system_that_is_removed_can_read_what_it_imports_to_the_last)
+// Both are removed at once: the exporter still exists when the importer's destroy callback runs.
+ORR_TEST(removed_system_reads_its_imports_in_its_last_callback)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -256,7 +257,7 @@ ORR_TEST(system_that_is_removed_can_read_what_it_imports_to_the_last)
     kit_end(&k);
 }
 
-// What callbacks send is made before the first system runs, whatever it is.
+// Changes that callbacks send are committed before the first system runs.
 static orr_entity sent_to;
 
 static void send_all(orr_run* run)
@@ -314,14 +315,14 @@ ORR_TEST(system_callbacks_send_changes_and_events)
     CHECK_EQ(kit_stats(world, sender).sent, 4);
     KIT_STEP(world, 1);
     KIT_SAID("one");
-    // Its last words, when the system itself is as good as gone.
+    // Sends of its last callback, when the system itself is being removed.
     CHECK_OK(orr_system_remove(world, sender));
     KIT_STEP(world, 1);
     KIT_SAID("two changed");
     CHECK_EQ(sum, 10);
     CHECK_EQ(orr_entity_count(world), 3);
     CHECK_STR(k.errors.text, "");
-    // And at the world's end, when nobody hears them.
+    // And at the end of the world, when there is no reader.
     KIT_SYSTEM(world, .name = "send", .once = true, .changes = "Health", .creates = "Position",
                .sends = "Hit", .run = kit_run_nothing, .stop = send_all);
     KIT_STEP(world, 1);
@@ -333,8 +334,9 @@ static void send_hit(orr_run* run)
     CHECK_OK(orr_send_event(run, Hit, {sent_to, 3}));
 }
 
-// An event of a callback is there before the first system runs, though its own system is the last.
-ORR_TEST(system_callback_sends_events_to_those_before_it)
+// An event of a callback is delivered before the first system runs, although its own system is the
+// last.
+ORR_TEST(system_callback_sends_events_to_earlier_systems)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -360,8 +362,8 @@ static void send_hit_and_value(orr_run* run)
     CHECK_OK(orr_send_change(run, sent_to, Health, {value, 0}));
 }
 
-// Of several callbacks everything counts, in the order of their systems.
-ORR_TEST(system_callbacks_of_several_send_events_and_changes)
+// Sends of several callbacks all count, in the order of their systems.
+ORR_TEST(system_callbacks_of_several_systems_send_events_and_changes)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -387,7 +389,7 @@ ORR_TEST(system_callbacks_of_several_send_events_and_changes)
     kit_end(&k);
 }
 
-// Types that came since the system was prepared are beyond what it may see by id.
+// Types registered after the system was prepared are not visible to it by id.
 typedef struct late_types {
     orr_entity entity;
     orr_type last;
@@ -401,7 +403,7 @@ static void read_late(orr_run* run)
     kit_say_of(run, "stop");
 }
 
-ORR_TEST(system_callback_after_new_types_came_reads_by_id_what_it_declared_and_no_more)
+ORR_TEST(system_callback_after_new_types_reads_only_declared_types_by_id)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -427,7 +429,7 @@ ORR_TEST(system_callback_after_new_types_came_reads_by_id_what_it_declared_and_n
     kit_end(&k);
 }
 
-// ---- from inside ------------------------------------------------------------------------------------------------------------
+// ---- from inside --------------------------------------------------------------------------------
 
 static void meddle(orr_run* run)
 {
@@ -443,11 +445,11 @@ static void meddle(orr_run* run)
     CHECK_RESULT(orr_update(world, 1), ORR_ERR_STATE);
     CHECK_RESULT(orr_run_until(world, 100, NULL, NULL), ORR_ERR_STATE);
     char text[512];
-    CHECK(orr_plan_print(world, text, sizeof text) > 0); // To look is allowed.
+    CHECK(orr_plan_print(world, text, sizeof text) > 0); // Printing is allowed.
     kit_run(run);
 }
 
-ORR_TEST(system_adds_removes_and_steps_nothing_from_inside)
+ORR_TEST(system_that_adds_removes_or_steps_from_inside_is_refused)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -467,8 +469,8 @@ static void create_two(orr_run* run)
     }
 }
 
-// Its rows have not been counted yet: callbacks may create as much as a system that is called once.
-ORR_TEST(system_callbacks_of_one_called_by_rows_create)
+// Rows are not counted yet: callbacks may create as many as a system that is called once.
+ORR_TEST(system_callbacks_of_a_system_called_by_rows_create)
 {
     kit k;
     orr_world* world = begin_rows(&k);
@@ -492,8 +494,8 @@ static void look_at_the_plan(orr_run* run)
     CHECK_CONTAINS(text, "b (direct)");
 }
 
-// The plan that is looked at is that of this tick, and stays it.
-ORR_TEST(system_that_looks_at_the_plan_does_not_change_it)
+// The printed plan is the plan of this tick, and does not change.
+ORR_TEST(system_that_prints_the_plan_does_not_change_it)
 {
     kit k;
     orr_world* world = begin_rows(&k);

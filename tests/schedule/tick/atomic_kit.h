@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shared by the tests of atomic sections: types of every kind, sections, and systems that have
-// them.
+// Shared by tests of atomic sections: types of every kind, sections, and systems that use them.
 #ifndef TEST_ATOMIC_KIT_H
 #define TEST_ATOMIC_KIT_H
 
@@ -35,9 +34,9 @@ ORR_MAYBE_UNUSED static orr_entity aimer(orr_world* world, orr_entity target, in
     return entity;
 }
 
-// ---- sections -----------------------------------------------------------------------------------------------------------
+// ---- sections -----------------------------------------------------------------------------------
 
-// Slow enough for others to come between reading and writing, if they can.
+// Slow enough for other threads to run between the read and the write, if they can.
 ORR_MAYBE_UNUSED static void add_slowly(void* value, void* user)
 {
     Score* score = value;
@@ -75,7 +74,7 @@ ORR_MAYBE_UNUSED static void hit(orr_run* run)
     }
 }
 
-// Senders in many clusters, and so in many chunks. The sum of their powers.
+// Senders in many clusters, and so in many chunks. Returns the sum of their powers.
 ORR_MAYBE_UNUSED static int64_t senders(orr_world* world, orr_entity receiver, uint32_t count)
 {
     int64_t sum = 0;
@@ -95,7 +94,7 @@ typedef struct targets {
 ORR_MAYBE_UNUSED static void add_one(void* value, void* user)
 {
     (void)user;
-    ++*(int64_t*)value; // The first field of all of them.
+    ++*(int64_t*)value; // The first field of each type.
 }
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A world with a clock of the test, and a system that notes its ticks.
+// A world with a clock of the test and a system that notes its ticks.
 #ifndef TEST_CLOCK_KIT_H
 #define TEST_CLOCK_KIT_H
 
@@ -42,7 +42,7 @@ ORR_MAYBE_UNUSED static void end(void)
     kit_end(&at.k);
 }
 
-// The ticks since the last time this was asked.
+// The ticks since the last call.
 ORR_MAYBE_UNUSED static uint32_t ticks(void)
 {
     uint32_t count = at.ticks;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Atomic sections: no write is lost whatever the number of workers and the way sections exclude
-// each other; which systems overlap; what readers are notified of; everything that is refused, by
-// name.
+// Atomic sections: no write is lost, whatever the number of workers and the way sections exclude
+// each other; which systems overlap; what readers receive; refusals, by name.
 #include "base/htm.h"
 #include "schedule/plan/plan_kit.h"
 #include "schedule/tick/atomic_kit.h"
@@ -20,9 +19,9 @@ static void lose_none(uint32_t workers, orri_atomic_section_mode way)
     KIT_SYSTEM(world, .name = "shoot_too", .query = "Aim", .atomics = "Score", .run = shoot,
                .parallel = true);
     KIT_SYSTEM(world, .name = "one_more", .query = "Aim", .atomics = "Score", .run = shoot);
-    orri_parallel_share(world, ORRI_SHARE_ALL, 0); // In one go on one worker,
+    orri_parallel_share(world, ORRI_SHARE_ALL, 0); // As one unit on one worker,
     KIT_STEP(world, 2);
-    orri_parallel_share(world, ORRI_SHARE_NOTHING, 0); // side by side,
+    orri_parallel_share(world, ORRI_SHARE_NOTHING, 0); // at the same time,
     KIT_STEP(world, 2);
     orri_parallel_share(world, ORRI_SHARE_RANDOM, 1); // and split.
     KIT_STEP(world, ticks);
@@ -43,12 +42,12 @@ ORR_TEST(atomic_a_thousand_senders_on_one_receiver_lose_no_write) /* N3-15 */
     }
 }
 
-// Both ways at once: sections that the processor gives up, and others that it does not.
+// Both ways at once: sections that the processor aborts, and others that it does not.
 static void add_loudly(void* value, void* user)
 {
     add_points(value, user);
     if (((const Score*)value)->points % 3 == 0) {
-        (void)remove("/nowhere/at/all"); // Asks the system.
+        (void)remove("/nowhere/at/all"); // A system call.
     }
 }
 
@@ -80,14 +79,14 @@ ORR_TEST(atomic_sections_by_mutex_and_by_transactional_memory_exclude_each_other
     kit_end(&k);
 }
 
-// ---- targets of every kind ------------------------------------------------------------------------------------------------
+// ---- targets of every kind ----------------------------------------------------------------------
 
 static void smear(void* value, void* user)
 {
     Padded* padded = value;
     memset(padded, *(const int32_t*)user, sizeof *padded);
     *padded = (Padded){.a = 1, .b = 2, .c = 3};
-    memset((uint8_t*)value + 1, *(const int32_t*)user, 7); // Between a and b.
+    memset((uint8_t*)value + 1, *(const int32_t*)user, 7); // Padding between a and b.
 }
 
 static void touch_all(orr_run* run)
@@ -138,7 +137,7 @@ static uint64_t touch_everything(orr_access_check audit, uint32_t workers)
 ORR_TEST(atomic_sections_reach_unique_pinned_multiple_and_padded_values) /* N3-15 */
 {
     uint64_t hash = touch_everything(ORR_ACCESS_CHECK_CALLS, 0);
-    // These come out the same in any order: so does the hash, padding or not.
+    // These results do not depend on the order, and neither does the hash, padding or not.
     CHECK_EQ(touch_everything(ORR_ACCESS_CHECK_FULL, 0), hash);
     CHECK_EQ(touch_everything(ORR_ACCESS_CHECK_CALLS, 4), hash);
     CHECK_EQ(touch_everything(ORR_ACCESS_CHECK_OFF, 4), hash);
@@ -155,7 +154,7 @@ static void miss(orr_run* run)
     }
 }
 
-ORR_TEST(atomic_section_without_its_component_is_dropped_counted_and_said_once)
+ORR_TEST(atomic_section_without_its_component_is_dropped_counted_and_reported_once)
 {
     for (uint32_t workers = 0; workers <= 4; workers += 4) {
         kit k;
@@ -185,7 +184,7 @@ ORR_TEST(atomic_section_without_its_component_is_dropped_counted_and_said_once)
     }
 }
 
-// ---- who runs beside whom ---------------------------------------------------------------------------------------------------
+// ---- which systems overlap ----------------------------------------------------------------------
 
 static bool conflict(orr_world* world, orr_system a, orr_system b)
 {
@@ -230,7 +229,8 @@ ORR_TEST(atomic_sections_on_one_type_overlap_and_other_accesses_wait) /* N3-15 *
     kit_end(&k);
 }
 
-// A system later in the plan, with the same rows, sees the sections of all chunks before.
+// A later system sees, in the same chunk with the same rows, the writes of all chunks of an earlier
+// one.
 static void look(orr_run* run)
 {
     const Score* score = orr_read(run, Score);
@@ -240,7 +240,7 @@ static void look(orr_run* run)
     }
 }
 
-ORR_TEST(atomic_sections_are_over_before_a_later_system_reads_the_type_in_any_chunk)
+ORR_TEST(atomic_sections_end_before_a_later_system_reads_the_type_in_any_chunk)
 {
     kit k;
     orr_world* world = begin(&k, &(orr_world_desc){.workers = 2});
@@ -273,7 +273,7 @@ static void arm(orr_run* run)
     }
 }
 
-ORR_TEST(atomic_sections_see_what_an_earlier_system_added_in_the_same_tick)
+ORR_TEST(atomic_sections_reach_components_added_earlier_in_the_tick)
 {
     kit k;
     orr_world* world = begin(&k, NULL);
@@ -289,7 +289,7 @@ ORR_TEST(atomic_sections_see_what_an_earlier_system_added_in_the_same_tick)
     kit_end(&k);
 }
 
-ORR_TEST(atomic_sections_claim_their_types_for_the_pipeline)
+ORR_TEST(atomic_sections_set_the_owner_of_their_types)
 {
     kit k;
     orr_world* world = begin(&k, NULL);
@@ -308,7 +308,7 @@ ORR_TEST(atomic_sections_claim_their_types_for_the_pipeline)
     kit_end(&k);
 }
 
-// ---- readers ------------------------------------------------------------------------------------------------------------
+// ---- readers ------------------------------------------------------------------------------------
 
 static void count_changed(orr_run* run)
 {
@@ -337,7 +337,8 @@ ORR_TEST(atomic_sections_reach_readers_and_changed_terms_with_their_author) /* N
         (void)aimer(world, bob, 5);
         KIT_SYSTEM(world, .name = "hit", .query = "Aim", .atomics = "Health", .run = hit,
                    .parallel = true);
-        KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health", .run = kit_hear);
+        KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health",
+                   .run = kit_note_messages);
         KIT_SYSTEM(world, .name = "changed", .query = "changed Health, !Base",
                    .run = count_changed);
         PLAN(world, "hit | hear | changed !");
@@ -348,7 +349,7 @@ ORR_TEST(atomic_sections_reach_readers_and_changed_terms_with_their_author) /* N
         CHECK_EQ(orr_get(world, bob, Health)->value, 90);
         CHECK_EQ(orr_column_tick(world, orr_entity_cluster(world, bob), 0, KIT_TYPE(world, Health)),
                  orr_world_tick(world));
-        // Two of one group, side by side: by nobody in particular.
+        // Two systems of one group at the same time: the message names no system.
         KIT_SYSTEM(world, .name = "hit_too", .query = "Aim", .atomics = "Health", .run = hit,
                    .before = "hear, changed");
         PLAN(world, "hit hit_too | hear | changed !");
@@ -358,7 +359,7 @@ ORR_TEST(atomic_sections_reach_readers_and_changed_terms_with_their_author) /* N
     }
 }
 
-ORR_TEST(atomic_sections_are_reported_apart_from_other_writes)
+ORR_TEST(atomic_sections_are_reported_separately_from_other_writes)
 {
     kit k;
     orr_world* world = begin(&k, NULL);
@@ -367,13 +368,13 @@ ORR_TEST(atomic_sections_are_reported_apart_from_other_writes)
     CHECK_OK(orr_set(world, bob, Seen, {0}));
     CHECK_OK(orr_set(world, bob, Score, {0}));
     (void)aimer(world, bob, 5);
-    // No reader is notified of Score, but everything that differs is reported after it.
+    // Score has no reader, but every difference is reported after it.
     KIT_SYSTEM(world, .name = "shoot", .query = "Aim", .atomics = "Score", .run = shoot);
     KIT_SYSTEM(world, .name = "wane", .query = "write Seen", .run = wane);
     KIT_SYSTEM(world, .name = "hit", .query = "Aim", .atomics = "Health", .run = hit);
     KIT_SYSTEM(world, .name = "wane_too", .query = "write Seen", .run = wane);
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health, Seen",
-               .run = kit_hear);
+               .run = kit_note_messages);
     PLAN(world, "shoot | wane hit | wane_too | hear !");
     KIT_STEP(world, 1);
     kit_line[0] = '\0';
@@ -400,7 +401,8 @@ ORR_TEST(system_that_writes_an_unread_type_by_id_is_not_reported_as_source_of_mo
     KIT_SYSTEM(world, .name = "by_id", .once = true, .by_id = "write Score", .settings = &bob,
                .run = write_any);
     KIT_SYSTEM(world, .name = "wane", .query = "write Seen", .run = wane);
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Seen", .run = kit_hear);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Seen",
+               .run = kit_note_messages);
     KIT_STEP(world, 1);
     kit_line[0] = '\0';
     KIT_STEP(world, 1);
@@ -415,14 +417,15 @@ static void start_shot(orr_run* run)
     CHECK_OK(orr_atomic_on(run, *bob, Health, hurt, &power));
 }
 
-ORR_TEST(atomic_sections_may_be_had_when_a_system_starts)
+ORR_TEST(atomic_sections_work_in_a_start_callback)
 {
     kit k;
     orr_world* world = begin(&k, NULL);
     static orr_entity bob;
     bob = orr_create(world);
     CHECK_OK(orr_set(world, bob, Health, {100, 0}));
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health", .run = kit_hear);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health",
+               .run = kit_note_messages);
     KIT_STEP(world, 1);
     kit_line[0] = '\0';
     KIT_SYSTEM(world, .name = "start", .once = true, .atomics = "Health", .settings = &bob,

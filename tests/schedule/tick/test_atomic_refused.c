@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Atomic sections that are refused, by name and without effect: nested, accessing more than their
-// value, not declared, not allowed, out of memory.
+// Atomic sections that are refused, by name and without effect: nested, with access to more than
+// their value, not declared, not allowed, out of memory.
 #include "schedule/tick/atomic_kit.h"
 #include "store/cow/share.h"
 
-// ---- one at a time ----------------------------------------------------------------------------------------------------------
+// ---- one section at a time ----------------------------------------------------------------------
 
 typedef struct nest {
     orr_run* run;
@@ -34,7 +34,7 @@ static void nest_run(orr_run* run)
 {
     n.run = run;
     CHECK_OK(orr_atomic_on(run, n.bob, Health, begin_another, &n));
-    // It has ended: another may begin.
+    // The section has ended: another may begin.
     CHECK_OK(orr_atomic_on(run, n.eve, Score, count_call, &n));
 }
 
@@ -113,7 +113,7 @@ ORR_TEST(atomic_section_within_a_section_of_another_world_is_refused) /* N3-25 *
     kit_end(&other);
 }
 
-// ---- the world is closed to a section --------------------------------------------------------------------------------------
+// ---- calls inside a section ---------------------------------------------------------------------
 
 static void reach_out(void* value, void* user)
 {
@@ -125,18 +125,18 @@ static void reach_out(void* value, void* user)
     at->calls += orr_destroy(at->run->world, at->eve) == ORR_ERR_STATE;
     at->calls += orr_send_add_preset(at->run, at->eve, Frozen) == ORR_ERR_STATE;
     at->calls += orr_transact(at->run, ORR_OP_ADD, at->eve, Score, points, 1) == ORR_ERR_STATE;
-    at->calls += orr_alive(at->run->world, at->eve); // That is free.
+    at->calls += orr_alive(at->run->world, at->eve); // This call is allowed.
 }
 
 static void reach_run(orr_run* run)
 {
     n.run = run;
     CHECK_OK(orr_atomic_on(run, n.bob, Health, reach_out, &n));
-    CHECK_EQ(orr_get(run->world, n.eve, Score)->points, 0); // Open again.
+    CHECK_EQ(orr_get(run->world, n.eve, Score)->points, 0); // Allowed again.
     CHECK_OK(orr_transact(run, ORR_OP_ADD, n.eve, Score, points, 1));
 }
 
-ORR_TEST(atomic_section_that_reaches_for_more_is_refused) /* N3-25 */
+ORR_TEST(atomic_section_that_accesses_more_than_its_value_is_refused) /* N3-25 */
 {
     for (uint32_t workers = 0; workers <= 2; workers += 2) {
         kit k;
@@ -157,7 +157,7 @@ ORR_TEST(atomic_section_that_reaches_for_more_is_refused) /* N3-25 */
     }
 }
 
-ORR_TEST(atomic_section_that_reaches_for_more_is_named)
+ORR_TEST(atomic_section_that_accesses_more_than_its_value_is_named)
 {
     kit k;
     orr_world* world = nest_begin(&k, 0);
@@ -170,7 +170,7 @@ ORR_TEST(atomic_section_that_reaches_for_more_is_named)
     kit_end(&k);
 }
 
-// ---- what is refused -----------------------------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
 typedef struct refusal {
     orr_system_desc desc;
@@ -199,7 +199,7 @@ static const refusal refusals[] = {
     {{.query = "Aim", .atomics = "Score", .user = &n}, ORR_ERR_ARGUMENT, ".impure"},
 };
 
-ORR_TEST(atomic_sections_that_could_not_be_kept_are_refused_when_the_system_is_added) /* N3-15 */
+ORR_TEST(atomic_sections_that_cannot_work_are_refused_when_the_system_is_added) /* N3-15 */
 {
     for (size_t i = 0; i < ORRI_COUNT(refusals); i++) {
         kit k;
@@ -230,7 +230,7 @@ ORR_TEST(atomic_sections_are_refused_in_a_world_that_does_not_allow_them) /* N3-
     kit_end(&k);
 }
 
-ORR_TEST(atomic_sections_on_a_type_that_is_unknown_keep_the_tick_from_beginning)
+ORR_TEST(atomic_sections_on_an_unknown_type_refuse_the_tick)
 {
     kit k;
     orr_world* world = begin(&k, NULL);
@@ -241,7 +241,7 @@ ORR_TEST(atomic_sections_on_a_type_that_is_unknown_keep_the_tick_from_beginning)
     KIT_ERROR(&k, ORR_ERR_TYPE, "system 'x', .atomics");
     CHECK_OK(orr_system_remove(world, system));
     KIT_STEP(world, 1);
-    // Likewise of the library, which nobody named before.
+    // Likewise a type of the library that was not named before.
     system = KIT_SYSTEM(world, .name = "y", .query = "Aim", .atomics = "orr_name", .run = shoot);
     CHECK(orr_step(world, 1) != ORR_OK);
     KIT_ERROR(&k, ORR_ERR_TYPE, "system 'y', .atomics: orr_name is a built-in type");
@@ -272,7 +272,7 @@ static void overreach(orr_run* run)
     k->errors = (kit_errors){0};
 }
 
-ORR_TEST(atomic_section_that_was_not_declared_is_refused_and_named) /* N3-15 */
+ORR_TEST(atomic_section_that_is_not_declared_is_refused_and_named) /* N3-15 */
 {
     kit k;
     orr_world* world = begin(&k, NULL);
@@ -334,7 +334,7 @@ ORR_TEST(atomic_section_in_an_error_handler_is_refused)
     kit_end(&k);
 }
 
-// ---- out of memory ---------------------------------------------------------------------------------------------------------------
+// ---- out of memory ------------------------------------------------------------------------------
 
 static orr_result held_result;
 
@@ -344,7 +344,7 @@ static void shoot_held(orr_run* run)
     held_result = orr_atomic_on(run, n.eve, Score, add_points, &power);
 }
 
-ORR_TEST(atomic_section_on_a_held_block_copies_it_first_or_has_no_effect)
+ORR_TEST(atomic_section_on_a_shared_block_copies_it_first_or_has_no_effect)
 {
     kit k;
     orr_world* world = nest_begin(&k, 0);
@@ -365,7 +365,8 @@ ORR_TEST(atomic_section_on_a_held_block_copies_it_first_or_has_no_effect)
     KIT_STEP(world, 1);
     CHECK_OK(held_result);
     CHECK_EQ(orr_get(world, n.eve, Score)->points, 2);
-    CHECK_EQ(((const Score*)share->data)->points, 1); // The holder sees what was.
+    // The holder of the shared block sees the old value.
+    CHECK_EQ(((const Score*)share->data)->points, 1);
     orri_share_release(world, share);
     kit_end(&k);
 }
@@ -379,7 +380,7 @@ static void short_shot(orr_run* run)
     }
 }
 
-// Whatever request is refused: the system is there or it is not, and what it did is whole.
+// Whichever allocation is refused: the system is added or it is not, and its writes are whole.
 ORR_TEST(atomic_sections_survive_every_refused_allocation)
 {
     bool refused = true;

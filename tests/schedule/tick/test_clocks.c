@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The scenario `clocks` in lockstep: its systems find no fault, with any number of workers; every
-// tick ends with the same hash, with and without a spectator that draws; and they find every
-// planted fault.
+// The scenario `clocks` in lockstep. Its systems find no fault; every tick has the same hash, with
+// any number of workers, with and without the pipeline that draws; and the systems find every fault
+// that is planted.
 #include "scenarios/clocks.h"
 #include "schedule/schedule.h"
 #include "support/store_kit.h"
@@ -54,7 +54,7 @@ static void check_faultless(const clocks* c)
     }
 }
 
-// There was something to find faults in, and as many come as go.
+// The systems had work, and as many entities are created as destroyed.
 static void check_worked(const three* t, uint32_t ticks)
 {
     const clocks* c = &t->c;
@@ -80,7 +80,7 @@ static void three_whole(three* t, uint32_t workers, const clocks_desc* desc, uin
 
 static three serial, other;
 
-ORR_TEST(clocks_with_any_number_of_workers_have_no_fault_and_one_hash_per_tick)
+ORR_TEST(clocks_with_any_number_of_workers_find_no_fault_and_have_one_hash_per_tick)
 {
     uint32_t ticks = test_rounds(TICKS, 60, TICKS);
     three_whole(&serial, 0, &(clocks_desc){0}, ticks);
@@ -92,7 +92,7 @@ ORR_TEST(clocks_with_any_number_of_workers_have_no_fault_and_one_hash_per_tick)
 }
 
 // Several chunks.
-ORR_TEST(clocks_of_many_entities_have_no_fault_and_one_hash_per_tick)
+ORR_TEST(clocks_of_many_entities_find_no_fault_and_have_one_hash_per_tick)
 {
     uint32_t ticks = test_rounds(60, 30, 200);
     three_whole(&serial, 0, &(clocks_desc){.size = 12000}, ticks);
@@ -110,7 +110,7 @@ ORR_TEST(clocks_without_drawing_and_with_faster_drawing_have_the_same_hashes)
     CHECK(memcmp(serial.hashes, other.hashes, sizeof serial.hashes) == 0);
 }
 
-// ---- planted ------------------------------------------------------------------------------------------------------
+// ---- planted faults -----------------------------------------------------------------------------
 
 typedef struct planted {
     clocks_plant plant;
@@ -123,7 +123,7 @@ static const planted plants[] = {
     {CLOCKS_PLANT_HALF_LOGIC, CLOCKS_TORN},    {CLOCKS_PLANT_HALF_KICK, CLOCKS_UNBALANCED},
     {CLOCKS_PLANT_HALF_SCAR, CLOCKS_TORN},     {CLOCKS_PLANT_EVENT, CLOCKS_EVENT}};
 
-// In a tick that another pipeline looks at: its own next tick would find most of them, too.
+// In a tick that another pipeline reads: the pipeline's own next tick would find most faults, too.
 static void check_found(uint32_t workers, const planted* p)
 {
     bool physics = p->plant <= CLOCKS_PLANT_HALF_HEAT;

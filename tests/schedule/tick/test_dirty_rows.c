@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Readers are notified of exactly the values that differ, whichever system wrote them and however
-// few they are: sent changes that are few, many or none, together with writes of systems in the
-// same tick and of calls between ticks, with rows that are added, removed and moved, and with
-// refused memory. The mirror of an indirect system is compared with the world after every tick; its
-// messages are counted.
+// Readers receive exactly the values that differ, whichever system wrote them and however few they
+// are: sent changes that are few, many or equal to the old values, together with writes in place by
+// systems and by calls between ticks, with rows that are created, destroyed and moved, and with
+// refused memory. After every tick the mirror of an indirect system is compared with the world; the
+// values it received are counted.
 #include "schedule/system_kit.h"
 
 enum {
@@ -18,11 +18,11 @@ typedef struct touching {
     uint32_t few, many;    // Changes that systems send in the next tick.
     uint32_t written;      // One row in so many is written in place; 0: none.
     bool mixed;            // Both, by one system.
-    bool same;             // What is sent is what is there.
+    bool same;             // The sent values equal the old ones.
     Position mirror[8192]; // By index.
-    bool known[8192];      // Told to be there.
-    uint64_t told;         // Values;
-    uint64_t idle;         // of these: that were no others than before.
+    bool known[8192];      // Reported as present.
+    uint64_t received;     // Values received;
+    uint64_t idle;         // of these: equal to the old value.
 } touching;
 
 static touching t;
@@ -34,7 +34,7 @@ static uint32_t index_of(orr_entity entity)
     return index;
 }
 
-// ---- systems -----------------------------------------------------------------------------------------------------
+// ---- systems ------------------------------------------------------------------------------------
 
 static void send_some(orr_run* run, uint32_t count)
 {
@@ -74,8 +74,8 @@ static void write_some(orr_run* run)
     }
 }
 
-// Few from its first rows, many from its last: each run of rows has a command buffer of its own,
-// and all are applied at the system's end.
+// Few changes from its first rows, many from its last: each run of rows has its own command buffer,
+// and all are committed at the end of the system.
 static void send_mixed(orr_run* run)
 {
     if (t.mixed) {
@@ -83,7 +83,7 @@ static void send_mixed(orr_run* run)
     }
 }
 
-static void hear(orr_run* run)
+static void receive(orr_run* run)
 {
     ORR_MESSAGES(m, run)
     {
@@ -92,7 +92,7 @@ static void hear(orr_run* run)
             uint32_t index = index_of(m->entities[i]);
             t.known[index] = m->kind != ORR_ENTITY_REMOVED;
             if (m->kind == ORR_COMPONENT_CHANGED) {
-                t.told++;
+                t.received++;
                 t.idle += memcmp(&t.mirror[index], &p[i], sizeof *p) == 0;
             }
             if (p != NULL) {
@@ -102,7 +102,7 @@ static void hear(orr_run* run)
     }
 }
 
-// ---- the whole -----------------------------------------------------------------------------------------------------
+// ---- world and mirror ---------------------------------------------------------------------------
 
 static void touching_begin(uint32_t workers)
 {
@@ -119,7 +119,7 @@ static void touching_begin(uint32_t workers)
                .changes = "Position", .run = send_mixed);
     KIT_SYSTEM(world, .name = "many", .once = true, .by_id = "Position", .changes = "Position",
                .run = send_many);
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = hear,
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = receive,
                .user = &t);
     KIT_STEP(world, 1);
 }
@@ -143,7 +143,7 @@ static void check_mirror(void)
     CHECK_EQ(t.idle, 0); // Only differences.
 }
 
-// A tick with one allocation refused (0: none).
+// One tick with the given allocation refused (0: none).
 static void touching_step(uint64_t fail_at)
 {
     failing_alloc_arm(&t.k.memory, fail_at, false);
@@ -156,30 +156,30 @@ static void touching_step(uint64_t fail_at)
     t.k.errors = (kit_errors){0};
 }
 
-ORR_TEST(sent_changes_that_are_few_are_reported_and_nothing_else)
+ORR_TEST(few_sent_changes_are_reported_and_nothing_else)
 {
     touching_begin(0);
-    t.told = 0;
+    t.received = 0;
     t.few = FEW;
     touching_step(0);
     check_mirror();
-    CHECK(t.told > FEW / 2 && t.told <= FEW);
+    CHECK(t.received > FEW / 2 && t.received <= FEW);
     t.same = true;
-    t.told = 0;
+    t.received = 0;
     touching_step(0);
-    CHECK_EQ(t.told, 0);
+    CHECK_EQ(t.received, 0);
     kit_end(&t.k);
 }
 
-// What was written in place before is reported with it: the same blocks, another epoch.
+// Values written in place before are reported, too: the same blocks, and another epoch.
 ORR_TEST(sent_changes_and_values_written_in_place_are_all_reported)
 {
     touching_begin(0);
-    t.told = 0;
+    t.received = 0;
     t.written = 3;
     touching_step(0);
     check_mirror();
-    CHECK(t.told > ROWS / 4);
+    CHECK(t.received > ROWS / 4);
     t.few = t.many = FEW;
     touching_step(0);
     check_mirror();
@@ -197,7 +197,7 @@ ORR_TEST(sent_changes_few_and_many_of_one_system_are_all_reported)
     kit_end(&t.k);
 }
 
-// One step: what is sent, written, created, destroyed and moved is drawn anew.
+// One step: what is sent, written, created, destroyed and moved is chosen at random.
 static void stir_one(orr_world* world)
 {
     t.few = test_random() % 2 == 0 ? (uint32_t)(test_random() % FEW) : 0;
@@ -214,7 +214,7 @@ static void stir_one(orr_world* world)
         CHECK_OK(orr_add(world, one, Frozen));
         break;
     case 2:
-        CHECK_OK(orr_set(world, one, Position, {5, 6, (float)t.told}));
+        CHECK_OK(orr_set(world, one, Position, {5, 6, (float)t.received}));
         break;
     case 3:
         t.ids[t.count] = orr_create(world);

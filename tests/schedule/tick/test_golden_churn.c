@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The scenario `churn` for every number of workers: after every tick the world has the hash of the serial run, whatever compiler, level,
-// seed and content of fresh memory. The serial hashes are constants, so that builds are compared with each other.
+// The scenario `churn` for every number of workers: after every tick the world has the hash of the
+// serial run, whatever the compiler, optimization level, seed and content of fresh memory. The
+// serial hashes are constants, so builds are compared with each other.
 //
-// When the scenario or the hash is changed on purpose, the first test fails and prints the new table; put it there and say in the
-// commit why the hashes are others.
+// When the scenario or the hash is changed on purpose, the first test fails and prints the new
+// table. Put it there and state the reason in the commit.
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"
 #include "support/store_kit.h"
@@ -12,16 +13,16 @@
 #include <errno.h>
 
 enum {
-    SMALL = 2,   // Thousands of entities, where everything is slow.
+    SMALL = 2,   // Thousands of entities, for slow builds.
     MIDDLE = 20, // Several chunks in a cluster.
-    LARGE = 100, // What is to be proved.
+    LARGE = 100, // The size of the proof.
     TICKS = 300,
     TICKS_LONG = 10000
 };
 
 typedef struct churn_golden {
     uint32_t scale;
-    uint64_t seed, digest; // Of the hashes after each of TICKS ticks.
+    uint64_t seed, digest; // Digest of the hashes after each of TICKS ticks.
 } churn_golden;
 
 static const churn_golden goldens[] = {
@@ -31,10 +32,10 @@ static const churn_golden goldens[] = {
 };
 
 static const uint32_t worker_counts[] = {1, 2, 3, 4, 8, 32};
-static const uint8_t fills[] = {0xAA, 0x55}; // Of fresh memory.
+static const uint8_t fills[] = {0xAA, 0x55}; // Content of fresh memory.
 static uint64_t expected[TICKS_LONG];        // The hashes of the serial run.
 
-// Sanitizers look for other things than hashes, and take ten times as long: fewer and smaller runs.
+// Under sanitizers, which take ten times as long: fewer and smaller runs.
 #ifdef __OPTIMIZE__
 #define SANITIZED test_slow()
 #else
@@ -70,7 +71,7 @@ static uint64_t sea_tick(sea* s)
     return orr_world_hash(s->k.world);
 }
 
-// As many come as go.
+// As many entities are created as destroyed.
 static void sea_end(sea* s)
 {
     uint64_t entities = orr_entity_count(s->k.world), wanted = s->scale * 1010u;
@@ -154,8 +155,8 @@ ORR_TEST(churn_every_tick_with_workers_has_the_hash_of_the_serial_run)
     }
 }
 
-// So many chunks in every cluster that workers take and steal them: where races are looked for, the hundred thousand entities of the
-// proof, for a few ticks.
+// So many chunks in every cluster that workers take and steal them. In race tests: the hundred
+// thousand entities of the proof, for a few ticks.
 ORR_TEST(churn_of_many_chunks_with_workers_has_the_hashes_of_the_serial_run)
 {
     uint32_t scale = test_races() ? LARGE : MIDDLE, ticks = test_rounds(20, 6, 100);
@@ -166,7 +167,7 @@ ORR_TEST(churn_of_many_chunks_with_workers_has_the_hashes_of_the_serial_run)
         ticks);
 }
 
-// The whole matrix, with --long; compilers and levels are those of the build.
+// The whole matrix, with --long; compiler and level are those of the build.
 ORR_TEST(churn_matrix_of_workers_seeds_and_memory_has_the_hashes_of_the_serial_run)
 {
     for (uint64_t seed = 11; test_long() && seed <= 13; seed++) {
@@ -177,8 +178,8 @@ ORR_TEST(churn_matrix_of_workers_seeds_and_memory_has_the_hashes_of_the_serial_r
     }
 }
 
-// All of it with one compiler: others are compared tick by tick above.
-ORR_TEST(churn_of_many_ticks_keeps_its_size_and_its_hashes)
+// Many ticks with one compiler: other compilers are compared tick by tick above.
+ORR_TEST(churn_of_many_ticks_keeps_its_size_and_has_the_hashes_of_the_serial_run)
 {
 #ifdef __clang__
     bool full = false;
@@ -192,7 +193,7 @@ ORR_TEST(churn_of_many_ticks_keeps_its_size_and_its_hashes)
     check_same((sea){.scale = scale, .workers = 8, .seed = 11, .fill = 0xAA}, ticks);
 }
 
-ORR_TEST(churn_ticked_again_from_the_same_state_is_the_same_sixteen_times)
+ORR_TEST(churn_ticked_sixteen_times_from_one_state_has_one_hash)
 {
     serial_run(SMALL, 5, 0xAA, 5);
     for (uint32_t i = 0; i < 16; i++) {
@@ -205,11 +206,11 @@ ORR_TEST(churn_ticked_again_from_the_same_state_is_the_same_sixteen_times)
     }
 }
 
-// ---- without threads ---------------------------------------------------------------------------------------------
+// ---- without threads ----------------------------------------------------------------------------
 
 typedef struct fewer {
     uint32_t lines;
-    char text[256]; // Of the last of them.
+    char text[256]; // The last line.
 } fewer;
 
 static void fewer_write(void* user, const orr_log_line* line)
@@ -226,7 +227,7 @@ static void fewer_nothing(void* arg)
     (void)arg;
 }
 
-// As on every machine that cannot have threads: a platform that refuses them does for one where they can be had.
+// As on a machine without threads: a platform that refuses to create them.
 static int fewer_refuse(void* user, const char* name, void (*run)(void* arg), void* arg,
                         orr_thread* out)
 {

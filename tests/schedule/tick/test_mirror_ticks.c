@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The mirror test: indirect systems rebuild the world from messages alone, while other systems write columns and send every
-// kind of change, and the test calls the world between ticks. After every tick each mirror must equal what its query
-// selects: entities, components, values, instances and their order, tags, switches, names.
+// The mirror test: indirect systems rebuild the world from messages, while other systems write
+// columns and send every kind of change, and the test calls the world between ticks. After every
+// tick each mirror must equal what its query selects: entities, components, values, instances and
+// their order, tags, enable bits, names.
 #include "support/store_kit.h"
 #include "test.h"
 #include <orrery/orrery.h>
@@ -27,7 +28,7 @@ enum {
     TYPE_COUNT
 };
 
-// ---- a mirror ------------------------------------------------------------------------------------------------
+// ---- a mirror -----------------------------------------------------------------------------------
 
 typedef struct cell {
     uint32_t count; // Instances; 1 for unique types.
@@ -58,7 +59,7 @@ typedef struct scene {
     orr_world* world;
     orr_type types[TYPE_COUNT];
     uint32_t sizes[TYPE_COUNT];
-    orr_entity ids[MAX_INDEX]; // Known to the senders, dead ones among them.
+    orr_entity ids[MAX_INDEX]; // Known to the senders; some are dead.
     uint32_t id_count;
     uint64_t seed, counter;
 } scene;
@@ -82,8 +83,7 @@ static image* image_there(mirror* m, orr_entity entity)
 {
     image* i = image_of(m, entity);
     if (i->entity.id != entity.id) {
-        test_fail(__FILE__, __LINE__, "%s: a message about an entity that it was not told of",
-                  m->name);
+        test_fail(__FILE__, __LINE__, "%s: a message about an entity it does not know", m->name);
     }
     return i;
 }
@@ -124,7 +124,7 @@ static void take_added(mirror* m, const orr_message* message)
 {
     for (uint32_t i = 0; i < message->count; i++) {
         image* there = image_of(m, message->entities[i]);
-        // One with the same index that is about to be removed may stand there still.
+        // An entity with the same index that is about to be removed may still be there.
         *there = (image){.entity = message->entities[i], .tag_count = message->tag_count};
         CHECK(message->tag_count <= 4);
         if (message->tag_count > 0) {
@@ -230,7 +230,7 @@ static void begin(orr_run* run)
     memset(m->images, 0, sizeof m->images);
 }
 
-// ---- comparing -----------------------------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------------------
 
 static void compare_cell(const mirror* m, orr_entity entity, int t, const cell* c)
 {
@@ -311,7 +311,7 @@ static void compare(mirror* m)
     }
 }
 
-// ---- those who change ----------------------------------------------------------------------------------------
+// ---- systems that change the world --------------------------------------------------------------
 
 static orr_entity somebody(void)
 {
@@ -338,7 +338,7 @@ static void any_value(int t, uint8_t* buffer)
     }
     if (t == PADDED) {
         Padded p;
-        memset(&p, (int)roll(256), sizeof p); // Padding is not to matter.
+        memset(&p, (int)roll(256), sizeof p); // Padding must not matter.
         p.a = (uint8_t)roll(3);
         p.b = roll(3);
         p.c = (uint16_t)roll(3);
@@ -495,7 +495,7 @@ static void meddle(void)
     }
 }
 
-// ---- the test ------------------------------------------------------------------------------------------------
+// ---- the test -----------------------------------------------------------------------------------
 
 static const char* const ALL_TYPES = "Position, Velocity, Padded, Frozen, Label, Orb, Root";
 
@@ -578,7 +578,7 @@ static void step(void)
 
 enum {
     MIRRORS = 6,
-    EARLY = 5, // Runs before those who change: it hears of them in its next tick.
+    EARLY = 5, // Runs before the systems that change: it receives their changes in its next tick.
 };
 
 static void mirrors_add(mirror* mirrors)
@@ -612,7 +612,7 @@ static void mirrors_run(uint64_t seed, uint32_t ticks)
         for (uint32_t m = 0; m < EARLY; m++) {
             compare(&mirrors[m]);
         }
-        if (tick % 16 == 15) { // A tick in which nobody changes anything.
+        if (tick % 16 == 15) { // A tick without changes.
             switch_changers(false);
             step();
             compare(&mirrors[EARLY]);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Calls in an unusual order: a world destroyed from within, or in the middle of a half-done tick;
+// Calls in an unusual order: a world destroyed from within, or during a tick that cannot continue;
 // more workers than work.
 #include "schedule/schedule.h"
 #include "schedule/system_kit.h"
 
 static const uint32_t worker_counts[] = {0, 1, 2, 8};
 
-// ---- a type whose making can be refused, and that can do harm meanwhile ----------------------------------------------------
+// ---- a type whose creation can be refused, with a hook that calls the world ---------------------
 
 static struct {
     orr_world* world;
@@ -56,7 +56,7 @@ static orr_world* begin_with(kit* k, const orr_world_desc* desc)
     return world;
 }
 
-// ---- the end of a world in the middle of something ----------------------------------------------------------------------------
+// ---- destroying a world during another call -----------------------------------------------------
 
 static void destroy_on_error(void* user, orr_world* world, const orr_error* error)
 {
@@ -95,19 +95,19 @@ ORR_TEST(world_is_not_destroyed_by_a_hook_in_its_tick)
         fuse.destroys = true;
         KIT_STEP(world, 1);
         CHECK_EQ(fuse.made, 1);
-        // Of a commit that succeeds nothing goes to the handler.
+        // A commit that succeeds calls no handler.
         CHECK_CONTAINS(orr_error_last(world), "orr_world_destroy: a tick is under way");
         fuse.destroys = false;
         kit_end(&k);
     }
 }
 
-ORR_TEST(world_paused_in_a_tick_that_was_refused_is_destroyed)
+ORR_TEST(world_paused_in_a_refused_tick_is_destroyed)
 {
     for (uint32_t i = 0; i < ORRI_COUNT(worker_counts); i++) {
         kit k;
         orr_world* world = begin_with(&k, &(orr_world_desc){.workers = worker_counts[i]});
-        KIT_STEP(world, i); // Also in the very first tick.
+        KIT_STEP(world, i); // Also in the first tick.
         if (i > 0) {
             make(world, 1);
         }
@@ -120,7 +120,7 @@ ORR_TEST(world_paused_in_a_tick_that_was_refused_is_destroyed)
     }
 }
 
-ORR_TEST(world_whose_refused_tick_was_given_up_has_one_hash)
+ORR_TEST(world_with_an_abandoned_tick_has_one_hash)
 {
     uint64_t hashes[ORRI_COUNT(worker_counts)];
     for (uint32_t i = 0; i < ORRI_COUNT(worker_counts); i++) {
@@ -139,7 +139,7 @@ ORR_TEST(world_whose_refused_tick_was_given_up_has_one_hash)
     }
 }
 
-// ---- more workers than work ------------------------------------------------------------------------------------------------------
+// ---- more workers than work ---------------------------------------------------------------------
 
 ORR_TEST(world_of_one_chunk_with_64_workers_has_the_hash_of_one)
 {

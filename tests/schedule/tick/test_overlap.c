@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which systems run at the same time: compatible systems do, others never, and other systems see
-// all of a running system's effects or none.
+// all writes of a system or none.
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"
 #include "schedule/system_kit.h"
@@ -8,13 +8,13 @@
 
 #define TICKS 12u
 
-static meeting tea;
+static rendezvous both;
 static room kitchen;
 
 static void meet_other(orr_run* run)
 {
     (void)run;
-    meet(&tea);
+    rendezvous_wait(&both);
 }
 
 static void visit_kitchen(orr_run* run)
@@ -29,11 +29,12 @@ static orr_world* begin_with(kit* k, uint32_t workers)
     ORR_REGISTER(world, Position, Velocity, Health, Frozen, Hidden);
     orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
     if (workers > 0) {
-        orri_parallel_share(world, ORRI_SHARE_NOTHING, 0); // Small ones would go to one worker.
+        // Small systems would be batched on one worker.
+        orri_parallel_share(world, ORRI_SHARE_NOTHING, 0);
     }
-    atomic_store(&tea.come, 0);
-    atomic_store(&tea.missed, 0);
-    atomic_store(&kitchen.crowded, 0);
+    atomic_store(&both.arrived, 0);
+    atomic_store(&both.timeouts, 0);
+    atomic_store(&kitchen.overlaps, 0);
     atomic_store(&kitchen.visits, 0);
     return world;
 }
@@ -55,8 +56,8 @@ static void check_meet(const char* first, const char* second)
     orr_world* world = begin_with(&k, 2);
     add_two(world, first, second, meet_other);
     KIT_STEP(world, TICKS);
-    CHECK_EQ(tea.come, 2 * TICKS);
-    CHECK_EQ(tea.missed, 0);
+    CHECK_EQ(both.arrived, 2 * TICKS);
+    CHECK_EQ(both.timeouts, 0);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
@@ -68,12 +69,12 @@ static void check_apart(const char* first, const char* second)
     add_two(world, first, second, visit_kitchen);
     KIT_STEP(world, TICKS);
     CHECK_EQ(kitchen.visits, 2 * TICKS);
-    CHECK_EQ(kitchen.crowded, 0);
+    CHECK_EQ(kitchen.overlaps, 0);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
 
-// ---- who is compatible --------------------------------------------------------------------------------------------------------
+// ---- compatible systems -------------------------------------------------------------------------
 
 /* N4-03 */
 ORR_TEST(systems_that_share_no_type_run_at_the_same_time)
@@ -105,7 +106,7 @@ ORR_TEST(systems_that_share_a_type_are_compatible_when_both_only_read_it)
         kit_end(&k);
         (ways[i].compatible ? check_meet : check_apart)(ways[i].first, ways[i].second);
     }
-    // Two types, of which each writes the other's.
+    // Two types; each system writes the type that the other reads.
     check_apart("write Position, Velocity", "write Velocity, Position");
     check_meet("Position, Velocity", "Velocity, Position");
 }
@@ -116,16 +117,16 @@ ORR_TEST(compatible_systems_overlap_and_others_never_do)
     kit k;
     orr_world* world = begin_with(&k, 4);
     add_two(world, "write Position", "write Velocity", meet_other);
-    // Three more that all want Health: one at a time, whoever else runs.
+    // Three more systems that write Health: one at a time, whichever other systems run.
     CHECK_OK(orr_set(world, orr_create(world), Health, {0}));
     KIT_SYSTEM(world, .name = "x", .query = "write Health", .run = visit_kitchen);
     KIT_SYSTEM(world, .name = "y", .query = "Health", .run = visit_kitchen, .after = "x");
     KIT_SYSTEM(world, .name = "z", .query = "write Health", .run = visit_kitchen);
     KIT_STEP(world, TICKS);
-    CHECK_EQ(tea.come, 2 * TICKS);
-    CHECK_EQ(tea.missed, 0);
+    CHECK_EQ(both.arrived, 2 * TICKS);
+    CHECK_EQ(both.timeouts, 0);
     CHECK_EQ(kitchen.visits, 3 * TICKS);
-    CHECK_EQ(kitchen.crowded, 0);
+    CHECK_EQ(kitchen.overlaps, 0);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
@@ -140,13 +141,13 @@ ORR_TEST(writers_of_a_type_on_different_clusters_run_at_the_same_time)
     KIT_SYSTEM(world, .name = "a", .query = "write Position, Frozen", .run = meet_other);
     KIT_SYSTEM(world, .name = "b", .query = "write Position, !Frozen", .run = meet_other);
     KIT_STEP(world, TICKS);
-    CHECK_EQ(tea.missed, 0);
+    CHECK_EQ(both.timeouts, 0);
     kit_end(&k);
 }
 
-// ---- a system updates in one go --------------------------------------------------------------------------------------------
+// ---- a system's writes are seen as a whole ------------------------------------------------------
 
-static _Atomic uint32_t torn; // Rows that were seen half way.
+static _Atomic uint32_t torn; // Rows that were seen half written.
 
 static void write_slowly(orr_run* run)
 {
@@ -159,7 +160,7 @@ static void write_slowly(orr_run* run)
     }
 }
 
-// Looks at all rows, not at its own alone. The settings hold the query and how far behind the writer is.
+// Reads all rows, not only its own. The settings hold the query and how far behind the writer is.
 typedef struct view {
     orr_query* query;
     int32_t behind;
@@ -177,7 +178,7 @@ static void read_all(orr_run* run)
 }
 
 /* N0-08 */
-ORR_TEST(system_that_conflicts_sees_all_of_another_or_nothing)
+ORR_TEST(conflicting_system_sees_all_writes_of_another_or_none)
 {
     static const uint32_t workers[] = {0, 2, 3, 8};
     for (uint32_t w = 0; w < 4; w++) {
@@ -210,9 +211,10 @@ ORR_TEST(system_that_conflicts_sees_all_of_another_or_nothing)
     }
 }
 
-// ---- two indirect systems that write one type --------------------------------------------------------------------------------
+// ---- two indirect systems that write one type ---------------------------------------------------
 
-// One adds one to the values it receives, the other doubles them; neither receives its own changes.
+// One system adds one to the value in its message, the other doubles it; neither receives its own
+// changes.
 static void answer(orr_run* run, int32_t factor, int32_t more)
 {
     ORR_MESSAGES(m, run)
@@ -260,8 +262,9 @@ ORR_TEST(two_indirect_writers_of_a_type_run_in_declared_order_and_lose_nothing)
                    .run = add_one);
         KIT_SYSTEM(world, .name = "two", .kind = ORR_INDIRECT, .query = "write Health",
                    .run = twice);
-        // In the first tick both are told of what there is, and the second also of what the first made of it: its last word
-        // counts. From then on each tick makes (n + 1) * 2 of n.
+        // In the first tick both systems receive the existing values, and the second also receives
+        // the result of the first: its last message counts. From then on each tick turns n into (n
+        // + 1) * 2.
         for (uint32_t tick = 0; tick < 4; tick++) {
             KIT_STEP(world, 1);
             for (uint32_t i = 0; i < COUNT; i++) {
@@ -277,10 +280,10 @@ ORR_TEST(two_indirect_writers_of_a_type_run_in_declared_order_and_lose_nothing)
     }
 }
 
-// ---- again and again -------------------------------------------------------------------------------------------------------------
+// ---- repeated ticks -----------------------------------------------------------------------------
 
 /* N3-13 */
-ORR_TEST(same_state_ticked_again_sixteen_times_has_the_same_hash)
+ORR_TEST(same_state_ticked_sixteen_times_has_the_same_hash)
 {
     uint64_t hashes[2] = {0};
     uint32_t before = test_slow() ? 10 : 30;
@@ -308,7 +311,7 @@ ORR_TEST(same_state_ticked_again_sixteen_times_has_the_same_hash)
     }
 }
 
-// ---- alone ------------------------------------------------------------------------------------------------------------------
+// ---- .alone -------------------------------------------------------------------------------------
 
 typedef struct ordered {
     orr_query* query;
@@ -339,8 +342,8 @@ static void turn_over(orr_run* run)
     }
 }
 
-// A query with an order is brought up to date by who loops over it, also in the middle of a tick.
-ORR_TEST(system_that_loops_over_a_query_with_an_order_says_alone)
+// A loop over a query with an order updates the order, also during a tick.
+ORR_TEST(system_that_loops_over_a_query_with_an_order_needs_alone)
 {
     for (uint32_t says = 0; says < 2; says++) {
         kit k;
@@ -359,7 +362,7 @@ ORR_TEST(system_that_loops_over_a_query_with_an_order_says_alone)
         CHECK_EQ(kit_stats(world, loops).violations, says == 1 ? 0 : TICKS);
         if (says == 1) {
             CHECK_EQ(k.errors.count, 0);
-            CHECK_EQ(kitchen.crowded, 0);
+            CHECK_EQ(kitchen.overlaps, 0);
         } else {
             KIT_ERROR(&k, ORR_ERR_STATE,
                       "ORR_EACH: system 'loops' loops over a query with an order or pinned types");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cross products inside of systems: the rows of a run with all rows of a query, on several workers.
+// Cross products inside systems: the rows of a run with all rows of a query, on several workers.
 #include "schedule/schedule.h"
 #include "schedule/system_kit.h"
 
@@ -17,7 +17,7 @@ static orr_world* begin_with(kit* k, uint32_t workers)
     return world;
 }
 
-// ---- forces between bodies ------------------------------------------------------------------------------------------------
+// ---- forces between bodies ----------------------------------------------------------------------
 
 static void pull(float* x, float* y, const Position* a, const Position* b)
 {
@@ -69,7 +69,7 @@ static void make_bodies(orr_world* world, uint32_t count)
     }
 }
 
-// What one body feels, worked out from outside, in the order of the query.
+// The force on one body, computed outside of systems, in the order of the query.
 static void check_some(orr_world* world, const Position* all, uint32_t count, orr_query* bodies)
 {
     uint32_t at = 0;
@@ -129,7 +129,7 @@ ORR_TEST(cross_of_a_parallel_system_gives_the_forces_of_the_serial_run)
     }
 }
 
-// ---- every pair as often as it is to come -----------------------------------------------------------------------------------
+// ---- each pair occurs as often as it should -----------------------------------------------------
 
 typedef struct asked {
     orr_query* right;
@@ -143,7 +143,7 @@ static uint64_t mix_of(orr_entity a, orr_entity b)
     return mix * (mix >> 29 | 1);
 }
 
-// A sum over all pairs that differs if a pair is missing or comes twice.
+// The sum of a distinct number of each pair: no pair is missing, and none is replaced by another.
 static void count_pairs(orr_run* run)
 {
     const asked* ask = orr_run_settings(run);
@@ -173,7 +173,8 @@ static void combine_pairs(void* into, const void* part)
     a->mix += b->mix;
 }
 
-// The same by two loops over lists of entities. Once: a pair that could also come the other way round comes one way.
+// The same by two loops over lists of entities. Once: of a pair that could occur in both
+// directions, one direction occurs.
 static Pairs oracle_pairs(orr_query* left, orr_query* right, orr_pairs pairs)
 {
     static orr_entity a[6000], b[6000];
@@ -201,7 +202,7 @@ static void check_pairs(uint32_t workers, const char* left, const char* right, o
 {
     kit k;
     orr_world* world = begin_with(&k, workers);
-    uint32_t count = switched || test_slow() ? 700 : 3600; // So many: two chunks of a cluster.
+    uint32_t count = switched || test_slow() ? 700 : 3600; // 3600 rows: two chunks of a cluster.
     for (uint32_t i = 0; i < count; i++) {
         orr_entity entity = orr_create(world);
         CHECK_OK(orr_set(world, entity, Position, {0, 0, 0}));
@@ -239,13 +240,13 @@ static void check_pairs(uint32_t workers, const char* left, const char* right, o
     kit_end(&k);
 }
 
-ORR_TEST(cross_of_a_run_has_every_pair)
+ORR_TEST(cross_of_a_run_selects_every_pair)
 {
     for (uint32_t workers = 0; workers < 4; workers += 3) {
         for (uint32_t p = 0; p < 2; p++) {
             orr_pairs pairs = p == 0 ? ORR_PAIRS_ONCE : ORR_PAIRS_ORDERED;
             check_pairs(workers, "Position", "Position", pairs, false);
-            check_pairs(workers, "Position", NULL, pairs, false); // The system's own.
+            check_pairs(workers, "Position", NULL, pairs, false); // The system's own query.
             check_pairs(workers, "Position", "Position, Health", pairs, false);
             check_pairs(workers, "Position, Frozen", "Position, Health", pairs, false);
             check_pairs(workers, "Position, Frozen", "Position, !Frozen", pairs, false);
@@ -255,7 +256,7 @@ ORR_TEST(cross_of_a_run_has_every_pair)
     }
 }
 
-// ---- what is refused ---------------------------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
 static void loop_any(orr_run* run)
 {
@@ -299,7 +300,7 @@ static void check_refused(const char* own, const char* other, const char* any,
     }
 }
 
-ORR_TEST(cross_of_a_run_with_what_was_not_declared_is_a_breach)
+ORR_TEST(cross_of_a_run_with_undeclared_types_is_a_violation)
 {
     check_refused(
         "write Force", "Position", NULL, loop_any,
@@ -321,7 +322,7 @@ ORR_TEST(cross_of_a_run_with_what_was_not_declared_is_a_breach)
         "the loop updates, so no other system may run at the same time; set .alone");
 }
 
-ORR_TEST(cross_of_a_run_refuses_what_it_reads_and_writes_by_any)
+ORR_TEST(cross_of_a_run_that_reads_by_id_what_it_writes_is_refused)
 {
     kit k;
     orr_world* world = begin_with(&k, 0);
@@ -367,7 +368,7 @@ ORR_TEST(cross_of_a_run_without_rows_is_refused)
     KIT_STEP(world, 1);
     KIT_ERROR(&k, ORR_ERR_ARGUMENT, "orr_cross_run: pairs is not a value of orr_pairs");
     CHECK_OK(orr_world_validate(world));
-    CHECK(orr_create(world).id != 0); // No loop was left open.
+    CHECK(orr_create(world).id != 0); // No loop is open.
     orr_query_destroy(query);
     kit_end(&k);
 }

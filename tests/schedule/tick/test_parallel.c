@@ -31,7 +31,7 @@ static void colony_end(colony* c)
     kit_end(&c->k);
 }
 
-// The serial run's hash after each tick: the oracle of all that follows.
+// The hash of the serial run after each tick: the oracle of the following tests.
 static void serial_hashes(uint64_t* hashes, uint32_t ticks)
 {
     colony serial;
@@ -59,7 +59,7 @@ static void check_same(const uint64_t* hashes, uint32_t ticks, uint32_t workers,
     colony_end(&many);
 }
 
-// Under a sanitizer that slows the run down, fewer ticks: what races does so in any of them.
+// Under a sanitizer that slows the run down, fewer ticks: a race shows in any of them.
 /* N3-04 N3-13 */
 ORR_TEST(parallel_run_every_tick_has_the_hash_of_the_serial_run)
 {
@@ -77,14 +77,14 @@ ORR_TEST(parallel_run_every_tick_has_the_hash_of_the_serial_run)
     }
 }
 
-// ---- reading by id ------------------------------------------------------------------------------------------------------
+// ---- reading by id ------------------------------------------------------------------------------
 
 typedef struct reading {
     orr_entity other;
     uint32_t found, right;
 } reading;
 
-// Each has a `reading` of its own as its user pointer.
+// Each system has its own `reading` as user pointer.
 static void read_by_id(orr_run* run)
 {
     reading* r = orr_run_user(run);
@@ -100,14 +100,14 @@ static void read_by_id(orr_run* run)
     }
 }
 
-static uint64_t breaches_of(const orr_world* world, orr_system system)
+static uint64_t violations_of(const orr_world* world, orr_system system)
 {
     orr_system_stats stats;
     CHECK_OK(orr_system_stats_get(world, system, &stats));
     return stats.violations;
 }
 
-// One beside the other, and (`beside` false) one alone.
+// Two systems at the same time, or (`beside` false) one alone.
 static void check_reading(bool beside)
 {
     kit k = {0};
@@ -134,13 +134,13 @@ static void check_reading(bool beside)
     CHECK_EQ(may.found, 6);
     CHECK_EQ(may.right, 6);
     CHECK_EQ(must_not.found, 0);
-    CHECK_EQ(breaches_of(world, one), 0);
-    CHECK_EQ(breaches_of(world, two), beside ? 6 : 0);
+    CHECK_EQ(violations_of(world, one), 0);
+    CHECK_EQ(violations_of(world, two), beside ? 6 : 0);
     CHECK_EQ(k.errors.count, beside ? 6u : 0u);
     kit_end(&k);
 }
 
-ORR_TEST(parallel_run_reading_by_id_finds_what_the_thread_s_own_system_declared)
+ORR_TEST(parallel_run_reading_by_id_uses_the_declaration_of_the_running_system)
 {
     check_reading(true);
     check_reading(false);

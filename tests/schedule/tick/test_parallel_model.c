@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The executor under a controlled scheduler: small worlds whose systems conflict or do not, are split, tiled and batched, send and
-// receive, run for some ticks by two and three workers, in schedules with at most two preemptions (as many as there is
-// time for), then with random priorities. Between ticks the plan changes: systems come, go, are switched; clusters
-// appear. A schedule fails if a tick's hash is not the serial run's, if somebody looks at a plan that no tick runs, if a
-// point is made while a system runs, or if nobody can go on.
-//
-// Every system stops in the middle of each row, having read it and not yet written it, so that others can come between.
-// What it writes depends on the order: a system that comes too early, too late, twice or not at all changes the hash.
+// The executor under the controlled scheduler. Small worlds, whose systems conflict or do not, are
+// split, tiled and batched, send and receive, run for some ticks with two and three workers: in
+// schedules with at most two preemptions (as many as there is time for), then with random
+// priorities. Between ticks the plan changes: systems are added, removed, enabled and disabled;
+// clusters appear. A schedule fails if the hash of a tick differs from the serial run, if a thread
+// reads a plan that no tick runs, if a commit point runs while a system runs, or if no thread can
+// run. Every system stops in the middle of each row, after it read and before it writes it, so
+// other threads can run there. Written values depend on the order: a system that runs too early,
+// too late, twice or not at all changes the hash.
 #include "test.h"
 
 #include "base/util.h"
@@ -26,24 +27,25 @@ enum {
     MODEL_TICKS = 4
 };
 
-// OWN: the helpers are threads of the user's. WATCHED: sleep ends after a while, to see whether a system is stuck.
+// OWN: the helpers are threads of the user. WATCHED: a sleep ends after a while, to check whether a
+// system is stuck.
 typedef struct model_plot {
     const char* name;
     uint32_t workers, ticks;
     orri_sharing sharing;
-    void (*between)(orr_world* world, uint32_t tick); // After so many ticks; NULL: nothing.
+    void (*between)(orr_world* world, uint32_t tick); // Called after so many ticks; NULL: none.
     enum {
         PLAIN,
         OWN,
         WATCHED
     } kind;
-    orr_system_desc systems[MODEL_SYSTEMS]; // Up to one without a name.
+    orr_system_desc systems[MODEL_SYSTEMS]; // Up to the first without a name.
 } model_plot;
 
 typedef struct model {
     const model_plot* plot;
     const orr_platform* scheduler; // NULL: the serial run.
-    orr_platform table;            // The scheduler's, with looks of our own.
+    orr_platform table;            // The scheduler's table, with checks of this test.
     orr_world* world;
     uint32_t inside; // Systems in the middle of a row.
     orr_thread threads[4];
@@ -54,19 +56,20 @@ typedef struct model {
     } calls[4];
 } model;
 
-static model* model_now; // Of the schedule that runs; systems and sched points know no other.
+// The model of the running schedule; systems and sched points use no other.
+static model* model_now;
 static uint64_t model_hashes[MODEL_TICKS]; // Of the serial run.
 
-// ---- what systems do --------------------------------------------------------------------------------------------------
+// ---- the systems --------------------------------------------------------------------------------
 
-// In the middle of a row. While others go on nobody makes a point: that is for the thread that drives the world, and only when no system runs.
+// In the middle of a row. Meanwhile no commit point may run: only the thread that drives the world
+// runs one, when no system runs.
 static void model_pause(void)
 {
     model* m = model_now;
     if (m->scheduler != NULL) {
         m->inside++;
-        (void)m->table.clock_ns(
-            m->table.user); // It takes some time, so that it is worth sharing out.
+        (void)m->table.clock_ns(m->table.user); // Takes some time, so dividing the work pays.
         ORRI_SCHED_POINT(&m->table, ORR_SCHED_LOAD, &m->inside);
         m->inside--;
         controlled_check(m->world->running.in_system, "a point is made while a system runs");
@@ -93,7 +96,7 @@ MODEL_WRITER(apple_grow, Apple, 3)
 MODEL_WRITER(apple_ripen, Apple, 5)
 MODEL_WRITER(berry_grow, Berry, 7)
 
-// Reads what one system writes and writes what another reads.
+// Reads a type that one system writes, and writes a type that another reads.
 static void berry_follow(orr_run* run)
 {
     const Apple* apple = orr_read(run, Apple);
@@ -105,7 +108,7 @@ static void berry_follow(orr_run* run)
     }
 }
 
-// Sends: a value, an event, a new entity for every other one.
+// Sends a value, an event, and a new entity for every other row.
 static void apple_send(orr_run* run)
 {
     const Apple* apple = orr_read(run, Apple);
@@ -122,7 +125,7 @@ static void apple_send(orr_run* run)
     }
 }
 
-// Looks at another by id, while systems beside it write what it may not look at.
+// Reads another entity by id, while other systems write types that it may not read.
 static void berry_look(orr_run* run)
 {
     orr_entity other = *(const orr_entity*)orr_run_settings(run);
@@ -136,7 +139,7 @@ static void berry_look(orr_run* run)
     }
 }
 
-// The order in which events come is part of the digest.
+// The order of events is part of the digest.
 static void basket_fill(orr_run* run)
 {
     Basket* basket = orr_state(run, Basket);
@@ -149,9 +152,9 @@ static void basket_fill(orr_run* run)
     }
 }
 
-// ---- a world -----------------------------------------------------------------------------------------------------------
+// ---- a world ------------------------------------------------------------------------------------
 
-// Each row in a cluster of its own, so that each is a unit.
+// Each row in its own cluster, so each row is a unit.
 static orr_entity model_third; // The same in every world.
 
 static void model_populate(orr_world* world)
@@ -179,20 +182,21 @@ static void model_error(void* user, orr_world* world, const orr_error* error)
     controlled_check(false, "%s", error->text);
 }
 
-// Without an end: a wake-up that was lost stays lost, instead of being made up for by the watch after some seconds.
+// Without a timeout: a lost wake-up stays lost, and the watch does not make up for it after some
+// seconds.
 static void model_wait(void* user, void* word, uint32_t expected, uint64_t timeout_ns)
 {
     model_now->scheduler->thread_wait(user, word, expected,
                                       model_now->plot->kind == WATCHED ? timeout_ns : UINT64_MAX);
 }
 
-// Those of the workers stand inside spins, which are choices already.
+// Yields of workers are inside spins, which are scheduling choices already.
 static void model_yield(void* user)
 {
     (void)user;
 }
 
-// Between groups a helper may look at the gate, but at no plan: the next one is being made.
+// Between groups a helper may read the gate, but no plan: the next plan is being made.
 static void model_point(void* user, orr_sched_kind kind, const void* word)
 {
     model* m = model_now;
@@ -200,7 +204,7 @@ static void model_point(void* user, orr_sched_kind kind, const void* word)
     if (controlled_self() == 0 || m->world == NULL || m->world->running.parallel) {
         return;
     }
-    const orri_jobs* jobs = orri_parallel_jobs(m->world); // NULL: late, while the world ends.
+    const orri_jobs* jobs = orri_parallel_jobs(m->world); // NULL while the world ends.
     const orri_graph* graph = jobs != NULL ? jobs->graph : NULL;
     const char *room = graph != NULL ? (const char*)graph->room : NULL, *at = word;
     controlled_check(room == NULL || at < room || at >= room + 4096,
@@ -259,7 +263,7 @@ static void model_tick(model* m, uint32_t tick)
     }
 }
 
-// The meaning of the plot.
+// Computes the expected hashes of the plot by a serial run.
 static void model_serial(const model_plot* plot)
 {
     model m = {.plot = plot};
@@ -286,7 +290,7 @@ static void model_body(const orr_platform* platform, void* arg)
         model_tick(&m, i);
         uint64_t hash = orr_world_hash(m.world);
         controlled_check(hash == model_hashes[i], "tick %u differs from the serial run", i);
-        // Takes its time, so that whoever is late can be seen: going over at a yield is no preemption.
+        // Takes time, so a late thread shows: a switch at a yield is no preemption.
         platform->thread_yield(platform->user);
     }
     orr_world_destroy(m.world);
@@ -296,7 +300,7 @@ static void model_body(const orr_platform* platform, void* arg)
     }
 }
 
-// ---- the plots ----------------------------------------------------------------------------------------------------------
+// ---- the plots ----------------------------------------------------------------------------------
 
 #define GROW_APPLE                                                                        \
     {                                                                                     \
@@ -325,7 +329,7 @@ static void model_body(const orr_platform* platform, void* arg)
         .run = basket_fill                                                                     \
     }
 
-// Only on the thread that drives the world, after one that is not.
+// Runs only on the thread that drives the world, after a system without that limit.
 #define HERE                                                                            \
     {                                                                                   \
         .name = "here", .query = "write Apple", .main_thread = true, .run = apple_ripen \
@@ -346,7 +350,7 @@ static void between_plans(orr_world* world, uint32_t tick)
     }
 }
 
-// Two systems that had nothing in common meet in a new cluster.
+// Two systems that shared nothing conflict in a new cluster.
 static void between_clusters(orr_world* world, uint32_t tick)
 {
     if (tick == 0) {
@@ -370,7 +374,8 @@ static void between_clusters(orr_world* world, uint32_t tick)
         .settings = &model_third, .run = berry_look                                  \
     }
 
-// What workers do most of the time is AUTO, with systems that seem to take long: everything is split and tiled, nothing batched.
+// Workers mostly use AUTO, with systems that seem to take long: everything is split and tiled,
+// nothing is batched.
 // clang-format off
 static const model_plot plots[] = {
     {"beside", 2, 2, ORRI_SHARE_NOTHING, NULL, PLAIN, {GROW_APPLE, GROW_BERRY, FOLLOW}},
@@ -392,13 +397,14 @@ static const model_plot plots[] = {
 };
 // clang-format on
 
-// `--long` makes some millions of all together, besides the ten million of the crew's model.
+// `--long` runs some millions of schedules of all plots, besides the ten million of the model of
+// the worker pool.
 static uint64_t model_share(uint64_t fast, uint64_t slow, uint64_t most)
 {
     return test_long() && !test_slow() ? most : test_slow() ? slow : fast;
 }
 
-// `schedules` of each plot at most; 0 preemptions: random priorities.
+// At most `schedules` of each plot; 0 preemptions: random priorities.
 static uint64_t model_explore(uint32_t preemptions, uint64_t schedules)
 {
     uint64_t all = 0;
@@ -406,7 +412,7 @@ static uint64_t model_explore(uint32_t preemptions, uint64_t schedules)
     controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
     for (uint32_t i = 0; i < ORRI_COUNT(plots); i++) {
         model_serial(&plots[i]);
-        // One core: with more, workers look a thousand times before they sleep.
+        // One core: with more, workers spin a thousand times before they sleep.
         controlled_result result = controlled_explore(&(controlled_desc){
             .name = plots[i].name,
             .body = model_body,
@@ -420,14 +426,14 @@ static uint64_t model_explore(uint32_t preemptions, uint64_t schedules)
         CONTROLLED_PASS(result);
         printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct%s\n", plots[i].name,
                result.schedules, result.distinct, result.exhausted ? ", all there are" : "");
-        // If workers had nothing to do there would be few.
+        // There would be few schedules if workers had nothing to do.
         CHECK(result.distinct >= model_share(500, 20, 500));
         all += result.schedules;
     }
     return all;
 }
 
-// Few, so that whatever they find is found early; of most plots these are all there are.
+// Few schedules, to find faults early; for most plots these are all there are.
 ORR_TEST(parallel_run_in_schedules_of_one_preemption_is_the_serial_run)
 {
     uint64_t all = model_explore(1, model_share(3000, 100, 200000));

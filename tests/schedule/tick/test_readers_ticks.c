@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Readers in whole ticks: what they are notified of, by which source and when.
+// Readers: which changes of other systems they receive, with which source and when, over whole
+// ticks.
 #include "schedule/system_kit.h"
 
-// ---- writes of direct systems -------------------------------------------------------------------
+// ---- writes of direct systems are reported ------------------------------------------------------
 
 static void write_both(orr_run* run)
 {
@@ -14,7 +15,7 @@ static void write_both(orr_run* run)
     }
 }
 
-static void hear(orr_run* run)
+static void receive(orr_run* run)
 {
     ORR_MESSAGES(m, run)
     {
@@ -36,15 +37,15 @@ ORR_TEST(direct_writes_become_messages_of_tracked_types_where_they_differ)
         CHECK_OK(orr_set(world, e, Position, {0, 0, 0}));
         CHECK_OK(orr_set(world, e, Velocity, {0, 0}));
     }
-    uint32_t heard = 0;
+    uint32_t received = 0;
     KIT_SYSTEM(world, .name = "write", .query = "write Position, write Velocity",
                .run = write_both);
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = hear,
-               .user = &heard);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = receive,
+               .user = &received);
     KIT_STEP(world, 1);
-    CHECK_EQ(heard, 5);
+    CHECK_EQ(received, 5);
     KIT_STEP(world, 2);
-    CHECK_EQ(heard, 15);
+    CHECK_EQ(received, 15);
     kit_end(&k);
 }
 
@@ -68,7 +69,7 @@ static void take_hits(orr_run* run)
     *(uint32_t*)orr_run_user(run) += count;
 }
 
-static uint64_t hash_with_hits(bool listens, uint32_t ticks, uint32_t* heard)
+static uint64_t hash_with_hits(bool listens, uint32_t ticks, uint32_t* received)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -76,7 +77,7 @@ static uint64_t hash_with_hits(bool listens, uint32_t ticks, uint32_t* heard)
     KIT_SYSTEM(world, .name = "send", .once = true, .sends = "?Hit", .run = send_hits);
     if (listens) {
         KIT_SYSTEM(world, .name = "sound", .kind = ORR_INDIRECT, .query = "Position",
-                   .receives = "Hit", .run = take_hits, .user = heard, .every = 4);
+                   .receives = "Hit", .run = take_hits, .user = received, .every = 4);
     }
     KIT_STEP(world, ticks);
     uint64_t hash = orr_world_hash(world);
@@ -87,9 +88,9 @@ static uint64_t hash_with_hits(bool listens, uint32_t ticks, uint32_t* heard)
 ORR_TEST(events_that_wait_for_a_reader_outside_the_world_do_not_change_its_hash)
 {
     for (uint32_t ticks = 1; ticks < 9; ticks++) {
-        uint32_t heard = 0;
-        CHECK_EQ(hash_with_hits(true, ticks, &heard), hash_with_hits(false, ticks, NULL));
-        CHECK_EQ(heard, (ticks - 1) / 4 * 4 + 1);
+        uint32_t received = 0;
+        CHECK_EQ(hash_with_hits(true, ticks, &received), hash_with_hits(false, ticks, NULL));
+        CHECK_EQ(received, (ticks - 1) / 4 * 4 + 1);
     }
 }
 
@@ -99,21 +100,21 @@ ORR_TEST(reader_outside_the_world_does_not_change_its_hash)
     for (int with = 0; with < 2; with++) {
         kit k;
         orr_world* world = begin_rows(&k);
-        int32_t heard = 0;
+        int32_t received = 0;
         if (with) {
             KIT_SYSTEM(world, .name = "window", .kind = ORR_INDIRECT, .query = "Position",
-                       .run = listen, .user = &heard);
+                       .run = listen, .user = &received);
         }
         KIT_SYSTEM(world, .name = "count", .query = "Position", .run = kit_run);
         KIT_STEP(world, 3);
         hashes[with] = orr_world_hash(world);
-        CHECK_EQ(heard > 0, with);
+        CHECK_EQ(received > 0, with);
         kit_end(&k);
     }
     CHECK(hashes[0] == hashes[1]);
 }
 
-// ---- what is written beside the query -------------------------------------------------------------------------------
+// ---- writes outside of the query ----------------------------------------------------------------
 
 static orr_entity written;
 
@@ -129,7 +130,7 @@ static void send_by_id(orr_run* run)
     CHECK_OK(orr_send_change(run, written, Position, {(float)run->tick, 5, 5}));
 }
 
-// Told in the same tick, as done by the one that did it: not by the way when the next tick looks at everything.
+// Reported in the same tick, with the system that wrote: not only by the diff of the next tick.
 ORR_TEST(reader_receives_writes_by_id_in_the_same_tick)
 {
     static const struct {
@@ -147,7 +148,7 @@ ORR_TEST(reader_receives_writes_by_id_in_the_same_tick)
         written = make(world, 0);
         CHECK_OK(orr_set(world, orr_create(world), Velocity, {1, 1}));
         KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                   .run = kit_hear, .after = "write");
+                   .run = kit_note_messages, .after = "write");
         orr_system_desc desc = ways[i].desc;
         desc.name = "write";
         kit_taken(world, orr_system_add(world, &desc), __FILE__, __LINE__);
@@ -182,15 +183,16 @@ ORR_TEST(reader_receives_writes_of_loops_in_the_same_tick)
     KIT_SYSTEM(world, .name = "own", .once = true, .query = "write Position", .run = write_in_loop);
     KIT_SYSTEM(world, .name = "other", .once = true, .by_id = "write Position",
                .run = write_in_query_of_its_own, .user = query, .impure = true);
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = kit_hear);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+               .run = kit_note_messages);
     KIT_STEP(world, 1);
     KIT_SAID("EntityAdded:reader:1: ComponentChanged:Position:1:own "
              "ComponentChanged:Position:1:other");
     kit_end(&k);
 }
 
-// A type that a reader excludes decides which entities it selects, though the reader is not
-// notified of it.
+// A type that a reader excludes, and receives no messages about, still decides which entities it
+// selects.
 ORR_TEST(reader_receives_entities_that_get_or_lose_an_excluded_type)
 {
     static const char* const queries[] = {"Position, !Body", "Position, !Frozen", "Position, !#7"};
@@ -201,7 +203,7 @@ ORR_TEST(reader_receives_entities_that_get_or_lose_an_excluded_type)
         orr_entity bob = make(world, 1);
         make(world, 2);
         KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = queries[i],
-                   .run = kit_hear);
+                   .run = kit_note_messages);
         KIT_STEP(world, 1);
         KIT_SAID("EntityAdded:reader:2:");
         CHECK_OK(i == 0   ? orr_set(world, bob, Body, {1, 1})
@@ -218,7 +220,7 @@ ORR_TEST(reader_receives_entities_that_get_or_lose_an_excluded_type)
     }
 }
 
-// Of equal entities that are destroyed together, those are reported that the reader knew.
+// Of equal entities that are destroyed together, those that the reader knew are reported.
 ORR_TEST(reader_receives_the_destroy_of_known_entities)
 {
     for (uint32_t known = 1; known < 16; known++) {
@@ -234,7 +236,7 @@ ORR_TEST(reader_receives_the_destroy_of_known_entities)
             CHECK_OK(orr_enable(world, e[i], Position, (known >> i & 1) != 0));
         }
         KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                   .run = kit_hear);
+                   .run = kit_note_messages);
         KIT_STEP(world, 1);
         char expected[64];
         snprintf(expected, sizeof expected, "EntityAdded:reader:%u:", count);
@@ -247,50 +249,51 @@ ORR_TEST(reader_receives_the_destroy_of_known_entities)
     }
 }
 
-// ---- switched off, run over -----------------------------------------------------------------------------------------
+// ---- disabled readers, queue overflow -----------------------------------------------------------
 
 ORR_TEST(reader_disabled_receives_nothing_and_everything_after)
 {
     kit k;
     orr_world* world = begin_rows(&k);
-    orr_system hear = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                                 .run = kit_hear, .every = 2);
+    orr_system reader = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+                                   .run = kit_note_messages, .every = 2);
     KIT_STEP(world, 1);
     KIT_SAID("EntityAdded:reader:1:");
     make(world, 1);
     KIT_STEP(world, 1);
-    CHECK_EQ(kit_stats(world, hear).queued, 1); // Not due.
-    CHECK_OK(orr_system_enable(world, hear, false));
+    CHECK_EQ(kit_stats(world, reader).queued, 1); // Not due.
+    CHECK_OK(orr_system_enable(world, reader, false));
     KIT_STEP(world, 1);
-    CHECK_EQ(kit_stats(world, hear).queued, 0); // What waited is gone,
+    CHECK_EQ(kit_stats(world, reader).queued, 0); // Waiting messages are discarded,
     make(world, 2);
     KIT_STEP(world, 2);
-    CHECK_EQ(kit_stats(world, hear).queued, 0); // and nothing comes.
+    CHECK_EQ(kit_stats(world, reader).queued, 0); // and no more are queued.
     KIT_SAID("");
-    CHECK_OK(orr_system_enable(world, hear, true));
+    CHECK_OK(orr_system_enable(world, reader, true));
     KIT_STEP(world, 2);
     KIT_SAID("EntityAdded:reader:3:");
     kit_end(&k);
 }
 
-// A queue that overflowed: the system is stopped and started, then receives everything.
+// After a queue overflow the system is stopped and started again, then receives everything.
 ORR_TEST(reader_receives_everything_again_after_a_queue_overflow)
 {
     kit k;
     orr_world* world = begin_rows(&k);
-    orr_system hear = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                                 .run = kit_hear, .messages_max = 3, .every = 3, WITH_LIFE);
+    orr_system reader = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+                                   .run = kit_note_messages, .messages_max = 3, .every = 3,
+                                   WITH_LIFE);
     KIT_STEP(world, 1);
     KIT_SAID("hear.create hear.start EntityAdded:reader:1:");
     make(world, 1);
     make(world, 2);
     KIT_STEP(world, 1);
-    CHECK_EQ(kit_stats(world, hear).queued, 2);
+    CHECK_EQ(kit_stats(world, reader).queued, 2);
     CHECK_EQ(k.errors.count, 0);
     CHECK_OK(orr_entities_destroy_all(world));
-    KIT_STEP(world, 1); // Two that came and one that was there go: five in all.
+    KIT_STEP(world, 1); // Two new entities and one known entity are destroyed: five in all.
     KIT_ERROR(&k, ORR_ERR_CAPACITY, "the message queue of system 'hear' would hold");
-    CHECK_EQ(kit_stats(world, hear).queued, 0);
+    CHECK_EQ(kit_stats(world, reader).queued, 0);
     make(world, 3);
     KIT_STEP(world, 1);
     KIT_SAID("hear.stop hear.start EntityAdded:reader:1:");
@@ -300,13 +303,14 @@ ORR_TEST(reader_receives_everything_again_after_a_queue_overflow)
     kit_end(&k);
 }
 
-// Run over, then switched off before it ran: it begins once.
+// Disabled after an overflow, before it ran: it starts once.
 ORR_TEST(reader_enabled_after_a_queue_overflow_receives_everything_once)
 {
     kit k;
     orr_world* world = begin_rows(&k);
-    orr_system hear = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                                 .run = kit_hear, .messages_max = 2, .every = 5, WITH_LIFE);
+    orr_system reader = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+                                   .run = kit_note_messages, .messages_max = 2, .every = 5,
+                                   WITH_LIFE);
     KIT_STEP(world, 1);
     KIT_SAID("hear.create hear.start EntityAdded:reader:1:");
     for (uint32_t i = 0; i < 3; i++) {
@@ -316,34 +320,34 @@ ORR_TEST(reader_enabled_after_a_queue_overflow_receives_everything_once)
     KIT_ERROR(&k, ORR_ERR_CAPACITY, "the message queue of system 'hear' would hold 3 entities");
     CHECK_OK(orr_entities_destroy_all(world));
     make(world, 2);
-    CHECK_OK(orr_system_enable(world, hear, false));
+    CHECK_OK(orr_system_enable(world, reader, false));
     KIT_STEP(world, 1);
     KIT_SAID("hear.stop");
-    CHECK_OK(orr_system_enable(world, hear, true));
+    CHECK_OK(orr_system_enable(world, reader, true));
     KIT_STEP(world, 3);
     KIT_SAID("hear.start EntityAdded:reader:1:");
     kit_end(&k);
 }
 
-// Exactly as many as may wait, wait.
+// The queue holds exactly its capacity.
 ORR_TEST(reader_receives_as_many_messages_as_the_queue_holds)
 {
     kit k;
     orr_world* world = begin(&k);
-    orr_system hear = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                                 .run = kit_hear, .messages_max = 3);
+    orr_system reader = KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+                                   .run = kit_note_messages, .messages_max = 3);
     KIT_STEP(world, 1);
     make(world, 1);
     make(world, 2);
     make(world, 3);
     KIT_STEP(world, 1);
     KIT_SAID("EntityAdded:created:3:");
-    CHECK_EQ(kit_stats(world, hear).received, 3);
+    CHECK_EQ(kit_stats(world, reader).received, 3);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
 
-// ---- what clusters were ---------------------------------------------------------------------------------------------
+// ---- numbers of clusters ------------------------------------------------------------------------
 
 static void see_types(orr_run* run)
 {
@@ -355,7 +359,7 @@ static void see_types(orr_run* run)
     }
 }
 
-// The number of a cluster is used again for another one.
+// The number of a cluster is reused for another one.
 ORR_TEST(reader_receives_types_of_a_cluster_with_a_reused_number)
 {
     kit k;
@@ -375,7 +379,7 @@ ORR_TEST(reader_receives_types_of_a_cluster_with_a_reused_number)
     kit_end(&k);
 }
 
-// ---- by whom, also when memory was short ----------------------------------------------------------------------------
+// ---- sources of changes, also after refused memory ----------------------------------------------
 
 static void send_first(orr_run* run)
 {
@@ -385,7 +389,7 @@ static void send_first(orr_run* run)
     }
 }
 
-// What a callback sent is reported as sent by its system, whichever allocation of the tick is
+// A change sent by a callback names its system as source, whichever allocation of the tick is
 // refused.
 ORR_TEST(reader_receives_the_sender_of_a_callback_also_after_a_memory_refusal)
 {
@@ -394,7 +398,7 @@ ORR_TEST(reader_receives_the_sender_of_a_callback_also_after_a_memory_refusal)
         kit k;
         orr_world* world = begin_rows(&k);
         KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
-                   .run = kit_hear);
+                   .run = kit_note_messages);
         KIT_STEP(world, 1);
         kit_line[0] = '\0';
         KIT_SYSTEM(world, .name = "send", .once = true, .creates = "Position",

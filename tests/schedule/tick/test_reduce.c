@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reductions: partial values by chunk, combined over a tree that follows from the number of chunks alone.
+// Reductions: partial values by chunk, combined over a tree that depends only on the number of
+// chunks.
 #include "schedule/schedule.h"
 #include "schedule/system_kit.h"
 
@@ -82,10 +83,10 @@ static void make_healths(orr_world* world, uint32_t count, bool frozen)
     }
 }
 
-// ---- hand-worked ------------------------------------------------------------------------------------------------------
+// ---- computed by hand ---------------------------------------------------------------------------
 
 /* N3-04 */
-ORR_TEST(reduction_of_three_clusters_has_the_sum_the_least_the_most_and_the_histogram)
+ORR_TEST(reduction_of_three_clusters_has_sum_minimum_maximum_and_histogram)
 {
     for (uint32_t workers = 0; workers < 4; workers++) {
         kit k;
@@ -97,7 +98,7 @@ ORR_TEST(reduction_of_three_clusters_has_the_sum_the_least_the_most_and_the_hist
         CHECK_OK(orr_set(world, outlier, Position, {0}));
         CHECK_OK(orr_set(world, outlier, Health, {1000, 0}));
         orr_system system = KIT_SYSTEM(world, SUMMARISE, .parallel = true);
-        for (uint32_t tick = 0; tick < 3; tick++) { // Each begins anew.
+        for (uint32_t tick = 0; tick < 3; tick++) { // Each tick begins anew.
             KIT_STEP(world, 1);
             const Summary* all = orr_system_exports(world, system);
             CHECK_EQ(all->sum, 51 * 4950 + 1000);
@@ -136,7 +137,7 @@ static void combine_words(void* into, const void* part)
     memcpy(a->text, text, strlen(text));
 }
 
-ORR_TEST(reduction_tree_depends_on_the_number_of_chunks_alone)
+ORR_TEST(reduction_tree_depends_only_on_the_number_of_chunks)
 {
     static const char* const expected[] = {"",
                                            "0",
@@ -160,7 +161,7 @@ ORR_TEST(reduction_tree_depends_on_the_number_of_chunks_alone)
             const Words* words = orr_system_exports(world, system);
             snprintf(tree_words, sizeof tree_words, "%.64s", (const char*)words->text);
             CHECK_STR(tree_words, expected[chunks]);
-            // One more chunk of one row; then it is filled up.
+            // One more chunk of one row; then it is filled.
             make_healths(world, chunks == 0 ? 1 : ORR_CHUNK_CAPACITY, false);
         }
         CHECK_EQ(k.errors.count, 0);
@@ -168,7 +169,7 @@ ORR_TEST(reduction_tree_depends_on_the_number_of_chunks_alone)
     }
 }
 
-// ---- floats, bit by bit ----------------------------------------------------------------------------------------------------
+// ---- floats, bit by bit -------------------------------------------------------------------------
 
 #define TICKS 6u
 
@@ -202,7 +203,7 @@ static void look_after(orr_run* run)
     }
 }
 
-// Has the same chunks as the one it imports of: they must not be done together, chunk by chunk.
+// Has the same chunks as the system it imports from: they must not be batched chunk by chunk.
 static void look_closely(orr_run* run)
 {
     const Energy* energy = orr_import(run, "energy", Energy);
@@ -247,7 +248,7 @@ static void scene_end(scene* s)
     kit_end(&s->k);
 }
 
-// The tree as it is said in the header: the left part is the largest power of two that leaves something.
+// The tree of the header: the left part is the largest power of two that leaves a rest.
 static float oracle_tree(const float* parts, uint32_t count)
 {
     if (count <= 1) {
@@ -267,7 +268,7 @@ static uint32_t bits_of(float value)
     return bits;
 }
 
-// What the chunks hold, summed up from outside: by the tree, and in plain order.
+// The values of the chunks, summed outside of systems: by the tree, and in plain order.
 static void check_oracle(const scene* s)
 {
     float parts[64], plain = 0;
@@ -286,7 +287,7 @@ static void check_oracle(const scene* s)
     orr_query_destroy(query);
     const Energy* energy = orr_system_exports(s->world, s->energy);
     CHECK_EQ(bits_of(energy->sum), bits_of(oracle_tree(parts, count)));
-    CHECK(bits_of(energy->sum) != bits_of(plain)); // Otherwise this would show nothing.
+    CHECK(bits_of(energy->sum) != bits_of(plain)); // Otherwise this test would show nothing.
     CHECK_EQ(energy->rows, rows);
     CHECK_EQ(energy->seen, 1);
 }
@@ -309,7 +310,7 @@ ORR_TEST(reduction_of_floats_has_the_same_bits_with_any_workers)
     }
     scene_end(&s);
     for (uint32_t w = 0; w < 6 * 4 * 2;
-         w += test_slow() ? 5 : 1) { // 5: comes to all of them, some time.
+         w += test_slow() ? 5 : 1) { // A step of 5 reaches all of them over time.
         scene_begin(&s, workers[w % 6], sharings[w / 6 % 4], test_random(), w / 24 != 0);
         for (uint32_t i = 0; i < TICKS; i++) {
             KIT_STEP(s.world, 1);
@@ -323,7 +324,7 @@ ORR_TEST(reduction_of_floats_has_the_same_bits_with_any_workers)
     }
 }
 
-// ---- nothing to combine ---------------------------------------------------------------------------------------------------
+// ---- nothing to combine -------------------------------------------------------------------------
 
 ORR_TEST(reduction_of_no_rows_is_the_presets)
 {
@@ -350,7 +351,7 @@ ORR_TEST(reduction_of_no_rows_is_the_presets)
     }
 }
 
-ORR_TEST(reduction_leaves_out_what_is_switched_off)
+ORR_TEST(reduction_leaves_out_disabled_rows)
 {
     for (uint32_t workers = 0; workers < 3; workers++) {
         kit k;
@@ -407,14 +408,14 @@ ORR_TEST(reduction_of_a_working_set_has_one_part)
     }
 }
 
-// ---- around it ----------------------------------------------------------------------------------------------------------------
+// ---- with other features ------------------------------------------------------------------------
 
 static void begin_with_42(orr_run* run)
 {
     orr_export(run, Summary)->sum = 42;
 }
 
-ORR_TEST(reduction_callbacks_write_what_others_see)
+ORR_TEST(reduction_callbacks_write_exports_that_others_read)
 {
     kit k;
     orr_world* world = begin_with(&k, 0, ORRI_SHARE_AUTO, 0);
@@ -427,7 +428,7 @@ ORR_TEST(reduction_callbacks_write_what_others_see)
     KIT_STEP(world, 1);
     CHECK_EQ(((const Summary*)orr_system_exports(world, system))->sum, 45);
     make_healths(world, 2, false);
-    KIT_STEP(world, 1); // Not due: it stays.
+    KIT_STEP(world, 1); // Not due: the export stays.
     CHECK_EQ(((const Summary*)orr_system_exports(world, system))->sum, 45);
     KIT_STEP(world, 1);
     CHECK_EQ(((const Summary*)orr_system_exports(world, system))->sum, 46);
@@ -442,7 +443,7 @@ static void sum_and_send(orr_run* run)
     }
 }
 
-ORR_TEST(reduction_and_sending_go_together)
+ORR_TEST(reduction_and_sends_work_in_one_system)
 {
     uint64_t expected = 0;
     for (uint32_t workers = 0; workers < 4; workers++) {
@@ -481,7 +482,7 @@ ORR_TEST(reduction_refused_memory_stops_the_tick_and_continues)
             if (result != ORR_OK) {
                 refused++;
                 CHECK_RESULT(result, ORR_ERR_MEMORY);
-                if (orr_tick_open(world)) { // It has not run: nothing of it is there.
+                if (orr_tick_open(world)) { // It has not run: no value was written.
                     CHECK_EQ(((const Summary*)orr_system_exports(world, system))->sum, before);
                 }
                 CHECK_OK(orr_step(world, 1));
@@ -494,9 +495,9 @@ ORR_TEST(reduction_refused_memory_stops_the_tick_and_continues)
     }
 }
 
-// ---- what is refused ------------------------------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
-ORR_TEST(reduction_that_makes_no_sense_is_refused)
+ORR_TEST(reduction_with_an_invalid_desc_is_refused)
 {
     kit k;
     orr_world* world = begin_with(&k, 0, ORRI_SHARE_AUTO, 0);
@@ -512,7 +513,7 @@ ORR_TEST(reduction_that_makes_no_sense_is_refused)
     kit_end(&k);
 }
 
-ORR_TEST(parallel_system_that_exports_says_how_to_combine)
+ORR_TEST(parallel_system_that_exports_needs_a_combine_function)
 {
     kit k;
     orr_world* world = begin_with(&k, 0, ORRI_SHARE_AUTO, 0);
@@ -530,7 +531,8 @@ static void count_wrongly(orr_run* run)
     orr_state(run, Summary)->sum += run->count;
 }
 
-// Also where only calls are watched, and on any number of workers: what is written over each other does not last.
+// Also with ORR_ACCESS_CHECK_CALLS, and with any number of workers: concurrent writes to the state
+// are undone.
 ORR_TEST(parallel_system_that_writes_its_state_is_named_and_undone)
 {
     static const uint32_t workers[] = {0, 2, 8};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a system does to things that all systems share: the pause, rounding, another world, settings
-// of the tick. The result is the same with any number of workers.
+// Settings that all systems share: the pause, rounding, another world, settings of the tick. The
+// result does not depend on the number of workers.
 #include "schedule/schedule.h"
 #include "schedule/system_kit.h"
 #include <fenv.h>
@@ -17,14 +17,14 @@ static orr_world* begin_with(kit* k, uint32_t workers)
     return world;
 }
 
-// ---- the pause ----------------------------------------------------------------------------------------------------------
+// ---- the pause ----------------------------------------------------------------------------------
 
 static void pause_at_10(orr_run* run)
 {
     if (run->tick == 10) {
         bool before = orr_paused(run->world);
         orr_pause(run->world, true);
-        CHECK_EQ(orr_paused(run->world), before); // From the tick's end on.
+        CHECK_EQ(orr_paused(run->world), before); // Takes effect at the end of the tick.
     }
 }
 
@@ -35,7 +35,7 @@ static void go_on(orr_run* run)
     }
 }
 
-ORR_TEST(pause_by_several_systems_is_that_of_the_last_in_order)
+ORR_TEST(pause_by_several_systems_is_decided_by_the_last_in_order)
 {
     for (uint32_t i = 0; i < ORRI_COUNT(worker_counts); i++) {
         kit k;
@@ -65,7 +65,7 @@ ORR_TEST(parallel_system_cannot_pause)
     kit_end(&k);
 }
 
-// ---- rounding -------------------------------------------------------------------------------------------------------------
+// ---- rounding -----------------------------------------------------------------------------------
 
 static void round_upward(orr_run* run)
 {
@@ -82,12 +82,12 @@ static void divide(orr_run* run)
     }
 }
 
-ORR_TEST(rounding_that_a_system_leaves_changed_is_put_right_before_the_next)
+ORR_TEST(rounding_changed_by_a_system_is_restored_before_the_next)
 {
     uint64_t hashes[ORRI_COUNT(worker_counts) + 1];
     for (uint32_t i = 0; i <= ORRI_COUNT(worker_counts); i++) {
         kit k;
-        bool spoils = i < ORRI_COUNT(worker_counts); // The last run has nobody who does.
+        bool spoils = i < ORRI_COUNT(worker_counts); // No system changes rounding in the last run.
         orr_world* world = begin_with(&k, spoils ? worker_counts[i] : 0);
         KIT_SYSTEM(world, .name = "spoil", .query = "Health", .parallel = true,
                    .run = spoils ? round_upward : kit_run_nothing);
@@ -103,7 +103,7 @@ ORR_TEST(rounding_that_a_system_leaves_changed_is_put_right_before_the_next)
     CHECK_EQ(fegetround(), FE_TONEAREST);
 }
 
-// ---- a world within a system of another ---------------------------------------------------------------------------------------
+// ---- a world within a system of another ---------------------------------------------------------
 
 typedef struct nest {
     orr_world* inner;
@@ -118,7 +118,7 @@ static void step_inner(orr_run* run)
     n->seen += orr_get(run->world, n->one, Health) != NULL;
 }
 
-ORR_TEST(system_that_steps_another_world_keeps_what_it_declared)
+ORR_TEST(system_that_steps_another_world_keeps_its_declarations)
 {
     for (uint32_t i = 0; i < ORRI_COUNT(worker_counts); i++) {
         kit k, inner;
@@ -138,7 +138,7 @@ ORR_TEST(system_that_steps_another_world_keeps_what_it_declared)
     }
 }
 
-// ---- settings of the tick -------------------------------------------------------------------------------------------------------
+// ---- settings of the tick -----------------------------------------------------------------------
 
 static void meddle(orr_run* run)
 {
@@ -165,7 +165,7 @@ ORR_TEST(settings_of_the_tick_are_refused_inside_systems)
     }
 }
 
-ORR_TEST(world_with_more_workers_than_there_can_be_has_all_there_can_be)
+ORR_TEST(world_with_too_many_workers_gets_the_maximum)
 {
     kit k;
     orr_world* world = begin_with(&k, 1000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shuffled orders: a serial run takes systems and chunks in any order that conflicts allow, and
-// every tick has the same hash. A system that depends on something it did not declare is found.
+// Random orders: a serial run takes systems and chunks in any order that conflicts allow, and every
+// tick has the same hash. A system that depends on something undeclared is found.
 #define _POSIX_C_SOURCE 200809L // setenv
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"
@@ -11,12 +11,12 @@
 
 ORR_STRUCT(Order, (uint64_t, digest), (uint32_t, count))
 
-// ---- what is declared does not mind ------------------------------------------------------------------------------------------
+// ---- declared systems do not depend on the order ------------------------------------------------
 
 typedef struct deal {
     const char* scenario;
     uint32_t scale, ticks;
-    uint64_t hashes[TICKS]; // Of the plain run.
+    uint64_t hashes[TICKS]; // Hashes of the plain run.
 } deal;
 
 static void deal_run(deal* d, uint64_t seed, orr_access_check audit)
@@ -58,7 +58,8 @@ ORR_TEST(shuffled_run_has_the_hash_of_the_plain_one_in_every_tick)
     deal_check(&d, test_rounds(8, 3, 60));
 }
 
-// Everything that can be sent, by systems of which many are parallel: in one chunk for each cluster, and in several.
+// All kinds of sends, by systems of which many are parallel: with one chunk for each cluster, and
+// with several.
 ORR_TEST(shuffled_churn_has_the_hash_of_the_plain_one_in_every_tick)
 {
     deal one = {.scenario = "churn", .scale = 2, .ticks = test_slow() ? 20 : TICKS};
@@ -67,7 +68,7 @@ ORR_TEST(shuffled_churn_has_the_hash_of_the_plain_one_in_every_tick)
     deal_check(&many, test_rounds(4, 4, 100));
 }
 
-// ---- what is not declared is found -------------------------------------------------------------------------------------------
+// ---- undeclared dependencies are found ----------------------------------------------------------
 
 static char said[2048];
 
@@ -94,8 +95,8 @@ static uint32_t place_of(const char* name)
     return (uint32_t)(at - said);
 }
 
-// Four systems: b after a by what they write, d after c by name; the rest is free.
-ORR_TEST(shuffled_systems_come_in_all_orders_that_conflicts_allow)
+// Four systems: b after a because of their writes, d after c by name; the rest is free.
+ORR_TEST(shuffled_systems_run_in_all_orders_that_conflicts_allow)
 {
     char seen[64][64];
     uint32_t orders = 0;
@@ -125,7 +126,7 @@ ORR_TEST(shuffled_systems_come_in_all_orders_that_conflicts_allow)
     CHECK_EQ(orders, 6); // Of 24: a before b, c before d.
 }
 
-static uint64_t hidden; // What a system must not have.
+static uint64_t hidden; // State that a system must not have.
 
 static void leave_something(orr_run* run)
 {
@@ -168,21 +169,21 @@ static uint64_t hash_with(uint64_t seed, bool chunks)
     return hash;
 }
 
-ORR_TEST(shuffled_run_shows_a_dependency_that_was_not_declared)
+ORR_TEST(shuffled_run_shows_an_undeclared_dependency)
 {
     for (uint32_t chunks = 0; chunks < 2; chunks++) {
         uint64_t plain = hash_with(0, chunks != 0);
         uint32_t differ = 0;
         for (uint64_t seed = 1; seed <= 10; seed++) {
             uint64_t hash = hash_with(seed, chunks != 0);
-            CHECK_EQ(hash, hash_with(seed, chunks != 0)); // It can be had again.
+            CHECK_EQ(hash, hash_with(seed, chunks != 0)); // The result is reproducible.
             differ += hash != plain;
         }
         CHECK(differ >= 2);
     }
 }
 
-// ---- around it ---------------------------------------------------------------------------------------------------------------
+// ---- with other features ------------------------------------------------------------------------
 
 static void digest_in_order(orr_run* run) // Not parallel: its chunks come in order.
 {
@@ -192,7 +193,7 @@ static void digest_in_order(orr_run* run) // Not parallel: its chunks come in or
     order->count++;
 }
 
-ORR_TEST(shuffled_run_keeps_the_chunks_of_systems_that_are_not_parallel)
+ORR_TEST(shuffled_run_keeps_the_chunk_order_of_systems_that_are_not_parallel)
 {
     uint64_t expected = 0;
     for (uint64_t seed = 0; seed < 6; seed++) {

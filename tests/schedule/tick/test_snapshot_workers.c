@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Workers write blocks that snapshots share: columns of one chunk by several systems at a time,
-// values of one block of a pool by several workers. Each snapshot keeps its values, whichever
-// worker came first. For TSan too.
+// Workers write blocks that snapshots share: columns of one chunk by several systems at the same
+// time, values of one pool block by several workers. Each snapshot keeps its values, whichever
+// worker writes first. Also run under TSan.
 #include "schedule/schedule_kit.h"
 #include "store/snapshot/snapshot.h"
 #include "support/pinned_kit.h"
@@ -85,7 +85,7 @@ static orr_world* begin(kit* k, uint32_t workers, orr_entity* ids)
     return world;
 }
 
-// Everything is a multiple of how often the world had stepped.
+// Every value is a multiple of the number of steps.
 static void check(orr_world* world, const orr_entity* ids, uint32_t steps)
 {
     for (uint32_t i = 0; i < ROWS; i++) {
@@ -136,7 +136,7 @@ static void run_with(uint32_t workers)
     kit_end(&k);
 }
 
-ORR_TEST(snapshot_of_what_workers_write_keeps_what_it_was)
+ORR_TEST(snapshot_keeps_its_values_while_workers_write)
 {
     run_with(0);
     run_with(2);

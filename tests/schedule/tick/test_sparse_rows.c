@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Single rows whose values were sent are reported as rows of whole blocks are: the same messages,
-// cut alike, in the same order. Two worlds do the same. One has many more entities without readers,
-// so that what is sent to it counts as few: there rows are listed one by one; in the other all rows
-// of their blocks are compared. All messages of all readers are compared.
+// Sent values of single rows are reported as those of whole blocks: the same messages, cut alike,
+// in the same order. Two worlds make the same changes. One world has so many more entities, without
+// a reader, that its sent changes count as few: there single rows are listed. In the other all rows
+// of the blocks are compared. The messages of every reader are compared one by one.
 #include "message/deliver/baseline.h"
 #include "schedule/system_kit.h"
 
@@ -19,21 +19,21 @@ enum {
         440, // More than one of 32 in ROWS, and fewer in ROWS + EXTRA; less than one of 16 in each block.
     TYPES = 6,
     READERS = 4,
-    HEARD = 256
+    HASHES = 256
 };
 
 typedef struct twin {
     kit k;
-    uint8_t fill; // Of padding.
+    uint8_t fill; // Content of padding.
     bool unsent;  // A send was refused.
     orr_entity ids[ROWS + 100];
-    uint64_t heard[READERS][HEARD]; // A word for each message of a tick.
-    uint32_t heard_count[READERS];
+    uint64_t hashes[READERS][HASHES]; // A hash for each message of a tick.
+    uint32_t hash_count[READERS];
 } twin;
 
-// What both do in a tick.
+// What both worlds do in a tick.
 static struct {
-    uint32_t rows; // How many ids there are.
+    uint32_t rows; // The number of ids.
     uint32_t at[TYPES][SENT], values[TYPES][SENT];
     uint32_t type_count;
     uint32_t written; // So many of the first rows, every other one, are written in place.
@@ -41,7 +41,7 @@ static struct {
 
 static twin twins[2];
 
-// ---- systems -----------------------------------------------------------------------------------------------------
+// ---- systems ------------------------------------------------------------------------------------
 
 static orr_type type_of(orr_world* world, uint32_t number)
 {
@@ -66,7 +66,7 @@ static const void* value_of(const twin* t, uint32_t number, uint32_t value)
         v.padded.b = 2;
         v.padded.c = (uint16_t)(value / 2);
     } else if (number == 5) {
-        v.big.words[29] = value; // Far from the beginning.
+        v.big.words[29] = value; // Far from the beginning of the value.
     } else if (number == 3) {
         v.word = value;
     } else {
@@ -91,11 +91,11 @@ static void send(orr_run* run)
     }
 }
 
-static void hear(orr_run* run)
+static void receive(orr_run* run)
 {
     twin* t = orr_run_user(run);
     uint32_t reader = (uint32_t)(orr_system_name(run->world, orr_run_self(run))[0] - 'a');
-    t->heard_count[reader] = 0;
+    t->hash_count[reader] = 0;
     ORR_MESSAGES(m, run)
     {
         uint64_t hash = orr_hash(&m->count, sizeof m->count, m->kind);
@@ -106,12 +106,12 @@ static void hear(orr_run* run)
             hash = orri_rows_hash(type, m->values, m->count,
                                   orri_hash_word(hash, orri_type_index(run->world, m->type)));
         }
-        CHECK(t->heard_count[reader] < HEARD);
-        t->heard[reader][t->heard_count[reader]++] = hash;
+        CHECK(t->hash_count[reader] < HASHES);
+        t->hashes[reader][t->hash_count[reader]++] = hash;
     }
 }
 
-// ---- both worlds ---------------------------------------------------------------------------------------------------
+// ---- both worlds --------------------------------------------------------------------------------
 
 static void twin_begin(twin* t, bool few)
 {
@@ -136,7 +136,7 @@ static void twin_begin(twin* t, bool few)
                                     "Velocity, Quad, Word, Padded, Big"};
     for (uint32_t r = 0; r < READERS; r++) {
         char name[2] = {(char)('a' + r), 0};
-        KIT_SYSTEM(world, .name = name, .kind = ORR_INDIRECT, .query = queries[r], .run = hear,
+        KIT_SYSTEM(world, .name = name, .kind = ORR_INDIRECT, .query = queries[r], .run = receive,
                    .user = t);
     }
 }
@@ -152,7 +152,7 @@ static void begin_twins(void)
     }
 }
 
-// Rows were listed in one of them, and never in the other.
+// Rows were listed in one world, and never in the other.
 static void end_twins(void)
 {
     CHECK(twins[0].k.world->messages->baseline->run_list.sparse_row_capacity > 0);
@@ -163,7 +163,8 @@ static void end_twins(void)
     }
 }
 
-// Values for all types, spread over the rows that have them, but for the first: of a few, so that many are what they were.
+// Values for all types, spread over the rows that have them, except the first. Few distinct values,
+// so many equal the old ones.
 static void draw(uint32_t from)
 {
     script.type_count = TYPES;
@@ -176,13 +177,13 @@ static void draw(uint32_t from)
     }
 }
 
-// A tick of both; in the first world an allocation is refused (0: none).
+// One tick of both worlds; in the first one an allocation is refused (0: none).
 static void step_twins(uint64_t fail_at)
 {
     twins[0].unsent = false;
     for (uint32_t i = 0; i < 2; i++) {
         kit* k = &twins[i].k;
-        memset(twins[i].heard_count, 0, sizeof twins[i].heard_count);
+        memset(twins[i].hash_count, 0, sizeof twins[i].hash_count);
         failing_alloc_arm(&k->memory, i == 0 ? fail_at : 0, false);
         orr_result result = orr_step(k->world, 1);
         failing_alloc_arm(&k->memory, 0, false);
@@ -200,13 +201,13 @@ static void step_twins(uint64_t fail_at)
         return;
     }
     for (uint32_t r = 0; r < READERS; r++) {
-        CHECK_EQ(twins[0].heard_count[r], twins[1].heard_count[r]);
-        CHECK(memcmp(twins[0].heard[r], twins[1].heard[r],
-                     twins[0].heard_count[r] * sizeof twins[0].heard[r][0]) == 0);
+        CHECK_EQ(twins[0].hash_count[r], twins[1].hash_count[r]);
+        CHECK(memcmp(twins[0].hashes[r], twins[1].hashes[r],
+                     twins[0].hash_count[r] * sizeof twins[0].hashes[r][0]) == 0);
     }
 }
 
-// ---- tests -----------------------------------------------------------------------------------------------------------
+// ---- tests --------------------------------------------------------------------------------------
 
 ORR_TEST(sparse_rows_are_reported_as_whole_blocks_are)
 {
@@ -215,16 +216,16 @@ ORR_TEST(sparse_rows_are_reported_as_whole_blocks_are)
     for (uint32_t i = 0, ticks = test_rounds(40, 8, 200); i < ticks; i++) {
         draw(0);
         step_twins(0);
-        CHECK(twins[0].heard_count[0] > 0 && twins[0].heard_count[3] >= 5);
-        step_twins(0); // The same once more: nothing differs.
-        CHECK_EQ(twins[0].heard_count[0] + twins[0].heard_count[1] + twins[0].heard_count[2] +
-                     twins[0].heard_count[3],
+        CHECK(twins[0].hash_count[0] > 0 && twins[0].hash_count[3] >= 5);
+        step_twins(0); // The same values again: nothing differs.
+        CHECK_EQ(twins[0].hash_count[0] + twins[0].hash_count[1] + twins[0].hash_count[2] +
+                     twins[0].hash_count[3],
                  0);
     }
     end_twins();
 }
 
-// One entity that goes, moves or is set from outside, in both worlds.
+// One entity that is destroyed, moved or set from outside, in both worlds.
 static void stir(void)
 {
     uint32_t at = (uint32_t)(test_random() % script.rows);
@@ -261,8 +262,8 @@ ORR_TEST(sparse_rows_with_structural_changes_and_writes_are_reported_as_whole_bl
     end_twins();
 }
 
-// So many runs that the list of them must grow for one that lists its rows.
-ORR_TEST(sparse_rows_behind_many_runs_are_reported_whatever_is_refused)
+// So many runs that the list of runs must grow for a system that lists its rows.
+ORR_TEST(sparse_rows_after_many_runs_are_reported_with_any_refused_allocation)
 {
     (void)test_seed();
     for (uint64_t fail_at = 0; fail_at < 12; fail_at++) {
@@ -270,17 +271,17 @@ ORR_TEST(sparse_rows_behind_many_runs_are_reported_whatever_is_refused)
         draw(2048);
         step_twins(0); // Lists and strips have their memory.
         draw(2048);
-        script.written = 509; // Room is made for four at a time, and there is room for 512.
+        script.written = 509; // Room grows by four; there is room for 512.
         step_twins(fail_at);
         end_twins();
     }
 }
 
-ORR_TEST(sparse_rows_are_reported_whatever_is_refused)
+ORR_TEST(sparse_rows_are_reported_with_any_refused_allocation)
 {
     (void)test_seed();
     for (uint32_t round = 0, rounds = test_rounds(6, 2, 20); round < rounds; round++) {
-        begin_twins(); // Nothing is kept from before: all that a tick needs can be refused.
+        begin_twins(); // Nothing is cached: every allocation of a tick can be refused.
         for (uint64_t fail_at = 1 + round; fail_at < 40; fail_at += 1 + rounds) {
             draw(0);
             step_twins(fail_at);
@@ -289,7 +290,8 @@ ORR_TEST(sparse_rows_are_reported_whatever_is_refused)
     }
 }
 
-// Memory of messages is kept for the next ones, but not under a limit, nor what was made under one.
+// Memory of messages is kept for later messages, except under a limit, and except memory allocated
+// under a limit.
 ORR_TEST(sparse_rows_are_reported_with_a_memory_limit_and_without)
 {
     (void)test_seed();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Ticks: stepped, due by time, until a condition, paused; what is timed, and `changed` terms.
+// Ticks: stepped, due by time, until a condition, paused; what is timed, and which rows changed
+// since the last tick.
 #include "schedule/tick/clock_kit.h"
 
-// ---- stepping -------------------------------------------------------------------------------------------------------
+// ---- stepping -----------------------------------------------------------------------------------
 
-ORR_TEST(step_runs_so_many_ticks)
+ORR_TEST(step_runs_the_given_number_of_ticks)
 {
     orr_world* world = begin(0);
     CHECK_OK(orr_step(world, 0));
@@ -46,8 +47,8 @@ ORR_TEST(step_of_a_world_without_systems_counts_ticks)
     kit_end(&k);
 }
 
-// Between ticks no time passes.
-ORR_TEST(loop_between_ticks_has_no_dt)
+// Between ticks dt is 0.
+ORR_TEST(loop_between_ticks_has_dt_zero)
 {
     orr_world* world = begin(50);
     CHECK_OK(orr_set(world, orr_create(world), Position, {0, 0, 0}));
@@ -61,7 +62,7 @@ ORR_TEST(loop_between_ticks_has_no_dt)
     end();
 }
 
-ORR_TEST(step_ends_loops_that_were_left_open)
+ORR_TEST(step_ends_open_loops)
 {
     orr_world* world = begin(0);
     CHECK_OK(orr_set(world, orr_create(world), Position, {0, 0, 0}));
@@ -88,9 +89,9 @@ ORR_TEST(step_while_appending_is_refused)
     end();
 }
 
-// ---- time ---------------------------------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
-ORR_TEST(update_of_a_continuous_world_is_one_tick_with_that_dt)
+ORR_TEST(update_of_a_continuous_world_is_one_tick_with_the_given_dt)
 {
     orr_world* world = begin(0);
     CHECK_OK(orr_update(world, 250 * MS));
@@ -102,16 +103,16 @@ ORR_TEST(update_of_a_continuous_world_is_one_tick_with_that_dt)
     end();
 }
 
-ORR_TEST(update_of_a_fixed_world_runs_what_is_due_and_keeps_the_remainder)
+ORR_TEST(update_of_a_fixed_world_runs_due_ticks_and_keeps_the_remainder)
 {
     orr_world* world = begin(100);
     CHECK_OK(orr_update(world, 9 * MS));
     CHECK_EQ(ticks(), 0);
     CHECK_OK(orr_update(world, 1 * MS));
     CHECK_EQ(ticks(), 1);
-    CHECK_OK(orr_update(world, 17 * MS)); // 7 left.
+    CHECK_OK(orr_update(world, 17 * MS)); // 7 ms left.
     CHECK_EQ(ticks(), 1);
-    CHECK_OK(orr_update(world, 13 * MS)); // 20 are due.
+    CHECK_OK(orr_update(world, 13 * MS)); // 20 ms are due.
     CHECK_EQ(ticks(), 2);
     CHECK_OK(orr_update(world, 9 * MS));
     CHECK_EQ(ticks(), 0);
@@ -125,14 +126,14 @@ ORR_TEST(update_of_a_fixed_world_catches_up_at_most_two_ticks)
     CHECK_EQ(ticks(), 2);
     CHECK_OK(orr_update(world, 8 * MS)); // One, 5 ms stay.
     CHECK_EQ(ticks(), 1);
-    CHECK_OK(orr_update(world, UINT64_MAX)); // More than there is room to count.
+    CHECK_OK(orr_update(world, UINT64_MAX)); // More than can be counted.
     CHECK_EQ(ticks(), 2);
     CHECK_OK(orr_update(world, 10 * MS));
     CHECK(ticks() <= 2);
     end();
 }
 
-// An interval that no number of nanoseconds holds.
+// The interval does not fit into nanoseconds.
 ORR_TEST(update_of_a_world_with_a_tiny_rate_is_never_due)
 {
     orr_world* world = begin(1e-300);
@@ -141,7 +142,7 @@ ORR_TEST(update_of_a_world_with_a_tiny_rate_is_never_due)
     end();
 }
 
-// ---- until, pause ---------------------------------------------------------------------------------------------------------
+// ---- until, pause -------------------------------------------------------------------------------
 
 static bool at_seven(void* user, orr_world* world)
 {
@@ -176,18 +177,18 @@ ORR_TEST(pause_from_outside_stops_update_and_run_until_but_not_step)
     CHECK_EQ(ticks(), 2);
     orr_pause(world, false);
     CHECK(!orr_paused(world));
-    CHECK_OK(orr_update(world, 5 * MS)); // Time that passed meanwhile is not owed.
+    CHECK_OK(orr_update(world, 5 * MS)); // Time that passed during the pause is not run.
     CHECK_EQ(ticks(), 0);
     CHECK_OK(orr_update(world, 5 * MS));
     CHECK_EQ(ticks(), 1);
     end();
 }
 
-ORR_TEST(pause_from_inside_holds_from_the_end_of_its_tick_on)
+ORR_TEST(pause_from_inside_applies_at_the_end_of_its_tick)
 {
     orr_world* world = begin(100);
     at.pause_at = 1;
-    CHECK_OK(orr_update(world, 20 * MS)); // Two are due.
+    CHECK_OK(orr_update(world, 20 * MS)); // Two ticks are due.
     CHECK_EQ(ticks(), 1);
     CHECK(orr_paused(world));
     orr_pause(world, false);
@@ -195,13 +196,13 @@ ORR_TEST(pause_from_inside_holds_from_the_end_of_its_tick_on)
     CHECK_OK(orr_run_until(world, 10, NULL, NULL));
     CHECK_EQ(orr_world_tick(world), 4);
     at.pause_at = 6;
-    CHECK_OK(orr_step(world, 4)); // Steps nevertheless.
+    CHECK_OK(orr_step(world, 4)); // orr_step() runs nevertheless.
     CHECK_EQ(orr_world_tick(world), 8);
     CHECK(orr_paused(world));
     end();
 }
 
-ORR_TEST(pause_of_a_world_without_systems)
+ORR_TEST(pause_of_a_world_without_systems_is_kept)
 {
     kit k;
     orr_world* world = kit_begin(&k, NULL);
@@ -212,7 +213,7 @@ ORR_TEST(pause_of_a_world_without_systems)
     kit_end(&k);
 }
 
-// ---- statistics --------------------------------------------------------------------------------------------------------------
+// ---- statistics ---------------------------------------------------------------------------------
 
 static void spend(orr_run* run)
 {
@@ -230,7 +231,7 @@ ORR_TEST(stats_time_every_sixteenth_tick_exactly)
 {
     orr_world* world = begin(0);
     uint64_t a = 5, b = 70;
-    // What callbacks take is not the time of a system.
+    // Time of callbacks is not time of the system.
     orr_system first = KIT_SYSTEM(world, .name = "a", .once = true, .by_id = "Position",
                                   .run = spend, .user = &a, .create = spend_much,
                                   .start = spend_much);
@@ -252,7 +253,7 @@ ORR_TEST(stats_time_every_sixteenth_tick_exactly)
     end();
 }
 
-ORR_TEST(stats_time_all_times_all)
+ORR_TEST(stats_time_all_times_every_tick)
 {
     orr_world* world = begin(0);
     uint64_t a = 5;
@@ -268,7 +269,7 @@ ORR_TEST(stats_time_all_times_all)
     uint64_t reads = at.fake.clock_reads;
     KIT_STEP(world, 4);
     CHECK_EQ(kit_stats(world, first).timed_ticks, 4);
-    CHECK_EQ(at.fake.clock_reads, reads); // Not even looked at.
+    CHECK_EQ(at.fake.clock_reads, reads); // The clock is not read.
     char text[2048];
     orr_stats_print(world, text, sizeof text);
     CHECK_CONTAINS(text, "\na ");
@@ -276,27 +277,27 @@ ORR_TEST(stats_time_all_times_all)
     end();
 }
 
-// The time of a tick is that of the ticks that were timed.
-ORR_TEST(stats_print_divides_by_the_ticks_that_were_timed)
+// The time of a tick is averaged over timed ticks.
+ORR_TEST(stats_print_divides_by_the_timed_ticks)
 {
     orr_world* world = begin(0);
     uint64_t a = 5000;
     KIT_SYSTEM(world, .name = "a", .once = true, .by_id = "Position", .run = spend, .user = &a);
-    KIT_STEP(world, 33); // Three were.
+    KIT_STEP(world, 33); // Three were timed.
     char text[2048];
     orr_stats_print(world, text, sizeof text);
     CHECK_CONTAINS(text, "        5.0        5.0\n");
     end();
 }
 
-// ---- what was written since --------------------------------------------------------------------------------------
+// ---- changed terms ------------------------------------------------------------------------------
 
 static void count_changed(orr_run* run)
 {
     *(uint32_t*)orr_run_user(run) += run->count;
 }
 
-ORR_TEST(changed_term_of_a_system_means_since_it_last_ran)
+ORR_TEST(changed_term_of_a_system_counts_from_its_last_run)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -306,7 +307,7 @@ ORR_TEST(changed_term_of_a_system_means_since_it_last_ran)
     KIT_SYSTEM(world, .name = "see", .query = "changed Position", .run = count_changed,
                .user = &rows);
     CHECK_OK(orr_step(world, 1));
-    CHECK_EQ(rows, 1); // The first time everything is new.
+    CHECK_EQ(rows, 1); // At first everything is new.
     CHECK_OK(orr_step(world, 3));
     CHECK_EQ(rows, 1);
     CHECK_OK(orr_set(world, bob, Position, {2, 0, 0}));
@@ -324,7 +325,7 @@ static void write_changed(orr_run* run)
     }
 }
 
-// What a system writes itself is not news to it, but is to others, and what others write is to it.
+// A system does not see its own writes as changes; others do, and it sees theirs.
 ORR_TEST(changed_term_of_a_system_leaves_out_its_own_writes)
 {
     kit k = {0};
@@ -341,7 +342,7 @@ ORR_TEST(changed_term_of_a_system_leaves_out_its_own_writes)
     CHECK_OK(orr_step(world, 10));
     CHECK_EQ(own, 2);
     CHECK_EQ(other, 2);
-    for (uint32_t i = 1; i <= 8; i++) { // Often enough for every way of looping.
+    for (uint32_t i = 1; i <= 8; i++) { // Often enough for every kind of loop.
         CHECK_OK(orr_set(world, eve, Position, {5, 0, 0}));
         CHECK_OK(orr_step(world, 2));
         CHECK_EQ(own, 2 + i);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Ticks that are refused: half done when memory is short, inspected, continued, abandoned; and
-// which calls are refused meanwhile.
+// Ticks that cannot continue: half done when memory is refused, read, continued, abandoned; and
+// calls that are refused meanwhile.
 #include "schedule/tick/clock_kit.h"
 #include "support/pinned_kit.h"
 
 ORR_STRUCT(Count, (int32_t, value, (.preset = "7")), (int32_t, other))
 ORR_STRUCT(Hit, (orr_entity, who), (int32_t, damage))
 
-// ---- out of memory ------------------------------------------------------------------------------------------------------------
+// ---- out of memory ------------------------------------------------------------------------------
 
-// A world in which everything happens: created, destroyed, added, removed, tagged, switched, named, sent.
+// A world in which everything happens: entities created and destroyed, components added and
+// removed, tags, enable bits, names, sends.
 enum {
     BUSY_TICKS = 4,
     BUSY_ROWS = 24
@@ -20,7 +21,7 @@ static void busy_spawn(orr_run* run)
     for (uint32_t i = 0; i < run->count; i += 4) {
         orr_entity entity = orr_send_create(run);
         if (entity.id == 0) {
-            continue; // For want of memory; the tick will say so.
+            continue; // No memory; the tick returns it.
         }
         (void)orr_send_add(run, entity, Position, {(float)i, (float)run->tick, 0});
         (void)orr_send_add(run, entity, Health, {(int32_t)(i + run->tick), 3});
@@ -102,10 +103,10 @@ static void busy_hear(orr_run* run)
 {
     Count* count = orr_state(run, Count);
     ORR_MESSAGES(m, run)
-    { // Order and batches count: neither may depend on a shortage.
-        uint64_t heard[4] = {(uint64_t)m->kind, m->count, m->entities[0].id,
+    { // Order and batches are hashed: neither may depend on refused memory.
+        uint64_t words[4] = {(uint64_t)m->kind, m->count, m->entities[0].id,
                              (uint32_t)count->value};
-        count->value = (int32_t)(orr_hash(heard, sizeof heard, 0) & 0xFFFFFF);
+        count->value = (int32_t)(orr_hash(words, sizeof words, 0) & 0xFFFFFF);
     }
 }
 
@@ -126,14 +127,14 @@ static orr_world* busy_begin(kit* k)
                .state = ORR_TYPE(Count), .run = busy_count);
     KIT_SYSTEM(world, .name = "began", .once = true, .query = "Health", .creates = "Health",
                .start = busy_started, .run = kit_run_nothing);
-    // Only now, so that all names are looked up when the first tick begins.
+    // After the systems, so all names are looked up when the first tick begins.
     ORR_REGISTER(world, Position, Velocity, Health, Frozen, Hidden, Label, Body, Hit);
     CHECK_OK(
         orr_create_many(world, KIT_CLUSTER(world, Velocity, Position), BUSY_ROWS, NULL, 0, NULL));
     return world;
 }
 
-// The hash after so many ticks without any shortage.
+// The hash after so many ticks without refused memory.
 static uint64_t busy_hash(uint32_t ticks_count)
 {
     kit k;
@@ -166,7 +167,7 @@ static bool busy_short(uint32_t tick, uint64_t n, bool for_good, uint64_t hash, 
     } else if (result == ORR_OK) {
         seen->unseen++;
     } else if (lost) {
-        // The tick ran to its end; what was lost was said, and the world is whole.
+        // The tick ran to its end; what was lost was reported, and the world is whole.
         CHECK(!orr_tick_open(world));
         CHECK_RESULT(result, ORR_ERR_MEMORY);
         seen->sends++;
@@ -185,12 +186,12 @@ static bool busy_short(uint32_t tick, uint64_t n, bool for_good, uint64_t hash, 
         test_fail(__FILE__, __LINE__, "tick %u, allocation %u%s: another hash, after \"%s\"", tick,
                   (unsigned)n, for_good ? " and all after it" : "", k.errors.text);
     }
-    KIT_STEP(world, 2); // It goes on.
+    KIT_STEP(world, 2); // The world continues.
     kit_end(&k);
     return refused;
 }
 
-ORR_TEST(tick_without_memory_is_refused_and_ends_like_one_that_was_not)
+ORR_TEST(tick_with_refused_memory_ends_with_the_hash_of_a_tick_without)
 {
     shortage seen = {0};
     uint64_t stride = test_slow() && !test_long() ? 3 : 1;
@@ -210,7 +211,7 @@ ORR_TEST(tick_without_memory_is_refused_and_ends_like_one_that_was_not)
     CHECK(seen.sends > 0);
 }
 
-// A world whose tick is half done, for want of memory in a commit.
+// A world whose tick is half done because a commit was refused memory.
 static orr_world* half_done(kit* k)
 {
     for (uint64_t n = 1;; n++) {
@@ -227,7 +228,7 @@ static orr_world* half_done(kit* k)
     }
 }
 
-ORR_TEST(tick_half_done_can_be_looked_at_but_not_changed)
+ORR_TEST(tick_half_done_can_be_read_but_not_changed)
 {
     kit k;
     orr_world* world = half_done(&k);
@@ -271,7 +272,8 @@ ORR_TEST(tick_half_done_can_be_looked_at_but_not_changed)
     kit_end(&k);
 }
 
-// The plan that is looked at is that of the tick under way, and stays it, also when systems were switched meanwhile.
+// The printed plan is the plan of the open tick, and stays, also when systems were enabled or
+// disabled meanwhile.
 ORR_TEST(tick_half_done_keeps_its_plan_when_it_is_printed)
 {
     kit k;
@@ -315,7 +317,7 @@ ORR_TEST(tick_half_done_ends_with_its_world)
     kit_end(&k);
 }
 
-// ---- the same with a rate: a refused tick is not counted twice -------------------------------------------------------------------
+// ---- with a rate: a refused tick is not counted twice -------------------------------------------
 
 static void one_creation(orr_run* run)
 {
@@ -340,7 +342,7 @@ ORR_TEST(tick_half_done_of_a_fixed_world_continues_with_the_next_update)
         seen = orr_tick_open(world);
         if (seen) {
             at.ticks = 0;
-            CHECK_OK(orr_update(world, 5 * MS)); // 9 ms owed: the open one ends, none begins.
+            CHECK_OK(orr_update(world, 5 * MS)); // 9 ms are due: the open tick ends, none begins.
             CHECK(!orr_tick_open(world));
             CHECK_EQ(orr_world_tick(world), 1);
             CHECK_OK(orr_update(world, 1 * MS));
@@ -357,7 +359,7 @@ static bool never_asked(void* user, orr_world* world)
     return true;
 }
 
-ORR_TEST(run_until_does_not_ask_after_half_a_tick)
+ORR_TEST(run_until_does_not_check_its_condition_in_an_open_tick)
 {
     kit k;
     orr_world* world = half_done(&k);
@@ -381,8 +383,8 @@ static void send_hits(orr_run* run)
     }
 }
 
-// Nobody reads: what is one too many is dropped, and the tick says so, once.
-ORR_TEST(step_that_dropped_events_says_so)
+// There is no reader: the event that exceeds the capacity is dropped, and the tick reports it once.
+ORR_TEST(step_that_dropped_events_returns_it)
 {
     kit k;
     orr_world* world = kit_begin(&k, NULL);
@@ -405,7 +407,7 @@ ORR_TEST(step_that_dropped_events_says_so)
     kit_end(&k);
 }
 
-// ---- what can never be done --------------------------------------------------------------------------------------
+// ---- changes that can never be applied ----------------------------------------------------------
 
 static void tag_too_often(orr_run* run)
 {
@@ -416,7 +418,7 @@ static void tag_too_often(orr_run* run)
     }
 }
 
-ORR_TEST(tags_past_the_most_are_left_out_and_counted)
+ORR_TEST(tags_past_the_maximum_are_dropped_and_counted)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -438,12 +440,12 @@ static void add_velocity(orr_run* run)
     }
 }
 
-ORR_TEST(clusters_past_the_most_leave_an_entity_where_it_is)
+ORR_TEST(clusters_past_the_maximum_leave_an_entity_in_its_cluster)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.clusters_max = 2});
     orr_entity bob = orr_create(world);
-    CHECK_OK(orr_set(world, bob, Position, {0, 0, 0})); // Nothing, and Position.
+    CHECK_OK(orr_set(world, bob, Position, {0, 0, 0})); // The empty cluster, and Position.
     ORR_REGISTER(world, Velocity);
     orr_system system = KIT_SYSTEM(world, .name = "add", .query = "Position", .run = add_velocity,
                                    .adds = "Velocity");
@@ -464,7 +466,7 @@ static void add_token(orr_run* run)
     }
 }
 
-ORR_TEST(tick_whose_commit_can_never_be_done_is_given_up)
+ORR_TEST(tick_whose_commit_can_never_be_applied_is_abandoned)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -473,14 +475,14 @@ ORR_TEST(tick_whose_commit_can_never_be_done_is_given_up)
     ORR_REGISTER(world, Token);
     orr_system system =
         KIT_SYSTEM(world, .name = "add", .query = "Position", .run = add_token, .adds = "Token");
-    CHECK_EQ(orr_tick_abandon(world), ORR_ERR_STATE); // There is none.
+    CHECK_EQ(orr_tick_abandon(world), ORR_ERR_STATE); // No tick is open.
     CHECK_EQ(orr_step(world, 1), ORR_ERR_HOOK);
     kit_tokens.refuse_after = 1;
     CHECK_EQ(orr_step(world, 1), ORR_ERR_HOOK);
     CHECK(orr_tick_open(world));
     CHECK_OK(orr_tick_abandon(world));
     kit_tokens.refuse_after = 0;
-    CHECK_OK(orr_step(world, 2)); // The rest of this one, and another.
+    CHECK_OK(orr_step(world, 2)); // The rest of this tick, and another.
     CHECK(!orr_tick_open(world) && orr_alive(world, bob) && !orr_has(world, bob, Token));
     CHECK_EQ(kit_stats(world, system).dropped, 1);
     kit_end(&k);
@@ -503,9 +505,9 @@ static void send_one(orr_run* run)
     }
 }
 
-ORR_TEST(error_handler_may_look_but_not_change)
+ORR_TEST(error_handler_may_read_but_not_change)
 {
-    // Every allocation of a tick refused in turn: the handler that hears of it calls the world.
+    // Every allocation of a tick is refused in turn: the error handler calls the world.
     for (uint64_t n = 1; n < 60; n++) {
         failing_alloc memory = {0};
         uint32_t results[3] = {0};
@@ -530,13 +532,13 @@ ORR_TEST(error_handler_may_look_but_not_change)
     }
 }
 
-// ---- called back by hooks -------------------------------------------------------------------------------------------
+// ---- calls of hooks -----------------------------------------------------------------------------
 
 typedef struct Nosy {
     int32_t value;
 } Nosy;
 
-static orr_world* nosy_world; // NULL: the hook keeps quiet.
+static orr_world* nosy_world; // NULL: the hook does nothing.
 static uint32_t nosy_refused, nosy_taken;
 
 static bool nosy_copy(void* user, void* to, const void* from, uint32_t count)
@@ -572,8 +574,8 @@ static void send_nosy(orr_run* run)
     nosy_world = world;
 }
 
-// A hook that is called while a tick runs cannot run another one, however the tick came to go on.
-ORR_TEST(hook_cannot_step_the_world_it_is_called_by)
+// A hook that is called during a tick cannot run another one, whichever call continued the tick.
+ORR_TEST(hook_cannot_step_the_world_that_calls_it)
 {
     uint32_t gone_on = 0;
     for (uint64_t n = 1;; n++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The clock of real time, with numbers worked out by hand. The wall clock is an argument.
+// World time while pipelines run by themselves, with numbers computed by hand. The clock is an
+// argument.
 #include "schedule/tick/time_scale.h"
 #include "test.h"
 
@@ -10,7 +11,7 @@ static bool near_to(double a, double b)
     return a - b < 1e-9 && b - a < 1e-9;
 }
 
-ORR_TEST(time_goes_as_the_clock_does)
+ORR_TEST(time_follows_the_clock)
 {
     orri_time_scale clock;
     orri_time_scale_begin(&clock, 1000 * MS, 5);
@@ -21,7 +22,7 @@ ORR_TEST(time_goes_as_the_clock_does)
     CHECK_EQ(orri_time_scale_until(&clock, 1), 0);
 }
 
-ORR_TEST(time_of_half_a_scale_is_half)
+ORR_TEST(time_at_half_scale_is_half)
 {
     orri_time_scale clock;
     orri_time_scale_begin(&clock, 0, 0);
@@ -31,8 +32,8 @@ ORR_TEST(time_of_half_a_scale_is_half)
     CHECK_EQ(orri_time_scale_until(&clock, 60 * MS), 20 * MS);
 }
 
-// A look every nanosecond loses nothing to rounding.
-ORR_TEST(time_keeps_what_is_less_than_a_nanosecond)
+// Reading the clock every nanosecond loses nothing to rounding.
+ORR_TEST(time_keeps_fractions_of_a_nanosecond)
 {
     orri_time_scale clock;
     orri_time_scale_begin(&clock, 0, 0);
@@ -41,7 +42,7 @@ ORR_TEST(time_keeps_what_is_less_than_a_nanosecond)
         orri_time_scale_advance(&clock, ns);
     }
     CHECK(clock.time_ns == 3000 || clock.time_ns == 2999);
-    // Rounded up: when so long has passed, it is due.
+    // Rounded up: when that time has passed, it is due.
     uint64_t wait = orri_time_scale_until(&clock, 3005);
     orri_time_scale_advance(&clock, 10000 + wait);
     CHECK(clock.time_ns >= 3004);
@@ -102,7 +103,7 @@ ORR_TEST(pause_stops_time_and_a_time_scale_counts_from_then_on)
 }
 
 // smoothed = max(last, 0.9 smoothed + 0.1 last)
-ORR_TEST(smoothed_follows_up_at_once_and_down_slowly)
+ORR_TEST(smoothed_duration_rises_at_once_and_falls_slowly)
 {
     orri_time_scale_load load = {.interval_ns = 10 * MS};
     orri_time_scale_measure(&load, 8 * MS);
@@ -116,7 +117,7 @@ ORR_TEST(smoothed_follows_up_at_once_and_down_slowly)
 }
 
 /* N0-17 */
-ORR_TEST(late_pipeline_slows_down_all_and_lets_go_by_a_twentieth)
+ORR_TEST(late_pipeline_slows_down_all_and_recovers_by_a_twentieth)
 {
     orri_time_scale clock;
     orri_time_scale_begin(&clock, 0, 0);
@@ -126,12 +127,13 @@ ORR_TEST(late_pipeline_slows_down_all_and_lets_go_by_a_twentieth)
     orri_time_scale_measure(&late, 20 * MS);
     orri_time_scale_update(&clock, 0, loads, 2);
     CHECK(near_to(clock.scale, 0.5));
-    // One simulated second takes two real ones, for everybody. (Looked at often: of one long look only a part counts.)
+    // One simulated second takes two real ones, for all pipelines. (The clock is read often: of one
+    // long interval only a part counts.)
     for (uint64_t ms = 1; ms <= 2000; ms++) {
         orri_time_scale_advance(&clock, ms * MS);
     }
     CHECK_EQ(clock.time_ns, 1000 * MS);
-    // It recovers: 0.05 a tick, and never above what the target says.
+    // Recovers by 0.05 a tick, and never above the target.
     late.smoothed_ns = 0;
     orri_time_scale_measure(&late, 5 * MS);
     orri_time_scale_update(&clock, 2000 * MS, loads, 2);
@@ -142,7 +144,8 @@ ORR_TEST(late_pipeline_slows_down_all_and_lets_go_by_a_twentieth)
     CHECK(near_to(clock.scale, 1));
 }
 
-// A pipeline whose every tick takes 25 ms of its 10: after a few ticks the world goes at 0.4, and each tick begins when it is due.
+// A pipeline whose every tick takes 25 ms of its 10: after a few ticks the world runs at 0.4, and
+// each tick begins when it is due.
 ORR_TEST(pipeline_whose_every_tick_is_late_settles)
 {
     orri_time_scale clock;
@@ -160,7 +163,7 @@ ORR_TEST(pipeline_whose_every_tick_is_late_settles)
         ticks++;
     }
     CHECK(near_to(clock.scale, 0.4));
-    // Within a tick of where it should be, and not falling behind.
+    // Within one tick of its due time, and not falling behind.
     CHECK(clock.time_ns < due + 10 * MS);
     CHECK(wall_ns >= 2500 * MS && wall_ns < 2560 * MS);
 }
@@ -185,6 +188,6 @@ ORR_TEST(next_tick_catches_up_by_at_most_one)
     CHECK_EQ(orri_time_scale_next(19, 10, 10), 20);
     CHECK_EQ(orri_time_scale_next(25, 10, 10), 20); // Late: it begins at once.
     CHECK_EQ(orri_time_scale_next(29, 10, 10), 20);
-    CHECK_EQ(orri_time_scale_next(30, 10, 10), 30); // One given up: one to catch up.
+    CHECK_EQ(orri_time_scale_next(30, 10, 10), 30); // One dropped, one to catch up.
     CHECK_EQ(orri_time_scale_next(57, 10, 10), 50);
 }

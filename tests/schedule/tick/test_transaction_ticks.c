@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Transactions in ticks: a thousand senders on one receiver, the same hash whatever the number of
-// workers, the order of waiting systems, what readers and the journal are notified of, ticks that
-// are refused half way.
+// Transactions in ticks: a thousand senders on one receiver, the same hash with any number of
+// workers, the plan, what readers and the journal receive, ticks that are refused halfway.
 #include "schedule/plan/plan_kit.h"
 #include "schedule/schedule_kit.h"
 #include <stdlib.h>
@@ -26,7 +25,7 @@ static orr_entity aimer(orr_world* world, orr_entity target, int32_t power)
     return entity;
 }
 
-// ---- senders and receivers ---------------------------------------------------------------------------------------------
+// ---- senders and receivers ----------------------------------------------------------------------
 
 static void hit(orr_run* run)
 {
@@ -65,7 +64,7 @@ ORR_TEST(transact_a_thousand_senders_on_one_receiver_lose_no_write) /* N3-16 */
 
 #define FRAY_ROWS 10000u // Enough posts for other workers.
 
-// ---- any number of workers ---------------------------------------------------------------------------------------------
+// ---- any number of workers ----------------------------------------------------------------------
 
 static void sway(orr_run* run)
 {
@@ -224,7 +223,7 @@ ORR_TEST(transact_functions_give_the_same_hash_for_any_number_of_workers) /* N3-
     fray_same(true);
 }
 
-// ---- who waits for whom ------------------------------------------------------------------------------------------------
+// ---- conflicts and commit points ----------------------------------------------------------------
 
 ORR_TEST(transact_systems_on_one_type_overlap_and_others_wait_for_them)
 {
@@ -248,13 +247,14 @@ ORR_TEST(transact_systems_on_one_type_overlap_and_others_wait_for_them)
     CHECK_OK(orr_system_remove(world, reads));
     KIT_SYSTEM(world, .name = "any", .once = true, .by_id = "write Score", .run = kit_run_nothing);
     KIT_SYSTEM(world, .name = "sends", .once = true, .changes = "Health", .run = kit_run_nothing);
-    KIT_SYSTEM(world, .name = "hears", .kind = ORR_INDIRECT, .query = "Health", .run = kit_hear);
+    KIT_SYSTEM(world, .name = "hears", .kind = ORR_INDIRECT, .query = "Health",
+               .run = kit_note_messages);
     KIT_STEP(world, 1);
     PLAN(world, "watch harm hit hit_too else | any sends | hears !");
     kit_end(&k);
 }
 
-ORR_TEST(transact_on_what_may_wait_for_structure_is_committed_before_it_is_looked_at)
+ORR_TEST(transact_that_may_wait_for_structure_is_committed_before_it_is_read)
 {
     kit k;
     orr_world* world = begin(&k, NULL);
@@ -288,7 +288,7 @@ ORR_TEST(transact_and_changes_of_one_component_follow_the_declared_order)
     orr_system_desc changes = {
         .once = true, .changes = "Health", .impure = true, .user = &bob, .run = heal};
     KIT_SYSTEM(world, .name = "hit", .query = "Aim", .transacts = "Health", .run = hit);
-    // Bob's structure waits: so do both.
+    // Bob's structure is pending, so both wait.
     KIT_SYSTEM(world, .name = "freeze", .once = true, .adds = "Frozen", .impure = true,
                .user = &bob, .run = freeze);
     changes.name = "heal";
@@ -301,7 +301,7 @@ ORR_TEST(transact_and_changes_of_one_component_follow_the_declared_order)
     kit_end(&k);
 }
 
-// ---- what others hear --------------------------------------------------------------------------------------------------
+// ---- readers ------------------------------------------------------------------------------------
 
 static void changed_say(orr_run* run)
 {
@@ -320,7 +320,8 @@ ORR_TEST(transact_is_reported_as_a_written_value)
     CHECK_OK(orr_journal_set(world, 16));
     orr_system first =
         KIT_SYSTEM(world, .name = "hit", .query = "Aim", .transacts = "Health", .run = hit);
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health", .run = kit_hear);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health",
+               .run = kit_note_messages);
     KIT_SYSTEM(world, .name = "changed", .query = "changed Health", .run = changed_say);
     KIT_STEP(world, 1);
     KIT_SAID("EntityAdded:reader:1: ComponentChanged:Health:1:hit changed:1");
@@ -330,7 +331,7 @@ ORR_TEST(transact_is_reported_as_a_written_value)
     CHECK(orr_journal_get(world, bob, &entry, 1) > 0);
     CHECK_EQ(entry.system.id, first.id);
     CHECK_EQ(entry.kind, ORR_COMPONENT_CHANGED);
-    // By two of one group: by nobody in particular.
+    // By two systems of one group: the message names no system.
     KIT_SYSTEM(world, .name = "hit_too", .query = "Aim", .transacts = "Health", .run = hit,
                .before = "hear, changed");
     KIT_STEP(world, 1);
@@ -353,7 +354,7 @@ static void write_told(orr_run* run)
     }
 }
 
-ORR_TEST(transact_with_a_writer_of_the_group_is_reported_apart)
+ORR_TEST(transact_with_a_writer_of_the_group_is_reported_separately)
 {
     kit k;
     orr_world* world = begin(&k, NULL);
@@ -363,7 +364,8 @@ ORR_TEST(transact_with_a_writer_of_the_group_is_reported_apart)
     (void)aimer(world, bob, 1);
     KIT_SYSTEM(world, .name = "write", .query = "write Health", .run = write_told);
     KIT_SYSTEM(world, .name = "hit", .query = "Aim", .transacts = "Health", .run = hit);
-    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health", .run = kit_hear);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health",
+               .run = kit_note_messages);
     PLAN(world, "write hit | hear !");
     KIT_STEP(world, 1);
     kit_line[0] = '\0';
@@ -372,7 +374,7 @@ ORR_TEST(transact_with_a_writer_of_the_group_is_reported_apart)
     kit_end(&k);
 }
 
-// A mirror kept by messages alone.
+// A mirror kept by messages.
 static Score mirror[FRAY_ROWS * 4];
 
 static void reflect(orr_run* run)
@@ -428,7 +430,7 @@ static void overreach(orr_run* run)
     CHECK_RESULT(orr_transact(run, ORR_OP_ADD, *bob, Score, points, 5), ORR_ERR_STATE);
 }
 
-ORR_TEST(transact_what_was_not_declared_is_refused_and_named)
+ORR_TEST(transact_that_is_not_declared_is_refused_and_named)
 {
     kit k;
     orr_world* world = begin(&k, NULL);
@@ -442,8 +444,8 @@ ORR_TEST(transact_what_was_not_declared_is_refused_and_named)
         "system 'reach' transacts on Score for bob (0v1), which it did not declare; add Score to "
         "its .transacts");
     CHECK_EQ(kit_stats(world, system).violations, 1);
-    CHECK_EQ(orr_get(world, bob, Health)->armour, 5); // Sent when it began.
-    // Names are looked up as those of every text.
+    CHECK_EQ(orr_get(world, bob, Health)->armour, 5); // Sent when it started.
+    // Names are looked up as in every text.
     orr_system wrong = KIT_SYSTEM(world, .name = "wrong", .once = true, .transacts = "Helth",
                                   .run = kit_run_nothing);
     CHECK(orr_step(world, 1) != ORR_OK);
@@ -458,7 +460,7 @@ ORR_TEST(transact_what_was_not_declared_is_refused_and_named)
     kit_end(&k);
 }
 
-// ---- out of memory -----------------------------------------------------------------------------------------------------
+// ---- out of memory ------------------------------------------------------------------------------
 
 static void short_hear(orr_run* run)
 {
@@ -468,7 +470,7 @@ static void short_hear(orr_run* run)
     }
 }
 
-// The calls may be refused; the tick says so.
+// The calls may be refused; the tick returns it.
 static void short_hit(orr_run* run)
 {
     const Aim* aim = orr_read(run, Aim);
@@ -496,7 +498,7 @@ static orr_world* short_begin(kit* k, uint32_t workers)
     return world;
 }
 
-// Goes on when refused. False: something that was sent is lost, which was said.
+// Continues after a refusal. False: a sent change is lost, which was reported.
 static bool short_steps(orr_world* world, uint32_t count)
 {
     uint64_t tick = world->tick + count;
@@ -510,7 +512,7 @@ static bool short_steps(orr_world* world, uint32_t count)
     return true;
 }
 
-ORR_TEST(transact_ticks_refused_for_want_of_memory_go_on_as_if_nothing_was)
+ORR_TEST(transact_ticks_with_refused_memory_continue_with_the_same_hash)
 {
     kit k;
     orr_world* world = short_begin(&k, 0);

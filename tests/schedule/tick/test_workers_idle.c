@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Workers without work: they look for a bounded time, then sleep in the operating system and use no
-// time, between ticks and while one of them works alone. Seen through a platform that counts waits
-// and looks.
+// Idle workers: they spin for a bounded time, then they block in thread_wait and use no CPU time,
+// between ticks and while one of them works alone. The test platform counts waiting threads and
+// spins.
 #define _POSIX_C_SOURCE 200809L // clock_gettime
 #include "schedule/system_kit.h"
 
@@ -12,25 +12,25 @@
 
 #define MS       UINT64_C(1000000)
 #define HOUR     (3600000 * MS)
-#define PATIENCE (20000 * MS) // The machine may be busy; what does not come about fails.
+#define PATIENCE (20000 * MS) // A generous limit for a busy machine; a longer wait fails.
 
 enum {
     WORKERS = 4,
     HELPERS = WORKERS - 1,
-    WATCHERS = 1,      // A thread that waits too, since stuck_ns is set.
-    LOOKS_MOST = 4096, // In a row; some 50 µs are meant.
+    WATCHERS = 1,      // A thread that waits, too, because stuck_ns is set.
+    LOOKS_MOST = 4096, // In a row; about 50 µs are meant.
     LOOKS_FEW = 16     // With more workers than cores.
 };
 
-// ---- a platform that counts ---------------------------------------------------------------------------------------------
+// ---- a platform that counts ---------------------------------------------------------------------
 
 typedef struct census {
     orr_platform table;
     uint32_t cores;
     _Atomic uint32_t inside; // Threads in thread_wait now.
-    _Atomic uint64_t waits;  // Calls of it.
-    _Atomic uint64_t looks;  // Spins and yields, of all threads.
-    _Atomic uint64_t row;    // The most in a row, of one thread.
+    _Atomic uint64_t waits;  // Calls of thread_wait.
+    _Atomic uint64_t looks;  // Spins and yields of all threads.
+    _Atomic uint64_t row;    // The longest series of one thread.
 } census;
 
 static _Thread_local uint64_t looks_in_a_row;
@@ -49,7 +49,7 @@ static void census_wait(void* user, void* word, uint32_t expected, uint64_t time
     atomic_fetch_sub(&c->inside, 1);
 }
 
-// Looks follow each other without any other point between them.
+// Spins form a series when no other sched point is between them.
 static void census_point(void* user, orr_sched_kind kind, const void* word)
 {
     census* c = user;
@@ -69,7 +69,7 @@ static void idle_nothing(void* arg)
     (void)arg;
 }
 
-// Stays: the threads of a test that failed go on using it.
+// Never freed: threads of a failed test may still use it.
 static census* census_begin(uint32_t cores)
 {
     static census all[8];
@@ -90,7 +90,8 @@ static census* census_begin(uint32_t cores)
     return c;
 }
 
-// Until so many wait at the same time, none of whom was called and has not come out yet: who calls takes the bit first.
+// Waits until `count` helpers wait at the same time and none of them was woken: a thread that wakes
+// a helper clears its bit first.
 static bool census_asleep(census* c, const orr_world* world, uint32_t count)
 {
     const orr_platform* platform = orr_platform_default();
@@ -106,7 +107,7 @@ static bool census_asleep(census* c, const orr_world* world, uint32_t count)
     return true;
 }
 
-// ---- worlds -------------------------------------------------------------------------------------------------------------
+// ---- worlds -------------------------------------------------------------------------------------
 
 static void idle_touch(orr_run* run)
 {
@@ -116,7 +117,7 @@ static void idle_touch(orr_run* run)
     }
 }
 
-// Nobody wakes up to watch, but after hours.
+// No thread wakes up to watch, except after hours.
 static orr_world* idle_begin(kit* k, const census* c)
 {
     orr_world* world = kit_begin(
@@ -135,7 +136,7 @@ static uint64_t idle_cpu_ns(void)
     return (uint64_t)time.tv_sec * 1000 * MS + (uint64_t)time.tv_nsec;
 }
 
-// All helpers wait, and go on waiting: none comes back to look, and the process uses next to no time.
+// All helpers wait and keep waiting: none spins again, and the process uses almost no CPU time.
 static void idle_check(census* c, const orr_world* world)
 {
     CHECK(census_asleep(c, world, HELPERS));
@@ -145,12 +146,12 @@ static void idle_check(census* c, const orr_world* world)
     CHECK_EQ(c->inside, HELPERS + WATCHERS);
     CHECK_EQ(c->waits, waits);
     CHECK_EQ(c->looks, looks);
-    CHECK(cpu_ns < 100 * MS); // One that spins takes 200, unless the machine is busy.
+    CHECK(cpu_ns < 100 * MS); // A thread that spins takes 200 ms, unless the machine is busy.
 }
 
-// ---- between ticks --------------------------------------------------------------------------------------------------------
+// ---- between ticks ------------------------------------------------------------------------------
 
-ORR_TEST(idle_workers_wait_in_the_system_between_ticks_and_use_no_time)
+ORR_TEST(idle_workers_block_between_ticks_and_use_no_cpu_time)
 {
     static const uint32_t cores[] = {1, 64};
     for (uint32_t i = 0; i < 2; i++) {
@@ -160,7 +161,7 @@ ORR_TEST(idle_workers_wait_in_the_system_between_ticks_and_use_no_time)
         KIT_SYSTEM(world, .name = "touch", .query = "write Position", .run = idle_touch,
                    .parallel = true);
         orri_parallel_share(world, ORRI_SHARE_ALL, 0);
-        idle_check(c, world); // Made, and never called.
+        idle_check(c, world); // Created, and never woken.
         for (uint32_t round = 0; round < 2; round++) {
             KIT_STEP(world, 20);
             idle_check(c, world);
@@ -170,9 +171,9 @@ ORR_TEST(idle_workers_wait_in_the_system_between_ticks_and_use_no_time)
     }
 }
 
-// ---- how long they look -----------------------------------------------------------------------------------------------------
+// ---- how long workers spin ----------------------------------------------------------------------
 
-ORR_TEST(idle_workers_look_for_a_bounded_while)
+ORR_TEST(idle_workers_spin_for_a_bounded_time)
 {
     static const uint32_t cores[] = {1, 64}, most[] = {LOOKS_FEW, LOOKS_MOST};
     for (uint32_t i = 0; i < 2; i++) {
@@ -184,7 +185,8 @@ ORR_TEST(idle_workers_look_for_a_bounded_while)
         orri_parallel_share(world, ORRI_SHARE_ALL, 0);
         for (uint32_t tick = 0; tick < 20; tick++) {
             KIT_STEP(world, 1);
-            CHECK(census_asleep(c, world, HELPERS)); // Every tick, so that all look to the end.
+            // In every tick, so all workers spin to the end.
+            CHECK(census_asleep(c, world, HELPERS));
         }
         CHECK(c->row > 0);
         CHECK(c->row <= most[i]);
@@ -193,13 +195,13 @@ ORR_TEST(idle_workers_look_for_a_bounded_while)
     }
 }
 
-// ---- within a tick ----------------------------------------------------------------------------------------------------------
+// ---- within a tick ------------------------------------------------------------------------------
 
 static census* watched;
 static _Thread_local bool driving;
 static _Atomic uint32_t begun, alone, missed;
 
-// On the driving thread, until another has begun what it does.
+// On the driving thread, until another thread has begun its work.
 static void idle_here(orr_run* run)
 {
     (void)run;
@@ -210,7 +212,7 @@ static void idle_here(orr_run* run)
     }
 }
 
-// Goes on until everybody else sleeps; the driving thread, too, which waits for the end.
+// Works until all other threads sleep, including the driving thread, which waits for the end.
 static void idle_there(orr_run* run)
 {
     atomic_store(&begun, 1);
@@ -220,7 +222,7 @@ static void idle_there(orr_run* run)
     }
 }
 
-ORR_TEST(idle_workers_wait_in_the_system_while_one_helper_works)
+ORR_TEST(idle_workers_block_while_one_helper_works)
 {
     census* c = census_begin(64);
     kit k;
@@ -231,7 +233,7 @@ ORR_TEST(idle_workers_wait_in_the_system_while_one_helper_works)
     KIT_SYSTEM(world, .name = "here", .once = true, .run = idle_here, .main_thread = true);
     KIT_SYSTEM(world, .name = "there", .once = true, .run = idle_there);
     orri_parallel_share(world, ORRI_SHARE_NOTHING, 0);
-    // Whether the driving thread or another takes it is chance.
+    // Whether the driving thread or a helper takes it is random.
     for (uint32_t tick = 0; tick < 1000 && alone + missed == 0; tick++) {
         begun = 0;
         KIT_STEP(world, 1);
@@ -247,7 +249,7 @@ static void idle_alone(orr_run* run)
     atomic_fetch_add(census_asleep(watched, run->world, HELPERS) ? &alone : &missed, 1);
 }
 
-ORR_TEST(idle_workers_wait_in_the_system_while_the_driving_thread_works)
+ORR_TEST(idle_workers_block_while_the_driving_thread_works)
 {
     census* c = census_begin(64);
     kit k;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Workers in trouble: without memory, with a pool of the program that gives nothing, too little or
-// too much, with systems that do not return, with calls that would read what others write. Ticks
-// continue with the hashes of the serial run, and the problem is reported once.
+// Workers in trouble: without memory; with a pool of the program that calls never, too rarely or
+// too often; with systems that do not return; with calls that would read what others write. The
+// world continues with the hashes of the serial run, and reports each problem once.
 #include "jobs/jobs_detail.h"
 #include "schedule/system_kit.h"
 #include "schedule/tick/overlap_kit.h"
@@ -12,19 +12,19 @@
 #define ROWS 9000u
 #define MS   UINT64_C(1000000)
 
-// ---- a platform and an allocator that can be spoilt, and a log that is counted --------------------------------------------
+// ---- a platform and an allocator that can fail, and a log that is counted -----------------------
 
 typedef struct spoilt {
     orr_platform table;
     size_t from, to;   // Requests of these sizes are refused.
-    uint64_t ahead_ns; // The clock is so far ahead.
+    uint64_t ahead_ns; // The clock is ahead by this time.
     bool no_threads;
     _Atomic uint32_t fewer, stuck, missing, unasked, errors;
-    char text[512]; // The last line of these.
+    char text[512]; // The last of these lines.
     char error[512];
 } spoilt;
 
-static spoilt* spoilt_now; // Of the test that runs: an allocator has no room for more.
+static spoilt* spoilt_now; // Of the running test: an allocator has no user pointer.
 
 static void* spoilt_alloc(void* user, size_t size, size_t align)
 {
@@ -61,7 +61,7 @@ static void spoilt_line(void* user, const orr_log_line* line)
                               : line->id == ORR_LOG_ID_EXTERNAL_WORKERS_MISSING ? &s->missing
                               : line->id == ORR_LOG_ID_EXTERNAL_CALL_UNEXPECTED ? &s->unasked
                                                                                 : NULL;
-    // On a busy machine a quick system may be interrupted for so long that it is named too.
+    // On a busy machine a quick system may be interrupted so long that it is named, too.
     if (line->id == ORR_LOG_ID_SYSTEM_STUCK && strstr(line->text, "'endless") != NULL) {
         count = &s->stuck;
     }
@@ -98,7 +98,7 @@ static void need_threads(void)
     platform->thread_join(NULL, thread);
 }
 
-// ---- a small world with work for several --------------------------------------------------------------------------------
+// ---- a small world with work for several workers ------------------------------------------------
 
 static void move(orr_run* run)
 {
@@ -153,9 +153,9 @@ static void small_end(orr_world* world, uint32_t ticks)
     orr_world_destroy(world);
 }
 
-// ---- no memory ------------------------------------------------------------------------------------------------------------
+// ---- no memory ----------------------------------------------------------------------------------
 
-ORR_TEST(workers_without_memory_are_said_once_and_come_when_there_is_some)
+ORR_TEST(workers_without_memory_are_reported_once_and_start_when_there_is_some)
 {
     need_threads();
     spoilt s;
@@ -175,8 +175,8 @@ ORR_TEST(workers_without_memory_are_said_once_and_come_when_there_is_some)
     small_end(world, 40);
 }
 
-// Nor for more systems than before: once; and again when they were had in between.
-ORR_TEST(workers_without_memory_for_a_larger_plan_are_said_once_each_time)
+// Nor for more systems than before: reported once, and again after memory was available in between.
+ORR_TEST(workers_without_memory_for_a_larger_plan_are_reported_once_each_time)
 {
     need_threads();
     spoilt s;
@@ -192,7 +192,7 @@ ORR_TEST(workers_without_memory_for_a_larger_plan_are_said_once_each_time)
             KIT_SYSTEM(world, .name = name, .once = true, .run = kit_run_nothing);
         }
         uint32_t capacity = 128 * round;
-        s.from = (size_t)capacity * 3 * 64; // Room for nodes.
+        s.from = (size_t)capacity * 3 * 64; // The memory of nodes.
         s.to = s.from + 30000;
         KIT_STEP(world, 10);
         CHECK_EQ(s.fewer, round);
@@ -207,7 +207,7 @@ ORR_TEST(workers_without_memory_for_a_larger_plan_are_said_once_each_time)
     orr_world_destroy(world);
 }
 
-ORR_TEST(workers_more_than_there_can_be_are_said_once_with_both_numbers)
+ORR_TEST(workers_above_the_maximum_are_reported_once_with_both_numbers)
 {
     spoilt s;
     spoilt_init(&s);
@@ -227,12 +227,12 @@ ORR_TEST(workers_more_than_there_can_be_are_said_once_with_both_numbers)
     small_end(world, 20);
 }
 
-// ---- a pool that gives nothing, or too much -------------------------------------------------------------------------------
+// ---- a pool that calls never or too often -------------------------------------------------------
 
 typedef struct odd_pool {
-    uint32_t promise; // Of what is asked, at most.
+    uint32_t promise; // At most this many of the calls it is asked for.
     uint32_t asked;
-    uint32_t extra; // Calls so often more than promised, each on a thread, which ends at once.
+    uint32_t extra; // Additional calls beyond the promise, each on a thread that ends at once.
     bool calls;
     void (*help)(void* arg);
     void* args[4]; // Of the last worlds.
@@ -285,13 +285,13 @@ static orr_world* odd_begin(spoilt* s, odd_pool pool, uint32_t workers)
     return world;
 }
 
-ORR_TEST(pool_that_never_calls_is_said_once_after_some_time_and_the_ticks_go_on)
+ORR_TEST(pool_that_never_calls_is_reported_once_after_some_time_and_ticks_continue)
 {
     for (uint32_t promise = 0; promise <= 3; promise += 3) {
         spoilt s;
         orr_world* world = odd_begin(&s, (odd_pool){.promise = promise}, 4);
         KIT_STEP(world, 100);
-        CHECK_EQ(s.missing, 0); // It may be slow.
+        CHECK_EQ(s.missing, 0); // The pool may be slow.
         s.ahead_ns = 2000 * MS;
         KIT_STEP(world, 50);
         CHECK_EQ(s.missing, 1);
@@ -301,7 +301,7 @@ ORR_TEST(pool_that_never_calls_is_said_once_after_some_time_and_the_ticks_go_on)
         s.ahead_ns = 9000 * MS;
         KIT_STEP(world, 50);
         CHECK_EQ(s.missing, 1);
-        CHECK_EQ(odd.asked, promise); // What is owed is not asked again.
+        CHECK_EQ(odd.asked, promise); // Promised calls are not requested again.
         small_end(world, 200);
         for (uint32_t i = 0; i < promise; i++) {
             odd.help(odd.args[0]);
@@ -309,7 +309,7 @@ ORR_TEST(pool_that_never_calls_is_said_once_after_some_time_and_the_ticks_go_on)
     }
 }
 
-ORR_TEST(pool_that_is_not_asked_often_is_not_missed)
+ORR_TEST(pool_that_is_rarely_asked_is_not_reported)
 {
     spoilt s;
     orr_world* world = odd_begin(&s, (odd_pool){.promise = 0}, 4);
@@ -321,8 +321,8 @@ ORR_TEST(pool_that_is_not_asked_often_is_not_missed)
     small_end(world, 20);
 }
 
-// One of three comes; the others never.
-ORR_TEST(pool_that_calls_fewer_than_promised_is_not_waited_for)
+// One of three calls comes; the others never.
+ORR_TEST(pool_that_calls_less_than_promised_is_not_waited_for)
 {
     need_threads();
     spoilt s;
@@ -332,13 +332,13 @@ ORR_TEST(pool_that_calls_fewer_than_promised_is_not_waited_for)
     odd_join(&odd);
     s.ahead_ns = 2000 * MS;
     KIT_STEP(world, 199);
-    CHECK_EQ(s.missing, 0); // There was one.
-    CHECK_EQ(odd.asked, 4); // In its place another was asked for.
+    CHECK_EQ(s.missing, 0); // There was one call.
+    CHECK_EQ(odd.asked, 4); // Another call was requested in its place.
     small_end(world, 200);
     CHECK_EQ(s.unasked, 0);
 }
 
-ORR_TEST(pool_that_calls_more_than_promised_is_said_once_and_harmless)
+ORR_TEST(pool_that_calls_more_than_promised_is_reported_once_and_harmless)
 {
     need_threads();
     for (uint32_t promise = 0; promise <= 3; promise++) {
@@ -362,7 +362,7 @@ static uint32_t boast_start(void* user, uint32_t count, void (*help)(void* arg),
     return odd_start(user, count, help, arg) + 100;
 }
 
-ORR_TEST(pool_that_promises_more_than_it_was_asked_for_owes_no_more)
+ORR_TEST(pool_that_promises_more_than_asked_owes_no_more)
 {
     need_threads();
     spoilt s;
@@ -376,7 +376,8 @@ ORR_TEST(pool_that_promises_more_than_it_was_asked_for_owes_no_more)
     odd_join(&odd);
 }
 
-// The memory is given back, and the place is another world's: a sanitizer would see a look at either.
+// The memory is freed, and the place belongs to another world: a sanitizer would find an access to
+// either.
 ORR_TEST(pool_that_calls_after_the_world_ended_finds_no_work)
 {
     spoilt s, t;
@@ -384,7 +385,7 @@ ORR_TEST(pool_that_calls_after_the_world_ended_finds_no_work)
     KIT_STEP(first, 3);
     orr_world_destroy(first);
     odd.help(odd.args[0]);
-    CHECK_EQ(s.unasked, 0); // Nobody is left to say it.
+    CHECK_EQ(s.unasked, 0); // No world is left to report it.
 
     odd_pool kept = odd;
     orr_world* second = odd_begin(&t, kept, 4);
@@ -402,7 +403,7 @@ ORR_TEST(pool_that_calls_after_the_world_ended_finds_no_work)
     odd.help(odd.args[1]);
 }
 
-// Two worlds with one pool, stepped in turn and at once.
+// Two worlds with one pool, stepped in turn and at the same time.
 static void step_world(void* arg)
 {
     KIT_STEP((orr_world*)arg, 40);
@@ -427,7 +428,7 @@ ORR_TEST(pool_of_two_worlds_serves_both)
     for (uint32_t i = 0; i < 2; i++) {
         KIT_STEP(worlds[i], 40);
     }
-    // From another thread than the one that made it, too.
+    // Also from another thread than the creating one.
     for (uint32_t i = 0; i < 2; i++) {
         CHECK_EQ(orr_platform_default()->thread_create(NULL, "steps", step_world, worlds[i],
                                                        &threads[i]),
@@ -442,9 +443,9 @@ ORR_TEST(pool_of_two_worlds_serves_both)
     CHECK_EQ(s.unasked + s.errors + s.missing, 0);
 }
 
-// ---- a system that does not return ------------------------------------------------------------------------------------------
+// ---- a system that does not return --------------------------------------------------------------
 
-// For the test it does return: when somebody has noticed.
+// In the test it returns when it was noticed.
 static void stuck_wait(orr_run* run)
 {
     (void)run;
@@ -453,7 +454,7 @@ static void stuck_wait(orr_run* run)
     }
 }
 
-// So many that nobody is left.
+// So many that no worker is left.
 static uint64_t stuck_run(uint32_t workers, uint32_t stuck, bool own, orr_access_check audit)
 {
     spoilt s;
@@ -465,7 +466,7 @@ static uint64_t stuck_run(uint32_t workers, uint32_t stuck, bool own, orr_access
                                           .pool = {.user = &odd, .start = own ? odd_start : NULL}});
     orr_access_check_set(world, audit);
     orri_parallel_share(world, ORRI_SHARE_NOTHING, 0);
-    uint32_t until[2] = {stuck, stuck}; // Two: two `user` pointers, or they never overlap.
+    uint32_t until[2] = {stuck, stuck}; // Two `user` pointers: systems with one never overlap.
     for (uint32_t i = 0; i < stuck; i++) {
         KIT_SYSTEM(world, .name = i == 0 ? "endless" : "endless_too", .once = true,
                    .by_id = "Velocity", .user = &until[i], .run = stuck_wait);
@@ -484,7 +485,7 @@ static uint64_t stuck_run(uint32_t workers, uint32_t stuck, bool own, orr_access
     return hash;
 }
 
-ORR_TEST(system_that_is_stuck_is_named_also_where_no_worker_is_left)
+ORR_TEST(stuck_system_is_named_also_when_no_worker_is_left)
 {
     need_threads();
     uint64_t hash = stuck_run(0, 1, false, ORR_ACCESS_CHECK_CALLS);
@@ -502,7 +503,7 @@ static void dawdle(orr_run* run)
     orr_platform_default()->sleep_ns(NULL, 3 * MS);
 }
 
-ORR_TEST(system_that_is_slow_without_threads_is_named_when_it_returns)
+ORR_TEST(slow_system_without_threads_is_named_when_it_returns)
 {
     for (uint32_t workers = 0; workers <= 2; workers++) {
         spoilt s;
@@ -520,8 +521,8 @@ ORR_TEST(system_that_is_slow_without_threads_is_named_when_it_returns)
     }
 }
 
-// Without a wish of its own no thread is made, and only ticks that are timed anyway are looked at.
-ORR_TEST(system_that_is_slow_is_named_by_default_in_ticks_that_are_timed)
+// By default no thread is created, and only timed ticks are checked.
+ORR_TEST(slow_system_is_named_by_default_in_timed_ticks)
 {
     spoilt s;
     spoilt_init(&s);
@@ -533,7 +534,7 @@ ORR_TEST(system_that_is_slow_is_named_by_default_in_ticks_that_are_timed)
     orr_world_destroy(world);
 }
 
-// ---- whole worlds are not read while systems run -------------------------------------------------------------------------------
+// ---- whole worlds are not read while systems run ------------------------------------------------
 
 typedef struct reading {
     bool from_handler;
@@ -563,10 +564,11 @@ static void read_inside(orr_run* run)
         read_all(run->world);
         return;
     }
-    (void)orr_get(run->world, orr_iter_entity(run, 0), Health); // Refused: it declares nothing.
+    // Refused: the system declares nothing.
+    (void)orr_get(run->world, orr_iter_entity(run, 0), Health);
 }
 
-ORR_TEST(whole_world_is_not_read_inside_systems_or_their_error_handlers)
+ORR_TEST(whole_world_calls_inside_systems_or_their_error_handlers_are_refused)
 {
     static const uint32_t counts[] = {0, 1, 2, 8};
     for (uint32_t at = 0; at < 16; at++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Workers of a world: threads that cannot be created, threads of the program, many more than cores,
-// and a system that does not return. Every tick has the hash of the serial run.
+// Workers of a world: threads that cannot be created, threads of the program, many more workers
+// than cores, and a system that does not return. In all cases every tick has the hash of the serial
+// run.
 #include "scenarios/scenario.h"
 #include "schedule/schedule.h"
 #include "support/store_kit.h"
@@ -13,7 +14,7 @@
 #define MS    UINT64_C(1000000)
 #define HOUR  (3600000 * MS)
 
-// ---- a log that is kept -----------------------------------------------------------------------------------------
+// ---- a log that is kept -------------------------------------------------------------------------
 
 typedef struct page {
     _Atomic uint32_t fewer, stuck; // Lines of each id.
@@ -24,7 +25,7 @@ static void page_write(void* user, const orr_log_line* line)
 {
     page* p = user;
     bool stuck = line->id == ORR_LOG_ID_SYSTEM_STUCK;
-    // On a busy machine a quick system may be interrupted for so long that it is named too.
+    // On a busy machine a quick system may be interrupted so long that it is named, too.
     if (stuck ? strstr(line->text, "'endless'") == NULL : line->id != ORR_LOG_ID_WORKERS_FEWER) {
         return;
     }
@@ -37,7 +38,7 @@ static orr_log_desc page_log(page* p)
     return (orr_log_desc){.level = ORR_LOG_WARNING, .sink = page_write, .user = p};
 }
 
-// ---- the same hashes ----------------------------------------------------------------------------------------------
+// ---- the same hashes ----------------------------------------------------------------------------
 
 static uint64_t expected[TICKS];
 
@@ -75,7 +76,7 @@ static void churn_check(const orr_world_desc* desc, orri_sharing sharing)
     }
 }
 
-// ---- threads that cannot be had -----------------------------------------------------------------------------------
+// ---- threads that cannot be created -------------------------------------------------------------
 
 typedef struct scarce {
     orr_platform table;
@@ -115,7 +116,7 @@ ORR_TEST(workers_without_threads_are_reported_and_change_nothing)
     }
 }
 
-// ---- threads of the program's own -----------------------------------------------------------------------------------
+// ---- threads of the program ---------------------------------------------------------------------
 
 enum {
     JOBS_THREADS = 3,
@@ -128,7 +129,7 @@ typedef struct jobs {
     void (*helps[JOBS_MOST])(void* arg); // A ring, under the mutex.
     void* args[JOBS_MOST];
     uint32_t first, last;
-    uint32_t most; // Never promises more at a time.
+    uint32_t most; // Never promises more than this at a time.
     _Atomic uint32_t stop, done;
     orr_thread threads[JOBS_THREADS];
 } jobs;
@@ -183,7 +184,7 @@ static void jobs_begin(jobs* j, uint32_t most)
 
 static void jobs_end(jobs* j)
 {
-    while (jobs_step(j)) { // Calls that come when their world is gone.
+    while (jobs_step(j)) { // Calls that arrive after the end of their world.
     }
     atomic_store(&j->stop, 1);
     for (uint32_t i = 0; i < JOBS_THREADS; i++) {
@@ -191,7 +192,7 @@ static void jobs_end(jobs* j)
     }
 }
 
-ORR_TEST(workers_of_the_programs_own_give_the_same_hashes)
+ORR_TEST(workers_of_the_program_give_the_same_hashes)
 {
     static const uint32_t mosts[] = {0, 1, 2, 100};
     churn_expect();
@@ -210,8 +211,8 @@ ORR_TEST(workers_of_the_programs_own_give_the_same_hashes)
     }
 }
 
-// A system makes a world with the same pool, steps it and ends it, while the pool's threads wait for that system. Nobody may wait
-// for calls that these threads would have to make.
+// A system creates a world with the same pool, steps it and destroys it, while the pool's threads
+// wait for that system. No thread may wait for calls that these threads would have to make.
 static _Atomic uint32_t inner_ticks;
 
 static void inner_life(orr_run* run)
@@ -255,14 +256,14 @@ ORR_TEST(workers_of_one_pool_serve_a_world_within_a_system_of_another)
     CHECK_EQ(j.done, j.last);
 }
 
-// ---- a system that does not return ------------------------------------------------------------------------------------
+// ---- a system that does not return --------------------------------------------------------------
 
 ORR_STRUCT(Step, (uint32_t, count))
 ORR_STRUCT(Other, (uint32_t, count))
 
 static page stuck_page;
 
-// For the test it does return: when somebody has noticed.
+// In the test it returns when it was noticed.
 static void stuck_wait(orr_run* run)
 {
     (void)orr_write(run, Step);
@@ -277,7 +278,7 @@ static void stuck_quick(orr_run* run)
     orr_write(run, Other)->count++;
 }
 
-// Among quick ones in the middle of which it stands; `parallel` or not, policed or not, shared in one way or another.
+// Among quick systems; `parallel` or not, with access checks or not, divided in one way or another.
 static void stuck_check(orri_sharing sharing, bool parallel, orr_access_check audit,
                         uint32_t workers)
 {
@@ -310,7 +311,7 @@ static void stuck_check(orri_sharing sharing, bool parallel, orr_access_check au
 
 ORR_TEST(workers_name_a_system_that_does_not_return)
 {
-    jobs any; // There must be threads, to notice.
+    jobs any; // There must be threads to notice it.
     jobs_begin(&any, 0);
     jobs_end(&any);
     for (uint32_t parallel = 0; parallel < 2; parallel++) {
@@ -321,13 +322,13 @@ ORR_TEST(workers_name_a_system_that_does_not_return)
     }
 }
 
-// ---- more workers than cores --------------------------------------------------------------------------------------------
+// ---- more workers than cores --------------------------------------------------------------------
 
 static uint64_t crowd_run_ns(uint32_t workers, orri_sharing sharing)
 {
     kit k = {0};
     const orr_platform* platform = orr_platform_default();
-    // No watch: a worker that nobody wakes must not be woken by it.
+    // No watch: it must not wake a worker that should be woken otherwise.
     orr_world* world =
         kit_begin(&k, &(orr_world_desc){.seed = 7, .workers = workers, .stuck_ns = HOUR});
     orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
@@ -353,6 +354,6 @@ ORR_TEST(workers_far_more_than_cores_do_not_stall)
         uint64_t crowd_ns = crowd_run_ns(32, ways[i]);
         printf("  %u us alone, %u us with 32 workers\n", (unsigned)(alone_ns / 1000),
                (unsigned)(crowd_ns / 1000));
-        CHECK(crowd_ns < alone_ns * 50); // Waiting for a sleeper would be an hour.
+        CHECK(crowd_ns < alone_ns * 50); // Waiting for a sleeper would take an hour.
     }
 }

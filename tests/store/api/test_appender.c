@@ -217,7 +217,7 @@ ORR_TEST(world_with_an_open_appender_can_be_destroyed)
     orr_appender a;
     CHECK_OK(orr_append_begin(world, KIT_CLUSTER(world, Token), &token, 1, &a));
     CHECK_EQ(orr_append(&a), 0);
-    kit_end(&k); // Everything is given back, and every token destructed once.
+    kit_end(&k); // Everything is freed, and every token destructed once.
 }
 
 ORR_TEST(appender_begun_twice_is_refused_and_stays_open)

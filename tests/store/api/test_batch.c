@@ -87,7 +87,7 @@ ORR_TEST(create_many_refused_by_a_hook_leaves_nothing)
     orr_tick_advance(world);
     orr_world_stats stats;
     orr_world_stats_get(world, &stats);
-    CHECK_EQ(stats.blobs, 0); // Nobody kept the text.
+    CHECK_EQ(stats.blobs, 0); // No entity kept the text.
     kit_end(&k);
 }
 

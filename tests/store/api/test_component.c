@@ -197,7 +197,8 @@ ORR_TEST(component_hooks_run_once_each_on_every_path_of_one_entity)
     CHECK_EQ(kit_tokens.constructs, 1);
     CHECK_EQ(kit_tokens.copies, 0);
     Token token = kit_token(3);
-    CHECK_OK(orr_component_set(world, bob, type, &token)); // The old one goes, a copy comes.
+    // The old value is destructed, a copy is constructed.
+    CHECK_OK(orr_component_set(world, bob, type, &token));
     CHECK_EQ(kit_tokens.copies, 1);
     CHECK_EQ(kit_tokens.destructs, 1);
     CHECK_EQ(kit_tokens.live, 1);
@@ -247,7 +248,7 @@ ORR_TEST(component_refused_by_its_hook_leaves_the_world_as_it_was)
     kit_end(&k);
 }
 
-// ---- convenience is a move -----------------------------------------------------------------------
+// ---- convenience is a move ----------------------------------------------------------------------
 
 /* N1-17 */
 ORR_TEST(convenience_calls_do_what_cluster_and_move_do)
@@ -291,7 +292,7 @@ ORR_TEST(convenience_calls_do_what_cluster_and_move_do)
     kit_end(&b);
 }
 
-// ---- odd hooks -------------------------------------------------------------------------------------
+// ---- odd hooks ----------------------------------------------------------------------------------
 
 typedef struct odd_counts {
     int64_t live;
@@ -333,7 +334,8 @@ ORR_TEST(hooks_of_a_marker_are_called_once_for_each_value_on_every_path)
     CHECK_OK(orr_cluster_get(world, &(orr_cluster_desc){&flag, 1, NULL, 0, NULL}, &cluster));
     orr_column_data data = {flag, NULL};
     orr_entity ids[3];
-    // Without a copy hook a copy is a memcpy of nothing: what is counted are constructs and destructs that match.
+    // Without a copy hook a copy is a memcpy of nothing: what is counted are constructs and
+    // destructs that match.
     CHECK_OK(orr_create_many(world, cluster, 3, NULL, 0, ids));
     CHECK_EQ(counts.live, 3);
     CHECK_OK(orr_component_remove(world, ids[0], flag));
@@ -396,14 +398,14 @@ ORR_TEST(reader_get_equals_component_get)
     CHECK(orr_reader_get(&reader, (orr_entity){(uint64_t)0x80000002u << 32 | 2}) == NULL);
     reader = orr_reader_make(world, velocity);
     CHECK(orr_reader_get(&reader, eve) == orr_component_get(world, eve, velocity));
-    reader = orr_reader_make(world, KIT_TYPE(world, Health)); // Nobody has it.
+    reader = orr_reader_make(world, KIT_TYPE(world, Health)); // No entity has it.
     CHECK(orr_reader_get(&reader, bob) == NULL);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
 
-// A world of more chunks than a rare type's table covers: its far chunks are found through their clusters, until the
-// type is common enough for the table to grow over them.
+// A world of more chunks than a rare type's table covers: its far chunks are found through their
+// clusters, until the type is common enough for the table to grow over them.
 ORR_TEST(type_in_far_chunks_is_found_by_every_call)
 {
     kit k = {0};
@@ -462,7 +464,8 @@ ORR_TEST(rare_types_in_many_chunks_take_little_memory)
     }
     orr_memory_stats memory;
     orr_world_memory_get(world, &memory);
-    // Per cluster: itself, its list of chunks, one chunk. Per type: at most 1024 chunks of 10 bytes.
+    // Per cluster: itself, its list of chunks, one chunk. Per type: at most 1024 chunks of 10
+    // bytes.
     CHECK(memory.by_purpose[ORR_MEMORY_CLUSTER].bytes < 6000 * 1200 + 200 * 10240 + 200 * 1024);
     kit_end(&k);
 }

@@ -80,7 +80,7 @@ ORR_TEST(enable_bits_survive_a_swap_remove)
     CHECK_OK(orr_component_enable(world, ids[CAPACITY + 1], position, false));
     CHECK_OK(orr_entity_enable(world, ids[CAPACITY], false));
     CHECK_OK(orr_component_enable(world, ids[3], position, false));
-    CHECK_OK(orr_destroy(world, ids[3])); // The last one comes here with its own bit.
+    CHECK_OK(orr_destroy(world, ids[3])); // The last row moves here with its own bit.
     CHECK(!orr_component_enabled(world, ids[CAPACITY + 1], position));
     CHECK(orr_entity_enabled(world, ids[CAPACITY + 1]));
     CHECK_OK(orr_destroy(world, ids[4]));

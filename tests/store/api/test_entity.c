@@ -58,7 +58,7 @@ ORR_TEST(entity_destroyed_is_dead_and_its_index_comes_back_with_another_generati
     CHECK_RESULT(orr_destroy(world, bob), ORR_ERR_ENTITY);
     orr_entity next = orr_create(world);
     CHECK(next.id != bob.id);
-    CHECK_EQ((uint32_t)next.id, (uint32_t)bob.id); // The last freed comes first.
+    CHECK_EQ((uint32_t)next.id, (uint32_t)bob.id); // The last freed index is used first.
     CHECK(!orr_alive(world, bob));
     CHECK(orr_alive(world, next));
     kit_end(&k);
@@ -147,7 +147,7 @@ ORR_TEST(entity_limit_of_the_desc_is_refused_and_freed_ones_count_again)
     kit_end(&k);
 }
 
-// ---- references ----------------------------------------------------------------------------------
+// ---- references ---------------------------------------------------------------------------------
 
 /* N2-16 */
 ORR_TEST(reference_to_a_dead_entity_is_refused_and_a_stored_one_is_seen_to_be_dead)
@@ -168,7 +168,8 @@ ORR_TEST(reference_to_a_dead_entity_is_refused_and_a_stored_one_is_seen_to_be_de
     CHECK_CONTAINS(k.errors.text, "0v1");
     CHECK_EQ(orr_get(world, tom, Link)->weight, 1);
     CHECK_EQ(orr_world_hash(world), hash);
-    // What stood there before may be read, changed and set again, also by batch; not the reference to another dead.
+    // What stood there before may be read, changed and set again, also by batch; not the reference
+    // to another dead.
     Link link = *orr_get(world, eve, Link);
     link.weight = 7;
     CHECK_OK(orr_put(world, eve, Link, &link));
@@ -230,7 +231,7 @@ ORR_TEST(entity_destroyed_or_moved_leaves_those_that_refer_to_it_as_they_are)
     kit_end(&k);
 }
 
-// ---- addresses -----------------------------------------------------------------------------------
+// ---- addresses ----------------------------------------------------------------------------------
 
 /* N1-09 N1-16 */
 ORR_TEST(address_is_cluster_and_row_and_reaches_components)
@@ -272,12 +273,12 @@ ORR_TEST(address_goes_stale_when_the_entity_moves_or_another_leaves)
     for (uint32_t i = 0; i < 4; i++) {
         CHECK_OK(orr_address_get(world, ids[i], &at[i]));
     }
-    // A component comes: another cluster.
+    // A component is added: another cluster.
     CHECK_OK(orr_set(world, ids[3], Health, {1, 2}));
     CHECK(!orr_address_valid(world, &at[3]));
     CHECK(orr_address_read(world, &at[3], position) == NULL);
     CHECK(orr_address_write(world, &at[3], position) == NULL);
-    // A tag comes.
+    // A tag is added.
     CHECK_OK(orr_address_get(world, ids[2], &now));
     CHECK_OK(orr_tag_add(world, ids[2], 5));
     CHECK(!orr_address_valid(world, &now));
@@ -288,7 +289,7 @@ ORR_TEST(address_goes_stale_when_the_entity_moves_or_another_leaves)
     CHECK_OK(orr_address_get(world, ids[1], &now));
     CHECK_EQ(now.row, 0);
     CHECK(orr_address_valid(world, &now));
-    // Somebody else at the same place does not make an old address good.
+    // Another entity at the same place does not make an old address valid.
     at[0].entity = (orr_entity){0};
     CHECK(!orr_address_valid(world, &at[0]));
     CHECK(!orr_address_valid(world, &(orr_address){0}));
@@ -311,7 +312,7 @@ ORR_TEST(address_of_a_deleted_cluster_is_stale)
     kit_end(&k);
 }
 
-// ---- copies --------------------------------------------------------------------------------------
+// ---- copies -------------------------------------------------------------------------------------
 
 ORR_TEST(copy_has_components_tags_and_enable_bits_of_its_source)
 {
@@ -385,7 +386,7 @@ ORR_TEST(component_belongs_to_one_entity)
     kit_end(&k);
 }
 
-// An id that nobody ever gave, made to look like the record of a dead one.
+// An id that was never given, made to look like the record of a dead entity.
 ORR_TEST(entity_id_made_up_from_a_dead_record_is_refused_everywhere)
 {
     kit k = {0};

@@ -45,7 +45,7 @@ static orr_component_id add_radius(orr_world* world, orr_entity entity, float ra
     return orr_instance_add(world, entity, KIT_TYPE(world, Collider), &(Collider){radius});
 }
 
-// ---- the calls -----------------------------------------------------------------------------------
+// ---- the calls ----------------------------------------------------------------------------------
 
 /* N0-28 */
 ORR_TEST(multiple_instances_are_added_listed_set_and_removed_by_id)
@@ -241,7 +241,7 @@ ORR_TEST(multiple_reference_to_a_dead_entity_is_refused_unless_it_was_stored_bef
     kit_end(&k);
 }
 
-// ---- capacity ------------------------------------------------------------------------------------
+// ---- capacity -----------------------------------------------------------------------------------
 
 /* N0-04, N0-05 */
 ORR_TEST(multiple_capacity_doubles_when_full_and_halves_at_a_quarter)
@@ -398,7 +398,7 @@ ORR_TEST(multiple_has_limits_in_number_and_in_bytes)
     kit_end(&k);
 }
 
-// ---- columns -------------------------------------------------------------------------------------
+// ---- columns ------------------------------------------------------------------------------------
 
 /* N0-31 */
 ORR_TEST(multiple_column_gives_values_ids_and_counts_by_row)
@@ -455,7 +455,7 @@ ORR_TEST(multiple_prints_all_instances)
     kit_end(&k);
 }
 
-// ---- ids -----------------------------------------------------------------------------------------
+// ---- ids ----------------------------------------------------------------------------------------
 
 /* N0-28 */
 ORR_TEST(multiple_ids_wrap_past_zero_and_past_those_in_use)
@@ -532,7 +532,7 @@ ORR_TEST(multiple_capacity_is_part_of_the_hash)
     CHECK(hashes[0] != hashes[1]);
 }
 
-// ---- enable bits ---------------------------------------------------------------------------------
+// ---- enable bits --------------------------------------------------------------------------------
 
 static void check_enabled(const orr_world* world, orr_entity entity, uint32_t count,
                           const char* wanted)
@@ -578,7 +578,7 @@ ORR_TEST(multiple_enable_bits_belong_to_instances)
     CHECK_OK(orr_component_enable(world, bob, type, false));
     check_enabled(world, bob, 2, "00");
     CHECK(add_radius(world, bob, 9) != 0);
-    check_enabled(world, bob, 3, "001"); // What comes is on.
+    check_enabled(world, bob, 3, "001"); // New instances are enabled.
     CHECK_OK(orr_component_enable(world, bob, type, true));
     check_enabled(world, bob, 3, "111");
     check_enabled(world, eve, 1, "1");
@@ -634,7 +634,7 @@ ORR_TEST(multiple_enable_bits_are_kept_by_batches_and_gap_filling)
     kit_end(&k);
 }
 
-// ---- together ------------------------------------------------------------------------------------
+// ---- together -----------------------------------------------------------------------------------
 
 ORR_TEST(multiple_batch_takes_rows_of_several_capacities_to_one_cluster)
 {

@@ -49,7 +49,7 @@ static uint32_t sim_preset(uint32_t kind)
     return kind == 0 ? 1 : 0;
 }
 
-// ---- values ----------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 typedef union sim_value {
     Collider collider;
@@ -91,7 +91,7 @@ static void sim_value_check(const sim* s, uint32_t kind, const void* values, uin
     }
 }
 
-// ---- steps -----------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 static sim_entity* sim_some(sim* s)
 {
@@ -221,7 +221,8 @@ static void sim_step_copy(sim* s, sim_entity* e)
     }
 }
 
-// All that have no Health are given it, or all that have it lose it; or a whole kind comes and goes.
+// Adds Health to all entities without it, or removes it from all that have it; or adds and removes
+// a whole kind.
 static void sim_step_many(sim* s, bool values)
 {
     orr_entity ids[ENTITIES];
@@ -329,7 +330,7 @@ static void sim_step(sim* s)
     }
 }
 
-// ---- checking --------------------------------------------------------------------------------------
+// ---- checking -----------------------------------------------------------------------------------
 
 static void sim_check_entity(const sim* s, const sim_entity* e)
 {

@@ -35,7 +35,7 @@ static orr_result step_error(const script* s)
 #define STEP_PTR(s, call)  ((call) != NULL ? ORR_OK : step_error(s))
 #define STEP_TYPE(s, call) (((call).id != 0) ? ORR_OK : step_error(s))
 
-// ---- steps ---------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 static orr_result step_types(script* s)
 {
@@ -367,7 +367,7 @@ static orr_result step_destroy_all(script* s)
     return orr_entities_destroy_all(s->world);
 }
 
-// ---- steps with somebody holding blocks ------------------------------------------------------------
+// ---- steps while blocks are shared --------------------------------------------------------------
 
 static orr_result step_hold(script* s)
 {
@@ -426,7 +426,7 @@ static orr_result step_release(script* s)
     return ORR_OK;
 }
 
-// ---- the script ----------------------------------------------------------------------------------
+// ---- the script ---------------------------------------------------------------------------------
 
 typedef struct step {
     const char* name;

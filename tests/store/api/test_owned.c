@@ -78,7 +78,8 @@ ORR_TEST(string_no_longer_stored_lives_until_the_tick)
     orr_string text = orr_string_make(world, "text");
     CHECK_OK(orr_set(world, bob, Label, {text, 1}));
     orr_tick_advance(world);
-    CHECK_OK(orr_set(world, bob, Label, {text, 2})); // Over itself: never gone in between.
+    // Set to itself: the text is never freed in between.
+    CHECK_OK(orr_set(world, bob, Label, {text, 2}));
     CHECK_STR(orr_string_text(world, orr_get(world, bob, Label)->text), "text");
     orr_tick_advance(world);
     CHECK_STR(orr_string_text(world, orr_get(world, bob, Label)->text), "text");

@@ -39,7 +39,7 @@ static void hash_people(orr_world* world, hash_variant v, orr_entity* ids)
     for (uint32_t i = 0; i < 10; i++) {
         ids[i] = orr_create(world);
     }
-    // Two entities come into the same cluster in another order.
+    // Two entities move into the same cluster in another order.
     CHECK_OK(orr_set(world, ids[swapped ? 1 : 0], Position, {1, 2, 3}));
     CHECK_OK(orr_set(world, ids[swapped ? 0 : 1], Position, {1, 2, 3}));
     CHECK_OK(orr_set(world, ids[2], Position, {4, v == OTHER_VALUE ? 5.5f : 5, 6}));

@@ -18,7 +18,7 @@ enum {
     LEFT_MAX = 16
 };
 
-// What was left out.
+// The skipped changes.
 typedef struct notes {
     uint32_t count;
     uint32_t groups[LEFT_MAX];
@@ -150,15 +150,16 @@ ORR_TEST(apply_creation_with_all_kinds_of_parts_has_all)
     CHECK_EQ(n.count, 0);
     CHECK_EQ(orr_find(world, room, "bob").id, bob.id);
     CHECK(orr_component_has(world, bob, KIT_TYPE(world, Engine)));
-    CHECK_EQ(orr_get(world, bob, Health)->value, 100); // Needed by what is needed.
+    CHECK_EQ(orr_get(world, bob, Health)->value, 100); // Required by a required type.
     CHECK_EQ(orr_get(world, bob, Body)->mass, 10);
     CHECK_EQ(orr_get(world, bob, Ghost)->cell.payload, 8);
     const void* values;
     const orr_component_id* ids;
     CHECK_EQ(orr_instances_get(world, bob, charm, &values, &ids), 3);
     CHECK_EQ(((const Charm*)values)[2].cell.payload, 3);
-    CHECK(ids[0] < ids[1] && ids[1] < ids[2]);                       // Numbers are given in order.
-    CHECK_EQ(orr_instances_get(world, bob, spot, &values, NULL), 1); // No preset beside it.
+    CHECK(ids[0] < ids[1] && ids[1] < ids[2]); // Numbers are given in order.
+    // Without an additional preset.
+    CHECK_EQ(orr_instances_get(world, bob, spot, &values, NULL), 1);
     CHECK_EQ(((const Spot*)values)->x, 11);
     CHECK(!orr_entity_enabled(world, bob) && !orr_component_enabled(world, bob, body));
     CHECK(orr_component_enabled(world, bob, ghost) && !orr_component_enabled(world, bob, charm));
@@ -209,8 +210,8 @@ ORR_TEST(apply_moves_every_row_once)
                             .given_count = 1}};
     kit_tokens.moves = 0;
     CHECK_OK(apply(world, groups, 4, NULL));
-    // Five rows left, one died; the four that stay fill four gaps. (The value that is set comes by
-    // a move.)
+    // Five rows left, one was destroyed; the four that stay fill four gaps. (The value that is set
+    // is written by a move.)
     CHECK_EQ(kit_tokens.moves, 3 + 1 + 1 + 1 + 4);
     CHECK_EQ(kit_rows(world, from), 4);
     for (uint32_t i = 0; i < 10; i++) {
@@ -330,7 +331,7 @@ ORR_TEST(apply_instance_changes_adapt_the_capacity)
     }
     CHECK_OK(orr_instance_enable(world, bob, spot, ids[3], false));
     CHECK_EQ(kit_info(world, orr_entity_cluster(world, bob)).capacities[0], 8);
-    // Three go, one changes: two are left, so the room is halved, and halved again.
+    // Three are removed, one changes: two are left, so the capacity is halved twice.
     Spot changed = {30};
     orri_instance_change first[] = {{spot, ids[0], true, NULL}, {spot, ids[3], false, &changed},
                                     {spot, ids[1], true, NULL}, {spot, ids[4], true, NULL},
@@ -353,7 +354,7 @@ ORR_TEST(apply_instance_changes_adapt_the_capacity)
     CHECK_EQ(((const Spot*)values)[1].x, 30);
     CHECK(!orr_instance_enabled(world, bob, spot, ids[3]));
     CHECK_EQ(kit_info(world, orr_entity_cluster(world, bob)).capacities[0], 4);
-    // All go, and others come: in one go, where they are.
+    // All are removed and others added, in place.
     Spot next[3] = {{50}, {51}, {52}};
     Charm charms[2] = {{kit_token(1).cell}, {kit_token(2).cell}};
     orri_instance_change second[] = {{spot, 0, false, &next[0]},
@@ -394,7 +395,7 @@ ORR_TEST(apply_skips_and_reports_impossible_changes)
     orr_entity e[2] = {orr_create(world), orr_create(world)};
     CHECK_OK(orr_component_add(world, e[0], turbo));
     CHECK_OK(orr_component_add(world, e[1], engine));
-    // Of the first nothing can go but Turbo itself; of the second all.
+    // Of the first only Turbo itself can be removed; of the second all.
     orr_type taken[] = {health, engine, position, body};
     orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = e,
@@ -411,7 +412,7 @@ ORR_TEST(apply_skips_and_reports_impossible_changes)
     CHECK_STR(n.words[1], "Engine is needed by Turbo");
     CHECK_EQ(n.types[1].id, engine.id);
     CHECK(orr_component_has(world, e[0], position) && !orr_component_has(world, e[1], position));
-    // The last instance of what is needed stays, and what is set of it is set.
+    // The last instance of a required type stays, and its values are set.
     const orr_component_id* ids;
     CHECK_EQ(orr_instances_get(world, e[0], spot, NULL, &ids), 1);
     Spot nine = {9};
@@ -449,19 +450,19 @@ ORR_TEST(apply_skips_and_reports_impossible_changes)
     CHECK_EQ(n.count, 1);
     CHECK_STR(n.words[0], "Spot is multiple and the entity has some; give an instance id");
     CHECK_EQ(orr_get(world, e[1], Spot)->x, 2);
-    // All at once, with what needs them, everything may go.
+    // Together with the types that require them, all can be removed.
     orr_type all[] = {position, turbo, health, engine};
     group = (orri_group){
         .kind = ORRI_CHANGE_KIND_CHANGE, .entities = e, .count = 1, .taken = all, .taken_count = 4};
     CHECK_OK(apply_one(world, group, &n));
     CHECK_EQ(n.count, 0);
     CHECK_EQ(kit_info(world, orr_entity_cluster(world, e[0])).type_count, 1);
-    CHECK_OK(apply_one(world, group, NULL)); // Nothing to take, nobody to tell.
+    CHECK_OK(apply_one(world, group, NULL)); // Nothing to remove, nothing to report.
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
 
-// The last instance of what is needed stays where it is, with the room it has.
+// The last instance of a required type stays in place, with its capacity.
 ORR_TEST(apply_with_a_skipped_removal_moves_no_row)
 {
     kit k = {0};
@@ -558,10 +559,10 @@ ORR_TEST(apply_destroy_cascades)
     for (uint32_t i = 0; i < 6; i++) {
         e[i] = orr_create(world);
     }
-    CHECK_OK(orr_set(world, e[1], Parent, {e[0]})); // Dies with 0,
-    CHECK_OK(orr_set(world, e[2], Parent, {e[1]})); // and this with it, though it changes.
-    CHECK_OK(orr_set(world, e[3], Parent, {e[0]})); // Saved in time.
-    CHECK_OK(orr_set(world, e[4], Owner, {e[0]}));  // Forgets it.
+    CHECK_OK(orr_set(world, e[1], Parent, {e[0]})); // Is destroyed with 0,
+    CHECK_OK(orr_set(world, e[2], Parent, {e[1]})); // and this one with it, although it changes.
+    CHECK_OK(orr_set(world, e[3], Parent, {e[0]})); // Its reference is removed in time.
+    CHECK_OK(orr_set(world, e[4], Owner, {e[0]}));  // Its reference is cleared.
     CHECK_OK(orr_component_add(world, e[1], body));
     orr_entity made[2] = {nth(world, 0), nth(world, 1)};
     Parent saved = {e[5]}, doomed = {e[0]}, parents[2] = {{e[2]}, {e[4]}};
@@ -595,7 +596,8 @@ ORR_TEST(apply_destroy_cascades)
     CHECK_OK(apply(world, groups, 5, NULL));
     CHECK(!orr_alive(world, e[0]) && !orr_alive(world, e[1]) && !orr_alive(world, e[2]));
     CHECK(orr_alive(world, e[3]) && orr_alive(world, e[4]) && orr_alive(world, e[5]));
-    CHECK(!orr_alive(world, made[0]) && orr_alive(world, made[1])); // Born to die.
+    // Created and destroyed in one set.
+    CHECK(!orr_alive(world, made[0]) && orr_alive(world, made[1]));
     CHECK_EQ(orr_get(world, e[4], Owner)->one.id, 0);
     CHECK_EQ(orr_get(world, e[3], Parent)->entity.id, e[5].id);
     CHECK_EQ(orr_referrers_get(world, made[1], owner, NULL, NULL, 0), 1);

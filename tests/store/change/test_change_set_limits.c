@@ -19,33 +19,35 @@ static orr_entity nth(const orr_world* world, uint32_t position)
     return orri_index_nth(world, &cursor, position);
 }
 
-// What was left out, in words, one after another.
-typedef struct told {
+// The skipped changes as text, one per line.
+typedef struct skipped {
     uint32_t count;
     char text[8192];
-} told;
+} skipped;
 
-static void tell(void* user, uint32_t group, orr_entity entity, orr_type type, const char* what)
+static void note_skipped(void* user, uint32_t group, orr_entity entity, orr_type type,
+                         const char* what)
 {
-    told* t = user;
+    skipped* t = user;
     size_t used = strlen(t->text);
     t->count++;
     snprintf(t->text + used, sizeof t->text - used, "%u/%u/%u:%s\n", group,
              (uint32_t)(entity.id & UINT32_MAX), type.id, what);
 }
 
-static orr_result apply(orr_world* world, const orri_group* groups, uint32_t count, told* t)
+static orr_result apply(orr_world* world, const orri_group* groups, uint32_t count, skipped* t)
 {
-    *t = (told){0};
-    return orri_change_set_apply(
-        world,
-        &(orri_change_set_desc){
-            .call = "test", .groups = groups, .count = count, .on_skipped = tell, .user = t});
+    *t = (skipped){0};
+    return orri_change_set_apply(world, &(orri_change_set_desc){.call = "test",
+                                                                .groups = groups,
+                                                                .count = count,
+                                                                .on_skipped = note_skipped,
+                                                                .user = t});
 }
 
-// Applies with every allocation failing in turn, and then for good. Every refusal leaves the world
-// as it was.
-static void apply_at_last(kit* k, const orri_group* groups, uint32_t count, told* t)
+// Applies with every allocation refused in turn, then with memory. Every refusal leaves the world
+// unchanged.
+static void apply_at_last(kit* k, const orri_group* groups, uint32_t count, skipped* t)
 {
     uint64_t hash = orr_world_hash(k->world), n = 1;
     orr_result result = ORR_ERR_MEMORY;
@@ -112,7 +114,7 @@ ORR_TEST(types_beyond_the_limit_are_skipped_in_order)
                             .count = 1,
                             .given = given,
                             .given_count = 1}};
-    told t;
+    skipped t;
     apply_at_last(&k, groups, 2, &t);
     CHECK_EQ(t.count, 4);
     CHECK_CONTAINS(t.text, "with T266 the entity would have more than 256 types");
@@ -138,12 +140,12 @@ ORR_TEST(types_removed_make_room_for_added_ones)
                         .given_count = 3,
                         .taken = taken,
                         .taken_count = 3};
-    told t;
+    skipped t;
     CHECK_OK(apply(world, &group, 1, &t)); // Three for three.
     CHECK_EQ(t.count, 0);
     CHECK_EQ(lot_count(world, bob, types), 256);
     CHECK(orr_component_has(world, bob, types[272]) && !orr_component_has(world, bob, types[7]));
-    // Three for one: of those that are to go, it has one.
+    // Three for one: of the types to remove, it has one.
     given[0].type = types[280], given[1].type = types[281], given[2].type = types[282];
     taken[2] = types[8];
     CHECK_OK(apply(world, &group, 1, &t));
@@ -155,7 +157,7 @@ ORR_TEST(types_removed_make_room_for_added_ones)
     kit_end(&k);
 }
 
-// T3 comes with T100 and T101, or not at all; what is smaller and comes later may still fit.
+// T3 is added with T100 and T101, or not at all; a smaller change that comes later may still fit.
 ORR_TEST(types_with_required_types_are_added_completely_or_skipped)
 {
     kit k = {0};
@@ -179,14 +181,14 @@ ORR_TEST(types_with_required_types_are_added_completely_or_skipped)
                         .given_count = 2,
                         .instances = deeds,
                         .instance_count = 3};
-    told t;
+    skipped t;
     apply_at_last(&k, &group, 1, &t);
-    CHECK_EQ(t.count, 2); // T3, and an instance that never was.
+    CHECK_EQ(t.count, 2); // T3, and an instance that does not exist.
     CHECK_CONTAINS(t.text, "with T3 the entity would");
     CHECK(!orr_component_has(world, bob, types[3]) && !orr_component_has(world, bob, types[100]));
     CHECK(orr_component_has(world, bob, types[270]));
     CHECK_EQ(orr_instances_get(world, bob, types[4], NULL, NULL), 2);
-    // Full: another multiple type has no room, for none of its instances, nor for being switched.
+    // Full: there is no room for another multiple type, for its instances, or for its enable bits.
     CHECK_OK(orr_component_remove(world, bob, types[4]));
     CHECK_OK(orr_component_add(world, bob, types[271]));
     orri_enable_change flip = {types[4], ORRI_PROVISIONAL | 1, false};
@@ -212,7 +214,8 @@ ORR_TEST(clusters_beyond_the_limit_leave_later_entities_in_place)
              token = KIT_TYPE(world, Token), ghost = KIT_TYPE(world, Ghost);
     orr_entity e[6];
     CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Position), 6, NULL, 0, e));
-    CHECK(orr_create(world).id != 0); // Nothing, Position; one more may come.
+    // The empty cluster and Position; one more cluster is possible.
+    CHECK(orr_create(world).id != 0);
     Health healths[2] = {{1, 2}, {3, 4}};
     Token tokens[2] = {kit_token(1), kit_token(2)};
     Position positions[2] = {{1, 1, 1}, {2, 2, 2}};
@@ -250,15 +253,15 @@ ORR_TEST(clusters_beyond_the_limit_leave_later_entities_in_place)
                             .given_count = 3,
                             .tags_on = &tag,
                             .tag_on_count = 1}};
-    told t;
+    skipped t;
     apply_at_last(&k, groups, 5, &t);
     CHECK_EQ(t.count, 2 + 1 + 2 * 3);
     CHECK_CONTAINS(t.text, "the world has 3 clusters, as many as it may have; raise clusters_max");
     CHECK_EQ(orr_get(world, e[1], Health)->value, 3);
     CHECK_EQ(orr_get(world, e[5], Health)->value, 1);
     CHECK(!orr_has(world, e[2], Token) && !orr_tag_has(world, e[4], tag));
-    CHECK_EQ(orr_get(world, e[3], Position)->x, 2); // What it has is set,
-    CHECK_EQ(orr_get(world, e[3], Ghost)->n, 6);    // and what is in no cluster comes.
+    CHECK_EQ(orr_get(world, e[3], Position)->x, 2); // A type that it has is set,
+    CHECK_EQ(orr_get(world, e[3], Ghost)->n, 6);    // and a transient type is added.
     CHECK(orr_alive(world, made[1]) && !orr_has(world, made[1], Position));
     CHECK_EQ(orr_get(world, made[1], Ghost)->n, 6);
     kit_end(&k);
@@ -289,7 +292,7 @@ ORR_TEST(clusters_beyond_the_limit_create_entities_without_components)
                             .renamed = true,
                             .name = "sue"},
                            {.kind = ORRI_CHANGE_KIND_CREATE, .entities = made + 2, .count = 1}};
-    told t;
+    skipped t;
     apply_at_last(&k, groups, 3, &t);
     CHECK_EQ(t.count, 2);
     for (uint32_t i = 0; i < 3; i++) {
@@ -301,7 +304,7 @@ ORR_TEST(clusters_beyond_the_limit_create_entities_without_components)
     kit_end(&k);
 }
 
-// Instances come and go with the cluster, but those that are there can be set.
+// Instances are added and removed with the cluster; existing ones can be set.
 ORR_TEST(clusters_beyond_the_limit_leave_instances_unchanged)
 {
     kit k = {0};
@@ -310,7 +313,7 @@ ORR_TEST(clusters_beyond_the_limit_leave_instances_unchanged)
     orr_entity bob = orr_create(world);
     Spot spots[] = {{1}, {2}, {3}};
     orr_component_id id = orr_instance_add(world, bob, spot, &spots[0]);
-    CHECK(id != 0); // Nothing, and one Spot; two of them are another cluster.
+    CHECK(id != 0); // The empty cluster, and one Spot; two Spots are another cluster.
     orr_tag tag = 4;
     orri_instance_change deeds[] = {
         {spot, 0, false, &spots[1]}, {spot, id, false, &spots[2]}, {spot, 999, false, &spots[1]}};
@@ -327,15 +330,16 @@ ORR_TEST(clusters_beyond_the_limit_leave_instances_unchanged)
                         .instance_count = 3,
                         .enables = flips,
                         .enable_count = 3};
-    told t;
+    skipped t;
     apply_at_last(&k, &group, 1, &t);
-    CHECK_EQ(t.count, 3); // The comer, the one that never was, and the switch of the comer.
+    // The new instance, the instance that does not exist, and the enable bit of the new instance.
+    CHECK_EQ(t.count, 3);
     const void* values;
     CHECK_EQ(orr_instances_get(world, bob, spot, &values, NULL), 1);
     CHECK_EQ(((const Spot*)values)->x, 3);
     CHECK(!orr_instance_enabled(world, bob, spot, id) && !orr_entity_enabled(world, bob));
-    // The last one stays too: without it the entity would need the cluster of nothing, which is
-    // there.
+    // The last instance stays, too: without it the entity would need the empty cluster, which
+    // exists.
     deeds[0] = (orri_instance_change){spot, id, true, NULL};
     group.instance_count = 1;
     group.enable_count = 0;

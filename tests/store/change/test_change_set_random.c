@@ -72,14 +72,14 @@ typedef struct side {
     orr_type types[TYPES];
 } side;
 
-// A group as it was thrown, for both sides.
+// A random group, for both worlds.
 typedef struct throw
 {
     orri_change_kind kind;
     uint32_t first, count; // In `model.chosen`.
     orr_cluster cluster;   // Of the changed world.
     uint32_t given[PICKS], given_count, taken[PICKS], taken_count;
-    uint32_t seeds[PICKS]; // Of the values; 0: presets.
+    uint32_t seeds[PICKS]; // Seeds of the values; 0: presets.
     orr_tag on[2], off[2];
     uint32_t on_count, off_count;
     struct {
@@ -97,7 +97,7 @@ typedef struct throw
     uint32_t switch_count;
     bool renamed;
     orr_entity scope;
-    char name[16]; // "": it goes.
+    char name[16]; // "": the name is removed.
 }
 throw;
 
@@ -135,7 +135,7 @@ static orr_entity pick(const model* m, uint32_t seed)
 static value make(const model* m, orr_world* world, uint32_t type, uint32_t seed)
 {
     value v;
-    memset(&v, 0x5A, sizeof v); // Padding decides nothing.
+    memset(&v, 0x5A, sizeof v); // Padding must not matter.
     char text[32];
     snprintf(text, sizeof text, "text %u", seed % 50);
     int32_t number = (int32_t)(seed % 1000);
@@ -273,7 +273,7 @@ static void compare(const model* m)
     }
 }
 
-// ---- throwing -----------------------------------------------------------------------------------
+// ---- choosing changes ---------------------------------------------------------------------------
 
 // The ids of creations: positions ascend with holes, in any order.
 static void throw_creations(model* m, uint32_t count)
@@ -314,7 +314,8 @@ static void throw_types(model* m, throw *t)
     t->on_count = below(m, 6) == 0 ? 1 + below(m, 2) : 0;
     t->off_count = below(m, 6) == 0 ? 1 + below(m, 2) : 0;
     t->on[0] = 1, t->on[1] = 1 + below(m, 4), t->off[0] = 2 + below(m, 3), t->off[1] = 3;
-    for (uint32_t i = 0; i < t->on_count; i++) { // On and off at once would be two orders.
+    // Enabling and disabling one thing in one set would depend on the order.
+    for (uint32_t i = 0; i < t->on_count; i++) {
         for (uint32_t k = 0; k < t->off_count; k++) {
             t->off_count = t->on[i] == t->off[k] ? 0 : t->off_count;
         }
@@ -394,7 +395,8 @@ static void throw_all(model* m, uint32_t most_live, uint32_t group_most)
         used += count;
     }
     m->chosen_count = used;
-    uint32_t live = 0; // Those before are used: the list is shuffled a little each time.
+    // Entities before this one are used: the list is shuffled a little each time.
+    uint32_t live = 0;
     while (live < m->live_count && m->throw_count < GROUPS) {
         uint32_t count = 1 + below(m, below(m, 3) == 0 ? 1 : group_most);
         count = count < m->live_count - live ? count : m->live_count - live;
@@ -553,7 +555,7 @@ static void oracle_give(model* m, const throw *t, uint32_t i)
     }
 }
 
-// Instances that were there, of types that are taken whole.
+// Existing instances, of types that are removed whole.
 typedef struct oracle_old {
     orr_component_id ids[2][64];
     uint32_t counts[2];
@@ -601,7 +603,8 @@ static void oracle_change_instances(model* m, const throw *t, bool removals)
         orr_component_id id = t->instances[d].oracle_id;
         value v = make(m, world, t->instances[d].type, t->instances[d].seed);
         if (id == 0 || t->instances[d].removed != removals ||
-            oracle_takes(t, t->instances[d].type)) { // What goes as a whole is not worth a word.
+            // An instance that is removed with its type is not reported.
+            oracle_takes(t, t->instances[d].type)) {
             continue;
         }
         orr_result result = removals ? orr_instance_remove(world, entity, type, id)
@@ -675,7 +678,8 @@ static void oracle_apply(model* m)
         const throw* t = &m->throws[g];
         oracle_old old = {0};
         for (uint32_t i = 0; i < t->count; i++) {
-            if (t->instance_count > 0) { // First: what comes by itself is not brought along.
+            // First: a type that is added explicitly is not added as a required type.
+            if (t->instance_count > 0) {
                 oracle_add_instances(m, t, &old);
             }
             oracle_give(m, t, i);

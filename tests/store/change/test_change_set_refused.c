@@ -264,7 +264,7 @@ static void rich_check(const rich* r)
     CHECK(!orr_component_has(world, r->e[35], r->ghost));
     CHECK(!orr_alive(world, r->e[20]) && !orr_alive(world, r->e[22]));
     CHECK(!orr_alive(world, r->made[0]) &&
-          !orr_alive(world, r->made[2])); // With 20, with each other.
+          !orr_alive(world, r->made[2])); // With 20, and with each other.
     CHECK(!orr_alive(world, r->made[1]));
     CHECK(orr_alive(world, r->made[5]) && orr_tag_has(world, r->made[4], 7));
     CHECK_EQ(orr_instances_get(world, r->e[24], r->charm, NULL, NULL), 3);
@@ -311,7 +311,7 @@ static void refuse_every(bool held, bool for_good, bool by_hooks)
             break;
         }
         refusals++;
-        CHECK_EQ(w.count, refusals); // Once, and when all is as before.
+        CHECK_EQ(w.count, refusals); // Once, and after everything is restored.
         CHECK_EQ(w.different, 0);
         // Copying a shared block calls copy hooks too; their refusal counts as refused memory.
         CHECK(result == (by_hooks ? ORR_ERR_HOOK : ORR_ERR_MEMORY) ||
@@ -344,7 +344,7 @@ ORR_TEST(apply_refused_by_hooks_changes_nothing)
     refuse_every(true, false, true);
 }
 
-// ---- small sets, so that nothing else makes ready what they need --------------------------------
+// ---- small sets, for which no other change prepares memory --------------------------------------
 
 enum {
     SMALL_VALUES, // Rows stay.
@@ -409,7 +409,7 @@ ORR_TEST(apply_of_small_sets_without_memory_and_with_everything_shared_changes_n
     }
 }
 
-// Of two groups with switches each has its own: one that makes no sense does not stand for the
+// Enable changes of two groups are separate: an invalid change of one group does not affect the
 // other.
 ORR_TEST(apply_enable_changes_of_several_groups_do_not_mix)
 {

@@ -109,9 +109,8 @@ static orri_given dirty(orr_type type, Padded* values, uint32_t count, uint8_t b
     return (orri_given){type, (const uint8_t*)values};
 }
 
-// Bytes between fields must decide nothing, by whichever way a value comes: to a new column, to one
-// that is there, alone or in a run, in a group in which rows move and in one in which none does, or
-// pinned.
+// Padding must not matter, whichever way a value is written: to a new column, to an existing one,
+// alone or in a run, in a group in which rows move and in one in which none does, or pinned.
 static uint64_t padded_hash(uint8_t byte)
 {
     kit k = {0};
@@ -129,9 +128,9 @@ static uint64_t padded_hash(uint8_t byte)
     group.entities = e + 1, group.count = 3;
     CHECK_OK(apply(world, &group)); // New, in a run.
     group.entities = e, group.count = 2;
-    CHECK_OK(apply(world, &group)); // There.
+    CHECK_OK(apply(world, &group)); // Existing.
     group.entities = e + 1, group.count = 2, group.tags_on = &tag, group.tag_on_count = 1;
-    CHECK_OK(apply(world, &group)); // There, and the rows move.
+    CHECK_OK(apply(world, &group)); // Existing, and the rows move.
     memset(&loose, byte, sizeof loose);
     loose.a = 1, loose.b = 2, loose.c = 3;
     given[1] = (orri_given){KIT_TYPE(world, Loose), (const uint8_t*)&loose};
@@ -141,7 +140,7 @@ static uint64_t padded_hash(uint8_t byte)
                          .given = given + 1,
                          .given_count = 1};
     CHECK_OK(apply(world, &pinned)); // New, pinned.
-    CHECK_OK(apply(world, &pinned)); // There, pinned.
+    CHECK_OK(apply(world, &pinned)); // Existing, pinned.
     // The bytes themselves, too: comparing blocks with memcmp() finds no difference.
     const uint8_t* bytes = (const uint8_t*)orr_get(world, e[1], Padded);
     CHECK_EQ(bytes[1], 0);
@@ -160,7 +159,7 @@ ORR_TEST(apply_clears_padding_of_given_values)
 
 // ---- bits ---------------------------------------------------------------------------------------
 
-// A row where one was that was switched off.
+// A row in the place of a disabled one.
 ORR_TEST(apply_creations_are_enabled)
 {
     kit k = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Row logs: single rows are logged for a share instead of copying its block. Costs, shares that
-// lean on each other, releasing in any order, and that all shares keep their values.
+// depend on each other, releasing in any order, and that all shares keep their values.
 #include "store/cow/row_log.h"
 #include "store/snapshot/snapshot_detail.h"
 #include "support/store_kit.h"

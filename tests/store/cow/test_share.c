@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shares of blocks and index pages: while the world goes on, the values of a share never change.
+// Shares of blocks and index pages: while the world changes, the values of a share never change.
 #include "store/cow/row_log.h"
 #include "support/store_kit.h"
 #include "test.h"

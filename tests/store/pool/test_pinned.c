@@ -529,16 +529,16 @@ ORR_TEST(pinned_values_are_copied_with_their_entity)
 
 // ---- listeners ----------------------------------------------------------------------------------
 
-typedef struct ear {
+typedef struct notice_log {
     char text[256];
-} ear;
+} notice_log;
 
-static ear heard;
+static notice_log notified;
 
-static void ear_note(char what, uint32_t number)
+static void log_note(char what, uint32_t number)
 {
-    size_t used = strlen(heard.text);
-    snprintf(heard.text + used, sizeof heard.text - used, "%c%" PRIu32 " ", what, number);
+    size_t used = strlen(notified.text);
+    snprintf(notified.text + used, sizeof notified.text - used, "%c%" PRIu32 " ", what, number);
 }
 
 // '+': exists and is enabled, '-': exists and is disabled, '.': removed, but its bytes are still
@@ -549,18 +549,18 @@ static void ear_changed(orr_world* world, const orri_pool* pool, uint32_t index)
     const uint8_t* value = orri_pool_get(pool, index);
     if (value != NULL) {
         CHECK(kit_token_sound((const Token*)(const void*)value));
-        ear_note(orri_pool_enabled(pool, index) ? '+' : '-', index);
+        log_note(orri_pool_enabled(pool, index) ? '+' : '-', index);
         return;
     }
     CHECK_EQ(orri_pool_slot1(pool, index), 0);
     // The removed value is not destructed yet, and its slot is not free yet.
     CHECK(kit_tokens.live > pool->live);
-    ear_note('.', index);
+    log_note('.', index);
 }
 
 static void ear_open(orr_world* world)
 {
-    heard = (ear){0};
+    notified = (notice_log){0};
     world->listener.pinned_changed = ear_changed;
 }
 
@@ -576,28 +576,28 @@ ORR_TEST(pinned_listener_is_notified_after_add_and_before_remove) /* N4-12 N4-13
     ear_open(world);
     CHECK_OK(orr_component_add(world, e[0], ghost));
     CHECK_OK(orr_component_set(world, e[1], ghost, &KIT_GHOST(2)));
-    // Writing a value notifies nobody.
+    // Writing a value notifies no listener.
     CHECK_OK(orr_component_set(world, e[1], ghost, &KIT_GHOST(3)));
-    CHECK_STR(heard.text, "+0 +1 ");
-    heard.text[0] = '\0';
+    CHECK_STR(notified.text, "+0 +1 ");
+    notified.text[0] = '\0';
     CHECK_OK(orr_component_enable(world, e[0], ghost, true)); // No change.
     CHECK_OK(orr_component_enable(world, e[0], ghost, false));
     CHECK_OK(orr_component_enable(world, e[0], ghost, true));
     CHECK_OK(orr_component_remove(world, e[0], ghost));
     CHECK_OK(orr_component_remove(world, e[0], ghost));
-    CHECK_STR(heard.text, "-0 +0 .0 ");
-    heard.text[0] = '\0';
+    CHECK_STR(notified.text, "-0 +0 .0 ");
+    notified.text[0] = '\0';
     CHECK_OK(orr_component_add_many(world, e, 4, ghost, NULL));
-    CHECK_STR(heard.text, "+0 +2 +3 ");
-    heard.text[0] = '\0';
+    CHECK_STR(notified.text, "+0 +2 +3 ");
+    notified.text[0] = '\0';
     CHECK_OK(orr_component_remove_many(world, e + 1, 2, ghost));
     CHECK_OK(orr_destroy(world, e[0]));
     CHECK_OK(orr_destroy(world, e[4])); // Has none.
     (void)orr_copy(world, e[3]);
-    CHECK_STR(heard.text, ".1 .2 .0 +4 ");
-    heard.text[0] = '\0';
+    CHECK_STR(notified.text, ".1 .2 .0 +4 ");
+    notified.text[0] = '\0';
     CHECK_OK(orr_entities_destroy_all(world));
-    CHECK_STR(heard.text, ".3 .4 "); // In order of rows.
+    CHECK_STR(notified.text, ".3 .4 "); // In order of rows.
     world->listener = (orri_listener){0};
     kit_end(&k);
 }

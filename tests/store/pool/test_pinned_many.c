@@ -32,7 +32,8 @@ ORR_TEST(pinned_batch_adds_sets_gets_and_removes)
     CHECK_EQ(out[1].mass, 2);
     CHECK_OK(orr_component_remove_many(world, e, 4, body));
     CHECK_EQ(orr_pinned_count(world, body), 0);
-    CHECK_OK(orr_component_remove_many(world, e, 4, KIT_TYPE(world, Rope))); // Nobody ever had it.
+    // No entity ever had it.
+    CHECK_OK(orr_component_remove_many(world, e, 4, KIT_TYPE(world, Rope)));
     CHECK_OK(orr_component_set_many(world, e, 0, KIT_TYPE(world, Sign), values));
     CHECK_OK(orr_component_add_many(world, NULL, 0, body, NULL));
     CHECK_EQ(k.errors.count, 0);

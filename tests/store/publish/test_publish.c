@@ -45,7 +45,7 @@ static const orri_chunk* chunk_of(const stage* s, orr_entity entity)
     return orri_place_chunk(s->world, orri_record_at(s->world, orri_id_index(entity))->place);
 }
 
-// So many in a cluster, each with its number.
+// Creates `count` entities in a cluster, each with its number.
 static orr_entity* stage_create_many(stage* s, orr_cluster cluster, uint32_t count)
 {
     orr_entity* many = orri_alloc(&s->world->env, ORR_MEMORY_TEMP, count * sizeof *many, 8);
@@ -175,7 +175,7 @@ ORR_TEST(copy_takes_only_written_blocks_and_stamps_them)
     CHECK(orri_view_columns(view, chunk)[health].data == kept);
     CHECK(orri_view_columns(view, chunk)[velocity].data == chunk->columns[velocity].data);
     CHECK_EQ(orri_view_columns(view, chunk)[velocity].version, 0);
-    // Written twice, with a show between: both are seen, although nobody else began an epoch.
+    // Written twice, with a show between: both are seen, although no other write began an epoch.
     stage_set(&s, first, 3);
     stage_publish(&s, s.health);
     stage_set(&s, first, 4);
@@ -290,7 +290,7 @@ ORR_TEST(rows_that_move_keep_their_published_values)
     orr_entity a = stage_create(&s, 1), b = stage_create(&s, 2), c = stage_create(&s, 3);
     orri_view* view = stage_view(&s);
     stage_set(&s, a, 10), stage_set(&s, b, 20), stage_set(&s, c, 30);
-    stage_publish(&s, s.health); // The view stays behind.
+    stage_publish(&s, s.health); // The view keeps its edition.
     stage_set(&s, b, 200);
     CHECK_OK(orr_component_add(s.world, a, s.velocity)); // c fills the gap.
     stage_remap(&s);
@@ -300,7 +300,7 @@ ORR_TEST(rows_that_move_keep_their_published_values)
     orri_view* late = orri_view_create(s.publisher, &s.health, 1);
     CHECK_OK(orri_view_pin(late));
     CHECK_EQ(seen(&s, late, a), 10);
-    CHECK_EQ(seen(&s, late, b), 20); // Not 200, which nobody showed.
+    CHECK_EQ(seen(&s, late, b), 20); // Not 200, which was not shown.
     CHECK_EQ(seen(&s, late, c), 30);
     stage_publish(&s, s.health);
     CHECK_OK(orri_view_pin(late));
@@ -377,8 +377,8 @@ ORR_TEST(chunks_handed_over_to_another_cluster_are_remapped)
     stage_end(&s);
 }
 
-// The end of one chunk and the beginning of the next lie apart, though their places follow each
-// other.
+// The end of one chunk and the beginning of the next are not adjacent in memory, although their
+// places are consecutive.
 ORR_TEST(rows_moved_from_two_chunks_keep_their_published_values)
 {
     stage s;
@@ -589,7 +589,7 @@ enum {
 
 typedef struct duet {
     stage s;
-    orri_mutex floor;
+    orri_mutex lock;
     orri_view* view;
     _Atomic bool done;
     uint32_t rounds, torn, ticks;
@@ -601,9 +601,9 @@ static void duet_read(void* arg)
     const orr_platform* platform = d->s.world->env.platform;
     int32_t last = -1;
     do { // At least once, however late a busy machine starts this thread.
-        orri_mutex_lock(platform, &d->floor);
+        orri_mutex_lock(platform, &d->lock);
         orr_result result = orri_view_pin(d->view);
-        orri_mutex_unlock(platform, &d->floor);
+        orri_mutex_unlock(platform, &d->lock);
         d->torn += result != ORR_OK;
         int32_t value = -1;
         const orr_world* world = d->s.world;
@@ -640,9 +640,9 @@ ORR_TEST(reader_sees_whole_ticks_while_the_owner_writes)
     CHECK_EQ(platform->thread_create(platform->user, "reader", duet_read, &d, &thread), 0);
     orri_thread_context before = orri_this_thread;
     for (uint32_t round = 0; round < d.rounds; round++) {
-        orri_mutex_lock(platform, &d.floor);
+        orri_mutex_lock(platform, &d.lock);
         uint64_t clock[2] = {round, world->epoch};
-        orri_mutex_unlock(platform, &d.floor);
+        orri_mutex_unlock(platform, &d.lock);
         orri_this_thread = (orri_thread_context){.world = world, .clock = clock};
         for (uint32_t c = 0; c * ORR_CHUNK_CAPACITY < ROWS; c++) {
             Health* column = orr_column_write(world, cluster, c, d.s.health);
@@ -652,9 +652,9 @@ ORR_TEST(reader_sees_whole_ticks_while_the_owner_writes)
         }
         CHECK_OK(orri_publish_copy(d.s.publisher, &d.s.health, 1));
         orri_this_thread = before;
-        orri_mutex_lock(platform, &d.floor);
+        orri_mutex_lock(platform, &d.lock);
         orri_publish_show(d.s.publisher, &d.s.health, 1, world->epoch, round);
-        orri_mutex_unlock(platform, &d.floor);
+        orri_mutex_unlock(platform, &d.lock);
     }
     d.done = true;
     platform->thread_join(platform->user, thread);

@@ -132,7 +132,7 @@ ORR_TEST(pinned_values_added_are_live_and_kept_ones_as_published)
     CHECK_EQ(seen_body(&c, a), 1);
     CHECK_EQ(seen_body(&c, b), -1);
     CHECK_EQ(seen_body(&c, d), 5);
-    // One that died, and one that has its index and its slot now, are two.
+    // A dead entity, and the entity that has its index and slot now, are different.
     CHECK_OK(orr_destroy(c.world, d));
     orr_entity e = orr_create(c.world);
     CHECK_EQ(orri_id_index(e), orri_id_index(d));
@@ -146,7 +146,7 @@ ORR_TEST(pinned_values_of_a_pool_created_later_are_remapped)
 {
     cast c;
     cast_begin(&c);
-    cast_view(&c); // Nobody has one.
+    cast_view(&c); // No entity has one.
     orr_entity a = orr_create(c.world);
     CHECK_EQ(seen_body(&c, a), -1);
     set_body(&c, a, 1);

@@ -184,7 +184,7 @@ static void picture_take(const model* m, picture* out)
     }
 }
 
-// Who is there now has what it had, or what is live.
+// A value that still exists keeps its published value; a new one has the live value.
 static void cell_follow(cell* seen, const cell* live)
 {
     cell had = *seen;
@@ -407,7 +407,7 @@ static void step_switch(model* m)
     }
 }
 
-// A whole cluster goes elsewhere, or goes.
+// A whole cluster is moved or destroyed.
 static void step_cluster(model* m)
 {
     uint32_t i = below(m, MOST);

@@ -96,7 +96,7 @@ static int32_t live(const stage* s, uint32_t row)
     return orr_get(s->world, s->rows[row], Health)->value;
 }
 
-// ---- beside what is remembered ------------------------------------------------------------------
+// ---- together with snapshots --------------------------------------------------------------------
 
 // A reader of a live block keeps it; a snapshot that has the block loses it when memory is refused,
 // and never causes a write to be refused.
@@ -248,7 +248,7 @@ ORR_TEST(zero_copy_rows_are_removed_and_added)
     CHECK_EQ(seen(&s, s.first, ROWS - 1), 1);
     CHECK_EQ(seen(&s, s.first, 9), 1);
     CHECK_OK(stage_reclaim(&s, ORRI_RECLAIM_OVERWRITE));
-    stage_write(&s, 2); // Those of one cluster; the other is lost, as was said.
+    stage_write(&s, 2); // The values of one cluster; those of the other are lost.
     CHECK_OK(stage_show(&s));
     CHECK_EQ(seen(&s, s.first, ROWS - 1), 1);
     CHECK_OK(orri_view_pin(s.first));

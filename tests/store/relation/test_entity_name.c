@@ -26,7 +26,7 @@ ORR_TEST(name_given_is_found_and_taken_away) /* N2-23 */
     CHECK_EQ(orr_find(world, nobody, "bob").id, 0);
     CHECK_OK(orr_name_set(world, bob, nobody, NULL)); // No name to remove.
     orr_world_stats_get(world, &stats);
-    CHECK_EQ(stats.types, 0); // The type comes with the first name.
+    CHECK_EQ(stats.types, 0); // The type is registered with the first name.
     CHECK_OK(orr_name_set(world, bob, nobody, "bob"));
     CHECK_OK(orr_name_set(world, eve, nobody, "Eve Ömmel"));
     CHECK_STR(orr_name_get(world, bob), "bob");

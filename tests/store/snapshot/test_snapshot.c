@@ -357,7 +357,8 @@ ORR_TEST(snapshot_restored_sets_ticks_back_and_versions_forward)
     go_back(snapshot);
     CHECK_EQ(orr_column_tick(a.world, a.plain, 0, position), tick);
     CHECK(orr_column_version(a.world, a.plain, 0, position) > version);
-    CHECK_EQ(orr_column_version(a.world, a.plain, 1, position), other); // Nobody wrote there.
+    // Nothing was written there.
+    CHECK_EQ(orr_column_version(a.world, a.plain, 1, position), other);
     orri_snapshot_release(a.world, snapshot);
     kit_end(&a.kit);
 }
@@ -380,7 +381,7 @@ ORR_TEST(snapshot_restored_with_fewer_chunks_stamps_the_cluster)
     kit_end(&a.kit);
 }
 
-// Ids of instances are no part of the hash, and come again all the same.
+// Ids of instances are no part of the hash, and are given again nevertheless.
 ORR_TEST(snapshot_restored_gives_the_same_instance_ids_again)
 {
     all_begin();
@@ -396,8 +397,8 @@ ORR_TEST(snapshot_restored_gives_the_same_instance_ids_again)
     kit_end(&a.kit);
 }
 
-// Values that nobody wrote to stay in their blocks, and the others go back to theirs: columns stay
-// where they are.
+// Values that were not written stay in their blocks, and the others return to theirs: columns keep
+// their addresses.
 ORR_TEST(snapshot_restored_keeps_the_addresses_of_blocks)
 {
     all_begin();
@@ -496,7 +497,7 @@ ORR_TEST(snapshots_of_an_unchanged_world_share_all_nodes)
     kit_end(&a.kit);
 }
 
-// What is written costs its block, once, whoever holds it.
+// A write costs one copy of its block, whichever snapshot shares it.
 ORR_TEST(snapshot_costs_the_blocks_that_are_written)
 {
     all_begin();

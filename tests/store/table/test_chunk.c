@@ -228,7 +228,7 @@ ORR_TEST(span_joins_chunks_that_lie_one_after_another)
     const Position* middle = orr_span_read(world, cluster, position, CAPACITY + 5, &count);
     CHECK_EQ(middle->x, CAPACITY + 5);
     CHECK_EQ(count, CAPACITY * 3 + 5);
-    // No more than was asked for, within a chunk and across two.
+    // Not more than requested, within a chunk and across two.
     count = 7;
     CHECK(orr_span_read(world, cluster, position, CAPACITY + 5, &count) == middle);
     CHECK_EQ(count, 7);
@@ -258,7 +258,7 @@ ORR_TEST(span_stamps_every_block_of_the_run_and_no_other)
     CHECK(orr_span_write(world, cluster, position, CAPACITY, &count) != NULL);
     CHECK_EQ(count, CAPACITY);
     CHECK_EQ(orr_column_tick(world, cluster, 1, position), 1);
-    CHECK_EQ(orr_column_tick(world, cluster, 2, position), 0); // Not asked for.
+    CHECK_EQ(orr_column_tick(world, cluster, 2, position), 0); // Not requested.
     count = UINT32_MAX;
     CHECK(orr_span_write(world, cluster, position, CAPACITY, &count) != NULL);
     CHECK_EQ(count, CAPACITY * 2);

@@ -60,7 +60,8 @@ ORR_TEST(move_of_one_entity_constructs_destructs_and_moves_exactly_once)
     CHECK_EQ(kit_tokens.destructs, before.destructs);
     CHECK_EQ(kit_tokens.copies, before.copies);
 
-    CHECK_OK(orr_entity_move(world, bob, token)); // Kept; it was the last row, nobody fills a gap.
+    // Kept; it was the last row, so no row fills a gap.
+    CHECK_OK(orr_entity_move(world, bob, token));
     CHECK_EQ(kit_tokens.moves - before.moves, 1);
     CHECK_EQ(kit_tokens.constructs - before.constructs, 1);
     CHECK_EQ(kit_token_moves(orr_get(world, bob, Token)), 1);

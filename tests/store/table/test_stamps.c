@@ -128,7 +128,7 @@ ORR_TEST(change_version_grows_with_each_tick_of_a_write_and_never_decreases)
         orr_tick_advance(s.world);
     }
     CHECK_EQ(orr_column_version(s.world, s.cluster, 1, s.position), other);
-    // A block that is freed and comes again is newer than any before.
+    // A block that is freed and allocated again is newer than any before.
     CHECK_OK(orr_cluster_clear(s.world, s.cluster));
     CHECK_EQ(orr_column_version(s.world, s.cluster, 0, s.position), 0);
     CHECK(orr_create_in(s.world, s.cluster).id != 0);
