@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Out of memory with queries in the world. A script of changes goes past queries of every kind; for each step and every N
-// the Nth allocation within it is refused, once and for good. A refused step leaves the hash and what every query
-// answers as they were, and repeated it does what it would have done.
+// Out of memory with queries in the world. A script of changes runs in a world with queries of
+// every kind. For each step and every N the Nth allocation within it is refused, once or
+// permanently. A refused step leaves the hash and all query results unchanged; a repeated step
+// succeeds.
 #include "query/query_kit.h"
 #include "support/pinned_kit.h"
 #include "test.h"
@@ -27,7 +28,7 @@ typedef struct hunger {
     orr_component_id shard;
     orr_bundle bundle;
     orr_query* queries[QUERIES];
-    orr_query* made; // By a step.
+    orr_query* made; // Created by a step.
     orr_entity answers[QUERIES][ANSWERS];
     uint32_t counts[QUERIES];
 } hunger;
@@ -45,7 +46,7 @@ static uint64_t hunger_group(void* user, const orr_world* world, orr_cluster clu
     return 3 - kit_info(world, cluster).type_count % 3;
 }
 
-// ---- steps -----------------------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 static orr_result step_cluster(hunger* h)
 {
@@ -252,7 +253,7 @@ static orr_result step_bulk_remove_pinned(hunger* h)
 
 static orr_result step_destroy_owner(hunger* h)
 {
-    return orr_destroy(h->world, h->many[50]); // With twenty others.
+    return orr_destroy(h->world, h->many[50]); // Together with twenty others.
 }
 
 static orr_result step_bulk_destroy(hunger* h)
@@ -297,7 +298,7 @@ static const hunger_step steps[] = {
 
 #undef STEP
 
-// ---- the sweep -----------------------------------------------------------------------------------------------------
+// ---- the sweep ----------------------------------------------------------------------------------
 
 static void hunger_begin(hunger* h)
 {
@@ -350,8 +351,8 @@ static void hunger_compare(hunger* h, const char* name)
     }
 }
 
-// Runs the steps before one, and this one with its nth allocation refused. `asked`: lists, orders and working sets of
-// before are there. False when the step needs fewer allocations.
+// Runs the steps before one step, then this step with its nth allocation refused. `asked`: lists,
+// orders and working sets were built before. Returns false if the step needs fewer allocations.
 static bool hunger_run(uint32_t last, uint64_t nth, bool for_good, bool asked, uint64_t expected)
 {
     static hunger h;
@@ -411,17 +412,17 @@ static void hunger_sweep(bool for_good, bool asked)
     CHECK(refused > 100);
 }
 
-ORR_TEST(hunger_refused_once_leaves_hash_and_answers_and_can_be_repeated)
+ORR_TEST(oom_once_leaves_hash_and_results_and_can_be_repeated)
 {
     hunger_sweep(false, true);
 }
 
-ORR_TEST(hunger_refused_for_good_leaves_hash_and_answers)
+ORR_TEST(oom_permanent_leaves_hash_and_results)
 {
     hunger_sweep(true, true);
 }
 
-ORR_TEST(hunger_refused_before_anybody_asked_leaves_the_hash)
+ORR_TEST(oom_before_first_iteration_leaves_the_hash)
 {
     hunger_sweep(false, false);
 }
