@@ -302,7 +302,7 @@ static void clocks_feel(orr_run* run) // Also used by draw.
     clocks_count(&clocks_of(run)->felt, run->count);
 }
 
-// ---- logic: who lives ---------------------------------------------------------------------------
+// ---- logic: lives -------------------------------------------------------------------------------
 
 // Compares a row of physics with its state when logic saw it last.
 static void clocks_follow(const orr_run* run, Health* h, const Position* p, const Span* span)
@@ -405,7 +405,7 @@ static void clocks_spawn(orr_run* run)
     clocks_count(&clocks_of(run)->born, missing);
 }
 
-// ---- logic: who aims at whom --------------------------------------------------------------------
+// ---- logic: targets -----------------------------------------------------------------------------
 
 static void clocks_aim(orr_run* run)
 {

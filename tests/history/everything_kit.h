@@ -127,7 +127,7 @@ ORR_MAYBE_UNUSED static void gift_add(orr_world* world)
                .state = ORR_TYPE(Count), .run = gift_give);
 }
 
-// ---- a mirror: what messages tell of trees ------------------------------------------------------
+// ---- a mirror of trees, built from messages -----------------------------------------------------
 
 enum {
     MIRROR_MOST = 4096
@@ -147,7 +147,8 @@ ORR_MAYBE_UNUSED static void mirror_hear(orr_run* run)
             uint32_t index = (uint32_t)m->entities[i].id;
             HARD_CHECK(index < MIRROR_MOST, "an index");
             bool there = mirror.entities[index].id == m->entities[i].id;
-            HARD_CHECK(there == (m->kind != ORR_ENTITY_ADDED), "it was told otherwise before");
+            HARD_CHECK(there == (m->kind != ORR_ENTITY_ADDED),
+                       "the message contradicts an earlier message");
             mirror.entities[index] = m->kind != ORR_ENTITY_REMOVED ? m->entities[i]
                                                                    : (orr_entity){0};
             mirror.ticks[index] = values != NULL ? values[i].tick : mirror.ticks[index];

@@ -77,7 +77,7 @@ ORR_TEST(time_of_an_entity_without_time_is_refused)
     kit_end(&k);
 }
 
-// ---- what a traveller needs ---------------------------------------------------------------------
+// ---- requirements of a traveller ----------------------------------------------------------------
 
 ORR_TEST(traveller_added_requires_time) /* N3-37 */
 {
@@ -174,11 +174,11 @@ static void call_inside(orr_run* run)
 
 ORR_TEST(calls_of_time_inside_a_system_are_refused_as_such)
 {
-    static const orr_access_check polices[] = {ORR_ACCESS_CHECK_CALLS, ORR_ACCESS_CHECK_OFF};
+    static const orr_access_check checks[] = {ORR_ACCESS_CHECK_CALLS, ORR_ACCESS_CHECK_OFF};
     for (uint32_t i = 0; i < 2; i++) {
         kit k = {0};
         orr_world* world = begin(&k); // Without the types of time.
-        orr_access_check_set(world, polices[i]);
+        orr_access_check_set(world, checks[i]);
         inside = make(world, 1);
         KIT_SYSTEM(world, .name = "busy", .query = "Position", .run = call_inside);
         for (uint32_t tick = 1; tick <= 5; tick++) {
@@ -611,7 +611,7 @@ ORR_TEST(traveller_prints_slots_and_not_bytes)
     kit_end(&k);
 }
 
-// ---- what was damaged ---------------------------------------------------------------------------
+// ---- damaged files ------------------------------------------------------------------------------
 
 ORR_TEST(travel_to_a_damaged_state_is_refused_or_harmless)
 {
@@ -726,7 +726,7 @@ ORR_TEST(travel_without_memory_has_no_effect)
     }
 }
 
-// ---- by chance, against plain copies ------------------------------------------------------------
+// ---- random travels, compared with plain copies -------------------------------------------------
 
 #define SLOTS 12u
 

@@ -111,7 +111,7 @@ ORR_TEST(remember_twice_in_a_tick_keeps_the_second)
     kit_end(&k);
 }
 
-// ---- what lies ahead ----------------------------------------------------------------------------
+// ---- later ticks --------------------------------------------------------------------------------
 
 ORR_TEST(travel_forward_to_a_remembered_tick_runs_nothing)
 {
@@ -420,7 +420,7 @@ ORR_TEST(budget_forgets_the_oldest_and_refuses_more_by_call)
     kit_end(&k);
 }
 
-// ---- what is not allowed ------------------------------------------------------------------------
+// ---- refused calls ------------------------------------------------------------------------------
 
 static orr_result inside_results[4];
 
@@ -568,7 +568,7 @@ ORR_TEST(history_prints_its_ticks)
     kit_end(&k);
 }
 
-// ---- what lies ahead, and what is forgotten -----------------------------------------------------
+// ---- later and forgotten ticks ------------------------------------------------------------------
 
 ORR_STRUCT(Wide, (float, x), (float, y), (float, z), (float, w))
 

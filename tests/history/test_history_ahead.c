@@ -2,7 +2,7 @@
 // Fast-forward at sync points of real time, where ticks run as in lockstep; and paced replays.
 #include "history/fast_forward_kit.h"
 
-// ---- going ahead --------------------------------------------------------------------------------
+// ---- travelling forward -------------------------------------------------------------------------
 
 static void far_call(orr_world* world, void* data)
 {
@@ -156,7 +156,7 @@ ORR_TEST(replay_of_a_run_with_fast_forward_gives_the_same_world)
         (hard_replay){.begin = lone_begin, .ticks = 90, .replays = 2, .look = look_lone});
 }
 
-// ---- several pipelines, and what is not the world's ---------------------------------------------
+// ---- several pipelines, and state outside the world ---------------------------------------------
 
 static void gift_ahead(orr_world* world, void* data)
 {
@@ -343,7 +343,7 @@ ORR_TEST(fast_forward_runs_main_thread_systems_on_the_main_thread)
     hard_end(&k);
 }
 
-// ---- systems that are switched on the way -------------------------------------------------------
+// ---- systems enabled and disabled on the way ----------------------------------------------------
 
 ORR_STRUCT(Lamp, (uint64_t, on))
 
@@ -388,7 +388,7 @@ ORR_TEST(fast_forward_over_ticks_that_enable_systems_equals_lockstep)
     }
 }
 
-// ---- others meanwhile ---------------------------------------------------------------------------
+// ---- other threads in the meantime --------------------------------------------------------------
 
 static struct {
     _Atomic bool runs, rests, over;
@@ -730,7 +730,7 @@ ORR_TEST(window_has_the_last_tick_of_a_run)
     main_here = false;
 }
 
-// ---- replays by the clock -----------------------------------------------------------------------
+// ---- paced replays ------------------------------------------------------------------------------
 
 static struct {
     _Atomic bool held;

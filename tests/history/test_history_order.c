@@ -6,7 +6,7 @@
 #include <orrery/replay.h>
 #include <orrery/traveller.h>
 
-// ---- between going back and going on ------------------------------------------------------------
+// ---- between travelling back and continuing -----------------------------------------------------
 
 // At tick 0, with tick 5 remembered.
 static orr_world* begin_back(kit* k)
@@ -334,7 +334,7 @@ ORR_TEST(entity_travel_too_far_forward_is_refused)
     kit_end(&k);
 }
 
-// ---- what came later ----------------------------------------------------------------------------
+// ---- objects created later ----------------------------------------------------------------------
 
 ORR_STRUCT(LateValue, (float, a), (orr_string, text))
 ORR_STRUCT(LateLink, (orr_entity, to))
@@ -401,7 +401,7 @@ ORR_TEST(world_with_memories_of_all_kinds_is_destroyed_cleanly)
     kit_end(&k);
 }
 
-// ---- queries that live on -----------------------------------------------------------------------
+// ---- queries that outlive travels ---------------------------------------------------------------
 
 enum {
     POOL = 600,
@@ -734,7 +734,7 @@ ORR_TEST(desync_of_worlds_at_wrong_ticks_is_refused_or_found)
     orr_recording_destroy(none);
 }
 
-// ---- a recording beside history that has no memory ----------------------------------------------
+// ---- recording while the history has no memory --------------------------------------------------
 
 ORR_TEST(recording_continues_when_a_remembered_tick_is_lost)
 {

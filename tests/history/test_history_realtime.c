@@ -179,7 +179,7 @@ ORR_TEST(replay_of_impure_systems_with_travel_gives_the_same_world)
     hard_replays(&(hard_replay){.begin = gift_begin, .ticks = 70, .replays = 2, .look = look_gone});
 }
 
-// ---- others meanwhile ---------------------------------------------------------------------------
+// ---- other threads in the meantime --------------------------------------------------------------
 
 // From any thread, during the run.
 static void meanwhile_ask(void* data)
@@ -225,7 +225,7 @@ ORR_TEST(travel_at_a_sync_point_while_others_post_and_wait)
     hard_end(&k);
 }
 
-// ---- what others see ----------------------------------------------------------------------------
+// ---- published values ---------------------------------------------------------------------------
 
 static _Atomic uint64_t seen_value, seen_looks, seen_export;
 
@@ -303,7 +303,7 @@ ORR_TEST(readers_of_other_pipelines_see_restored_values)
     }
 }
 
-// ---- what is new to whom ------------------------------------------------------------------------
+// ---- new values by reader -----------------------------------------------------------------------
 
 enum {
     NEWS = 777
@@ -355,7 +355,7 @@ ORR_TEST(unseen_values_are_new_again_after_travelling_back)
     hard_end(&k);
 }
 
-// ---- who mirrors the world ----------------------------------------------------------------------
+// ---- spectators that mirror the world -----------------------------------------------------------
 
 ORR_TEST(spectator_mirrors_a_world_that_travels_back_in_real_time)
 {
@@ -416,7 +416,7 @@ static void when_plain(orr_world* world, void* data)
                orr_error_last(world));
 }
 
-static void when_meeting(orr_world* world, void* data)
+static void when_sync_point(orr_world* world, void* data)
 {
     (void)data;
     uint64_t tick = orr_world_tick(world);
@@ -441,7 +441,7 @@ static void when_ask(orr_run* run)
 {
     if (hard_done == 0 && run->tick == 4) {
         (void)orr_post(run->world, when_plain, NULL, 0);
-        (void)orr_post_exclusive(run->world, when_meeting, NULL, 0);
+        (void)orr_post_exclusive(run->world, when_sync_point, NULL, 0);
         HARD_CHECK(orr_remember(run->world) == ORR_ERR_STATE, "inside a system");
     }
 }
@@ -705,7 +705,7 @@ ORR_TEST(travel_at_a_sync_point_without_memory_for_real_time_ends_the_run)
     poor_each(true, true);
 }
 
-// ---- memory that systems would have to copy -----------------------------------------------------
+// ---- memory for copies made by systems ----------------------------------------------------------
 
 static void lost_remember(orr_world* world, void* data)
 {

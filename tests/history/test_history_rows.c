@@ -56,7 +56,7 @@ static void mirror_take(orr_entity entity, const Health* value)
             return;
         }
     }
-    test_fail(__FILE__, __LINE__, "somebody else was told of");
+    test_fail(__FILE__, __LINE__, "a message names an unknown entity");
 }
 
 static void mirror_hear(orr_run* run)
@@ -207,7 +207,7 @@ ORR_TEST(history_of_single_edits_is_small_and_undoes_each)
     kit_end(&k);
 }
 
-// ---- rows that come and go by commits -----------------------------------------------------------
+// ---- rows created and destroyed by commits ------------------------------------------------------
 
 static void replace_some(orr_run* run)
 {

@@ -424,7 +424,7 @@ ORR_TEST(past_pending_notifications_are_delivered_after_travelling_back)
     free(t);
 }
 
-// ---- what costs nothing -------------------------------------------------------------------------
+// ---- operations without cost --------------------------------------------------------------------
 
 ORR_TEST(past_of_a_tick_keeps_nothing_per_entity)
 {
@@ -441,7 +441,7 @@ ORR_TEST(past_of_a_tick_keeps_nothing_per_entity)
     free(t);
 }
 
-// ---- systems that came and went -----------------------------------------------------------------
+// ---- added and removed systems ------------------------------------------------------------------
 
 ORR_TEST(past_with_other_systems_is_refused)
 {
@@ -482,7 +482,7 @@ ORR_TEST(past_with_other_systems_is_refused)
     kit_end(&k);
 }
 
-// ---- memory that is refused ---------------------------------------------------------------------
+// ---- refused memory -----------------------------------------------------------------------------
 
 // A refused orr_remember() changes nothing. A refused travel changes nothing or is complete; then
 // the following ticks are equal, even if readers could not be notified at once.
@@ -584,11 +584,11 @@ ORR_TEST(past_clocks_continue_from_their_restored_time)
 
 // ---- in real time -------------------------------------------------------------------------------
 
-static uint32_t meeting_count;
+static uint32_t sync_call_count;
 
 // Messages and the schedule can be remembered there. (The store shares no blocks while pipelines
 // run by themselves.)
-static void meeting_asked(orr_world* world, void* data)
+static void sync_call(orr_world* world, void* data)
 {
     (void)data;
     CHECK_OK(orri_step_between(world, "here"));
@@ -603,13 +603,13 @@ static void meeting_asked(orr_world* world, void* data)
     CHECK_EQ(orr_world_hash(world), then);
     orri_messages_forget(world, messages);
     orri_schedule_forget(world, schedule);
-    meeting_count++;
+    sync_call_count++;
 }
 
-static void meeting_post(orr_run* run)
+static void sync_call_post(orr_run* run)
 {
     if (run->tick % 8 == 0) {
-        (void)orr_post_exclusive(run->world, meeting_asked, NULL, 0);
+        (void)orr_post_exclusive(run->world, sync_call, NULL, 0);
     }
 }
 
@@ -617,19 +617,19 @@ ORR_TEST(past_at_sync_points_changes_nothing)
 {
     theatre* t = calloc(1, sizeof *t);
     theatre_begin(t, 2, 3);
-    KIT_SYSTEM(t->world, .name = "post", .once = true, .run = meeting_post);
+    KIT_SYSTEM(t->world, .name = "post", .once = true, .run = sync_call_post);
     t->eye.blind = true; // There it is notified at other times.
-    meeting_count = 0;
+    sync_call_count = 0;
     CHECK_OK(orr_time_scale_set(t->world, 20));
     CHECK_OK(orr_realtime(t->world, &(orr_realtime_desc){.ticks = 40}));
-    CHECK(meeting_count > 0);
+    CHECK(sync_call_count > 0);
     CHECK_OK(orr_world_validate(t->world));
     KIT_STEP(t->world, 2);
     theatre_end(t);
     free(t);
 }
 
-// ---- where the world is not had as a whole ------------------------------------------------------
+// ---- outside sync points ------------------------------------------------------------------------
 
 static void inside(orr_run* run)
 {
@@ -664,7 +664,7 @@ ORR_TEST(past_is_refused_inside_a_tick)
     kit_end(&k);
 }
 
-// ---- who is told of ticks -----------------------------------------------------------------------
+// ---- tick hooks ---------------------------------------------------------------------------------
 
 static char hook_line[256];
 

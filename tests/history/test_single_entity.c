@@ -200,7 +200,7 @@ ORR_TEST(travel_forward_through_another_pipeline_is_refused_by_name)
     kit_end(&k);
 }
 
-static void breach(orr_run* run)
+static void violate(orr_run* run)
 {
     orr_write(run, Position)->x += 1;
     if (run->tick == 3) {
@@ -213,7 +213,7 @@ ORR_TEST(travel_forward_with_a_violation_leaves_the_entity_unchanged)
     kit k = {0};
     orr_world* world = begin(&k);
     orr_entity a = kit_traveller(world, 1);
-    KIT_SYSTEM(world, .name = "breach", .query = "write Position", .run = breach);
+    KIT_SYSTEM(world, .name = "breach", .query = "write Position", .run = violate);
     CHECK_OK(orr_entity_travel(world, a, 2));
     CHECK(orr_get(world, a, Position)->x == 3);
     CHECK_RESULT(orr_entity_travel(world, a, 5), ORR_ERR_STATE);

@@ -102,7 +102,7 @@ ORR_TEST(an_entity_enters_and_leaves_a_query_by_its_components_alone) /* N1-01 N
     query_kit_end(&k);
 }
 
-// ---- against every entity -----------------------------------------------------------------------
+// ---- comparison with testing every entity -------------------------------------------------------
 
 ORR_TEST(queries_equal_testing_every_entity) /* N4-08 */
 {

@@ -72,7 +72,7 @@ static void text_check_equal(const text_terms* a, const text_terms* b)
     }
 }
 
-// ---- what a text means --------------------------------------------------------------------------
+// ---- terms of a text ----------------------------------------------------------------------------
 
 ORR_TEST(terms_names_every_kind_of_term) /* N0-21 N0-22 N0-23 */
 {

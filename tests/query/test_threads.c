@@ -248,7 +248,7 @@ ORR_TEST(readers_of_changes_and_a_writer_of_another_type_run_concurrently)
     kit_end(&k);
 }
 
-// ---- a write beside a reader of changes ---------------------------------------------------------
+// ---- writes concurrent with a reader of changes -------------------------------------------------
 
 #define LOST_ROUNDS 4000u
 

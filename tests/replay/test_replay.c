@@ -378,7 +378,7 @@ ORR_TEST(call_names_are_unique)
     stage_end(&s);
 }
 
-// ---- travelling by chance while recorded --------------------------------------------------------
+// ---- random travels while recording -------------------------------------------------------------
 
 static void recorded_act(stage* s, uint64_t seed, uint32_t i)
 {

@@ -274,7 +274,7 @@ ORR_TEST(file_with_a_wrong_byte_is_refused_with_the_position)
     orr_recording_destroy(recording);
 }
 
-// ---- files that somebody made -------------------------------------------------------------------
+// ---- forged files -------------------------------------------------------------------------------
 
 // Sets the checksum of every block from its content.
 static void bytes_forge(bytes b)

@@ -25,7 +25,7 @@ ORR_TEST(world_without_systems_names_and_posts_calls)
     }
 }
 
-// ---- files that were cut off --------------------------------------------------------------------
+// ---- truncated files ----------------------------------------------------------------------------
 
 // Saves a run of `ticks` ticks to a file.
 static const char* odd_file(uint32_t ticks, const char* name)
@@ -72,7 +72,7 @@ ORR_TEST(truncated_file_is_reported_with_its_last_tick)
     CHECK_EQ(remove(path), 0);
 }
 
-// ---- what is asked at the wrong moment, or of the wrong thing -----------------------------------
+// ---- calls at the wrong time or on the wrong object ---------------------------------------------
 
 // A run in memory.
 static orr_recording* odd_run(uint32_t ticks, uint32_t hash_every)
@@ -181,7 +181,7 @@ ORR_TEST(cut_of_an_empty_recording_is_refused_as_empty)
     orr_recording_destroy(recording);
 }
 
-// ---- what was not compared ----------------------------------------------------------------------
+// ---- unchecked ticks ----------------------------------------------------------------------------
 
 ORR_TEST(replay_without_earlier_comparison_reports_no_agreeing_tick)
 {
