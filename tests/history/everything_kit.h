@@ -138,7 +138,7 @@ static struct {
     uint64_t ticks[MIRROR_MOST];
 } mirror;
 
-ORR_MAYBE_UNUSED static void mirror_hear(orr_run* run)
+ORR_MAYBE_UNUSED static void mirror_receive(orr_run* run)
 {
     ORR_MESSAGES(m, run)
     {

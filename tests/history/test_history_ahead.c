@@ -510,7 +510,7 @@ ORR_TEST(spectator_mirrors_a_world_that_fast_forwards)
                .run = kit_run_nothing);
     KIT_SYSTEM(world, .name = "ask", .once = true, .run = mirror_ask);
     KIT_SYSTEM(world, .name = "mirror", .kind = ORR_INDIRECT, .pipeline = "watch", .query = "Tree",
-               .run = mirror_hear);
+               .run = mirror_receive);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 100}));
     CHECK(far.calls > 5);
     const char* names[] = {"churn", "grow"};

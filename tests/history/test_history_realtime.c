@@ -364,7 +364,7 @@ ORR_TEST(spectator_mirrors_a_world_that_travels_back_in_real_time)
     orr_world* world = all_begin(&k, 0);
     hard_pipe(world, "watch", 250, true);
     KIT_SYSTEM(world, .name = "mirror", .kind = ORR_INDIRECT, .pipeline = "watch", .query = "Tree",
-               .run = mirror_hear);
+               .run = mirror_receive);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 70}));
     CHECK_EQ(trip.gone, 3);
     const char* names[] = {"churn", "grow"};

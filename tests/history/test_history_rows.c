@@ -59,7 +59,7 @@ static void mirror_take(orr_entity entity, const Health* value)
     test_fail(__FILE__, __LINE__, "a message names an unknown entity");
 }
 
-static void mirror_hear(orr_run* run)
+static void mirror_receive(orr_run* run)
 {
     ORR_MESSAGES(m, run)
     {
@@ -84,7 +84,7 @@ static void crowd_begin(uint32_t workers)
     KIT_SYSTEM(c.world, .name = "post", .once = true, .transacts = "Health", .run = transact_some);
     KIT_SYSTEM(c.world, .name = "set", .once = true, .by_id = "write Velocity", .run = set_some);
     KIT_SYSTEM(c.world, .name = "mirror", .kind = ORR_INDIRECT, .query = "Health",
-               .run = mirror_hear, .user = &c);
+               .run = mirror_receive, .user = &c);
 }
 
 static void mirror_check(void)
