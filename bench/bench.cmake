@@ -1,5 +1,5 @@
-# The benchmark program. ORR_BENCH_OPTIONS are for its sources alone: the library is measured as it is built
-# for release. Aligned loops keep a limit from running at half speed by bad luck.
+# The benchmark program. ORR_BENCH_OPTIONS apply to its own sources only: the library is measured as built for release.
+# Aligned loops avoid that a limit runs at half speed because of its address.
 set(ORR_BENCH_SOURCES
     bench/bench_change.c
     bench/bench_env.c

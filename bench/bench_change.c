@@ -307,7 +307,7 @@ static bench_sample change_set_limit(bench_env* env)
     return (bench_sample){ns, env->n, raw_store_digest(&env->raw)};
 }
 
-// ---- what is offered ----------------------------------------------------------------------------
+// ---- offered features ---------------------------------------------------------------------------
 
 const bench_work bench_add_remove = {
     "add_remove", "component added to each, then removed; per pair", change_add_remove_open,

@@ -167,7 +167,7 @@ static bench_sample history_scattered_ours(bench_env* env)
     return (bench_sample){.ns = with > plain ? with - plain : 1, .items = env->n};
 }
 
-// ---- going back ---------------------------------------------------------------------------------
+// ---- travelling back ----------------------------------------------------------------------------
 
 static bench_sample history_back_ours(bench_env* env)
 {
@@ -189,7 +189,7 @@ static bench_sample history_back_ours(bench_env* env)
     return (bench_sample){.ns = ns, .items = env->n};
 }
 
-// ---- what it takes ------------------------------------------------------------------------------
+// ---- memory use ---------------------------------------------------------------------------------
 
 static bench_sample history_memory_ours(bench_env* env)
 {
@@ -209,7 +209,7 @@ static bench_sample history_memory_limit(bench_env* env)
     return (bench_sample){.ns = (uint64_t)env->n * HISTORY_ROW, .items = env->n};
 }
 
-// ---- what is offered ----------------------------------------------------------------------------
+// ---- offered features ---------------------------------------------------------------------------
 
 const bench_work bench_remember_chunks = {"remember_chunks",
                                           "entity; 1 in 100 chunks changed and remembered",

@@ -199,7 +199,7 @@ static bench_sample iterate_fragmented_limit(bench_env* env)
     return (bench_sample){ns, (uint64_t)env->n * rounds, raw_store_digest(&env->raw)};
 }
 
-// ---- hashing what changed -----------------------------------------------------------------------
+// ---- hashing after changes ----------------------------------------------------------------------
 
 static void iterate_hash_open(bench_env* env)
 {
@@ -240,7 +240,7 @@ static bench_sample iterate_hash_limit(bench_env* env)
     return (bench_sample){.ns = ns, .items = env->n};
 }
 
-// ---- what is offered ----------------------------------------------------------------------------
+// ---- offered features ---------------------------------------------------------------------------
 
 const bench_work bench_iterate_1 = {"iterate_1", "Position += 1", iterate_open, iterate_1_ours,
                                     iterate_1_limit};

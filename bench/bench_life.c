@@ -372,7 +372,7 @@ static bench_sample life_world_raw(bench_env* env)
     return (bench_sample){.ns = (uint64_t)20000 * env->n, .items = env->n};
 }
 
-// ---- what is offered ----------------------------------------------------------------------------
+// ---- offered features ---------------------------------------------------------------------------
 
 const bench_work bench_create_empty = {"create_empty", "entity created, one by one", NULL,
                                        life_create_empty_ours, life_create_empty_raw};

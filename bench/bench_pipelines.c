@@ -18,16 +18,16 @@ ORR_STRUCT(MeshCollider, (float, points, 64), (uint32_t, count), (uint32_t, laye
 ORR_STRUCT(MeshRenderer, (float, parts, 64), (uint32_t, mesh))
 
 // The messages a reader received for one type.
-typedef struct pipelines_heard {
+typedef struct pipelines_received {
     uint64_t ids[PIPELINES_TOUCHED];
     char values[PIPELINES_TOUCHED * sizeof(Turn)];
     uint32_t count; // In the last tick.
     uint64_t all;   // In all ticks.
-} pipelines_heard;
+} pipelines_received;
 
 // A reader: changes of Spot3 and Turn in the last tick.
 typedef struct pipelines_mirror {
-    pipelines_heard spots, turns;
+    pipelines_received spots, turns;
 } pipelines_mirror;
 
 // The changes sent in a tick. Used by both sides, so that both select and compute the same.
@@ -70,7 +70,7 @@ static const uint64_t* pipelines_next(pipelines_sender* s)
 
 // ---- ours ---------------------------------------------------------------------------------------
 
-static void pipelines_take(pipelines_heard* heard, const orr_message* m, const void* values,
+static void pipelines_take(pipelines_received* heard, const orr_message* m, const void* values,
                            size_t size)
 {
     if (m->count > PIPELINES_TOUCHED - heard->count) {
@@ -181,7 +181,7 @@ static void pipelines_open(bench_env* env)
 
 // Ids of both sides have equal indices but different generations, and rows are reported in another
 // order than they were sent.
-static uint64_t pipelines_heard_digest(const pipelines_heard* heard, size_t size)
+static uint64_t pipelines_heard_digest(const pipelines_received* heard, size_t size)
 {
     uint64_t sum = heard->all + ((uint64_t)heard->count << 32);
     for (uint32_t i = 0; i < heard->count; i++) {
@@ -221,8 +221,8 @@ static bench_sample pipelines_ours(bench_env* env)
     return (bench_sample){ns, (uint64_t)PIPELINES_TICKS * 2 * PIPELINES_TOUCHED, check};
 }
 
-static void pipelines_limit_tell(pipelines_mirror* mirror, const uint64_t* ids,
-                                 const pipelines_sender* s)
+static void pipelines_limit_deliver(pipelines_mirror* mirror, const uint64_t* ids,
+                                    const pipelines_sender* s)
 {
     memcpy(mirror->spots.ids, ids, sizeof mirror->spots.ids);
     memcpy(mirror->spots.values, s->spots, sizeof s->spots);
@@ -244,8 +244,8 @@ static bench_sample pipelines_limit(bench_env* env)
         memcpy(noted, pipelines_next(s), sizeof noted);
         (void)raw_apply_spots(env->raw.records, noted, s->spots, PIPELINES_TOUCHED, spots);
         (void)raw_apply_turns(env->raw.records, noted, s->turns, PIPELINES_TOUCHED, turns);
-        pipelines_limit_tell(&s->mirror, noted, s);
-        pipelines_limit_tell(env->extra[PIPELINES_DRAW_LIMIT], noted, s);
+        pipelines_limit_deliver(&s->mirror, noted, s);
+        pipelines_limit_deliver(env->extra[PIPELINES_DRAW_LIMIT], noted, s);
     }
     uint64_t ns = bench_since_ns(start);
     uint64_t check = pipelines_digest(&s->mirror, env->extra[PIPELINES_DRAW_LIMIT]);

@@ -155,7 +155,7 @@ const bench_work bench_update_alone = {"update_2", "per entity", workers_update_
 const bench_work bench_update_pair = {"update_2", "per entity", workers_update_open,
                                       workers_update_ours, workers_pair_limit};
 
-// ---- two systems that have nothing in common ----------------------------------------------------
+// ---- two systems without shared types -----------------------------------------------------------
 
 static void workers_push(orr_run* run)
 {
@@ -210,7 +210,7 @@ static bench_sample workers_disjoint_limit(bench_env* env)
 const bench_work bench_disjoint_systems = {"disjoint_systems", "per entity", workers_disjoint_open,
                                            workers_disjoint_ours, workers_disjoint_limit};
 
-// ---- two writers of one type, on clusters apart -------------------------------------------------
+// ---- two writers of one type, on disjoint clusters ----------------------------------------------
 
 static void workers_clusters_open(bench_env* env)
 {

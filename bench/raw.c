@@ -467,7 +467,7 @@ RAW_LIMIT void raw_copy_columns(const raw_table* from, raw_table* to, uint32_t c
     memcpy(to->velocities, from->velocities, sizeof *to->velocities * count);
 }
 
-// ---- reaching by id -----------------------------------------------------------------------------
+// ---- access by id -------------------------------------------------------------------------------
 
 RAW_LIMIT float raw_get(const raw_store* raw, const uint64_t* ids, uint32_t count)
 {

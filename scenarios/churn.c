@@ -60,7 +60,7 @@ static bool churn_add(scenario_run* run, const orr_system_desc* desc)
     return orr_system_add(run->target.world, desc).id != 0;
 }
 
-// ---- what all the others look at ----------------------------------------------------------------
+// ---- state that other systems read --------------------------------------------------------------
 
 static void churn_tide(orr_run* run) // Once.
 {
@@ -353,7 +353,7 @@ static bool churn_moves(scenario_run* run)
                                              .run = churn_blink});
 }
 
-// ---- looking at others --------------------------------------------------------------------------
+// ---- reading other entities ---------------------------------------------------------------------
 
 static void churn_bind(orr_run* run) // Once: a mote that sparks follows the previous one.
 {
@@ -506,7 +506,7 @@ static bool churn_gifts(scenario_run* run)
                                              .run = churn_tithe});
 }
 
-// ---- hearing of it ------------------------------------------------------------------------------
+// ---- receiving messages -------------------------------------------------------------------------
 
 static void churn_mirror(orr_run* run) // Indirect: receives all charges, changes some.
 {

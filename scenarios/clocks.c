@@ -125,7 +125,7 @@ static void clocks_span_check(const orr_run* run, const Span* span)
 }
 
 // Events must arrive in the order of their serial numbers, each once.
-static uint32_t clocks_hits_hear(orr_run* run)
+static uint32_t clocks_hits_read(orr_run* run)
 {
     Heard* heard = orr_state(run, Heard);
     uint32_t count, wrong = 0;
@@ -141,9 +141,9 @@ static uint32_t clocks_hits_hear(orr_run* run)
 
 // ---- physics ------------------------------------------------------------------------------------
 
-static void clocks_hear(orr_run* run)
+static void clocks_receive(orr_run* run)
 {
-    clocks_count(&clocks_of(run)->heard, clocks_hits_hear(run));
+    clocks_count(&clocks_of(run)->heard, clocks_hits_read(run));
 }
 
 static void clocks_bounce(Position* p, Velocity* v)
@@ -302,7 +302,7 @@ static void clocks_feel(orr_run* run) // Also used by draw.
     clocks_count(&clocks_of(run)->felt, run->count);
 }
 
-// ---- logic: who lives ---------------------------------------------------------------------------
+// ---- logic: lives -------------------------------------------------------------------------------
 
 // Compares a row of physics with its state when logic saw it last.
 static void clocks_follow(const orr_run* run, Health* h, const Position* p, const Span* span)
@@ -405,7 +405,7 @@ static void clocks_spawn(orr_run* run)
     clocks_count(&clocks_of(run)->born, missing);
 }
 
-// ---- logic: who aims at whom --------------------------------------------------------------------
+// ---- logic: targets -----------------------------------------------------------------------------
 
 static void clocks_aim(orr_run* run)
 {
@@ -507,7 +507,7 @@ static void clocks_glanced(orr_run* run)
 
 static void clocks_boom(orr_run* run)
 {
-    clocks_count(&clocks_of(run)->boomed, clocks_hits_hear(run));
+    clocks_count(&clocks_of(run)->boomed, clocks_hits_read(run));
 }
 
 // ---- the whole ----------------------------------------------------------------------------------
@@ -523,7 +523,7 @@ typedef struct clocks_part {
 } clocks_part;
 
 static const clocks_part clocks_physics[] = {
-    {"hear", clocks_hear, .once = true, .receives = "Hit", .state = ORR_TYPE(Heard)},
+    {"hear", clocks_receive, .once = true, .receives = "Hit", .state = ORR_TYPE(Heard)},
     {"move", clocks_move, "write Position, write Velocity", .parallel = true},
     {"settle", clocks_settle, "write Position", .parallel = true},
     {"glow", clocks_glow, "write Heat, Position", .parallel = true},

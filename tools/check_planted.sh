@@ -961,7 +961,7 @@ said() { # number
         count=$((count + 1))
     fi
 }
-begun=0 told=0 count=0
+begun=0 printed=0 count=0
 for entry in "${plants[@]}"; do
     IFS=$'\037' read -r -d '' -a words <<<"$entry" || true
     words[-1]=${words[-1]%$'\n'}
@@ -972,14 +972,14 @@ for entry in "${plants[@]}"; do
     fi
     try "$work/plant$begun" "${words[@]}" &
     begun=$((begun + 1))
-    while [ "$told" -lt "$begun" ] && [ -f "$work/plant$told.said" ] && [ ! -d "$work/plant$told" ]; do
-        said "$told"
-        told=$((told + 1))
+    while [ "$printed" -lt "$begun" ] && [ -f "$work/plant$printed.said" ] && [ ! -d "$work/plant$printed" ]; do
+        said "$printed"
+        printed=$((printed + 1))
     done
 done
 wait
-while [ "$told" -lt "$begun" ]; do
-    said "$told"
-    told=$((told + 1))
+while [ "$printed" -lt "$begun" ]; do
+    said "$printed"
+    printed=$((printed + 1))
 done
 finish "$count planted bugs, each caught"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// States between two others, by what the schema says of each field.
+// Interpolated states, by the schema of each field.
 #include "codec/codec.h"
 #include "history/entity_history_kit.h"
 #include "schema/field_walk.h"
@@ -22,7 +22,7 @@ ORR_STRUCT(Ints, (int8_t, i8, (.interpolation = ORR_INTERPOLATION_LINEAR)),
 #define BLEND(world, type, a, b, share) \
     orri_value_interpolate(orr_type_info_get(world, KIT_TYPE(world, type)), a, b, share)
 
-ORR_TEST(interpolation_of_numbers_is_linear_and_of_the_rest_stepwise) /* N3-42 */
+ORR_TEST(interpolation_is_linear_for_numbers_and_stepwise_otherwise) /* N3-42 */
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -31,7 +31,7 @@ ORR_TEST(interpolation_of_numbers_is_linear_and_of_the_rest_stepwise) /* N3-42 *
     Mix mix = low;
     BLEND(world, Mix, &mix, &high, 0.25);
     CHECK(mix.f == 0.25f && mix.d == 10);
-    CHECK_EQ(mix.i, 13); // 12.5: the one further on.
+    CHECK_EQ(mix.i, 13); // 12.5 rounds to the later value.
     CHECK(mix.step == 10 && !mix.b && mix.mood == CALM && strcmp(mix.name, "low") == 0);
     CHECK(mix.points[0].x == 1 && mix.points[0].y == 2 && mix.points[1].x == 3 &&
           mix.points[1].y == 4);
@@ -50,7 +50,7 @@ ORR_TEST(interpolation_of_integers_covers_their_whole_range)
     const Ints low = {INT8_MIN, 0, INT64_MIN, 0}, high = {INT8_MAX, 255, INT64_MAX, UINT64_MAX};
     Ints mix = low;
     BLEND(world, Ints, &mix, &high, 0.5);
-    CHECK_EQ(mix.i8, 0); // -128 + 127.5 and a half.
+    CHECK_EQ(mix.i8, 0); // -128 + 127.5, rounded.
     CHECK_EQ(mix.u8, 128);
     CHECK(mix.i64 == 0 || mix.i64 == -1);
     CHECK(mix.u64 == 1ull << 63);
@@ -64,7 +64,7 @@ ORR_TEST(interpolation_of_integers_covers_their_whole_range)
     kit_end(&k);
 }
 
-ORR_TEST(interpolation_to_what_is_no_number_is_stepwise)
+ORR_TEST(interpolation_to_nan_is_stepwise)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -84,7 +84,7 @@ static bool near(double a, double b)
     return a - b < 1e-6 && b - a < 1e-6;
 }
 
-// A turn around z by some degrees.
+// A rotation around z in degrees.
 static Turn turned(double degrees, double sign)
 {
     double sine, cosine;
@@ -111,11 +111,11 @@ ORR_TEST(interpolation_of_quaternions_is_spherical_and_normalised) /* N3-42 */
         BLEND(world, Turn, &a, &b, share);
         check_turn(&a, 120 * share, 1);
         a = turned(0, 1);
-        b = turned(120, -1); // The same rotation: the shorter way all the same.
+        b = turned(120, -1); // The same rotation with the other sign: still the shorter way.
         BLEND(world, Turn, &a, &b, share);
         check_turn(&a, 120 * share, 1);
         a = turned(10, 1);
-        b = turned(10.5, 1); // So near that a straight line does.
+        b = turned(10.5, 1); // So close that linear interpolation is used.
         BLEND(world, Turn, &a, &b, share);
         check_turn(&a, 10 + 0.5 * share, 1);
     }
@@ -124,7 +124,7 @@ ORR_TEST(interpolation_of_quaternions_is_spherical_and_normalised) /* N3-42 */
     check_turn(&a, 45, 1);
     Turn none = {0};
     a = turned(30, 1);
-    BLEND(world, Turn, &a, &none, 0.5); // No rotation.
+    BLEND(world, Turn, &a, &none, 0.5); // Not a rotation.
     check_turn(&a, 30, 1);
     kit_end(&k);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of single entities' time share.
+// Shared by the tests of entity histories.
 #ifndef TEST_TRAVELLER_KIT_H
 #define TEST_TRAVELLER_KIT_H
 
@@ -9,7 +9,7 @@
 
 ORR_STRUCT_EX(Wheel, (.multiplicity = ORR_MULTIPLE), (float, radius), (int32_t, teeth))
 
-// The state of an entity as text, without what travels with it: its time, memory and stretcher.
+// The state of an entity as text, without its time, slots and stretcher.
 ORR_MAYBE_UNUSED static const char* kit_state(const orr_world* world, orr_entity entity, char* out,
                                               size_t size)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A world in real time with something of everything: published, live, pinned and owned values, rows that come and go.
+// A real-time world with values of every kind: published, live, pinned and owned values, and rows
+// that are created and destroyed.
 #ifndef TEST_ALL_KIT_H
 #define TEST_ALL_KIT_H
 
@@ -55,7 +56,7 @@ static void all_text(orr_run* run)
         char text[32];
         snprintf(text, sizeof text, "%llu", (unsigned long long)run->tick);
         orr_string made = orr_string_make(run->world, text);
-        if (orr_string_text(run->world, made)[0] != '\0') { // There was memory for it.
+        if (orr_string_text(run->world, made)[0] != '\0') { // Memory was available.
             orr_string_assign(run->world, &t[i].text, made);
             t[i].number = (uint32_t)run->tick;
         }
@@ -73,7 +74,8 @@ static void all_text_read(orr_run* run)
     }
 }
 
-// Trees are written by "a", all of them without a look, and looked at in "b"; the first pipeline makes and ends some.
+// Pipeline "a" overwrites all trees without reading them, "b" reads them; the first pipeline
+// creates and destroys some.
 ORR_MAYBE_UNUSED static void all_add_with(orr_world* world, void (*trees)(orr_world*, uint32_t))
 {
     trees(world, ROWS);
@@ -100,11 +102,11 @@ ORR_MAYBE_UNUSED static void all_add(orr_world* world)
     all_add_with(world, trees_add);
 }
 
-// ---- an impure system ---------------------------------------------------------------------------------------------------------
+// ---- an impure system ---------------------------------------------------------------------------
 
 ORR_STRUCT(Gift, (uint64_t, number))
 
-static uint64_t gift_number; // Outside of the world: it never goes back.
+static uint64_t gift_number; // Outside the world: never restored.
 
 static void gift_give(orr_run* run)
 {
@@ -125,7 +127,7 @@ ORR_MAYBE_UNUSED static void gift_add(orr_world* world)
                .state = ORR_TYPE(Count), .run = gift_give);
 }
 
-// ---- a mirror: what messages tell of trees -----------------------------------------------------------------------------------
+// ---- a mirror of trees, built from messages -----------------------------------------------------
 
 enum {
     MIRROR_MOST = 4096
@@ -136,7 +138,7 @@ static struct {
     uint64_t ticks[MIRROR_MOST];
 } mirror;
 
-ORR_MAYBE_UNUSED static void mirror_hear(orr_run* run)
+ORR_MAYBE_UNUSED static void mirror_receive(orr_run* run)
 {
     ORR_MESSAGES(m, run)
     {
@@ -145,7 +147,8 @@ ORR_MAYBE_UNUSED static void mirror_hear(orr_run* run)
             uint32_t index = (uint32_t)m->entities[i].id;
             HARD_CHECK(index < MIRROR_MOST, "an index");
             bool there = mirror.entities[index].id == m->entities[i].id;
-            HARD_CHECK(there == (m->kind != ORR_ENTITY_ADDED), "it was told otherwise before");
+            HARD_CHECK(there == (m->kind != ORR_ENTITY_ADDED),
+                       "the message contradicts an earlier message");
             mirror.entities[index] = m->kind != ORR_ENTITY_REMOVED ? m->entities[i]
                                                                    : (orr_entity){0};
             mirror.ticks[index] = values != NULL ? values[i].tick : mirror.ticks[index];

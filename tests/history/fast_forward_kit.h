@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What tests of going ahead in real time share: where a world went, and what it was there.
+// Shared by the tests of fast-forward in real time: the ticks a world went to, and its hashes
+// there.
 #ifndef TEST_FAR_KIT_H
 #define TEST_FAR_KIT_H
 
@@ -11,12 +12,12 @@ enum {
 };
 
 static struct {
-    uint64_t hashes[MARKS]; // By the world's tick.
-    uint64_t tick, run;     // Where it came to; ticks that were run on the way.
+    uint64_t hashes[MARKS]; // By tick of the world.
+    uint64_t tick, run;     // The tick it reached; ticks run on the way.
     uint32_t calls;
     bool again; // In one call.
     kit* kit;
-    bool every; // There is a meeting after every tick, not only where it is remembered.
+    bool every; // A sync point after every tick, not only after remembered ones.
 } far;
 
 ORR_MAYBE_UNUSED static void far_check(orr_world* world, uint64_t tick)
@@ -32,7 +33,7 @@ ORR_MAYBE_UNUSED static void far_go(orr_world* world, uint64_t tick)
     far_check(world, tick);
 }
 
-// What calls found is the same in a replay.
+// The results of calls are equal in a replay.
 static uint64_t far_hashes[MARKS];
 
 ORR_MAYBE_UNUSED static void far_same(orr_world* world, bool replays)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A world whose rows go on by 1 in each tick, for the tests of history.
+// A world whose rows increase by 1 in each tick, for the history tests.
 #ifndef TEST_HISTORY_KIT_H
 #define TEST_HISTORY_KIT_H
 
@@ -16,7 +16,7 @@ ORR_MAYBE_UNUSED static void go(orr_run* run)
 
 static orr_entity first;
 
-// With one row, which is `first`.
+// With one row, `first`.
 ORR_MAYBE_UNUSED static orr_world* begin_going(kit* k)
 {
     orr_world* world = begin(k);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Entities that remember themselves, and how old they are.
+// Entity histories and the time of entities.
 #include "history/entity_history_kit.h"
 
-// ---- time -----------------------------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
 ORR_TEST(time_of_an_entity_is_ticks_since_it_was_created) /* N3-36 */
 {
@@ -24,7 +24,7 @@ ORR_TEST(time_of_an_entity_is_ticks_since_it_was_created) /* N3-36 */
     kit_end(&k);
 }
 
-ORR_TEST(time_of_a_copy_begins_anew)
+ORR_TEST(time_of_a_copy_starts_at_0)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -35,7 +35,7 @@ ORR_TEST(time_of_a_copy_begins_anew)
     KIT_STEP(world, 1);
     CHECK_EQ(orr_time_of(world, a), 5);
     CHECK_EQ(orr_time_of(world, b), 1);
-    CHECK_EQ(orr_entity_slots(world, b, NULL, 0), 1); // What it remembers is copied with it.
+    CHECK_EQ(orr_entity_slots(world, b, NULL, 0), 1); // Slots are copied with it.
     CHECK_OK(orr_entity_travel(world, b, 4));
     CHECK_EQ(orr_time_of(world, b), 4);
     kit_end(&k);
@@ -49,7 +49,7 @@ static void spawn(orr_run* run)
     }
 }
 
-ORR_TEST(time_of_what_a_system_creates_begins_in_its_tick)
+ORR_TEST(time_of_an_entity_created_by_a_system_starts_in_its_tick)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -64,7 +64,7 @@ ORR_TEST(time_of_what_a_system_creates_begins_in_its_tick)
     kit_end(&k);
 }
 
-ORR_TEST(time_of_who_has_none_is_refused)
+ORR_TEST(time_of_an_entity_without_time_is_refused)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -77,9 +77,9 @@ ORR_TEST(time_of_who_has_none_is_refused)
     kit_end(&k);
 }
 
-// ---- what a traveller needs -----------------------------------------------------------------------------------------
+// ---- requirements of a traveller ----------------------------------------------------------------
 
-ORR_TEST(traveller_added_brings_time_along) /* N3-37 */
+ORR_TEST(traveller_added_requires_time) /* N3-37 */
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -94,7 +94,7 @@ ORR_TEST(traveller_added_brings_time_along) /* N3-37 */
     kit_end(&k);
 }
 
-ORR_TEST(remember_by_an_entity_that_is_no_traveller_is_refused)
+ORR_TEST(remember_by_an_entity_without_traveller_is_refused)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -172,13 +172,13 @@ static void call_inside(orr_run* run)
     CHECK_RESULT(result, ORR_ERR_STATE);
 }
 
-ORR_TEST(calls_of_time_inside_a_system_say_that_it_is_one)
+ORR_TEST(calls_of_time_inside_a_system_are_refused_as_such)
 {
-    static const orr_access_check polices[] = {ORR_ACCESS_CHECK_CALLS, ORR_ACCESS_CHECK_OFF};
+    static const orr_access_check checks[] = {ORR_ACCESS_CHECK_CALLS, ORR_ACCESS_CHECK_OFF};
     for (uint32_t i = 0; i < 2; i++) {
         kit k = {0};
-        orr_world* world = begin(&k); // No type of time is known to it.
-        orr_access_check_set(world, polices[i]);
+        orr_world* world = begin(&k); // Without the types of time.
+        orr_access_check_set(world, checks[i]);
         inside = make(world, 1);
         KIT_SYSTEM(world, .name = "busy", .query = "Position", .run = call_inside);
         for (uint32_t tick = 1; tick <= 5; tick++) {
@@ -190,9 +190,9 @@ ORR_TEST(calls_of_time_inside_a_system_say_that_it_is_one)
     }
 }
 
-// ---- remember, forget, travel ------------------------------------------------------------------------------------------
+// ---- remember, forget, travel -------------------------------------------------------------------
 
-ORR_TEST(travel_to_a_slot_loads_what_was_remembered) /* N3-38, N3-40 */
+ORR_TEST(travel_to_a_slot_loads_its_state) /* N3-38, N3-40 */
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -206,7 +206,7 @@ ORR_TEST(travel_to_a_slot_loads_what_was_remembered) /* N3-38, N3-40 */
     CHECK_OK(orr_entity_travel(world, a, 0));
     CHECK(orr_get(world, a, Position)->x == 1);
     CHECK_EQ(orr_time_of(world, a), 0);
-    CHECK(orr_get(world, other, Position)->x == 60); // The rest of the world stays.
+    CHECK(orr_get(world, other, Position)->x == 60); // The rest of the world is unchanged.
     CHECK_EQ(orr_world_tick(world), 10);
     KIT_STEP(world, 2);
     CHECK_EQ(orr_time_of(world, a), 2);
@@ -230,7 +230,7 @@ ORR_TEST(remember_in_any_slot_is_plain_storage) /* N3-38 */
         CHECK_OK(orr_entity_remember(world, a, slots[i]));
     }
     CHECK_OK(orr_set(world, a, Position, {70, 0, 0}));
-    CHECK_OK(orr_entity_remember(world, a, 7)); // In place of what was there.
+    CHECK_OK(orr_entity_remember(world, a, 7)); // Replaces the old slot.
     for (uint32_t i = 0; i < 5; i++) {
         CHECK_OK(orr_entity_travel(world, a, slots[i]));
         CHECK(orr_get(world, a, Position)->x == (i == 1 ? 70 : (float)i));
@@ -282,12 +282,12 @@ ORR_TEST(travel_to_a_time_that_wrapped_around_is_refused)
     KIT_ERROR(&k, ORR_ERR_ARGUMENT, "ticks ahead of its time, 5; at most 4294967295");
     CHECK_RESULT(orr_entity_travel(world, a, 5 + (1ull << 32)), ORR_ERR_ARGUMENT);
     CHECK_EQ(orr_world_hash(world), before);
-    CHECK_OK(orr_entity_remember(world, a, UINT64_MAX - 4)); // What is remembered is near.
+    CHECK_OK(orr_entity_remember(world, a, UINT64_MAX - 4)); // The slot is within range.
     CHECK_OK(orr_entity_travel(world, a, UINT64_MAX - 4));
     kit_end(&k);
 }
 
-ORR_TEST(memory_is_part_of_the_hash)
+ORR_TEST(slots_are_part_of_the_hash)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -303,14 +303,14 @@ ORR_TEST(memory_is_part_of_the_hash)
     kit_end(&k);
 }
 
-// The bytes of what an entity remembers; of the first page.
+// The bytes of an entity's slots; of the first page.
 static const uint8_t* bytes_of(orr_world* world, orr_entity entity, uint32_t* size)
 {
     orr_array page = orr_get(world, entity, orr_time_traveller)->memory[0];
     return (const uint8_t*)orr_array_values(world, page, size);
 }
 
-ORR_TEST(memory_of_equal_states_is_equal_bytes)
+ORR_TEST(slots_of_equal_states_have_equal_bytes)
 {
     kit k[2] = {{0}, {0}};
     orr_world* worlds[2];
@@ -318,7 +318,7 @@ ORR_TEST(memory_of_equal_states_is_equal_bytes)
     static const uint32_t nans[2] = {0x7FC00000u, 0xFFC12345u};
     for (uint32_t i = 0; i < 2; i++) {
         worlds[i] = kit_begin(&k[i], NULL);
-        if (i == 1) { // Other numbers of types and strings.
+        if (i == 1) { // Other ids of types and strings.
             ORR_REGISTER(worlds[i], Tiny, Padded, Label, Health);
             CHECK(orr_string_make(worlds[i], "other").id != 0);
         }
@@ -344,7 +344,7 @@ ORR_TEST(memory_of_equal_states_is_equal_bytes)
     kit_end(&k[1]);
 }
 
-// ---- the whole state ---------------------------------------------------------------------------------------------------
+// ---- the whole state ----------------------------------------------------------------------------
 
 static void dress(orr_world* world, orr_entity a, orr_entity friend)
 {
@@ -403,14 +403,14 @@ ORR_TEST(remember_covers_the_whole_state) /* N3-37 */
     CHECK_OK(orr_entity_remember(world, a, 0));
     orr_cluster cluster = orr_entity_cluster(world, a);
     undress(world, a);
-    KIT_STEP(world, 2); // Strings that nobody has any more are gone.
+    KIT_STEP(world, 2); // Unused strings are released.
     CHECK_OK(orr_entity_remember(world, a, 1));
     CHECK_OK(orr_name_set(world, a, (orr_entity){0}, "bert"));
     kit_state(world, a, after, sizeof after);
     CHECK_OK(orr_entity_travel(world, a, 0));
     char now[4096];
     kit_state(world, a, now, sizeof now);
-    CHECK(strncmp(now, "bert", 4) == 0); // Its name is not a part of it.
+    CHECK(strncmp(now, "bert", 4) == 0); // The name is not part of the state.
     CHECK_STR(now + 4, before + 3);
     CHECK_EQ(orr_entity_cluster(world, a).id, cluster.id);
     CHECK_OK(orr_entity_travel(world, a, 1));
@@ -444,7 +444,7 @@ ORR_TEST(travel_keeps_ids_of_instances_by_position)
 
 ORR_STRUCT(Master, (orr_entity, who, (.flags = ORR_FIELD_INDEXED)))
 
-ORR_TEST(travel_makes_references_to_the_dead_null)
+ORR_TEST(travel_sets_references_to_dead_entities_to_null)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -473,7 +473,7 @@ ORR_TEST(travel_makes_references_to_the_dead_null)
     kit_end(&k);
 }
 
-ORR_TEST(travel_without_a_cluster_for_it_leaves_the_entity_as_it_was)
+ORR_TEST(travel_without_a_free_cluster_leaves_the_entity_unchanged)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.clusters_max = 8});
@@ -485,7 +485,7 @@ ORR_TEST(travel_without_a_cluster_for_it_leaves_the_entity_as_it_was)
     CHECK_OK(orr_tag_remove(world, a, 1));
     CHECK_OK(orr_cluster_delete(world, old));
     for (uint64_t i = 0; i < 20; i++) {
-        (void)orr_tag_add(world, orr_create(world), 100 + i); // Until there is no room.
+        (void)orr_tag_add(world, orr_create(world), 100 + i); // Until no cluster is left.
     }
     k.errors = (kit_errors){0};
     uint64_t before = orr_world_hash(world);
@@ -514,11 +514,11 @@ ORR_TEST(remember_beyond_the_limit_is_refused)
     kit_end(&k);
 }
 
-// ---- many slots ----------------------------------------------------------------------------------------------------------
+// ---- many slots ---------------------------------------------------------------------------------
 
 #define MANY 700u
 
-// Remembers a slot, with a value that tells it; or forgets it.
+// Remembers a slot with a value derived from it, or forgets the slot.
 static void many_turn(orr_world* world, orr_entity a, bool* known, uint64_t slot, bool on)
 {
     if (on) {
@@ -543,7 +543,7 @@ static void many_check(orr_world* world, orr_entity a, const bool* known)
         }
     }
     CHECK_EQ(at, count);
-    // No page has much more than its part of it.
+    // No page holds much more than its share.
     uint64_t total = 0, largest = 0;
     for (uint32_t i = 0; i < ORR_TRAVELLER_PAGES; i++) {
         uint32_t size;
@@ -564,14 +564,14 @@ ORR_TEST(remember_in_many_slots_in_any_order)
     CHECK_OK(orr_add(world, a, Big)); // 240 bytes
     static bool known[MANY];
     memset(known, 0, sizeof known);
-    for (uint64_t i = 0; i < MANY; i++) { // As time goes on, with a window of 400 behind it.
+    for (uint64_t i = 0; i < MANY; i++) { // In ascending order, with a window of 400 slots.
         many_turn(world, a, known, i, true);
         if (i >= 400) {
             many_turn(world, a, known, i - 400, false);
         }
     }
     many_check(world, a, known);
-    for (uint64_t i = MANY; i-- > 0;) { // From behind.
+    for (uint64_t i = MANY; i-- > 0;) { // In descending order.
         many_turn(world, a, known, i, true);
     }
     many_check(world, a, known);
@@ -611,7 +611,7 @@ ORR_TEST(traveller_prints_slots_and_not_bytes)
     kit_end(&k);
 }
 
-// ---- what was damaged -----------------------------------------------------------------------------------------------------
+// ---- damaged files ------------------------------------------------------------------------------
 
 ORR_TEST(travel_to_a_damaged_state_is_refused_or_harmless)
 {
@@ -651,7 +651,7 @@ ORR_TEST(travel_to_a_damaged_state_is_refused_or_harmless)
     kit_end(&k);
 }
 
-// ---- failing memory --------------------------------------------------------------------------------------------------------
+// ---- failing memory -----------------------------------------------------------------------------
 
 typedef orr_result (*attempt)(orr_world* world, orr_entity entity);
 
@@ -726,14 +726,14 @@ ORR_TEST(travel_without_memory_has_no_effect)
     }
 }
 
-// ---- by chance, against plain copies ----------------------------------------------------------------------------------------
+// ---- random travels, compared with plain copies -------------------------------------------------
 
 #define SLOTS 12u
 
 typedef struct oracle {
     orr_world* world;
     orr_entity entity, friends[4];
-    char texts[SLOTS][2048]; // What was remembered; "": nothing.
+    char texts[SLOTS][2048]; // Remembered states; "": none.
 } oracle;
 
 static void change_types(oracle* o, uint64_t r)
@@ -819,7 +819,7 @@ static void act(oracle* o)
     }
 }
 
-ORR_TEST(travel_by_chance_gives_what_plain_copies_give)
+ORR_TEST(random_travels_equal_plain_copies)
 {
     uint32_t rounds = test_rounds(4000, 400, 100000);
     kit k = {0};
@@ -829,7 +829,7 @@ ORR_TEST(travel_by_chance_gives_what_plain_copies_give)
     ORR_REGISTER(o.world, Padded, Label, Link, Wheel, Body);
     for (uint32_t i = 0; i < 4; i++) {
         o.friends[i] = make(o.world, (float)i);
-        make(o.world, 3); // Rows beside it.
+        make(o.world, 3); // Other rows.
     }
     o.entity = kit_traveller(o.world, 1);
     for (uint32_t i = 0; i < rounds; i++) {
@@ -838,11 +838,11 @@ ORR_TEST(travel_by_chance_gives_what_plain_copies_give)
             CHECK_OK(orr_world_validate(o.world));
             orr_tick_advance(o.world);
         }
-        if (i % 200 == 199) { // A twin begins with the same memory.
+        if (i % 200 == 199) { // A copy begins with the same slots.
             orr_entity twin = orr_copy(o.world, o.entity);
             CHECK_OK(orr_destroy(o.world, o.entity));
             o.entity = twin;
-            for (uint32_t s = 0; s < SLOTS; s++) { // Its id stands before its state.
+            for (uint32_t s = 0; s < SLOTS; s++) { // The id precedes the state.
                 char* rest = strchr(o.texts[s], ':');
                 if (rest != NULL) {
                     char text[2048], now[2048];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What is remembered of a world, forgotten, and gone back to.
+// Remembering, forgetting and travelling of a world.
 #include "history/history_kit.h"
 
-// In every third tick one more, which the next tick moves too.
+// In every third tick creates an entity, which moves from the next tick on.
 static void breed(orr_run* run)
 {
     if (run->tick % 3 == 0) {
@@ -11,7 +11,7 @@ static void breed(orr_run* run)
     }
 }
 
-// They go, and become more.
+// Entities move and are created.
 static orr_world* begin_breeding(kit* k)
 {
     orr_world* world = begin_going(k);
@@ -19,7 +19,7 @@ static orr_world* begin_breeding(kit* k)
     return world;
 }
 
-// ---- there and back -----------------------------------------------------------------------------------------------------------
+// ---- there and back -----------------------------------------------------------------------------
 
 ORR_TEST(timeline_of_a_new_world_is_0)
 {
@@ -49,7 +49,7 @@ ORR_TEST(travel_back_restores_values_ids_and_tick)
     kit_end(&k);
 }
 
-ORR_TEST(travel_forward_after_going_back_makes_the_same_again)
+ORR_TEST(travel_forward_after_travelling_back_gives_the_same_world)
 {
     kit k = {0};
     orr_world* world = begin_breeding(&k);
@@ -83,12 +83,12 @@ ORR_TEST(travel_forward_runs_though_the_world_is_paused)
     kit_end(&k);
 }
 
-ORR_TEST(travel_to_now_takes_back_what_was_done_since_it_was_remembered)
+ORR_TEST(travel_to_the_current_tick_undoes_changes_since_it_was_remembered)
 {
     kit k = {0};
     orr_world* world = begin_breeding(&k);
     KIT_STEP(world, 2);
-    CHECK_OK(orr_time_travel(world, 2)); // Nothing to do.
+    CHECK_OK(orr_time_travel(world, 2)); // No work.
     CHECK_EQ(orr_timeline(world), 0);
     CHECK_OK(orr_remember(world));
     CHECK_OK(orr_set(world, first, Position, {77, 0, 0}));
@@ -111,9 +111,9 @@ ORR_TEST(remember_twice_in_a_tick_keeps_the_second)
     kit_end(&k);
 }
 
-// ---- what lies ahead ----------------------------------------------------------------------------------------------------------
+// ---- later ticks --------------------------------------------------------------------------------
 
-ORR_TEST(travel_ahead_to_a_tick_still_remembered_runs_nothing)
+ORR_TEST(travel_forward_to_a_remembered_tick_runs_nothing)
 {
     kit k = {0};
     orr_world* world = begin_breeding(&k);
@@ -129,7 +129,7 @@ ORR_TEST(travel_ahead_to_a_tick_still_remembered_runs_nothing)
     kit_end(&k);
 }
 
-ORR_TEST(tick_after_going_back_forgets_the_other_future)
+ORR_TEST(tick_after_travelling_back_forgets_the_abandoned_timeline)
 {
     kit k = {0};
     orr_world* world = begin_breeding(&k);
@@ -144,7 +144,7 @@ ORR_TEST(tick_after_going_back_forgets_the_other_future)
     kit_end(&k);
 }
 
-ORR_TEST(travel_ahead_after_a_change_runs_the_ticks_of_this_future)
+ORR_TEST(travel_forward_after_a_change_runs_ticks_of_the_new_timeline)
 {
     kit k = {0};
     orr_world* world = begin_breeding(&k);
@@ -158,7 +158,7 @@ ORR_TEST(travel_ahead_after_a_change_runs_the_ticks_of_this_future)
     kit_end(&k);
 }
 
-ORR_TEST(travel_ahead_starts_from_the_last_remembered_tick_on_the_way)
+ORR_TEST(travel_forward_starts_from_the_last_remembered_tick_on_the_way)
 {
     kit k = {0};
     orr_world* world = begin_breeding(&k);
@@ -172,9 +172,9 @@ ORR_TEST(travel_ahead_starts_from_the_last_remembered_tick_on_the_way)
     kit_end(&k);
 }
 
-// ---- forgetting ---------------------------------------------------------------------------------------------------------------
+// ---- forgetting ---------------------------------------------------------------------------------
 
-ORR_TEST(travel_to_a_forgotten_past_says_what_is_remembered)
+ORR_TEST(travel_to_a_forgotten_tick_names_the_remembered_ticks)
 {
     kit k = {0};
     orr_world* world = begin_breeding(&k);
@@ -221,15 +221,15 @@ ORR_TEST(forget_range_keeps_every_nth)
     kit_end(&k);
 }
 
-// ---- rules --------------------------------------------------------------------------------------------------------------------
+// ---- rules --------------------------------------------------------------------------------------
 
-ORR_TEST(window_that_is_switched_off_leaves_nothing)
+ORR_TEST(disabled_window_leaves_nothing)
 {
     kit k = {0};
     orr_world* world = begin(&k);
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 10, .every = 7}));
     CHECK_OK(orr_step(world, 40));
-    CHECK_OK(orr_remember(world)); // By a call, of the tick that is now: it stays.
+    CHECK_OK(orr_remember(world)); // By a call, for the current tick: it is kept.
     CHECK_OK(orr_history_set(world, &(orr_history_desc){0}));
     CHECK_EQ(stats_of(world).ticks, 1);
     CHECK_OK(orr_forget(world, 40));
@@ -241,7 +241,7 @@ ORR_TEST(window_that_is_switched_off_leaves_nothing)
     kit_end(&k);
 }
 
-ORR_TEST(nearest_ticks_that_are_remembered_are_told)
+ORR_TEST(nearest_remembered_ticks_are_reported)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -279,12 +279,12 @@ ORR_TEST(window_remembers_the_recent_ticks_and_every_nth_before)
             CHECK_EQ(orr_remembered(world, tick), tick + 4 >= now || tick % 10 == 0);
         }
     }
-    CHECK_OK(orr_time_travel(world, 43)); // As far back as it says.
+    CHECK_OK(orr_time_travel(world, 43)); // The oldest tick it reports.
     CHECK(x_of(world, first) == 43);
     kit_end(&k);
 }
 
-ORR_TEST(window_leaves_alone_what_was_remembered_by_a_call)
+ORR_TEST(window_keeps_ticks_remembered_by_a_call)
 {
     kit k = {0};
     orr_world* world = begin_breeding(&k);
@@ -301,7 +301,7 @@ ORR_TEST(window_leaves_alone_what_was_remembered_by_a_call)
     kit_end(&k);
 }
 
-ORR_TEST(window_of_a_world_without_systems_has_ticks_as_they_ended)
+ORR_TEST(window_of_a_world_without_systems_remembers_ends_of_ticks)
 {
     kit k = {0};
     orr_world* world = begin_rows(&k);
@@ -317,7 +317,7 @@ ORR_TEST(window_of_a_world_without_systems_has_ticks_as_they_ended)
 }
 
 // Undo and redo of an editor.
-ORR_TEST(window_remembers_what_was_done_since_when_the_world_goes_back)
+ORR_TEST(window_remembers_recent_changes_when_the_world_travels_back)
 {
     kit k = {0};
     orr_world* world = begin_rows(&k);
@@ -339,8 +339,8 @@ ORR_TEST(window_remembers_what_was_done_since_when_the_world_goes_back)
     kit_end(&k);
 }
 
-// In an editor ticks do nothing: redo once too often goes on to an empty tick, and loses nothing.
-ORR_TEST(window_of_a_world_without_systems_keeps_what_was_done_when_it_goes_ahead)
+// In an editor ticks do nothing: one redo too many runs an empty tick and loses nothing.
+ORR_TEST(window_of_a_world_without_systems_keeps_changes_when_it_travels_forward)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -356,14 +356,14 @@ ORR_TEST(window_of_a_world_without_systems_keeps_what_was_done_when_it_goes_ahea
         CHECK_EQ(orr_entity_count(world), tick);
     }
     CHECK_OK(orr_time_travel(world, 4));
-    orr_create(world); // Another edit of that tick.
+    orr_create(world); // Another edit in that tick.
     CHECK_OK(orr_time_travel(world, 7));
     CHECK_OK(orr_time_travel(world, 4));
     CHECK_EQ(orr_entity_count(world), 5);
     kit_end(&k);
 }
 
-ORR_TEST(window_that_began_before_the_first_step_keeps_what_lies_ahead)
+ORR_TEST(window_enabled_before_the_first_step_keeps_later_ticks)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -375,7 +375,7 @@ ORR_TEST(window_that_began_before_the_first_step_keeps_what_lies_ahead)
     CHECK_OK(orr_time_travel(world, 0));
     CHECK_EQ(orr_entity_count(world), 0);
     CHECK_OK(orr_time_travel(world, 3));
-    CHECK_EQ(orr_entity_count(world), 2); // As tick 3 ended; what was done then came after it.
+    CHECK_EQ(orr_entity_count(world), 2); // The end of tick 3; the later change is not included.
     orr_history_stats stats;
     orr_history_stats_get(world, &stats);
     CHECK_EQ(stats.ticks_run, 0);
@@ -384,7 +384,7 @@ ORR_TEST(window_that_began_before_the_first_step_keeps_what_lies_ahead)
     kit_end(&k);
 }
 
-ORR_TEST(window_does_not_replace_what_was_remembered_by_a_call)
+ORR_TEST(window_does_not_replace_a_tick_remembered_by_a_call)
 {
     kit k = {0};
     orr_world* world = begin_breeding(&k);
@@ -420,7 +420,7 @@ ORR_TEST(budget_forgets_the_oldest_and_refuses_more_by_call)
     kit_end(&k);
 }
 
-// ---- what is not allowed ------------------------------------------------------------------------------------------------------
+// ---- refused calls ------------------------------------------------------------------------------
 
 static orr_result inside_results[4];
 
@@ -474,7 +474,7 @@ ORR_TEST(history_refuses_bad_arguments)
     kit_end(&k);
 }
 
-// ---- memory -------------------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 ORR_TEST(remember_without_memory_has_no_effect)
 {
@@ -513,7 +513,7 @@ ORR_TEST(travel_without_memory_has_no_effect)
         orr_result result = orr_time_travel(world, 0);
         bool refused = k.memory.refused != 0;
         failing_alloc_arm(&k.memory, 0, false);
-        // What is done when it is back, telling readers and checks, can do without.
+        // Work after the restore, such as notifying readers and checks, can do without memory.
         CHECK(result == ORR_OK || (refused && result == ORR_ERR_MEMORY));
         CHECK(orr_world_hash(world) == (result == ORR_OK ? then : now));
         CHECK(orr_remembered(world, 0) && orr_remembered(world, 7));
@@ -530,7 +530,7 @@ ORR_TEST(travel_without_memory_has_no_effect)
     kit_end(&k);
 }
 
-ORR_TEST(write_without_memory_is_done_and_the_memory_is_lost)
+ORR_TEST(write_without_memory_succeeds_and_the_remembered_tick_is_lost)
 {
     kit k = {0};
     orr_world* world = begin_rows(&k);
@@ -550,7 +550,7 @@ ORR_TEST(write_without_memory_is_done_and_the_memory_is_lost)
     kit_end(&k);
 }
 
-ORR_TEST(history_prints_what_it_has)
+ORR_TEST(history_prints_its_ticks)
 {
     kit k = {0};
     orr_world* world = begin_breeding(&k);
@@ -568,12 +568,12 @@ ORR_TEST(history_prints_what_it_has)
     kit_end(&k);
 }
 
-// ---- what lies ahead, and what is forgotten -----------------------------------------------------------------------------------
+// ---- later and forgotten ticks ------------------------------------------------------------------
 
 ORR_STRUCT(Wide, (float, x), (float, y), (float, z), (float, w))
 
-// Going on is refused for want of memory: nothing happened, so it can be done when there is some.
-ORR_TEST(redo_that_was_refused_is_done_when_there_is_memory)
+// A redo that is refused for lack of memory has no effect, so it can be repeated later.
+ORR_TEST(refused_redo_succeeds_when_there_is_memory)
 {
     uint32_t refusals = 0;
     for (uint64_t n = 1;; n++) {
@@ -610,7 +610,7 @@ ORR_TEST(redo_that_was_refused_is_done_when_there_is_memory)
         }
         CHECK(orr_world_hash(world) == ahead);
         CHECK(orr_remembered(world, 2));
-        // But not once something else was done.
+        // But not after another change.
         CHECK_OK(orr_time_travel(world, 1));
         failing_alloc_arm(&k.memory, 1, true);
         result = orr_time_travel(world, 2);
@@ -626,8 +626,9 @@ ORR_TEST(redo_that_was_refused_is_done_when_there_is_memory)
     CHECK(refusals > 2);
 }
 
-// Rows of what is forgotten come to the one before, as long as they take less than a copy.
-ORR_TEST(forgetting_every_second_takes_no_more_memory_than_before)
+// The rows of a forgotten tick are merged into the log of the tick before, while that takes less
+// than a copy.
+ORR_TEST(forgetting_every_second_tick_uses_no_more_memory)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -654,7 +655,7 @@ ORR_TEST(forgetting_every_second_takes_no_more_memory_than_before)
         CHECK_OK(orr_time_travel(world, tick + 1));
         CHECK(orr_world_hash(world) == hashes[tick]);
     }
-    // Nearly all rows: then it is a copy.
+    // Nearly all rows: then a copy is made.
     CHECK_OK(orr_time_travel(world, 200));
     CHECK_EQ(orr_forget_range(world, 0, UINT64_MAX, 50), 96);
     orr_history_stats_get(world, &before);

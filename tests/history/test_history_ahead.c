@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Going ahead at meetings of real time, where ticks run as in lockstep; and replays by the clock.
+// Fast-forward at sync points of real time, where ticks run as in lockstep; and paced replays.
 #include "history/fast_forward_kit.h"
 
-// ---- going ahead -------------------------------------------------------------------------------------------------------------
+// ---- travelling forward -------------------------------------------------------------------------
 
 static void far_call(orr_world* world, void* data)
 {
@@ -12,7 +12,7 @@ static void far_call(orr_world* world, void* data)
     far.hashes[FAR] = orr_world_hash(world);
 }
 
-// From the beginning: nobody ticks before the call.
+// From the beginning: no pipeline ticks before the call.
 static void far_run(orr_world* world)
 {
     orr_pause(world, true);
@@ -20,9 +20,9 @@ static void far_run(orr_world* world)
     CHECK_OK(orr_realtime(world, NULL));
 }
 
-// The ticks that run at a meeting are those of lockstep: the same order, values, messages, due times. (Which id somebody gets is another matter: in real time they are
-// taken before they are needed.)
-ORR_TEST(ahead_at_a_meeting_comes_to_what_lockstep_comes_to)
+// Ticks that run at a sync point equal those of lockstep: the same order, values, messages and due
+// times. Entity ids may differ: in real time they are reserved in advance.
+ORR_TEST(fast_forward_at_a_sync_point_equals_lockstep)
 {
     for (uint32_t workers = 0; workers <= 2; workers += 2) {
         kit k;
@@ -43,7 +43,7 @@ ORR_TEST(ahead_at_a_meeting_comes_to_what_lockstep_comes_to)
     }
 }
 
-// ---- the same again -------------------------------------------------------------------------------------------------------------
+// ---- the same again -----------------------------------------------------------------------------
 
 ORR_STRUCT(Sand, (uint64_t, grains))
 
@@ -91,7 +91,7 @@ static void lone_remember(orr_world* world, void* data)
     HARD_CHECK(orr_remember(world) == ORR_OK, "%s", orr_error_last(world));
 }
 
-// Every tick is marked; of tick 20 it is remembered, in tick 60 it goes back there.
+// Marks every tick, remembers tick 20 and travels back to it in tick 60.
 static void lone_ask(orr_run* run)
 {
     if (!orr_running(run->world)) {
@@ -120,15 +120,15 @@ static orr_world* lone_begin(kit* k, uint32_t workers)
     return world;
 }
 
-// Of one pipeline the order is known: what is run again is what was.
-ORR_TEST(ahead_after_going_back_is_the_same_again)
+// The order of one pipeline is fixed: repeated ticks equal the first ones.
+ORR_TEST(fast_forward_after_travelling_back_gives_the_same_world)
 {
     for (uint32_t i = 0; i < 6; i++) {
         kit k;
         orr_world* world = lone_begin(&k, i % 2 * 2);
         far.again = true;
         far.every = i / 2 != 1;
-        if (i / 2 == 2) { // A window meets after every tick, then and when it is run again.
+        if (i / 2 == 2) { // A window has a sync point after every tick, also in the repetition.
             CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 3}));
         }
         CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 90}));
@@ -137,7 +137,7 @@ ORR_TEST(ahead_after_going_back_is_the_same_again)
         orr_history_stats_get(world, &stats);
         CHECK_EQ(stats.ticks_run, far.every ? 30 : 70);
         CHECK_EQ(orr_world_tick(world),
-                 50 + 30); // Ticks that were run at the meeting are none of the 90.
+                 50 + 30); // Ticks run at the sync point do not count among the 90.
         hard_end(&k);
     }
 }
@@ -149,14 +149,14 @@ static void look_lone(orr_world* world, bool replays)
     CHECK_EQ(orr_world_tick(world), 80);
 }
 
-ORR_TEST(replay_of_a_run_that_went_ahead_comes_to_the_same)
+ORR_TEST(replay_of_a_run_with_fast_forward_gives_the_same_world)
 {
     far.again = far.every = true;
     hard_replays_with_workers(
         (hard_replay){.begin = lone_begin, .ticks = 90, .replays = 2, .look = look_lone});
 }
 
-// ---- several pipelines, and what is not the world's ----------------------------------------------------------------------------------
+// ---- several pipelines, and state outside the world ---------------------------------------------
 
 static void gift_ahead(orr_world* world, void* data)
 {
@@ -189,14 +189,14 @@ static orr_world* gift_begin(kit* k, uint32_t workers)
     return world;
 }
 
-// What impure systems did in ticks at a meeting is in the recording, too.
-ORR_TEST(replay_of_impure_systems_that_went_ahead_comes_to_the_same)
+// The actions of impure systems in ticks at a sync point are recorded, too.
+ORR_TEST(replay_of_impure_systems_with_fast_forward_gives_the_same_world)
 {
     hard_replays_with_workers(
         (hard_replay){.begin = gift_begin, .ticks = 60, .replays = 2, .look = far_same});
 }
 
-// ---- at the end of a run -----------------------------------------------------------------------------------------------------------
+// ---- at the end of a run ------------------------------------------------------------------------
 
 static _Thread_local bool main_here;
 static _Atomic uint32_t main_runs, main_wrong;
@@ -242,7 +242,7 @@ static void look_last(orr_world* world, bool replays)
 {
     CHECK_EQ(hard_done, 1);
     CHECK_EQ(orr_world_tick(world), far.tick + 12);
-    CHECK_OK(orr_step(world, 10)); // By the same clocks.
+    CHECK_OK(orr_step(world, 10)); // With the same clocks.
     uint64_t later = orr_world_hash(world);
     last_hash = replays ? last_hash : far.hashes[0];
     last_later = replays ? last_later : later;
@@ -250,8 +250,9 @@ static void look_last(orr_world* world, bool replays)
     CHECK(later == last_later);
 }
 
-// In the last tick it is posted: done when all threads are gone, in the replay at the last meeting. Systems of the main thread run there.
-ORR_TEST(ahead_at_the_end_of_a_run_replays_to_the_same)
+// Posted in the last tick: executed after all threads have ended, in the replay at the last sync
+// point. Systems of the main thread run there.
+ORR_TEST(fast_forward_at_the_end_of_a_run_replays_to_the_same_world)
 {
     main_here = true;
     main_runs = main_wrong = 0;
@@ -262,7 +263,7 @@ ORR_TEST(ahead_at_the_end_of_a_run_replays_to_the_same)
     main_here = false;
 }
 
-// Each in a cluster of its own, so that a block is a row.
+// Each in its own cluster, so that a block is a row.
 enum {
     PAGES = 8
 };
@@ -287,8 +288,9 @@ static void once_look(orr_run* run)
     r->last[number] = tick;
 }
 
-// What others have shown and a system has seen is not new to it when calls that are left go ahead; nor in lockstep, nor in the next run.
-ORR_TEST(what_was_seen_is_not_new_after_going_ahead_at_the_end)
+// Published values that a system has seen are not new to it after the remaining calls fast-forward,
+// neither in lockstep nor in the next run.
+ORR_TEST(seen_values_are_not_new_after_fast_forward_at_the_end)
 {
     for (uint32_t i = 0; i < test_rounds(20, 5, 100); i++) {
         kit k;
@@ -325,7 +327,7 @@ static void middle_ask(orr_run* run)
     }
 }
 
-ORR_TEST(ahead_runs_systems_of_the_main_thread_there)
+ORR_TEST(fast_forward_runs_main_thread_systems_on_the_main_thread)
 {
     kit k;
     main_here = true;
@@ -341,7 +343,7 @@ ORR_TEST(ahead_runs_systems_of_the_main_thread_there)
     hard_end(&k);
 }
 
-// ---- systems that are switched on the way --------------------------------------------------------------------------------------------
+// ---- systems enabled and disabled on the way ----------------------------------------------------
 
 ORR_STRUCT(Lamp, (uint64_t, on))
 
@@ -361,8 +363,9 @@ static void lamp_switch(orr_run* run)
     }
 }
 
-// Plans are made where all stand: between two ticks that run at a meeting, too. As in lockstep.
-ORR_TEST(ahead_over_ticks_that_switch_systems_is_as_lockstep)
+// Plans are rebuilt at sync points, also between two ticks that run at a sync point, as in
+// lockstep.
+ORR_TEST(fast_forward_over_ticks_that_enable_systems_equals_lockstep)
 {
     kit k;
     uint64_t hash = 0;
@@ -385,7 +388,7 @@ ORR_TEST(ahead_over_ticks_that_switch_systems_is_as_lockstep)
     }
 }
 
-// ---- others meanwhile --------------------------------------------------------------------------------------------------------------
+// ---- other threads in the meantime --------------------------------------------------------------
 
 static struct {
     _Atomic bool runs, rests, over;
@@ -395,10 +398,10 @@ static struct {
 
 static void strange_errors(void* user, orr_world* world, const orr_error* error)
 {
-    (void)user, (void)world, (void)error; // They are meant to be.
+    (void)user, (void)world, (void)error; // Errors are expected.
 }
 
-// A thread of the program that does not keep to what is allowed, and asks for what is.
+// A thread of the program that makes refused and allowed calls.
 static void strange_thread(void* data)
 {
     orr_world* world = data;
@@ -434,7 +437,7 @@ static void strange_call(orr_world* world, void* data)
     orr_stop(world);
 }
 
-ORR_TEST(threads_from_outside_are_refused_while_the_world_goes_ahead)
+ORR_TEST(threads_from_outside_are_refused_during_fast_forward)
 {
     orr_world* world =
         orr_world_create(&(orr_world_desc){.rate_hz = 200, .on_error = strange_errors});
@@ -491,8 +494,9 @@ static void mirror_wait(void* user)
     hard_sleep(1000000);
 }
 
-// It hears of all that was gone ahead, as of any tick. Another one waits in a place of its own, and comes back while ticks run at a meeting.
-ORR_TEST(spectator_of_a_world_that_goes_ahead_mirrors_it)
+// The spectator receives messages about all fast-forwarded ticks. Another spectator waits elsewhere
+// and returns while ticks run at a sync point.
+ORR_TEST(spectator_mirrors_a_world_that_fast_forwards)
 {
     kit k;
     memset(&mirror, 0, sizeof mirror);
@@ -506,7 +510,7 @@ ORR_TEST(spectator_of_a_world_that_goes_ahead_mirrors_it)
                .run = kit_run_nothing);
     KIT_SYSTEM(world, .name = "ask", .once = true, .run = mirror_ask);
     KIT_SYSTEM(world, .name = "mirror", .kind = ORR_INDIRECT, .pipeline = "watch", .query = "Tree",
-               .run = mirror_hear);
+               .run = mirror_receive);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 100}));
     CHECK(far.calls > 5);
     const char* names[] = {"churn", "grow"};
@@ -515,13 +519,13 @@ ORR_TEST(spectator_of_a_world_that_goes_ahead_mirrors_it)
     }
     CHECK_OK(orr_step(world, 5));
     mirror_check(world);
-    orr_wait_stats stats; // Nobody is late for what was gone ahead of it.
+    orr_wait_stats stats; // Skipped time does not count as delay.
     CHECK_OK(orr_wait_stats_get(world, orr_pipeline_find(world, "watch"), &stats));
     CHECK(stats.dropped < stats.ticks + 20);
     hard_end(&k);
 }
 
-// ---- without memory ------------------------------------------------------------------------------------------------------------------
+// ---- without memory -----------------------------------------------------------------------------
 
 static struct {
     kit* k;
@@ -552,8 +556,8 @@ static void poor_ask(orr_run* run)
     }
 }
 
-// All that was refused can be gone on with: by the next run, or in lockstep.
-ORR_TEST(ahead_without_memory_stops_where_it_can_go_on)
+// Execution continues after every refusal: in the next run or in lockstep.
+ORR_TEST(fast_forward_without_memory_stops_where_it_can_continue)
 {
     uint64_t n = 1;
     uint32_t open = 0;
@@ -585,7 +589,7 @@ ORR_TEST(ahead_without_memory_stops_where_it_can_go_on)
     CHECK(open > 0);
 }
 
-// ---- clocks ---------------------------------------------------------------------------------------------------------------------------
+// ---- clocks -------------------------------------------------------------------------------------
 
 static void clock_call(orr_world* world, void* data)
 {
@@ -606,8 +610,9 @@ static void clock_ask(orr_run* run)
     }
 }
 
-// It goes on from there: nobody waits for the time that was gone ahead, which would be longer than anybody's patience, and no spectator is late by it.
-ORR_TEST(ahead_takes_the_clock_along)
+// Time continues from the new tick: no pipeline waits for the skipped time, which would exceed the
+// time limit, and no spectator is late by it.
+ORR_TEST(fast_forward_advances_the_clock)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
@@ -620,7 +625,7 @@ ORR_TEST(ahead_takes_the_clock_along)
     hard_end(&k);
 }
 
-// Of a tick that took long: when it ends more is due than what is gone ahead to.
+// After a slow tick more is due at its end than the target of the fast-forward.
 static void late_call(orr_world* world, void* data)
 {
     (void)data;
@@ -633,7 +638,7 @@ static void late_call(orr_world* world, void* data)
 static void late_run(orr_run* run)
 {
     if (run->tick == 12 && hard_done == 0) {
-        hard_sleep(20000000); // A hundred milliseconds of the world, and twenty ticks.
+        hard_sleep(20000000); // A hundred milliseconds of the world: twenty ticks.
         (void)orr_post_exclusive(run->world, late_call, NULL, 0);
     }
 }
@@ -653,17 +658,17 @@ static void look_late(orr_world* world, bool replays)
 {
     CHECK_EQ(hard_done, 1);
     CHECK_OK(orr_time_travel(world, far.tick));
-    double phase = orr_phase(world, (orr_pipeline){1}); // By the time that was remembered.
+    double phase = orr_phase(world, (orr_pipeline){1}); // By the remembered time.
     late_phase = replays ? late_phase : phase;
     CHECK(late_phase == phase);
 }
 
-ORR_TEST(time_of_a_world_that_goes_ahead_late_is_the_same_in_a_replay)
+ORR_TEST(time_of_a_late_fast_forward_is_the_same_in_a_replay)
 {
     hard_replays(&(hard_replay){.begin = late_begin, .ticks = 20, .look = look_late});
 }
 
-// ---- around a run ----------------------------------------------------------------------------------------------------------------------
+// ---- around a run -------------------------------------------------------------------------------
 
 static void around_call(orr_world* world, void* data)
 {
@@ -678,8 +683,8 @@ static void around_call(orr_world* world, void* data)
     orr_stop(world);
 }
 
-// What lies ahead is forgotten when a tick begins, not when a run does.
-ORR_TEST(future_outlasts_a_run_without_ticks)
+// Later ticks are forgotten when a tick begins, not when a run begins.
+ORR_TEST(later_ticks_survive_a_run_without_ticks)
 {
     kit k;
     orr_world* world = lone_begin(&k, 0);
@@ -717,15 +722,15 @@ static orr_world* end_begin(kit* k, uint32_t workers)
     return world;
 }
 
-// The last calls went ahead, with other pipelines' ticks behind the first one's.
-ORR_TEST(window_has_the_tick_with_which_a_run_ends)
+// The last calls fast-forward, so ticks of other pipelines follow the tick of the first one.
+ORR_TEST(window_has_the_last_tick_of_a_run)
 {
     main_here = true;
     hard_replays(&(hard_replay){.begin = end_begin, .ticks = 30, .replays = 2, .look = look_end});
     main_here = false;
 }
 
-// ---- replays by the clock ---------------------------------------------------------------------------------------------------------------
+// ---- paced replays ------------------------------------------------------------------------------
 
 static struct {
     _Atomic bool held;
@@ -745,7 +750,7 @@ static void paced_draw(orr_run* run)
     hard_sleep(500000);
 }
 
-// A pipeline without a rate has its dts.
+// A pipeline without a rate uses its recorded dts.
 static void paced_free(orr_run* run)
 {
     orr_state(run, Count)->count += run->dt > 0;
@@ -754,7 +759,7 @@ static void paced_free(orr_run* run)
 
 static orr_world* paced_begin(kit* k)
 {
-    orr_world* world = gift_begin(k, 0); // Goes back and ahead at meetings.
+    orr_world* world = gift_begin(k, 0); // Travels back and forward at sync points.
     hard_pipe(world, "free", 0, false);
     hard_pipe(world, "draw", 0, true);
     KIT_SYSTEM(world, .name = "held", .once = true, .run = paced_run);
@@ -775,15 +780,16 @@ static void paced_release(void* data)
     HARD_CHECK(orr_time_scale_set(world, 5) == ORR_OK, "%s", orr_error_last(world));
 }
 
-// Sixty ticks of 200 a second, five times as fast, and what is run at meetings besides: it cannot be done in less than most of that time, however fast it could be.
-ORR_TEST(paced_replay_goes_by_the_clock_and_can_be_held)
+// Sixty ticks at 200 a second, five times as fast, plus the ticks at sync points: the replay must
+// take most of that time.
+ORR_TEST(paced_replay_follows_the_clock_and_can_be_paused)
 {
     kit k;
     orr_recording* recording = orr_recording_create();
     const orr_platform* platform = orr_platform_default();
     uint64_t hash = 0;
     memset(&paced, 0, sizeof paced);
-    for (uint32_t i = 0; i < 3; i++) { // Recorded; replayed by the clock; held at its beginning.
+    for (uint32_t i = 0; i < 3; i++) { // Recorded; paced replay; paused at the start.
         orr_world* world = paced_begin(&k);
         orr_realtime_desc record = {.ticks = 60, .record = recording, .hashes = true};
         orr_realtime_desc replay = {.replay = recording, .paced = true};

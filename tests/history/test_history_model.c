@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A world in real time that remembers itself, goes back and ahead, under a controlled scheduler: threads take turns wherever they could. Each schedule is
-// recorded, and replayed on a fresh world under whatever schedule comes then: it must come to the same. A schedule also fails if somebody sees half a
-// tick, if what is remembered is not what was, or if nobody can go on.
+// A real-time world that remembers, travels back and fast-forwards under a controlled scheduler,
+// which can switch threads at every point. Each schedule is recorded and replayed on a fresh world
+// under a different schedule: the results must be equal. A schedule also fails if a system sees
+// half a tick, if a remembered tick differs from the original, or on a deadlock.
 #include "realtime/explore_kit.h"
 #include <orrery/orrery.h>
 
@@ -15,9 +16,9 @@ enum {
 
 typedef struct model {
     const orr_platform* platform;
-    uint64_t hashes[MARKS]; // Of ticks, when they were seen last.
-    uint64_t sum;           // Of all that calls found: the same in a replay.
-    uint64_t ahead;         // Where it went last, by running.
+    uint64_t hashes[MARKS]; // Hash of each tick when it was last seen.
+    uint64_t sum;           // Sum of all results of calls: equal in a replay.
+    uint64_t ahead;         // The last tick reached by fast-forward.
     uint32_t calls, looks;
 } model;
 
@@ -28,7 +29,7 @@ static void model_point(void)
     ORRI_SCHED_POINT(model_now->platform, ORR_SCHED_STORE, model_now);
 }
 
-// Every row is broken until it is written to the end.
+// Every row is inconsistent until it is completely written.
 static void rise(orr_run* run)
 {
     Moon* m = orr_write(run, Moon);
@@ -75,14 +76,15 @@ static void model_go(orr_world* world, uint64_t tick)
     model_now->sum = model_now->sum * 31 + orr_world_hash(world);
 }
 
-// To the first tick that is remembered, from there ahead by running, and to where it was by what is remembered still, unless that ran.
+// Travels to the first remembered tick, fast-forwards from there, and returns to the start by
+// remembered ticks, unless ticks ran.
 static void wander(orr_world* world, void* data)
 {
     (void)data;
     uint64_t now = orr_world_tick(world), hash = orr_world_hash(world);
     orr_history_stats stats;
     orr_history_stats_get(world, &stats);
-    // Unless the call before it, at the same meeting, went ahead to here.
+    // Unless the previous call, at the same sync point, fast-forwarded to this tick.
     controlled_check(orr_remembered(world, now) || now == model_now->ahead,
                      "the window has not moved");
     controlled_check(orr_remembered(world, now) || orr_remember(world) == ORR_OK, "remember");
@@ -97,7 +99,7 @@ static void wander(orr_world* world, void* data)
     }
 }
 
-// Before threads may have begun: in a replay those that follow are not waited for.
+// Before other threads may have started: a replay does not wait for the later ones.
 static void early(orr_world* world, void* data)
 {
     (void)data;
@@ -114,11 +116,11 @@ static void ask(orr_run* run)
 static void model_error(void* user, orr_world* world, const orr_error* error)
 {
     (void)user, (void)world;
-    // Ticks that ran when the run had ended ask for another call.
+    // Ticks that ran after the end of the run request another call.
     controlled_check(strstr(error->text, "is ending") != NULL, "%s", error->text);
 }
 
-// Who looks is outside of the simulation, or of it: then its ticks are in the recording.
+// The reader is a spectator or part of the simulation; in the latter case its ticks are recorded.
 static orr_world* model_build(const orr_platform* platform, bool spectator)
 {
     orr_world* world = orr_world_create(
@@ -174,25 +176,25 @@ static void model_body(const orr_platform* platform, void* arg)
     orr_recording_destroy(recording);
 }
 
-ORR_TEST(history_in_schedules_of_one_preemption_replays_to_the_same)
+ORR_TEST(history_in_schedules_with_one_preemption_replays_to_the_same_world)
 {
     explore("one preemption", model_body, &(bool){true}, CONTROLLED_DEPTH_FIRST,
             explore_share(2000, 40, 100000));
 }
 
-ORR_TEST(history_with_random_priorities_replays_to_the_same)
+ORR_TEST(history_with_random_priorities_replays_to_the_same_world)
 {
     explore("priorities", model_body, &(bool){true}, CONTROLLED_PRIORITIES,
             explore_share(2000, 40, 100000));
 }
 
-ORR_TEST(history_by_chance_replays_to_the_same)
+ORR_TEST(history_in_random_schedules_replays_to_the_same_world)
 {
     explore("by chance", model_body, &(bool){true}, CONTROLLED_RANDOM,
             explore_share(1000, 40, 50000));
 }
 
-ORR_TEST(history_of_who_waits_aside_replays_to_the_same)
+ORR_TEST(history_with_a_waiting_pipeline_replays_to_the_same_world)
 {
     explore("waits aside", model_body, &(bool){false}, CONTROLLED_PRIORITIES,
             explore_share(2000, 40, 100000));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Worlds of every kind in real time (odd_kit.h) that are remembered, by calls and by a window, forgotten, gone back to and ahead at meetings, by chance: what was
-// remembered is what is there again, systems find no fault, and a replay does the same.
+// Random real-time worlds (odd_kit.h) that remember by calls and by a window, forget, travel and
+// fast-forward at sync points at random. Restored ticks equal the originals, systems find no fault,
+// and a replay gives the same results.
 #include "realtime/odd_world_kit.h"
 
 #include <orrery/history.h>
@@ -11,7 +12,7 @@ enum {
     WAY_MARKS = 32
 };
 
-// What calls did, in order; and the hashes of ticks that are remembered.
+// The actions of calls, in order; and the hashes of remembered ticks.
 static struct {
     uint32_t asked;
     uint64_t seed;
@@ -20,8 +21,8 @@ static struct {
     } marks[WAY_MARKS];
     uint64_t did[WAYS_MOST];
     uint32_t did_count, travels, aheads;
-    bool stands;    // It went to a tick,
-    uint64_t there; // this one, and what was remembered ahead is its future still.
+    bool stands;    // The world travelled to the tick `there`,
+    uint64_t there; // and the remembered later ticks are still its future.
 } ways;
 
 static uint64_t* ways_mark(uint64_t tick, bool make)
@@ -56,7 +57,8 @@ static void ways_remember(orr_world* world)
     ways_note(*hash);
 }
 
-// What is remembered of a tick has the hash that it had; of one that the window remembered it is seen for the first time.
+// A remembered tick has the hash it had. A tick remembered by the window is hashed here for the
+// first time.
 static void ways_check(orr_world* world)
 {
     const uint64_t* hash = ways_mark(orr_world_tick(world), false);
@@ -66,7 +68,7 @@ static void ways_check(orr_world* world)
     ways_note(orr_world_hash(world));
 }
 
-// What is marked of later ticks is of a future that was left.
+// Marks of later ticks belong to an abandoned timeline.
 static void ways_left(uint64_t tick)
 {
     for (uint32_t i = 0; i < WAY_MARKS; i++) {
@@ -75,7 +77,7 @@ static void ways_left(uint64_t tick)
     ways.stands = false;
 }
 
-// Back to one of those that there are.
+// Travels back to one of the remembered ticks.
 static void ways_back(orr_world* world, uint64_t dice)
 {
     orr_history_stats stats;
@@ -100,7 +102,7 @@ static void ways_back(orr_world* world, uint64_t dice)
     ways.travels++;
 }
 
-// By what is remembered, or by running it. The mark of a tick that is run again is of another run.
+// Travels forward by remembered ticks or by running ticks. A repeated tick gets a new mark.
 static void ways_ahead(orr_world* world, uint64_t dice)
 {
     uint64_t tick = orr_world_tick(world) + 1 + dice % 12;
@@ -144,7 +146,7 @@ static void ways_call(orr_world* world, void* data)
         ways_remember(world);
     } else if (dice % 8 < 6) {
         ways_back(world, dice >> 8);
-        for (uint32_t i = 0; i < (dice >> 40) % 3; i++) { // At once; or ticks come between.
+        for (uint32_t i = 0; i < (dice >> 40) % 3; i++) { // At once, or with ticks in between.
             ways_ahead(world, orr_random(dice, i, 0, 0));
         }
     } else if (dice % 8 < 7) {
@@ -193,7 +195,7 @@ static void ways_run(const odd_desc* desc, uint64_t seed)
         CHECK_OK(orr_realtime(world, i == 0 ? &record : &(orr_realtime_desc){.replay = recording}));
         CHECK_OK(orr_world_validate(world));
         if (strstr(k.errors.text, "is ending") != NULL) {
-            k.errors = (kit_errors){0}; // Ticks that the last call ran asked for another one.
+            k.errors = (kit_errors){0}; // Ticks run by the last call requested another call.
         }
         if (i == 0) {
             hash = orr_world_hash(world);
@@ -213,7 +215,7 @@ static void ways_run(const odd_desc* desc, uint64_t seed)
     orr_recording_destroy(recording);
 }
 
-ORR_TEST(history_of_odd_parts_alone)
+ORR_TEST(history_of_each_odd_part_replays)
 {
     const char* only = getenv("ODD_PART");
     for (uint32_t i = 0; i < ODD_PARTS; i++) {
@@ -222,14 +224,14 @@ ORR_TEST(history_of_odd_parts_alone)
             continue;
         }
         if (i % 3 == 0 && test_races()) {
-            continue; // No workers.
+            continue; // Without workers.
         }
         printf("    %s\n", odd_parts[i].name);
         ways_run(&(odd_desc){.workers = i % 3, .parts = part}, i + 1);
     }
 }
 
-ORR_TEST(history_of_odd_worlds)
+ORR_TEST(history_of_random_worlds_replays)
 {
     uint64_t first = getenv("ODD_SEED") != NULL ? strtoull(getenv("ODD_SEED"), NULL, 10) : 1;
     uint64_t count = test_rounds(8, test_races() ? 2 : 4, 200);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// History in odd orders: what is done between going back and going on, from within calls, with recordings running, and with what came later.
+// History in unusual orders: actions between travelling back and forward, from within calls, while
+// recording, and with objects created later.
 #include "history/history_kit.h"
 #include <math.h>
 #include <orrery/replay.h>
 #include <orrery/traveller.h>
 
-// ---- between going back and going on --------------------------------------------------------------------------------------------
+// ---- between travelling back and continuing -----------------------------------------------------
 
-// At tick 0, with tick 5 remembered ahead.
+// At tick 0, with tick 5 remembered.
 static orr_world* begin_back(kit* k)
 {
     orr_world* world = begin_going(k);
@@ -18,7 +19,7 @@ static orr_world* begin_back(kit* k)
     return world;
 }
 
-ORR_TEST(travel_ahead_after_a_change_that_is_remembered_runs_this_future)
+ORR_TEST(travel_forward_after_a_remembered_change_runs_the_new_timeline)
 {
     kit k = {0};
     orr_world* world = begin_back(&k);
@@ -29,7 +30,7 @@ ORR_TEST(travel_ahead_after_a_change_that_is_remembered_runs_this_future)
     kit_end(&k);
 }
 
-ORR_TEST(travel_ahead_after_a_change_where_the_tick_was_forgotten_runs_this_future)
+ORR_TEST(travel_forward_after_a_change_in_a_forgotten_tick_runs_the_new_timeline)
 {
     kit k = {0};
     orr_world* world = begin_back(&k);
@@ -41,7 +42,7 @@ ORR_TEST(travel_ahead_after_a_change_where_the_tick_was_forgotten_runs_this_futu
     kit_end(&k);
 }
 
-ORR_TEST(remembering_what_is_there_already_keeps_the_way_ahead)
+ORR_TEST(remembering_an_unchanged_tick_keeps_later_ticks)
 {
     kit k = {0};
     orr_world* world = begin_back(&k);
@@ -58,7 +59,7 @@ static void put_hundred(orr_world* world, void* data)
     CHECK_OK(orr_set(world, first, Position, {100, 0, 0}));
 }
 
-ORR_TEST(travel_ahead_with_a_call_posted_runs_this_future)
+ORR_TEST(travel_forward_with_a_posted_call_runs_the_new_timeline)
 {
     kit k = {0};
     orr_world* world = begin_back(&k);
@@ -68,7 +69,7 @@ ORR_TEST(travel_ahead_with_a_call_posted_runs_this_future)
     kit_end(&k);
 }
 
-ORR_TEST(travel_ahead_after_a_system_was_switched_runs_this_future)
+ORR_TEST(travel_forward_after_a_system_was_disabled_runs_the_new_timeline)
 {
     kit k = {0};
     orr_world* world = begin_back(&k);
@@ -79,7 +80,7 @@ ORR_TEST(travel_ahead_after_a_system_was_switched_runs_this_future)
     kit_end(&k);
 }
 
-ORR_TEST(travel_ahead_after_a_system_was_added_runs_it)
+ORR_TEST(travel_forward_after_a_system_was_added_runs_it)
 {
     kit k = {0};
     orr_world* world = begin_back(&k);
@@ -89,7 +90,7 @@ ORR_TEST(travel_ahead_after_a_system_was_added_runs_it)
     kit_end(&k);
 }
 
-// ---- from within calls ------------------------------------------------------------------------------------------------------------
+// ---- from within calls --------------------------------------------------------------------------
 
 static orr_result call_results[4];
 
@@ -102,7 +103,7 @@ static void call_history(orr_world* world, void* data)
     call_results[3] = orr_history_set(world, &(orr_history_desc){.recent = 3});
 }
 
-ORR_TEST(travel_in_a_posted_call_of_lockstep_is_refused)
+ORR_TEST(travel_in_a_posted_call_in_lockstep_is_refused)
 {
     kit k = {0};
     orr_world* world = begin_going(&k);
@@ -124,7 +125,7 @@ static void call_ahead(orr_world* world, void* data)
     call_results[0] = orr_time_travel(world, orr_world_tick(world) + 2);
 }
 
-ORR_TEST(travel_ahead_in_a_posted_call_is_refused)
+ORR_TEST(travel_forward_in_a_posted_call_is_refused)
 {
     kit k = {0};
     orr_world* world = begin_going(&k);
@@ -146,7 +147,7 @@ static bool show_travels(void* user, orr_world* world)
     return true;
 }
 
-ORR_TEST(history_while_a_replay_shows_a_tick_does_no_harm)
+ORR_TEST(history_in_on_tick_of_a_replay_is_safe)
 {
     kit k = {0}, k2 = {0};
     orr_recording* recording = orr_recording_create();
@@ -171,9 +172,9 @@ ORR_TEST(history_while_a_replay_shows_a_tick_does_no_harm)
     orr_recording_destroy(recording);
 }
 
-// ---- recordings -------------------------------------------------------------------------------------------------------------------
+// ---- recordings ---------------------------------------------------------------------------------
 
-// A continuous pipeline, and another beside it.
+// A continuous pipeline and a second one.
 static orr_world* begin_two(kit* k)
 {
     orr_world* world = begin_going(k);
@@ -184,7 +185,7 @@ static orr_world* begin_two(kit* k)
     return world;
 }
 
-ORR_TEST(recording_of_a_continuous_world_that_went_back_is_whole)
+ORR_TEST(recording_of_a_continuous_world_that_travelled_back_is_complete)
 {
     kit k = {0}, k2 = {0};
     orr_recording* recording = orr_recording_create();
@@ -213,7 +214,7 @@ ORR_TEST(recording_of_a_continuous_world_that_went_back_is_whole)
     orr_recording_destroy(recording);
 }
 
-ORR_TEST(recording_of_a_world_that_went_back_and_ahead_again_is_whole)
+ORR_TEST(recording_of_a_world_that_travelled_back_and_forward_is_complete)
 {
     kit k = {0}, k2 = {0};
     orr_recording* recording = orr_recording_create();
@@ -234,7 +235,7 @@ ORR_TEST(recording_of_a_world_that_went_back_and_ahead_again_is_whole)
     orr_recording_destroy(recording);
 }
 
-// ---- the budget -------------------------------------------------------------------------------------------------------------------
+// ---- the budget ---------------------------------------------------------------------------------
 
 ORR_STRUCT(Ledger, (uint64_t, sums, 4096))
 
@@ -243,7 +244,7 @@ static void keep_ledger(orr_run* run)
     orr_state(run, Ledger)->sums[run->tick % 4096]++;
 }
 
-ORR_TEST(budget_counts_what_systems_keep)
+ORR_TEST(budget_counts_states_of_systems)
 {
     kit k = {0};
     orr_world* world = begin_going(&k);
@@ -258,7 +259,7 @@ ORR_TEST(budget_counts_what_systems_keep)
     kit_end(&k);
 }
 
-// ---- one entity ---------------------------------------------------------------------------------------------------------------------
+// ---- one entity ---------------------------------------------------------------------------------
 
 static orr_world* begin_traveller(kit* k)
 {
@@ -273,7 +274,7 @@ static orr_world* begin_traveller(kit* k)
     return world;
 }
 
-ORR_TEST(stretcher_with_a_rate_that_is_no_number_stays_and_goes_on_later)
+ORR_TEST(stretcher_with_a_nan_rate_stays_and_continues_later)
 {
     kit k = {0};
     orr_world* world = begin_traveller(&k);
@@ -294,7 +295,7 @@ ORR_TEST(stretcher_with_a_rate_that_is_no_number_stays_and_goes_on_later)
     kit_end(&k);
 }
 
-ORR_TEST(stretcher_at_the_last_slot_there_is_has_a_time)
+ORR_TEST(stretcher_at_the_maximum_slot_has_a_time)
 {
     kit k = {0};
     orr_world* world = begin_traveller(&k);
@@ -306,7 +307,7 @@ ORR_TEST(stretcher_at_the_last_slot_there_is_has_a_time)
     kit_end(&k);
 }
 
-ORR_TEST(stretcher_that_drives_itself_or_the_dead_does_no_harm)
+ORR_TEST(stretcher_that_drives_itself_or_a_dead_entity_is_safe)
 {
     kit k = {0};
     orr_world* world = begin_traveller(&k);
@@ -323,7 +324,7 @@ ORR_TEST(stretcher_that_drives_itself_or_the_dead_does_no_harm)
     kit_end(&k);
 }
 
-ORR_TEST(entity_travel_too_far_ahead_is_refused)
+ORR_TEST(entity_travel_too_far_forward_is_refused)
 {
     kit k = {0};
     orr_world* world = begin_traveller(&k);
@@ -333,12 +334,12 @@ ORR_TEST(entity_travel_too_far_ahead_is_refused)
     kit_end(&k);
 }
 
-// ---- what came later ------------------------------------------------------------------------------------------------------------------
+// ---- objects created later ----------------------------------------------------------------------
 
 ORR_STRUCT(LateValue, (float, a), (orr_string, text))
 ORR_STRUCT(LateLink, (orr_entity, to))
 
-ORR_TEST(types_tags_names_and_clusters_of_later_go_with_their_time)
+ORR_TEST(types_tags_names_and_clusters_of_later_ticks_are_undone)
 {
     kit k = {0};
     orr_world* world = begin_going(&k);
@@ -381,7 +382,7 @@ ORR_TEST(types_tags_names_and_clusters_of_later_go_with_their_time)
     kit_end(&k);
 }
 
-ORR_TEST(world_ends_with_memories_of_all_kinds)
+ORR_TEST(world_with_memories_of_all_kinds_is_destroyed_cleanly)
 {
     kit k = {0};
     orr_world* world = begin_traveller(&k);
@@ -402,7 +403,7 @@ ORR_TEST(world_ends_with_memories_of_all_kinds)
     kit_end(&k);
 }
 
-// ---- queries that live on -----------------------------------------------------------------------------------------------------------------
+// ---- queries that outlive travels ---------------------------------------------------------------
 
 enum {
     POOL = 600,
@@ -412,7 +413,7 @@ enum {
 typedef struct lives {
     orr_world* world;
     orr_query* queries[QUERIES];
-    orr_query* changed; // Blocks written since `mark` bring the mirror up to date.
+    orr_query* changed; // Blocks written since `mark` update the mirror.
     uint64_t mark;
     float mirror[POOL * 8];
     orr_entity made[POOL];
@@ -526,7 +527,7 @@ static void lives_check(lives* l)
     orr_query_destroy(all);
 }
 
-// What is remembered: the tick, and what it was.
+// A remembered tick and its content.
 typedef struct lives_past {
     uint64_t hash, at[QUERIES];
 } lives_past;
@@ -574,7 +575,7 @@ static void lives_run(lives* l, uint32_t steps)
     }
 }
 
-ORR_TEST(queries_that_live_through_travels_are_as_new_ones)
+ORR_TEST(queries_after_travels_equal_new_queries)
 {
     static lives l;
     for (uint32_t round = 0; round < 2; round++) {
@@ -593,9 +594,9 @@ ORR_TEST(queries_that_live_through_travels_are_as_new_ones)
     }
 }
 
-// ---- memory -----------------------------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
-// Nothing is sent: what is refused to a send the world does lack.
+// Sends nothing: a refused send would lose data of the world.
 static orr_world* begin_writing(kit* k)
 {
     kit_line[0] = '\0';
@@ -610,7 +611,7 @@ static orr_world* begin_writing(kit* k)
     return world;
 }
 
-ORR_TEST(world_goes_on_as_ever_when_its_history_has_no_memory)
+ORR_TEST(world_whose_history_has_no_memory_runs_unchanged)
 {
     kit plain = {0}, k = {0};
     orr_world *world = begin_writing(&k), *other = begin_writing(&plain);
@@ -649,7 +650,7 @@ ORR_TEST(world_goes_on_as_ever_when_its_history_has_no_memory)
     kit_end(&plain);
 }
 
-// ---- runs of different programs ------------------------------------------------------------------------------------------------------------
+// ---- runs of different programs -----------------------------------------------------------------
 
 ORR_STRUCT(Purse, (uint64_t, sum))
 
@@ -658,7 +659,7 @@ static void keep_purse(orr_run* run)
     orr_state(run, Purse)->sum += 0;
 }
 
-// Three ticks, recorded; of a world whose system keeps much, or little.
+// Records three ticks of a world whose system has a large or a small state.
 static void desync_of(kit* k, orr_recording* recording, bool much)
 {
     orr_world* world = begin_going(k);
@@ -675,7 +676,7 @@ static void desync_of(kit* k, orr_recording* recording, bool much)
     CHECK_OK(orr_record_end(world));
 }
 
-ORR_TEST(desync_of_worlds_that_keep_other_things_does_no_harm)
+ORR_TEST(desync_of_worlds_with_different_states_is_safe)
 {
     kit a = {0}, b = {0};
     orr_recording *first_run = orr_recording_create(), *second_run = orr_recording_create();
@@ -712,7 +713,7 @@ ORR_TEST(desync_of_worlds_at_wrong_ticks_is_refused_or_found)
     KIT_STEP(other, 3);
     CHECK_OK(orr_record(world, one, &(orr_record_desc){.hash_every = 1}));
     CHECK_OK(orr_record(other, two, &(orr_record_desc){.hash_every = 1}));
-    desync_at(world, other, one, two, ORR_ERR_STATE); // Still recorded.
+    desync_at(world, other, one, two, ORR_ERR_STATE); // Still recording.
     KIT_STEP(world, 4);
     KIT_STEP(other, 2);
     CHECK_OK(orr_set(other, first, Position, {1, 2, 3}));
@@ -724,7 +725,7 @@ ORR_TEST(desync_of_worlds_at_wrong_ticks_is_refused_or_found)
     KIT_STEP(world, 5);
     desync_at(world, other, one, two, ORR_ERR_PAST);
     kit early = {0};
-    orr_world* third = begin_going(&early); // At a tick before.
+    orr_world* third = begin_going(&early); // At an earlier tick.
     desync_at(third, other, one, two, ORR_ERR_PAST);
     a.errors = b.errors = early.errors = (kit_errors){0};
     kit_end(&early);
@@ -735,9 +736,9 @@ ORR_TEST(desync_of_worlds_at_wrong_ticks_is_refused_or_found)
     orr_recording_destroy(none);
 }
 
-// ---- a recording beside history that has no memory ---------------------------------------------------------------------------------------------
+// ---- recording while the history has no memory --------------------------------------------------
 
-ORR_TEST(recording_goes_on_when_a_memory_is_lost)
+ORR_TEST(recording_continues_when_a_remembered_tick_is_lost)
 {
     kit k = {0};
     orr_recording* recording = orr_recording_create();

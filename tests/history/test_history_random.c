@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Random remembering, forgetting, travelling and stepping in worlds whose systems do everything systems can: after each operation the world has the
-// hash that a straight run had in that tick, whatever the number of workers. What a hash does not see (queues of messages, what was told, due times) shows in the
-// hashes of the ticks that follow.
+// Random remembering, forgetting, travelling and stepping in worlds whose systems use every
+// feature. After each operation the world has the hash of a straight run in that tick, for any
+// number of workers. State that a hash does not cover (message queues, baseline, due times) shows
+// in the hashes of the following ticks.
 #include "scenarios/clocks.h"
 #include "scenarios/scenario.h"
 #include "store/world/world.h"
@@ -20,7 +21,7 @@ typedef struct rig {
     bool clocks;
 } rig;
 
-// A change from outside, in the tick it is given before: the same in every run.
+// A change from outside before a given tick: the same in every run.
 static void rig_poke(orr_world* world, uint64_t tick)
 {
     orr_query* query = orr_query_text(world, "write Place");
@@ -42,7 +43,7 @@ static void rig_begin(rig* r, bool with_clocks, uint32_t workers, uint64_t seed)
     orr_world* world = kit_begin(
         &r->k, &(orr_world_desc){.rate_hz = CLOCKS_LOGIC_HZ, .workers = workers, .seed = seed});
     orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
-    // Rows are logged for memories however small their blocks, and logs of many lengths turn into copies.
+    // Rows are logged regardless of block size, and logs of many lengths turn into copies.
     world->cow.row_log_least = 0;
     world->cow.row_log_shift = (uint32_t)(seed % 4);
     if (with_clocks) {
@@ -62,7 +63,7 @@ static void rig_end(rig* r)
     kit_end(&r->k);
 }
 
-// One tick of the first pipeline, and of others what is due before.
+// Runs one tick of the first pipeline, and ticks of others that are due before.
 static void rig_step(rig* r)
 {
     orr_world* world = r->k.world;
@@ -72,7 +73,7 @@ static void rig_step(rig* r)
     CHECK_OK(orr_step(world, 1));
 }
 
-// By world tick; 0: the world does not rest there, since orr_step() runs several pipelines.
+// By world tick; 0: the world does not stop there, because orr_step() runs several pipelines.
 static uint64_t straight[TICKS + 16];
 
 static void rig_run_straight(bool with_clocks, uint64_t seed)
@@ -97,7 +98,8 @@ static void rig_check(rig* r, const char* after)
     }
 }
 
-// Some tick that is remembered. Not ahead, where something is changed from outside: ticks that travelling runs would lack it.
+// A random remembered tick. Not a later tick after an outside change: ticks run by the travel would
+// lack that change.
 static bool rig_pick(const rig* r, uint64_t* out)
 {
     const orr_world* world = r->k.world;
@@ -167,12 +169,12 @@ static void rig_random(bool with_clocks, uint32_t operations)
     }
 }
 
-ORR_TEST(churn_remembered_and_wound_back_at_random_is_as_in_a_straight_run)
+ORR_TEST(churn_with_random_travels_equals_a_straight_run)
 {
     rig_random(false, test_rounds(400, 60, 10000));
 }
 
-ORR_TEST(clocks_remembered_and_wound_back_at_random_are_as_in_a_straight_run)
+ORR_TEST(clocks_with_random_travels_equal_a_straight_run)
 {
     rig_random(true, test_rounds(400, 60, 10000));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Remembering and going back while a world runs in real time: at meetings, where all pipelines stand between their ticks.
+// Remembering and travelling back in real time: at sync points, when all pipelines stand between
+// ticks.
 #include "history/everything_kit.h"
 #include "realtime/realtime.h"
 #include "scenarios/clocks.h"
@@ -8,13 +9,13 @@ enum {
     TRIPS_MOST = 8
 };
 
-// What calls do and find, from the first pipeline's thread.
+// Actions and results of calls from the thread of the first pipeline.
 static struct {
-    uint32_t asked, trips; // Calls posted; how often the world is to go back.
-    uint64_t from, to;     // Ticks of the first pipeline in which it is remembered, and left.
-    uint64_t tick, hash;   // What was remembered.
+    uint32_t asked, trips; // Calls posted; number of travels back.
+    uint64_t from, to;     // Ticks of the first pipeline: remembered at, left at.
+    uint64_t tick, hash;   // The remembered tick and its hash.
     uint64_t hashes[TRIPS_MOST];
-    _Atomic uint32_t gone; // Back.
+    _Atomic uint32_t gone; // Travels back done.
     void (*remembered)(orr_world* world);
     void (*back)(orr_world* world);
 } trip;
@@ -78,7 +79,7 @@ static orr_world* all_begin(kit* k, uint32_t workers)
     return world;
 }
 
-ORR_TEST(travel_at_a_meeting_restores_the_world)
+ORR_TEST(travel_at_a_sync_point_restores_the_world)
 {
     kit k;
     for (uint32_t workers = 0; workers <= 2; workers += 2) {
@@ -87,7 +88,7 @@ ORR_TEST(travel_at_a_meeting_restores_the_world)
         CHECK_EQ(trip.gone, 3);
         CHECK_EQ(orr_timeline(world), 3);
         CHECK(orr_remembered(world, trip.tick));
-        // And afterwards, in lockstep.
+        // And afterwards in lockstep.
         CHECK_OK(orr_time_travel(world, trip.tick));
         CHECK(orr_world_hash(world) == trip.hash);
         CHECK_OK(orr_step(world, 5));
@@ -100,7 +101,8 @@ static struct {
     double phase;
 } look;
 
-// What a run remembered is the same in its replay: also where it is gone to, and gone on from, in lockstep.
+// The ticks remembered by a run are equal in its replay, also after travelling to them and
+// continuing in lockstep.
 static void look_same(orr_world* world, bool replays)
 {
     CHECK(orr_remembered(world, trip.tick));
@@ -123,13 +125,13 @@ static void look_trips(orr_world* world, bool replays)
     look_same(world, replays);
 }
 
-ORR_TEST(replay_of_a_run_that_went_back_comes_to_the_same)
+ORR_TEST(replay_of_a_run_that_travelled_back_gives_the_same_world)
 {
     hard_replays_with_workers(
         (hard_replay){.begin = all_begin, .ticks = 70, .replays = 2, .look = look_trips});
 }
 
-// In the last tick it is posted, and done when the run has ended; the replay has it at its last meeting.
+// Posted in the last tick and executed after the run ended; in the replay at its last sync point.
 static orr_world* last_begin(kit* k, uint32_t workers)
 {
     orr_world* world = all_begin(k, workers);
@@ -142,7 +144,7 @@ static void look_last(orr_world* world, bool replays)
 {
     CHECK_EQ(trip.gone, 1);
     CHECK_EQ(orr_world_tick(world), trip.tick);
-    double phase = orr_phase(world, (orr_pipeline){1}); // By the same time,
+    double phase = orr_phase(world, (orr_pipeline){1}); // The same time
     CHECK_OK(orr_step(world, 20));                      // and clocks.
     uint64_t hash = orr_world_hash(world);
     look.again = replays ? look.again : hash;
@@ -151,7 +153,7 @@ static void look_last(orr_world* world, bool replays)
     CHECK(look.phase == phase);
 }
 
-ORR_TEST(replay_of_a_run_that_went_back_at_its_end_comes_to_the_same)
+ORR_TEST(replay_of_a_run_that_travelled_back_at_its_end_gives_the_same_world)
 {
     hard_replays(&(hard_replay){.begin = last_begin, .ticks = 30, .look = look_last});
 }
@@ -170,15 +172,16 @@ static void look_gone(orr_world* world, bool replays)
     CHECK_EQ(orr_timeline(world), 3);
 }
 
-// What impure systems did is recorded in the order in which they did it, whatever the world's tick.
-ORR_TEST(replay_of_impure_systems_of_a_world_that_went_back_comes_to_the_same)
+// The actions of impure systems are recorded in the order of execution, regardless of the world's
+// tick.
+ORR_TEST(replay_of_impure_systems_with_travel_gives_the_same_world)
 {
     hard_replays(&(hard_replay){.begin = gift_begin, .ticks = 70, .replays = 2, .look = look_gone});
 }
 
-// ---- others meanwhile -------------------------------------------------------------------------------------------------------------
+// ---- other threads in the meantime --------------------------------------------------------------
 
-// From any thread, while it runs.
+// From any thread, during the run.
 static void meanwhile_ask(void* data)
 {
     orr_world* world = data;
@@ -203,8 +206,9 @@ static void meanwhile_wait(void* user)
     hard_sleep(1000000);
 }
 
-// Who waits in a place of its own comes back while the world goes back; it begins no tick that was due in the time that was left.
-ORR_TEST(travel_at_a_meeting_while_others_ask_and_wait)
+// A pipeline that waits elsewhere returns while the world travels back. It begins no tick that was
+// due in the abandoned timeline.
+ORR_TEST(travel_at_a_sync_point_while_others_post_and_wait)
 {
     kit k;
     orr_world* world = all_begin(&k, 0);
@@ -221,7 +225,7 @@ ORR_TEST(travel_at_a_meeting_while_others_ask_and_wait)
     hard_end(&k);
 }
 
-// ---- what others see --------------------------------------------------------------------------------------------------------------
+// ---- published values ---------------------------------------------------------------------------
 
 static _Atomic uint64_t seen_value, seen_looks, seen_export;
 
@@ -256,7 +260,7 @@ static void seen_remembered(orr_world* world)
     seen_export = seen_value;
 }
 
-// From here on nobody writes: what is seen is what was restored, or never will be.
+// No system writes from here on: a reader sees the restored values or never will.
 static void seen_back(orr_world* world)
 {
     HARD_CHECK(orr_system_enable(world, orr_system_find(world, "grow"), false) == ORR_OK, "%s",
@@ -287,10 +291,10 @@ static orr_world* seen_begin(kit* k, const char* overwrites)
     return world;
 }
 
-ORR_TEST(readers_of_other_pipelines_see_what_was_restored)
+ORR_TEST(readers_of_other_pipelines_see_restored_values)
 {
     kit k;
-    for (uint32_t i = 0; i < 2; i++) { // Copied for them, or lent to them.
+    for (uint32_t i = 0; i < 2; i++) { // Copied or zero-copy.
         orr_world* world = seen_begin(&k, i == 0 ? NULL : "Tree");
         CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 40}));
         CHECK_EQ(trip.gone, 1);
@@ -299,13 +303,14 @@ ORR_TEST(readers_of_other_pipelines_see_what_was_restored)
     }
 }
 
-// ---- what is new to whom -------------------------------------------------------------------------------------------------------------
+// ---- new values by reader -----------------------------------------------------------------------
 
 enum {
     NEWS = 777
 };
 
-// Writes once, lets the other pipeline look, which sees nothing of it yet, and has the world remembered as soon as it has ended.
+// Writes once, lets the other pipeline run, which does not see the write yet, and remembers the
+// world right after its tick.
 static void news_write(orr_run* run)
 {
     if (run->tick == trip.from && trip.asked == 0) {
@@ -331,7 +336,7 @@ static void news_look(orr_run* run)
     }
 }
 
-ORR_TEST(what_was_not_seen_yet_is_new_again_after_going_back)
+ORR_TEST(unseen_values_are_new_again_after_travelling_back)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
@@ -346,20 +351,20 @@ ORR_TEST(what_was_not_seen_yet_is_new_again_after_going_back)
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.for_ns = PATIENCE_NS}));
     CHECK_EQ(trip.gone, 1);
     const Count* count = orr_system_state(world, orr_system_find(world, "look"));
-    CHECK_EQ(count->count, 1); // What it counted in the future that was left is gone.
+    CHECK_EQ(count->count, 1); // Counts of the abandoned timeline are gone.
     hard_end(&k);
 }
 
-// ---- who mirrors the world -----------------------------------------------------------------------------------------------------------
+// ---- spectators that mirror the world -----------------------------------------------------------
 
-ORR_TEST(spectator_of_a_world_that_goes_back_in_real_time_mirrors_it)
+ORR_TEST(spectator_mirrors_a_world_that_travels_back_in_real_time)
 {
     kit k;
     memset(&mirror, 0, sizeof mirror);
     orr_world* world = all_begin(&k, 0);
     hard_pipe(world, "watch", 250, true);
     KIT_SYSTEM(world, .name = "mirror", .kind = ORR_INDIRECT, .pipeline = "watch", .query = "Tree",
-               .run = mirror_hear);
+               .run = mirror_receive);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 70}));
     CHECK_EQ(trip.gone, 3);
     const char* names[] = {"churn", "grow"};
@@ -377,7 +382,7 @@ ORR_TEST(spectator_of_a_world_that_goes_back_in_real_time_mirrors_it)
     hard_end(&k);
 }
 
-// ---- when --------------------------------------------------------------------------------------------------------------------------
+// ---- when ---------------------------------------------------------------------------------------
 
 static void when_plain(orr_world* world, void* data)
 {
@@ -391,7 +396,7 @@ static void when_plain(orr_world* world, void* data)
     HARD_CHECK(orr_forget(world, 0) == ORR_ERR_STATE, "forgotten");
     HARD_CHECK(orr_forget_range(world, 0, 100, 0) == 0, "forgotten");
     HARD_CHECK(orr_history_set(world, &(orr_history_desc){.recent = 1}) == ORR_ERR_STATE, "set");
-    // Nor can it be asked: memories come and go meanwhile.
+    // History cannot be queried either: memories change meanwhile.
     HARD_CHECK(!orr_remembered(world, 0), "remembered");
     HARD_CHECK(strstr(orr_error_last(world), "orr_remembered:") != NULL, "%s",
                orr_error_last(world));
@@ -411,7 +416,7 @@ static void when_plain(orr_world* world, void* data)
                orr_error_last(world));
 }
 
-static void when_meeting(orr_world* world, void* data)
+static void when_sync_point(orr_world* world, void* data)
 {
     (void)data;
     uint64_t tick = orr_world_tick(world);
@@ -436,12 +441,12 @@ static void when_ask(orr_run* run)
 {
     if (hard_done == 0 && run->tick == 4) {
         (void)orr_post(run->world, when_plain, NULL, 0);
-        (void)orr_post_exclusive(run->world, when_meeting, NULL, 0);
+        (void)orr_post_exclusive(run->world, when_sync_point, NULL, 0);
         HARD_CHECK(orr_remember(run->world) == ORR_ERR_STATE, "inside a system");
     }
 }
 
-ORR_TEST(history_in_real_time_is_for_meetings)
+ORR_TEST(history_in_real_time_is_refused_outside_sync_points)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
@@ -451,7 +456,7 @@ ORR_TEST(history_in_real_time_is_for_meetings)
     CHECK_OK(orr_remember(world));
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 12}));
     CHECK_EQ(hard_done, 1);
-    // The rules go on where ticks are steps.
+    // The window continues to work in lockstep.
     CHECK_OK(orr_step(world, 2));
     uint64_t tick = orr_world_tick(world);
     CHECK(orr_remembered(world, tick) && orr_remembered(world, tick - 1));
@@ -460,18 +465,18 @@ ORR_TEST(history_in_real_time_is_for_meetings)
     kit_end(&k);
 }
 
-// ---- time ---------------------------------------------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
 enum {
-    PAUSED_AT = 5, // Ticks of the first pipeline: in this one the world is paused, and remembered,
-    PAUSED_FOR = 10, // it goes on for so many, step by step, and is back;
-    PAUSED_ON = 3    // and so many.
+    PAUSED_AT = 5,   // Tick of the first pipeline: pause, remember,
+    PAUSED_FOR = 10, // then this many single steps and travel back,
+    PAUSED_ON = 3    // then this many steps.
 };
 
 static struct {
-    uint64_t tick, left; // Ticks of the world: remembered, and when it went back.
+    uint64_t tick, left; // Ticks of the world: remembered, and left.
     double phase;
-    uint32_t looks; // Of the spectator, since then.
+    uint32_t looks; // Runs of the spectator since then.
 } paused;
 
 static void paused_begin(orr_world* world, void* data)
@@ -484,7 +489,7 @@ static void paused_begin(orr_world* world, void* data)
     HARD_CHECK(orr_realtime_step(world, PAUSED_FOR) == ORR_OK, "%s", orr_error_last(world));
 }
 
-// The time is that of then, when the last tick had ended.
+// The time is that of the end of the last tick.
 static void paused_back(orr_world* world, void* data)
 {
     (void)data;
@@ -496,7 +501,7 @@ static void paused_back(orr_world* world, void* data)
     hard_done = 1;
 }
 
-// The steps were done before: none is left. So it stood here until now.
+// All steps were done before and none is left, so the world stood here until now.
 static void paused_on(orr_world* world, void* data)
 {
     (void)data;
@@ -515,7 +520,7 @@ static void paused_ask(orr_run* run)
     }
 }
 
-// It draws on while the world stands.
+// The spectator keeps drawing while the world is paused.
 static void paused_watch(orr_run* run)
 {
     hard_sleep(1000000);
@@ -528,7 +533,7 @@ static void paused_watch(orr_run* run)
     }
 }
 
-ORR_TEST(paused_world_that_goes_back_stands_there)
+ORR_TEST(paused_world_that_travels_back_stays_paused_there)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
@@ -548,7 +553,7 @@ ORR_TEST(paused_world_that_goes_back_stands_there)
     hard_end(&k);
 }
 
-static uint64_t due_noted[3]; // Of pipelines that simulate; the fourth is a spectator.
+static uint64_t due_noted[3]; // Of the simulation pipelines; the fourth is a spectator.
 
 static uint64_t due_of(orr_world* world, uint32_t pipeline, uint64_t* interval_ns)
 {
@@ -579,8 +584,8 @@ static void due_look(orr_world* world)
     }
 }
 
-// Who simulates is due as it was due then, and no spectator stands until the time that it had seen comes again.
-ORR_TEST(pipelines_are_due_together_after_going_back)
+// Simulation pipelines are due as they were then. No spectator waits until its old due time.
+ORR_TEST(pipelines_are_due_together_after_travelling_back)
 {
     kit k;
     orr_world* world = all_begin(&k, 0);
@@ -592,16 +597,16 @@ ORR_TEST(pipelines_are_due_together_after_going_back)
     hard_end(&k);
 }
 
-// ---- memory -------------------------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 static struct {
     kit* k;
     uint64_t fail_at;
-    bool again; // Also while real time is made anew.
+    bool again; // Also while real time is rebuilt.
     bool refused, went;
-    bool armed;     // From the meeting on,
-    uint32_t ticks; // so many ticks ago.
-    bool asked;     // To go back.
+    bool armed;     // From the sync point on.
+    uint32_t ticks; // Ticks since then.
+    bool asked;     // Travel requested.
 } poor;
 
 static void poor_remember(orr_world* world, void* data)
@@ -684,23 +689,23 @@ static void poor_each(bool travels, bool again)
     CHECK(n > 3);
 }
 
-ORR_TEST(remembering_at_a_meeting_without_memory_is_refused)
+ORR_TEST(remember_at_a_sync_point_without_memory_is_refused)
 {
     poor_each(false, false);
 }
 
-ORR_TEST(travel_at_a_meeting_without_memory_does_nothing)
+ORR_TEST(travel_at_a_sync_point_without_memory_does_nothing)
 {
     poor_each(true, false);
 }
 
-// The world is whole, at the tick it went to; what others see of it is made by the next run.
-ORR_TEST(travel_at_a_meeting_after_which_real_time_has_no_memory_ends_the_run)
+// The world is consistent at the target tick; the next run publishes it for other pipelines.
+ORR_TEST(travel_at_a_sync_point_without_memory_for_real_time_ends_the_run)
 {
     poor_each(true, true);
 }
 
-// ---- memory that systems would have to copy ---------------------------------------------------------------------------------------
+// ---- memory for copies made by systems ----------------------------------------------------------
 
 static void lost_remember(orr_world* world, void* data)
 {
@@ -721,7 +726,7 @@ static void lost_back(orr_world* world, void* data)
     orr_stop(world);
     orr_result result = orr_time_travel(world, trip.tick);
     if (result == ORR_ERR_STATE) {
-        return; // The run ends, with a tick half done.
+        return; // The run ends in the middle of a tick.
     }
     HARD_CHECK(result == (there ? ORR_OK : ORR_ERR_PAST), "%s", orr_error_last(world));
     HARD_CHECK(!there || orr_world_hash(world) == trip.hash, "the world is not what it was");
@@ -729,19 +734,19 @@ static void lost_back(orr_world* world, void* data)
     hard_done += !there;
 }
 
-// Of the pipeline that has to write in between.
+// For the pipeline that must write in between.
 static void lost_ask(orr_run* run)
 {
     if (run->tick == 3) {
         (void)orr_post_exclusive(run->world, lost_remember, NULL, 0);
     } else if (poor.armed && ++poor.ticks >= 3 && !poor.asked) {
-        // The memory that is refused may be that of the post.
+        // The refused allocation may be that of the post.
         poor.asked = orr_post_exclusive(run->world, lost_back, NULL, 0) == ORR_OK;
     }
 }
 
-// Writes are done, a tick may be refused for other reasons; memories are whole or lost.
-ORR_TEST(memory_of_a_run_that_cannot_be_copied_is_lost)
+// Writes succeed; a tick may be refused for other reasons; memories are complete or lost.
+ORR_TEST(remembered_tick_that_cannot_be_copied_is_lost)
 {
     bool refused = true;
     hard_done = 0;
@@ -751,7 +756,7 @@ ORR_TEST(memory_of_a_run_that_cannot_be_copied_is_lost)
         KIT_SYSTEM(world, .name = "lost", .pipeline = "a", .once = true, .by_id = "Fruit",
                    .run = lost_ask);
         trip_set(0);
-        trip.from = UINT64_MAX; // By others.
+        trip.from = UINT64_MAX; // Done by others.
         memset(&poor, 0, sizeof poor);
         poor.k = &k;
         poor.fail_at = n;
@@ -764,11 +769,12 @@ ORR_TEST(memory_of_a_run_that_cannot_be_copied_is_lost)
         k.errors = (kit_errors){0};
         hard_end(&k);
     }
-    // Which allocation it is that copies depends on timing: where every second one is left out, it may be none of those.
+    // The allocation that copies depends on timing: with every second one skipped, none of them may
+    // be hit.
     CHECK(hard_done > 0 || test_slow());
 }
 
-// ---- three clocks ------------------------------------------------------------------------------------------------------------------
+// ---- three clocks -------------------------------------------------------------------------------
 
 typedef struct three {
     kit k;
@@ -790,8 +796,9 @@ static void three_begin(three* t, bool draws)
     trip.to = 40;
 }
 
-// Nobody of the simulation finds that anything is torn, lost or twice: it was never there.
-ORR_TEST(clocks_that_go_back_in_real_time_find_no_fault)
+// No simulation system finds a torn, lost or duplicated value: the abandoned timeline never
+// happened.
+ORR_TEST(clocks_that_travel_back_in_real_time_find_no_fault)
 {
     three* t = &the_three;
     three_begin(t, false);
@@ -801,8 +808,9 @@ ORR_TEST(clocks_that_go_back_in_real_time_find_no_fault)
     hard_end(&t->k);
 }
 
-// Who draws remembers what it saw, outside of the world's state: time runs backwards for it. But nothing is torn.
-ORR_TEST(clocks_that_go_back_are_drawn_whole)
+// Draw remembers ticks outside the world's state, so time runs backwards for it. But no value is
+// torn.
+ORR_TEST(clocks_that_travel_back_are_drawn_without_torn_values)
 {
     three* t = &the_three;
     three_begin(t, true);
@@ -815,13 +823,13 @@ ORR_TEST(clocks_that_go_back_are_drawn_whole)
     hard_end(&t->k);
 }
 
-ORR_TEST(clocks_that_go_back_replay_to_the_same_hash)
+ORR_TEST(clocks_that_travel_back_replay_to_the_same_hash)
 {
     three* t = &the_three;
     uint64_t hash = 0;
     orr_recording* recording = orr_recording_create();
     for (uint32_t i = 0; i < 2; i++) {
-        three_begin(t, i == 0); // The simulation is the same without who draws.
+        three_begin(t, i == 0); // The simulation is equal without draw.
         orr_realtime_desc record = {.ticks = 100, .record = recording, .hashes = true};
         CHECK_OK(
             orr_realtime(t->k.world, i == 0 ? &record : &(orr_realtime_desc){.replay = recording}));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A history of ticks in which systems write a few values each, by whatever way there is: rows are logged, not blocks copied (store/undo.h), and going back and
-// on gives every tick as it was. A reader outside of the world keeps a mirror, so that what versions and touches tell it is seen as well.
+// A history of ticks in which systems write a few values each, by all kinds of access. Rows are
+// logged instead of copying blocks (see the row log of the store), and travelling back and forward
+// gives every tick as it was. A reader outside the world keeps a mirror, so that versions and dirty
+// rows are checked, too.
 #include "history/history_kit.h"
 
 #define CROWD 3000u
@@ -54,10 +56,10 @@ static void mirror_take(orr_entity entity, const Health* value)
             return;
         }
     }
-    test_fail(__FILE__, __LINE__, "somebody else was told of");
+    test_fail(__FILE__, __LINE__, "a message names an unknown entity");
 }
 
-static void mirror_hear(orr_run* run)
+static void mirror_receive(orr_run* run)
 {
     ORR_MESSAGES(m, run)
     {
@@ -82,7 +84,7 @@ static void crowd_begin(uint32_t workers)
     KIT_SYSTEM(c.world, .name = "post", .once = true, .transacts = "Health", .run = transact_some);
     KIT_SYSTEM(c.world, .name = "set", .once = true, .by_id = "write Velocity", .run = set_some);
     KIT_SYSTEM(c.world, .name = "mirror", .kind = ORR_INDIRECT, .query = "Health",
-               .run = mirror_hear, .user = &c);
+               .run = mirror_receive, .user = &c);
 }
 
 static void mirror_check(void)
@@ -107,7 +109,7 @@ static void crowd_run(bool remembers)
     }
 }
 
-ORR_TEST(history_of_few_values_a_tick_takes_rows_and_not_blocks)
+ORR_TEST(history_of_few_writes_per_tick_logs_rows_instead_of_blocks)
 {
     for (uint32_t workers = 0; workers < 3; workers += 2) {
         crowd_begin(workers);
@@ -123,11 +125,11 @@ ORR_TEST(history_of_few_values_a_tick_takes_rows_and_not_blocks)
     }
 }
 
-ORR_TEST(history_of_rows_gone_back_and_on_has_every_tick_as_it_was)
+ORR_TEST(history_of_rows_restores_every_tick)
 {
     for (uint32_t workers = 0; workers < 3; workers += 2) {
         crowd_begin(workers);
-        crowd_run(false); // What comes, without a history.
+        crowd_run(false); // Reference run without a history.
         uint64_t straight[TICKS + 1];
         memcpy(straight, c.hashes, sizeof straight);
         kit_end(&c.k);
@@ -140,10 +142,10 @@ ORR_TEST(history_of_rows_gone_back_and_on_has_every_tick_as_it_was)
             CHECK_OK(orr_time_travel(c.world, visits[i]));
             CHECK_EQ(orr_world_hash(c.world), straight[visits[i]]);
             if (i % 3 == 1) {
-                CHECK_OK(orr_forget(c.world, visits[i] - 1)); // One in the middle.
+                CHECK_OK(orr_forget(c.world, visits[i] - 1)); // From the middle.
             }
         }
-        crowd_run(true); // From 7 on: another future that is the same.
+        crowd_run(true); // From tick 7 on: a new timeline with equal ticks.
         mirror_check();
         CHECK_OK(orr_time_travel(c.world, 12));
         CHECK_EQ(orr_world_hash(c.world), straight[12]);
@@ -155,8 +157,8 @@ ORR_TEST(history_of_rows_gone_back_and_on_has_every_tick_as_it_was)
     }
 }
 
-// Entities come, go and change, one by one, between ticks; each may be undone.
-ORR_TEST(history_of_single_edits_takes_little_and_undoes_each)
+// Entities are created, destroyed and changed one by one between ticks; each change can be undone.
+ORR_TEST(history_of_single_edits_is_small_and_undoes_each)
 {
     kit k;
     orr_world* world = begin(&k);
@@ -205,7 +207,7 @@ ORR_TEST(history_of_single_edits_takes_little_and_undoes_each)
     kit_end(&k);
 }
 
-// ---- rows that come and go by commits --------------------------------------------------------------------------------------------
+// ---- rows created and destroyed by commits ------------------------------------------------------
 
 static void replace_some(orr_run* run)
 {
@@ -221,8 +223,9 @@ static void replace_some(orr_run* run)
     }
 }
 
-// Three of three thousand in each tick: rows are logged, not all columns of their chunks copied.
-ORR_TEST(history_of_commits_costs_the_rows_that_came_and_went)
+// Three of three thousand rows per tick: rows are logged instead of copying all columns of their
+// chunks.
+ORR_TEST(history_of_commits_costs_created_and_destroyed_rows)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -242,7 +245,7 @@ ORR_TEST(history_of_commits_costs_the_rows_that_came_and_went)
     }
     orr_history_stats stats;
     orr_history_stats_get(world, &stats);
-    // All columns of both chunks have 32 bytes a row, with their ids 36.
+    // All columns of both chunks take 32 bytes per row, 36 with ids.
     CHECK(stats.bytes < 40u * CROWD * 36 / 2);
     for (uint32_t i = 0; i < 100; i++) {
         uint32_t to = (uint32_t)(orr_random(9, i, 0, 0) % 41);

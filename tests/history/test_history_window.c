@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The window of what is remembered in real time, where all pipelines meet for it; a world that is moved along it; and replays of both.
+// The window in real time, which uses sync points; travels within the window; and replays of both.
 #include "history/fast_forward_kit.h"
 
-// ---- the window -----------------------------------------------------------------------------------------------------------------------
+// ---- the window ---------------------------------------------------------------------------------
 
 static struct {
     orr_history_stats stats;
@@ -22,7 +22,7 @@ static void window_look(orr_world* world, void* data)
         }
     }
     HARD_CHECK(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
-    // Each of them can be gone to, and the tick that is now again.
+    // Travels to each of them, and back to the current tick.
     for (uint64_t i = 0; window.backs && i < window.count; i++) {
         far_go(world, window.remembered[i]);
         far_go(world, window.tick);
@@ -48,7 +48,8 @@ static orr_world* window_begin(kit* k, const orr_history_desc* desc)
     return world;
 }
 
-// At every meeting after a tick of the first pipeline; its ticks are those of the world in which it, and "a" and "b", tick: about 4.5 for each.
+// At every sync point after a tick of the first pipeline. World ticks count the ticks of it, "a"
+// and "b": about 4.5 for each.
 ORR_TEST(window_moves_in_real_time)
 {
     kit k;
@@ -66,7 +67,7 @@ ORR_TEST(window_moves_in_real_time)
             old++;
         }
     }
-    CHECK(recent >= 5); // Who is late ticks once between two meetings: the others more often.
+    CHECK(recent >= 5); // A late pipeline ticks once between two sync points.
     CHECK(old >= 2);
     CHECK_EQ(window.stats.lost, 0);
     CHECK(window.stats.forgotten > 0);
@@ -86,13 +87,13 @@ ORR_TEST(window_of_single_ticks_moves_in_real_time)
     hard_end(&k);
 }
 
-ORR_TEST(window_meets_as_often_as_it_is_told)
+ORR_TEST(window_uses_sync_points_at_its_interval)
 {
     kit k;
     orr_world* world =
         window_begin(&k, &(orr_history_desc){.recent = UINT32_MAX, .sync_every = 10});
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 100}));
-    // At the beginning, at eight of ten ticks until it is asked for, and where that is.
+    // At the start, at eight of ten ticks until the request, and at the request.
     CHECK(window.count == 9 || window.count == 10);
     hard_end(&k);
 }
@@ -109,13 +110,13 @@ ORR_TEST(window_in_real_time_keeps_to_its_budget)
     hard_end(&k);
 }
 
-// ---- back and forth while paused ---------------------------------------------------------------------------------------------------
+// ---- back and forth while paused ----------------------------------------------------------------
 
 static struct {
     uint64_t ticks[MARKS], hashes[MARKS];
     uint32_t count, at;
     _Atomic uint32_t step;
-    uint64_t run; // Ticks run by going ahead when it began.
+    uint64_t run; // Ticks run by fast-forward at the start.
     _Atomic uint32_t drawn;
 } scrub;
 
@@ -136,7 +137,7 @@ static void scrub_begin(orr_world* world, void* data)
     scrub.step = 1;
 }
 
-// To any of those that were seen, by what is remembered alone.
+// To any recorded tick, by remembered ticks only.
 static void scrub_move(orr_world* world, void* data)
 {
     memcpy(&scrub.at, data, sizeof scrub.at);
@@ -160,7 +161,7 @@ static void scrub_end(orr_world* world, void* data)
 static void scrub_look(orr_world* world, void* data)
 {
     (void)data;
-    // It goes on from there: what lay ahead is another future.
+    // Continues from there: the later ticks are a new timeline.
     orr_history_stats stats;
     orr_history_stats_get(world, &stats);
     HARD_CHECK(stats.tick_last == orr_world_tick(world), "%u ahead of %u",
@@ -179,7 +180,8 @@ static void scrub_ask(orr_run* run)
     }
 }
 
-// Who draws goes on while the world stands, and moves the slider; it reads everything, by a query of its own, too.
+// The spectator runs while the world is paused and moves the slider; it reads everything, also with
+// its own query.
 static void scrub_draw(orr_run* run)
 {
     const Tree* t = orr_read(run, Tree);
@@ -206,7 +208,7 @@ static void scrub_slide(orr_run* run)
     }
 }
 
-ORR_TEST(paused_world_is_moved_back_and_forth_by_what_is_remembered)
+ORR_TEST(paused_world_travels_within_the_window)
 {
     kit k;
     orr_world* world = hard_begin(&k, 0);
@@ -225,9 +227,9 @@ ORR_TEST(paused_world_is_moved_back_and_forth_by_what_is_remembered)
     hard_end(&k);
 }
 
-// ---- a window, and a replay ----------------------------------------------------------------------------------------------------------
+// ---- a window, and a replay ---------------------------------------------------------------------
 
-// Back to any tick of the window, and ahead: in the replay the same ticks are there.
+// Travels back to any tick of the window and forward: the replay remembers the same ticks.
 static void wander_call(orr_world* world, void* data)
 {
     uint64_t dice;
@@ -265,13 +267,14 @@ static orr_world* wander_begin(kit* k, uint32_t workers)
     return world;
 }
 
-ORR_TEST(replay_of_a_run_with_a_window_comes_to_the_same)
+ORR_TEST(replay_of_a_run_with_a_window_gives_the_same_world)
 {
     hard_replays_with_workers(
         (hard_replay){.begin = wander_begin, .ticks = 80, .replays = 2, .look = far_same});
 }
 
-// How much memory there is depends on who listens: which memories a budget leaves is recorded.
+// Memory use depends on the readers, so the recording contains the memories that the budget
+// removed.
 static uint32_t tight_listeners;
 
 static void tight_call(orr_world* world, void* data)
@@ -282,7 +285,7 @@ static void tight_call(orr_world* world, void* data)
     far.hashes[far.calls++ % MARKS] = stats.tick_first * 1000 + stats.ticks;
     far_go(world, stats.tick_first);
     far_go(world, stats.tick_first + 5);
-    orr_result result = orr_remember(world); // It may be refused for the budget.
+    orr_result result = orr_remember(world); // May be refused by the budget.
     if (result != ORR_OK) {
         HARD_CHECK(result == ORR_ERR_CAPACITY, "%s", orr_error_last(world));
         far.kit->errors = (kit_errors){0};
@@ -311,7 +314,7 @@ static orr_world* tight_begin(kit* k, uint32_t workers)
         KIT_SYSTEM(world, .name = name, .kind = ORR_INDIRECT, .pipeline = name,
                    .query = "Tree, Fruit", .run = kit_run_nothing);
     }
-    // In replays there is more room, and there are fewer who listen: what counts is what the run had.
+    // Replays have more room and fewer readers: the recorded decisions count.
     uint64_t most = tight_listeners == 3 ? 60000 : 1u << 30;
     tight_listeners = tight_listeners > 0 ? tight_listeners - 1 : 0;
     KIT_SYSTEM(world, .name = "ask", .once = true, .impure = true, .state = ORR_TYPE(Count),

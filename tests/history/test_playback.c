@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Entities with a time of their own, through what they remember.
+// Entities with their own time, played back from their slots.
 #include "history/entity_history_kit.h"
 #include <orrery/history.h>
 
-// x is 10 times the slot, health as large; the slots ascend.
+// x is 10 times the slot, health equals the slot; slots ascend.
 static orr_entity make_stretched(orr_world* world, const uint64_t* slots, uint32_t count)
 {
     orr_entity entity = kit_traveller(world, 0);
@@ -42,8 +42,8 @@ static void check_at(orr_world* world, orr_entity entity, double position, float
     CHECK_EQ(stretcher_of(world, entity)->state, ORR_STRETCH_MOVES);
 }
 
-// Nothing would be run for it, and its time would be one that it has no state of.
-ORR_TEST(stretched_entity_goes_ahead_to_slots_only)
+// No system would run for it, and it has no state at that time.
+ORR_TEST(stretched_entity_travels_forward_to_slots_only)
 {
     kit k = {0};
     orr_world* world = begin_stretching(&k);
@@ -55,12 +55,12 @@ ORR_TEST(stretched_entity_goes_ahead_to_slots_only)
     CHECK_OK(orr_entity_travel(world, a, 20));
     check_at(world, a, 20, 200, 200);
     CHECK_OK(orr_remove(world, a, orr_time_stretcher));
-    CHECK_OK(orr_entity_travel(world, a, 25)); // By running, of which there is nothing.
+    CHECK_OK(orr_entity_travel(world, a, 25)); // By running systems, of which there are none.
     CHECK_EQ(orr_time_of(world, a), 25);
     kit_end(&k);
 }
 
-ORR_TEST(stretcher_plays_what_is_remembered_at_any_rate) /* N3-42, N3-44 */
+ORR_TEST(stretcher_plays_slots_at_any_rate) /* N3-42, N3-44 */
 {
     kit k = {0};
     orr_world* world = begin_stretching(&k);
@@ -86,7 +86,7 @@ ORR_TEST(stretcher_plays_what_is_remembered_at_any_rate) /* N3-42, N3-44 */
     kit_end(&k);
 }
 
-ORR_TEST(stretcher_without_enough_remembered_says_so_once_and_stays) /* N3-45 */
+ORR_TEST(stretcher_without_enough_slots_reports_once_and_stays) /* N3-45 */
 {
     kit k = {0};
     orr_world* world = begin_stretching(&k);
@@ -103,14 +103,14 @@ ORR_TEST(stretcher_without_enough_remembered_says_so_once_and_stays) /* N3-45 */
     CHECK(stretcher_of(world, a)->position == 2);
     CHECK(orr_get(world, a, Position)->x == 20);
     CHECK_EQ(stretcher_of(world, a)->state, ORR_STRETCH_LACKS);
-    CHECK_EQ(orr_time_of(world, a), 2);      // Its time stays with it.
-    CHECK_OK(orr_time_stretch(world, a, 4)); // It goes on as soon as it can.
+    CHECK_EQ(orr_time_of(world, a), 2);      // Its time is kept.
+    CHECK_OK(orr_time_stretch(world, a, 4)); // It continues as soon as it can.
     KIT_STEP(world, 4);
     check_at(world, a, 18, 180, 100);
     KIT_STEP(world, 5);
     CHECK_EQ(k.errors.count, 2);
     CHECK_CONTAINS(k.errors.text, "its last slot is 20");
-    // More is remembered: it goes on.
+    // With more slots it continues.
     CHECK_OK(orr_entity_remember(world, a, 30));
     KIT_STEP(world, 1);
     CHECK_EQ(stretcher_of(world, a)->state, ORR_STRETCH_MOVES);
@@ -127,7 +127,7 @@ ORR_TEST(stretcher_short_of_the_first_slot_travels_there_and_is_removed)
     CHECK_OK(orr_time_stretch(world, a, -4));
     KIT_STEP(world, 3);
     CHECK_EQ(k.errors.count, 1);
-    CHECK_OK(orr_entity_travel(world, a, 0)); // As ENTITY_TIME.md says.
+    CHECK_OK(orr_entity_travel(world, a, 0)); // See ENTITY_TIME.md.
     CHECK_OK(orr_time_stretch(world, a, 0));
     KIT_STEP(world, 2);
     check_at(world, a, 0, 0, 0);
@@ -144,13 +144,13 @@ ORR_TEST(stretcher_short_of_the_first_slot_travels_there_and_is_removed)
     kit_end(&k);
 }
 
-ORR_TEST(stretcher_that_remembers_nothing_says_so)
+ORR_TEST(stretcher_without_slots_reports_it)
 {
     kit k = {0};
     orr_world* world = begin_stretching(&k);
     orr_entity a = make(world, 1);
     KIT_STEP(world, 3);
-    CHECK_OK(orr_time_stretch(world, a, 0)); // It stands: there is nothing to say.
+    CHECK_OK(orr_time_stretch(world, a, 0)); // Rate 0: nothing to report.
     KIT_STEP(world, 3);
     CHECK_EQ(k.errors.count, 0);
     CHECK(stretcher_of(world, a)->position == 0);
@@ -174,13 +174,13 @@ ORR_TEST(stretcher_begins_at_the_time_of_its_entity)
     CHECK(stretcher_of(world, a)->position == 4);
     KIT_STEP(world, 1);
     check_at(world, a, 5, 50, 0);
-    CHECK_OK(orr_entity_travel(world, a, 10)); // Travelling takes it along.
+    CHECK_OK(orr_entity_travel(world, a, 10)); // A travel moves the playback position, too.
     KIT_STEP(world, 1);
     check_at(world, a, 11, 110, 100);
     kit_end(&k);
 }
 
-ORR_TEST(stretch_to_what_is_no_rate_is_refused)
+ORR_TEST(stretch_with_an_invalid_rate_is_refused)
 {
     kit k = {0};
     orr_world* world = begin_stretching(&k);
@@ -193,9 +193,9 @@ ORR_TEST(stretch_to_what_is_no_rate_is_refused)
     kit_end(&k);
 }
 
-// ---- structure ----------------------------------------------------------------------------------------------------------
+// ---- structure ----------------------------------------------------------------------------------
 
-ORR_TEST(stretcher_changes_components_tags_and_switches_stepwise)
+ORR_TEST(stretcher_changes_components_tags_and_enable_bits_stepwise)
 {
     kit k = {0};
     orr_world* world = begin_stretching(&k);
@@ -257,7 +257,7 @@ ORR_TEST(stretcher_changes_components_tags_and_switches_stepwise)
     kit_end(&k);
 }
 
-ORR_TEST(stretcher_of_types_it_did_not_declare_says_which_once)
+ORR_TEST(stretcher_of_undeclared_types_names_them_once)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -266,7 +266,7 @@ ORR_TEST(stretcher_of_types_it_did_not_declare_says_which_once)
     orr_entity a = make_stretched(world, tens, 3);
     CHECK_OK(orr_time_stretch(world, a, 5));
     KIT_STEP(world, 1);
-    check_at(world, a, 5, 50, 0); // Health is the same.
+    check_at(world, a, 5, 50, 0); // Health is equal in all slots.
     KIT_STEP(world, 4);
     CHECK_EQ(k.errors.count, 1);
     CHECK_CONTAINS(k.errors.text, "Health of entity 0v1 would change");
@@ -303,7 +303,7 @@ ORR_TEST(stretch_without_the_system_is_warned_of_once)
             kit_taken(world, orr_stretcher_add(world, NULL), __FILE__, __LINE__);
         }
         orr_entity a = make_stretched(world, tens, 3), b = make_stretched(world, tens, 3);
-        CHECK_OK(orr_time_stretch(world, a, 0)); // It does not move anyway.
+        CHECK_OK(orr_time_stretch(world, a, 0)); // Rate 0 does not move.
         CHECK_EQ(lines, 0);
         CHECK_OK(orr_time_stretch(world, a, 1));
         CHECK_EQ(lines, 1 - added);
@@ -315,7 +315,7 @@ ORR_TEST(stretch_without_the_system_is_warned_of_once)
     }
 }
 
-ORR_TEST(stretcher_of_too_many_types_wants_them_named)
+ORR_TEST(stretcher_of_too_many_types_requires_a_list)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -334,7 +334,7 @@ ORR_TEST(stretcher_of_too_many_types_wants_them_named)
     kit_end(&k);
 }
 
-// ---- derivatives -----------------------------------------------------------------------------------------------------------
+// ---- derivatives --------------------------------------------------------------------------------
 
 ORR_TEST(stretcher_is_a_velocity_and_may_be_driven_by_others) /* N3-43 */
 {
@@ -348,7 +348,7 @@ ORR_TEST(stretcher_is_a_velocity_and_may_be_driven_by_others) /* N3-43 */
     CHECK_OK(orr_time_stretch(world, jerk, 0.5));
     CHECK_OK(orr_time_derivate(world, acceleration, ball)); // derivate_stretcher
     CHECK_OK(orr_time_derivate(world, jerk, acceleration));
-    // position, velocity, acceleration at the beginning of each tick: all move by what there was.
+    // Position, velocity and acceleration at the start of each tick: all move by the old values.
     double position = 0, velocity = 1, pull = 2;
     for (uint32_t i = 0; i < 6; i++) {
         KIT_STEP(world, 1);
@@ -362,7 +362,7 @@ ORR_TEST(stretcher_is_a_velocity_and_may_be_driven_by_others) /* N3-43 */
         CHECK(orr_get(world, ball, Position)->x == (float)(position * 10));
     }
     CHECK(position == 46);                                   // 6 * 1 + 2 * 15 + 0.5 * 20
-    CHECK(stretcher_of(world, acceleration)->position == 0); // It moves nobody itself.
+    CHECK(stretcher_of(world, acceleration)->position == 0); // It drives no entity itself.
     CHECK_OK(orr_time_derivate(world, acceleration, (orr_entity){0}));
     KIT_STEP(world, 1);
     CHECK(stretcher_of(world, ball)->push == 0);
@@ -386,7 +386,7 @@ ORR_TEST(stretcher_may_have_several_drivers_and_survives_them)
     CHECK_OK(orr_destroy(world, b));
     KIT_STEP(world, 1);
     CHECK(stretcher_of(world, ball)->rate == 2.5);
-    CHECK_OK(orr_destroy(world, ball)); // Whom it drove is gone.
+    CHECK_OK(orr_destroy(world, ball)); // The driven entity is gone.
     KIT_STEP(world, 3);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
@@ -417,7 +417,7 @@ ORR_TEST(stretchers_in_a_cycle_are_refused)
     kit_end(&k);
 }
 
-// ---- among others ------------------------------------------------------------------------------------------------------------
+// ---- among others -------------------------------------------------------------------------------
 
 static void drift(orr_run* run)
 {
@@ -427,7 +427,8 @@ static void drift(orr_run* run)
     }
 }
 
-// Many entities, some stretched, beside systems that move the others. The hash after each of its ticks.
+// Many entities, some played back, with systems that move the others. Returns the hash after each
+// tick.
 static uint64_t play(uint32_t workers, uint32_t ticks)
 {
     kit k = {0};
@@ -461,14 +462,14 @@ static uint64_t play(uint32_t workers, uint32_t ticks)
     return hash;
 }
 
-ORR_TEST(stretchers_come_to_the_same_with_any_number_of_workers)
+ORR_TEST(stretchers_give_the_same_world_with_any_number_of_workers)
 {
     uint64_t alone = play(0, 40);
     CHECK_EQ(play(2, 40), alone);
     CHECK_EQ(play(8, 40), alone);
 }
 
-ORR_TEST(stretcher_without_memory_stays_and_goes_on_later)
+ORR_TEST(stretcher_without_memory_stays_and_continues_later)
 {
     kit k = {0};
     orr_world* world = begin_stretching(&k);
@@ -500,7 +501,7 @@ ORR_TEST(stretcher_without_memory_stays_and_goes_on_later)
     kit_end(&k);
 }
 
-ORR_TEST(world_gone_back_stretches_again_to_the_same)
+ORR_TEST(world_that_travelled_back_plays_back_to_the_same_state)
 {
     kit k = {0};
     orr_world* world = begin_stretching(&k);
@@ -509,7 +510,7 @@ ORR_TEST(world_gone_back_stretches_again_to_the_same)
     CHECK_OK(orr_time_stretch(world, pedal, 0.125));
     CHECK_OK(orr_time_derivate(world, pedal, a));
     uint64_t hashes[30];
-    for (uint32_t i = 0; i < 30; i++) { // It comes to the end of what it remembers, and stays.
+    for (uint32_t i = 0; i < 30; i++) { // Reaches its last slot and stays.
         hashes[i] = orr_world_hash(world);
         CHECK_OK(i == 5 || i == 14 ? orr_remember(world) : ORR_OK);
         KIT_STEP(world, 1);
@@ -535,7 +536,7 @@ static void look(orr_run* run)
 {
     const Position* p = orr_read(run, Position);
     for (uint32_t i = 0; i < run->count; i++) {
-        CHECK(p[i].y == -p[i].x); // Whole states only.
+        CHECK(p[i].y == -p[i].x); // Complete states only.
         if (run->tick == 1) {
             orr_entity entity = orr_iter_entity(run, i);
             CHECK_OK(orr_post(run->world, remember_here, &entity, sizeof entity));
@@ -543,7 +544,7 @@ static void look(orr_run* run)
     }
 }
 
-ORR_TEST(stretcher_in_real_time_moves_beside_other_pipelines)
+ORR_TEST(stretcher_in_real_time_runs_concurrently_with_other_pipelines)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 500, .workers = 2});
@@ -556,7 +557,7 @@ ORR_TEST(stretcher_in_real_time_moves_beside_other_pipelines)
     CHECK_OK(orr_time_stretch(world, a, 0.5));
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 60}));
     double position =
-        stretcher_of(world, a)->position; // When it went to slot 64 depends on timing.
+        stretcher_of(world, a)->position; // The time when it reached slot 64 depends on timing.
     CHECK(position >= 64 && position <= 94);
     CHECK(orr_get(world, a, Position)->x == (float)(position * 10));
     CHECK_EQ(orr_entity_slots(world, a, NULL, 0), 4);

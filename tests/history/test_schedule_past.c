@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A world with systems goes back, and does the same again: pipelines of several rates, queues, events and transactions that wait, states, exports, `changed`
-// terms, switches, calls between ticks that were not told; with any number of workers. What systems receive is in their states, and so in the hash.
+// A world with systems travels back and repeats its ticks: pipelines of several rates, queues,
+// waiting events and transactions, states, exports, `changed` terms, enabled and disabled systems,
+// calls between ticks that were not reported yet; with any number of workers. Systems keep what
+// they receive in their states, so the hash covers it.
 #include "schedule/schedule.h"
 #include "schedule/schedule_kit.h"
 #include "support/memory_kit.h"
@@ -19,7 +21,7 @@ enum {
     MEMORIES = 6
 };
 
-// ---- systems -------------------------------------------------------------------------------------------------------------
+// ---- systems ------------------------------------------------------------------------------------
 
 static void move(orr_run* run)
 {
@@ -101,7 +103,7 @@ static void listen(orr_run* run)
     }
 }
 
-// What changed since it ran last.
+// Values changed since the last run.
 static void look(orr_run* run)
 {
     Health* health = orr_write(run, Health);
@@ -159,13 +161,13 @@ static void began(orr_run* run)
     CHECK_OK(orr_send_add(run, made, Position, {1, 2, 0}));
 }
 
-// ---- a spectator that mirrors positions ---------------------------------------------------------------------------------------
+// ---- a spectator that mirrors positions ---------------------------------------------------------
 
 typedef struct eye {
     orr_entity ids[4096];
     float xs[4096];
     uint32_t count, checked, seen;
-    bool blind; // Something was changed, and is told with the next tick of the simulation.
+    bool blind; // A change is pending until the next tick of the simulation.
 } eye;
 
 static uint32_t eye_find(const eye* e, orr_entity id)
@@ -218,13 +220,13 @@ static void compare(orr_run* run)
 static void counted(orr_run* run)
 {
     eye* e = orr_run_user(run);
-    if (!e->blind && e->count > 0) { // When it begins it is told with the next tick.
+    if (!e->blind && e->count > 0) { // A starting reader receives it with the next tick.
         CHECK_EQ(e->seen, e->count);
         e->checked++;
     }
 }
 
-// ---- the world -------------------------------------------------------------------------------------------------------------------
+// ---- the world ----------------------------------------------------------------------------------
 
 typedef struct theatre {
     kit k;
@@ -233,7 +235,7 @@ typedef struct theatre {
     eye eye;
     memory memories[MEMORIES];
     uint64_t hashes[STEPS + 1];
-    uint32_t steps; // From the beginning.
+    uint32_t steps; // Since the start.
 } theatre;
 
 static void theatre_systems(theatre* t)
@@ -312,7 +314,7 @@ static void theatre_end(theatre* t)
     kit_end(&t->k);
 }
 
-// What is done from outside before a step: the same each time. Of some steps nothing.
+// Changes from outside before a step: the same each time. Some steps have none.
 static void theatre_calls(theatre* t)
 {
     orr_world* world = t->world;
@@ -377,7 +379,7 @@ static void theatre_play(uint32_t workers)
     }
     for (uint32_t i = 0; i < ORRI_COUNT(order); i++) {
         theatre_back(t, order[i], at[order[i]]);
-        if (i % 3 != 2) { // From one to another without a tick, too.
+        if (i % 3 != 2) { // Also from one tick to another without a tick in between.
             theatre_rerun(t);
         }
     }
@@ -386,7 +388,7 @@ static void theatre_play(uint32_t workers)
     free(t);
 }
 
-ORR_TEST(recall_ticks_after_going_back_are_those_that_were)
+ORR_TEST(past_ticks_after_travelling_back_equal_the_first_ones)
 {
     static const uint32_t workers[] = {0, 2, 8};
     for (uint32_t i = 0; i < ORRI_COUNT(workers); i++) {
@@ -394,15 +396,15 @@ ORR_TEST(recall_ticks_after_going_back_are_those_that_were)
     }
 }
 
-// Calls are made first, and nobody is told before the next tick.
-ORR_TEST(recall_what_was_not_told_is_told_after_going_back)
+// Changes are made first; readers are notified in the next tick.
+ORR_TEST(past_pending_notifications_are_delivered_after_travelling_back)
 {
     theatre* t = calloc(1, sizeof *t);
     theatre_begin(t, 0, test_seed());
     for (uint32_t i = 0; i < 4; i++) {
         theatre_step(t);
     }
-    theatre_calls(t); // Step 4: there are some.
+    theatre_calls(t); // Step 4 has changes.
     CHECK(t->eye.blind);
     CHECK(memory_take(t->world, &t->memories[0]));
     CHECK(!orri_messages_past_whole(t->memories[0].messages));
@@ -422,9 +424,9 @@ ORR_TEST(recall_what_was_not_told_is_told_after_going_back)
     free(t);
 }
 
-// ---- what costs nothing ----------------------------------------------------------------------------------------------------------
+// ---- operations without cost --------------------------------------------------------------------
 
-ORR_TEST(recall_of_a_tick_keeps_nothing_by_entity)
+ORR_TEST(past_of_a_tick_keeps_nothing_per_entity)
 {
     theatre* t = calloc(1, sizeof *t);
     theatre_begin(t, 0, 1);
@@ -439,9 +441,9 @@ ORR_TEST(recall_of_a_tick_keeps_nothing_by_entity)
     free(t);
 }
 
-// ---- systems that came and went -----------------------------------------------------------------------------------------------------
+// ---- added and removed systems ------------------------------------------------------------------
 
-ORR_TEST(recall_is_refused_where_systems_were_others)
+ORR_TEST(past_with_other_systems_is_refused)
 {
     kit k;
     memory m;
@@ -459,7 +461,7 @@ ORR_TEST(recall_is_refused_where_systems_were_others)
     KIT_STEP(world, 1);
     CHECK_OK(memory_back(world, &m));
     CHECK_EQ(orr_world_tick(world), 1);
-    // Who only looks on does not count, nor does its pipeline.
+    // Spectators and their pipelines do not count.
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "view", .rate_hz = 60, .spectator = true});
     KIT_SYSTEM(world, .name = "eye", .query = "Position", .run = kit_run_nothing,
                .pipeline = "view");
@@ -480,11 +482,11 @@ ORR_TEST(recall_is_refused_where_systems_were_others)
     kit_end(&k);
 }
 
-// ---- memory that is refused -----------------------------------------------------------------------------------------------------------
+// ---- refused memory -----------------------------------------------------------------------------
 
-// Remembering is refused and nothing changed; going back is refused, and nothing changed, or done: then the rest is the same, whatever could not be told
-// at once.
-ORR_TEST(recall_refused_memory_changes_nothing)
+// A refused orr_remember() changes nothing. A refused travel changes nothing or is complete; then
+// the following ticks are equal, even if readers could not be notified at once.
+ORR_TEST(past_refused_memory_changes_nothing)
 {
     theatre* t = calloc(1, sizeof *t);
     theatre_begin(t, 0, 5);
@@ -528,7 +530,7 @@ ORR_TEST(recall_refused_memory_changes_nothing)
     free(t);
 }
 
-// ---- time ------------------------------------------------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
 static void pass(orr_run* run)
 {
@@ -545,8 +547,8 @@ static uint64_t pass_time(orr_world* world, const uint64_t* elapsed, uint32_t co
     return orr_world_hash(world);
 }
 
-// Time that was told, and not run yet, is time that was.
-ORR_TEST(recall_clocks_go_on_from_where_they_were)
+// Time that was added but not run yet is kept.
+ORR_TEST(past_clocks_continue_from_their_restored_time)
 {
     static const uint64_t elapsed[] = {7000000, 30000000, 1000000, 90000000, 16000000, 5000000};
     static const double rates[] = {0, 50};
@@ -571,7 +573,7 @@ ORR_TEST(recall_clocks_go_on_from_where_they_were)
             CHECK_OK(memory_back(world, &m));
             CHECK_EQ(orr_world_hash(world), then);
             CHECK_EQ(pass_time(world, elapsed, 6), after);
-            // Who looks on does not stand until the time comes again.
+            // A spectator does not wait until its old due time.
             CHECK(kit_stats(world, view).runs > runs);
             runs = kit_stats(world, view).runs;
         }
@@ -580,12 +582,13 @@ ORR_TEST(recall_clocks_go_on_from_where_they_were)
     }
 }
 
-// ---- in real time ----------------------------------------------------------------------------------------------------------------------
+// ---- in real time -------------------------------------------------------------------------------
 
-static uint32_t meeting_count;
+static uint32_t sync_call_count;
 
-// Messages and the schedule can be remembered there. (Of the store nothing is held while pipelines run by themselves.)
-static void meeting_asked(orr_world* world, void* data)
+// Messages and the schedule can be remembered there. (The store shares no blocks while pipelines
+// run by themselves.)
+static void sync_call(orr_world* world, void* data)
 {
     (void)data;
     CHECK_OK(orri_step_between(world, "here"));
@@ -600,40 +603,40 @@ static void meeting_asked(orr_world* world, void* data)
     CHECK_EQ(orr_world_hash(world), then);
     orri_messages_forget(world, messages);
     orri_schedule_forget(world, schedule);
-    meeting_count++;
+    sync_call_count++;
 }
 
-static void meeting_post(orr_run* run)
+static void sync_call_post(orr_run* run)
 {
     if (run->tick % 8 == 0) {
-        (void)orr_post_exclusive(run->world, meeting_asked, NULL, 0);
+        (void)orr_post_exclusive(run->world, sync_call, NULL, 0);
     }
 }
 
-ORR_TEST(recall_at_meetings_changes_nothing)
+ORR_TEST(past_at_sync_points_changes_nothing)
 {
     theatre* t = calloc(1, sizeof *t);
     theatre_begin(t, 2, 3);
-    KIT_SYSTEM(t->world, .name = "post", .once = true, .run = meeting_post);
-    t->eye.blind = true; // There it is told at other times.
-    meeting_count = 0;
+    KIT_SYSTEM(t->world, .name = "post", .once = true, .run = sync_call_post);
+    t->eye.blind = true; // There it is notified at other times.
+    sync_call_count = 0;
     CHECK_OK(orr_time_scale_set(t->world, 20));
     CHECK_OK(orr_realtime(t->world, &(orr_realtime_desc){.ticks = 40}));
-    CHECK(meeting_count > 0);
+    CHECK(sync_call_count > 0);
     CHECK_OK(orr_world_validate(t->world));
     KIT_STEP(t->world, 2);
     theatre_end(t);
     free(t);
 }
 
-// ---- where the world is not had as a whole ----------------------------------------------------------------------------------------------
+// ---- outside sync points ------------------------------------------------------------------------
 
 static void inside(orr_run* run)
 {
     CHECK_RESULT(orri_step_between(run->world, "remembering"), ORR_ERR_STATE);
 }
 
-ORR_TEST(recall_is_for_between_ticks)
+ORR_TEST(past_is_refused_inside_a_tick)
 {
     kit k;
     orr_world* world = kit_begin(&k, NULL);
@@ -661,7 +664,7 @@ ORR_TEST(recall_is_for_between_ticks)
     kit_end(&k);
 }
 
-// ---- who is told of ticks -----------------------------------------------------------------------------------------------------------------
+// ---- tick hooks ---------------------------------------------------------------------------------
 
 static char hook_line[256];
 
@@ -686,7 +689,7 @@ static void hook_send(orr_run* run)
     CHECK_OK(orr_send_add(run, orr_send_create(run), Position, {1, 2, 3}));
 }
 
-ORR_TEST(recall_ticks_say_when_they_begin_and_have_ended)
+ORR_TEST(past_hooks_report_begin_and_end_of_ticks)
 {
     kit k;
     orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 60});
@@ -694,14 +697,14 @@ ORR_TEST(recall_ticks_say_when_they_begin_and_have_ended)
     world->tick_hooks.ended = hook_ended;
     hook_line[0] = '\0';
     orr_tick_advance(world);
-    CHECK_STR(hook_line, "0)(0 "); // What was done without systems is the tick that ends.
+    CHECK_STR(hook_line, "0)(0 "); // Changes without systems belong to the tick that ends.
     hook_line[0] = '\0';
     orr_pipeline_add(world,
                      &(orr_pipeline_desc){.name = "view", .rate_hz = 240, .spectator = true});
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "other", .rate_hz = 60});
     KIT_STEP(world, 2);
     CHECK_STR(hook_line, "(1 2)(2 3)(3 4)");
-    // A tick that is half done has not ended, and does not begin twice.
+    // A half-done tick has not ended and does not begin twice.
     hook_line[0] = '\0';
     ORR_REGISTER(world, Position);
     KIT_SYSTEM(world, .name = "sends", .once = true, .run = hook_send, .creates = "Position",

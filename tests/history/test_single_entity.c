@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ticks for one entity alone, and travellers in worlds that go back.
+// Ticks for a single entity, and entity histories in worlds that travel back.
 #include "history/entity_history_kit.h"
 #include <orrery/history.h>
 
@@ -50,7 +50,7 @@ static orr_world* begin_moving(kit* k)
 
 static orr_entity make_moving(orr_world* world)
 {
-    for (float x = 0; x < 3; x++) { // Some beside it.
+    for (float x = 0; x < 3; x++) { // Some other rows.
         orr_entity other = make(world, x);
         CHECK_OK(orr_set(world, other, Velocity, {x, 1}));
         CHECK_OK(orr_set(world, other, Body, {100 * (int32_t)x, 0}));
@@ -63,7 +63,7 @@ static orr_entity make_moving(orr_world* world)
     return a;
 }
 
-ORR_TEST(running_ticks_is_travelling_ahead) /* N3-41 */
+ORR_TEST(entity_travel_forward_equals_running_ticks) /* N3-41 */
 {
     kit k = {0}, other = {0};
     orr_world *world = begin_moving(&k), *alone = begin_moving(&other);
@@ -80,7 +80,7 @@ ORR_TEST(running_ticks_is_travelling_ahead) /* N3-41 */
         CHECK_EQ(orr_time_of(alone, b), orr_time_of(world, a));
         kit_state(world, a, text, sizeof text);
         KIT_STATE(alone, b, text);
-        // Ticks and random numbers are those of the world, which stays behind: it catches up.
+        // Ticks and random numbers are those of the world, which catches up later.
         CHECK_STR(kit_state(alone, beside, rest_now, sizeof rest_now), rest);
         CHECK_OK(orr_destroy(alone, orr_create(alone)));
         for (uint32_t i = 0; i < n; i++) {
@@ -88,7 +88,7 @@ ORR_TEST(running_ticks_is_travelling_ahead) /* N3-41 */
         }
         CHECK_OK(orr_entity_remember(world, a, 1000));
         KIT_STEP(world, 0);
-        // What the steps did to it once more is undone.
+        // The second effect of the steps on the entity is undone.
         CHECK_OK(orr_put(alone, b, Position, orr_get(world, a, Position)));
         CHECK_OK(orr_put(alone, b, Velocity, orr_get(world, a, Velocity)));
         CHECK_OK(orr_put(alone, b, Body, orr_get(world, a, Body)));
@@ -100,7 +100,7 @@ ORR_TEST(running_ticks_is_travelling_ahead) /* N3-41 */
     kit_end(&other);
 }
 
-ORR_TEST(travel_ahead_by_hand)
+ORR_TEST(entity_travel_forward_gives_the_computed_state)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 4});
@@ -113,7 +113,7 @@ ORR_TEST(travel_ahead_by_hand)
     CHECK(orr_get(world, a, Position)->z == 11); // ((0 * 2 + 1) * 2 + 2) * 2 + 3
     CHECK_EQ(orr_time_of(world, a), 3);
     CHECK_EQ(orr_world_tick(world), 0);
-    CHECK_OK(orr_entity_travel(world, a, 3)); // To its own time: nothing.
+    CHECK_OK(orr_entity_travel(world, a, 3)); // To its own time: no work.
     CHECK(orr_get(world, a, Position)->x == 7);
     CHECK_RESULT(orr_entity_travel(world, a, 2), ORR_ERR_PAST);
     KIT_STEP(world, 1);
@@ -122,7 +122,7 @@ ORR_TEST(travel_ahead_by_hand)
     kit_end(&k);
 }
 
-ORR_TEST(travel_ahead_of_who_is_off_only_passes_time)
+ORR_TEST(travel_forward_of_a_disabled_entity_only_advances_time)
 {
     kit k = {0};
     orr_world* world = begin_moving(&k);
@@ -136,7 +136,7 @@ ORR_TEST(travel_ahead_of_who_is_off_only_passes_time)
     kit_end(&k);
 }
 
-// A system that is more than its own rows keeps an entity from going ahead alone.
+// A system that does more than update its own rows prevents a single-entity travel forward.
 static void refused(const orr_system_desc* desc, const char* words)
 {
     kit k = {0};
@@ -159,7 +159,7 @@ static void refused(const orr_system_desc* desc, const char* words)
     kit_end(&k);
 }
 
-ORR_TEST(travel_ahead_through_systems_that_do_more_is_refused_by_name) /* N3-41 */
+ORR_TEST(travel_forward_through_systems_that_do_more_is_refused_by_name) /* N3-41 */
 {
 #define REFUSED(words, ...) \
     refused(&(orr_system_desc){.name = "more", .run = kit_run_nothing, __VA_ARGS__}, words)
@@ -180,14 +180,14 @@ ORR_TEST(travel_ahead_through_systems_that_do_more_is_refused_by_name) /* N3-41 
     REFUSED(".user", .query = "Position", .user = &kit_line);
     REFUSED("has 'changed' terms in its query", .query = "changed Position");
     REFUSED("has not begun", .query = "Position", .start = on_start);
-    // Those that do not select it, but may change it by id.
+    // Systems that do not select it, but may change it by id.
     REFUSED("may change its Velocity by id", .query = "Health", .transacts = "Velocity");
     REFUSED("may change its Position by id", .once = true, .by_id = "write Position");
     REFUSED("may change its Position by id", .kind = ORR_INDIRECT, .query = "write Position");
 #undef REFUSED
 }
 
-ORR_TEST(travel_ahead_through_another_pipeline_is_refused_by_name)
+ORR_TEST(travel_forward_through_another_pipeline_is_refused_by_name)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -200,7 +200,7 @@ ORR_TEST(travel_ahead_through_another_pipeline_is_refused_by_name)
     kit_end(&k);
 }
 
-static void breach(orr_run* run)
+static void violate(orr_run* run)
 {
     orr_write(run, Position)->x += 1;
     if (run->tick == 3) {
@@ -208,12 +208,12 @@ static void breach(orr_run* run)
     }
 }
 
-ORR_TEST(travel_ahead_with_a_breach_leaves_the_entity_as_it_was)
+ORR_TEST(travel_forward_with_a_violation_leaves_the_entity_unchanged)
 {
     kit k = {0};
     orr_world* world = begin(&k);
     orr_entity a = kit_traveller(world, 1);
-    KIT_SYSTEM(world, .name = "breach", .query = "write Position", .run = breach);
+    KIT_SYSTEM(world, .name = "breach", .query = "write Position", .run = violate);
     CHECK_OK(orr_entity_travel(world, a, 2));
     CHECK(orr_get(world, a, Position)->x == 3);
     CHECK_RESULT(orr_entity_travel(world, a, 5), ORR_ERR_STATE);
@@ -249,9 +249,9 @@ ORR_TEST(travel_inside_a_system_is_refused)
     kit_end(&k);
 }
 
-// ---- and the world -----------------------------------------------------------------------------------------------------------
+// ---- and the world ------------------------------------------------------------------------------
 
-ORR_TEST(world_gone_back_has_travellers_as_they_were)
+ORR_TEST(world_that_travels_back_restores_entity_histories)
 {
     kit k = {0};
     orr_world* world = begin_moving(&k);
@@ -265,7 +265,7 @@ ORR_TEST(world_gone_back_has_travellers_as_they_were)
     for (uint32_t round = 0; round < 2; round++) {
         CHECK_OK(orr_entity_remember(world, a, 2));
         CHECK_OK(orr_entity_travel(world, a,
-                                   9)); // Alone: what was remembered of the world is not written.
+                                   9)); // Single: the world's memory is not written.
         hashes[round][0] = orr_world_hash(world);
         KIT_STEP(world, 4);
         CHECK_EQ(orr_time_of(world, a), 13);

@@ -76,7 +76,7 @@ uint32_t query_kit_all(const query_kit* k, orr_entity* out, uint32_t out_count)
     return count;
 }
 
-// ---- the meaning of terms, by single entity -------------------------------------------------------------------
+// ---- the meaning of terms, by single entity -----------------------------------------------------
 
 static bool query_kit_present(const query_kit* k, orr_entity entity, const orr_term* term)
 {

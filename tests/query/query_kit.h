@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the tests of queries share: a world with entities of many clusters, and the answer to a query by asking every
-// entity, in the order in which the query must give it.
+// Shared by the query tests: a world with entities of many clusters, and a reference result
+// computed by testing every entity, in the order that the query must produce.
 #ifndef TEST_QUERY_KIT_H
 #define TEST_QUERY_KIT_H
 
@@ -19,10 +19,10 @@ void query_kit_begin(query_kit* k);
 void query_kit_end(query_kit* k);
 // A random change: entities, components, tags, enable bits, clusters.
 void query_kit_change(query_kit* k, uint64_t random);
-// True when an entity satisfies the terms, by the calls for single entities alone.
+// True if an entity satisfies the terms, tested with single-entity calls only.
 bool query_kit_matches(const query_kit* k, orr_entity entity, const orr_term* terms, uint32_t count,
                        orr_enable_state entities);
-// All entities that do, by cluster and row. @return how many.
+// All entities that satisfy the terms, by cluster and row. @return their number.
 uint32_t query_kit_brute(const query_kit* k, const orr_term* terms, uint32_t count,
                          orr_enable_state entities, orr_entity* out, uint32_t out_count);
 // All entities of the world, by cluster and row.

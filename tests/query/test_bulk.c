@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Adding, removing and destroying over a query, in one call.
+// Adding, removing and destroying over a query in one call.
 #include "query_kit.h"
 #include "test.h"
 
@@ -25,7 +25,7 @@ static void bulk_fill_world(query_kit* k, uint64_t seed, uint64_t round)
     }
 }
 
-ORR_TEST(adding_over_a_query_gives_the_type_to_what_matches_and_lacks_it)
+ORR_TEST(bulk_add_adds_the_type_to_matching_entities_that_lack_it)
 {
     uint64_t seed = test_seed();
     for (uint32_t round = 0; round < 40; round++) {
@@ -52,7 +52,7 @@ ORR_TEST(adding_over_a_query_gives_the_type_to_what_matches_and_lacks_it)
     }
 }
 
-ORR_TEST(removing_and_destroying_over_a_query_leave_the_others_alone)
+ORR_TEST(bulk_remove_and_destroy_change_matching_entities_only)
 {
     uint64_t seed = test_seed();
     for (uint32_t round = 0; round < 40; round++) {
@@ -81,7 +81,7 @@ ORR_TEST(removing_and_destroying_over_a_query_leave_the_others_alone)
     }
 }
 
-ORR_TEST(adding_to_whole_clusters_relinks_their_chunks)
+ORR_TEST(bulk_add_to_whole_clusters_relinks_their_chunks)
 {
     query_kit k;
     query_kit_begin(&k);
@@ -92,7 +92,7 @@ ORR_TEST(adding_to_whole_clusters_relinks_their_chunks)
     orr_query* query =
         orr_query_create(k.world, &(orr_query_desc){ORR_TERMS(ORR_R(k.world, Position))});
     CHECK_OK(orr_query_add(query, k.types[1], &(Velocity){3, 4}));
-    CHECK_EQ(orr_get(k.world, made[5000], Position), before); // The block itself went over.
+    CHECK_EQ(orr_get(k.world, made[5000], Position), before); // The block itself was relinked.
     for (uint32_t i = 0; i < 10000; i++) {
         CHECK_EQ(orr_get(k.world, made[i], Velocity)->x, 3);
     }
@@ -105,7 +105,8 @@ ORR_TEST(adding_to_whole_clusters_relinks_their_chunks)
 ORR_STRUCT(BulkBase, (float, value))
 ORR_STRUCT_EX(BulkTop, (.needs = "BulkBase"), (float, value))
 
-// One cluster lacks what the type brings along, the other has it: both go to the same one.
+// One cluster lacks a type that the added type requires, the other has it: both move to the same
+// cluster.
 ORR_TEST(bulk_add_from_two_clusters_to_one_keeps_all_rows)
 {
     kit k = {0};

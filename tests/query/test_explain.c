@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Queries printed and explained, against texts written by hand.
+// Printed and explained queries, compared with texts written by hand.
 #include "query/query.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -39,7 +39,7 @@ static orr_cluster cluster_tagged(orr_world* world, orr_type type, orr_tag tag)
     return kit_cluster(world, &type, type.id != 0, &tag, 1);
 }
 
-// ---- printing ----------------------------------------------------------------------------------------------
+// ---- printing -----------------------------------------------------------------------------------
 
 static bool no_cluster(void* user, const orr_world* world, orr_cluster cluster)
 {
@@ -72,7 +72,7 @@ ORR_TEST(query_of_text_prints_as_text)
     kit_end(&k);
 }
 
-ORR_TEST(query_with_predicate_order_or_group_says_so_in_brackets)
+ORR_TEST(query_with_predicate_order_or_group_prints_them_in_brackets)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -96,7 +96,7 @@ ORR_TEST(query_with_predicate_order_or_group_says_so_in_brackets)
     query = orr_query_create(world,
                              &(orr_query_desc){.text = "Nested", .order_by = "Nested.numbers[1]"});
     CHECK_STR(printed(query), "Nested [in order of Nested.numbers[1]]");
-    // None of these can be mistaken for terms.
+    // None of these can be parsed as terms.
     CHECK(orr_query_text(world, "Position [with a predicate]") == NULL);
     CHECK_CONTAINS(k.errors.text, "expected ',' or '|', found '['");
     kit_end(&k);
@@ -111,7 +111,7 @@ static orr_query* combine(orr_world* world, orr_set_kind set, const orr_query* l
     return query;
 }
 
-ORR_TEST(query_of_sets_is_put_in_words) /* N4-08 */
+ORR_TEST(query_of_sets_prints_its_operations) /* N4-08 */
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -134,9 +134,9 @@ ORR_TEST(query_of_sets_is_put_in_words) /* N4-08 */
     kit_end(&k);
 }
 
-// ---- explaining ----------------------------------------------------------------------------------------------
+// ---- explaining ---------------------------------------------------------------------------------
 
-ORR_TEST(explain_lists_what_matches_and_why_the_rest_does_not) /* N0-21 N0-22 N0-23 */
+ORR_TEST(explain_lists_matching_clusters_and_reasons_for_the_others) /* N0-21 N0-22 N0-23 */
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -217,7 +217,7 @@ ORR_TEST(explain_names_every_kind_of_failure)
     kit_end(&k);
 }
 
-ORR_TEST(explain_looks_at_rows_where_components_are_switched_off) /* N0-34 */
+ORR_TEST(explain_counts_rows_with_disabled_components) /* N0-34 */
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -234,7 +234,7 @@ ORR_TEST(explain_looks_at_rows_where_components_are_switched_off) /* N0-34 */
                                   "        68  Health, Armor (of 70 rows)");
     CHECK_CONTAINS(explained(off), "\n         2  Health, Armor (of 70 rows, with Armor)");
     CHECK_CONTAINS(explained(without), "\n         2  Health, Armor (of 70 rows)");
-    // All of them off: the reason is no longer a matter of types.
+    // All disabled: the reason is no longer the types.
     for (uint32_t i = 0; i < 70; i++) {
         CHECK_OK(orr_enable(world, e[i], Health, false));
     }
@@ -251,7 +251,7 @@ ORR_TEST(explain_looks_at_rows_where_components_are_switched_off) /* N0-34 */
     CHECK_CONTAINS(explained(on), "Health, Armor: all entities are disabled");
     orr_query* hidden = orr_query_text(world, "!disabled Health, disabled *");
     CHECK_CONTAINS(explained(hidden), "matches 70 rows in 1 cluster");
-    // Each term is met somewhere, both nowhere.
+    // Each term matches somewhere, both together nowhere.
     CHECK_OK(orr_entity_enable(world, e[0], true));
     CHECK_OK(orr_enable(world, e[0], Health, false));
     CHECK_CONTAINS(explained(on), "each term matches some rows, but no row matches all terms");
@@ -259,7 +259,7 @@ ORR_TEST(explain_looks_at_rows_where_components_are_switched_off) /* N0-34 */
     kit_end(&k);
 }
 
-// Pinned types are no part of a cluster: rows tell.
+// Pinned types are not part of a cluster: explain counts rows.
 ORR_TEST(explain_counts_the_rows_of_pinned_types)
 {
     kit k = {0};
@@ -292,7 +292,7 @@ ORR_TEST(explain_counts_the_rows_of_pinned_types)
     kit_end(&k);
 }
 
-ORR_TEST(explain_of_a_choice_says_what_is_there)
+ORR_TEST(explain_of_a_choice_names_the_types_present)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -321,7 +321,7 @@ ORR_TEST(explain_of_a_choice_says_what_is_there)
     kit_end(&k);
 }
 
-ORR_TEST(explain_of_a_set_speaks_for_each_side) /* N4-08 */
+ORR_TEST(explain_of_a_set_explains_each_side) /* N4-08 */
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -344,7 +344,7 @@ ORR_TEST(explain_of_a_set_speaks_for_each_side) /* N4-08 */
     kit_end(&k);
 }
 
-// More than 16 clusters: what matches is cut, the others are told by reason.
+// More than 16 clusters: the matching ones are cut off, the others are summarised by reason.
 ORR_TEST(explain_of_many_clusters_stays_short)
 {
     kit k = {0};

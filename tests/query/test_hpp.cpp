@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The C++ layer: that it hands out what its types say, and ends what it began.
+// The C++ layer: checks that it returns what its types say and closes what it opened.
 #define _Noreturn [[noreturn]]
 extern "C" {
 #include "test.h"
@@ -18,7 +18,7 @@ ORR_STRUCT(Score, (int32_t, points))
 ORR_MARKER(Hidden)
 } // namespace game
 extern "C" {
-// A header that C and C++ share.
+// A header shared by C and C++.
 ORR_STRUCT(Shared, (int32_t, value))
 ORR_STRUCT(SharedToo, (int32_t, value))
 }
@@ -36,7 +36,7 @@ static orr::world make_world()
     return world;
 }
 
-// ---- the world -------------------------------------------------------------------------------------------------
+// ---- the world ----------------------------------------------------------------------------------
 
 ORR_TEST(hpp_types_are_found_in_any_namespace)
 {
@@ -108,7 +108,7 @@ ORR_TEST(hpp_refused_component_leaves_no_entity)
     CHECK_EQ(orr_entity_count(world), 1);
 }
 
-// ---- loops -----------------------------------------------------------------------------------------------------
+// ---- loops --------------------------------------------------------------------------------------
 
 ORR_TEST(hpp_each_gives_references_and_pointers) /* N0-21 N0-22 N0-23 */
 {
@@ -135,7 +135,7 @@ ORR_TEST(hpp_each_gives_references_and_pointers) /* N0-21 N0-22 N0-23 */
     uint64_t ids = 0;
     moving.each([&](orr::entity e, Position&, const Velocity&, const Mass*) { ids += e.id; });
     CHECK(ids == a.id + b.id);
-    // Less than is offered, and generic, is fine.
+    // Fewer arguments than offered and generic arguments are accepted.
     moving.each([&](const Position& p, Velocity v, auto* m) {
         static_assert(std::is_same_v<decltype(m), const Mass*>);
         CHECK(p.x > 0 && v.x > 0);
@@ -169,7 +169,7 @@ ORR_TEST(hpp_spans_give_columns) /* N3-03 */
     CHECK(wrong == 0);
 }
 
-ORR_TEST(hpp_loop_ends_when_the_function_says_false_or_throws)
+ORR_TEST(hpp_loop_ends_when_the_function_returns_false_or_throws)
 {
     orr::world world = make_world();
     for (int i = 0; i < 10; i++) {
@@ -180,7 +180,7 @@ ORR_TEST(hpp_loop_ends_when_the_function_says_false_or_throws)
     query.each([&](const Mass& m) { return ++seen, m.kg < 3; });
     CHECK_EQ(seen, 4);
     query.spans([&](orr::span, const Mass*) { return false; });
-    CHECK(world.create().id != 0); // Nothing is iterated any more.
+    CHECK(world.create().id != 0); // No iteration is open any more.
     bool caught = false;
     try {
         query.each([](const Mass& m) {
@@ -193,7 +193,7 @@ ORR_TEST(hpp_loop_ends_when_the_function_says_false_or_throws)
     }
     CHECK(caught);
     CHECK(world.create().id != 0);
-    // Inside, structure stays as it is, and loops nest.
+    // Inside a loop the structure must not change; loops may nest.
     int pairs = 0;
     query.each([&](const Mass&) {
         query.each([&](const Mass&) { pairs++; });

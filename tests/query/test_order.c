@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sorted iteration and groups: orders that are kept and repaired.
+// Sorted iteration and groups: orders that are cached and repaired.
 #include "query/query.h"
 #include "query_kit.h"
 #include "test.h"
@@ -40,7 +40,7 @@ static bool order_less(const query_kit* k, orr_entity a, orr_entity b, bool desc
     return x != y ? (descending ? x > y : x < y) : (uint32_t)a.id < (uint32_t)b.id;
 }
 
-// Insertion sort by asking entities: slow and plain.
+// Insertion sort over entities: slow and simple.
 static void order_check(const query_kit* k, orr_query* query, bool descending)
 {
     orr_term terms[] = {{.type = k->types[0]}, {.type = k->types[4], .kind = ORR_WITHOUT}};
@@ -83,8 +83,9 @@ ORR_TEST(sorted_iteration_follows_the_key_through_every_change)
     }
 }
 
-// Keys written in a loop count for the next one. A loop over the same query inside must not sort under the outer one.
-ORR_TEST(an_order_stays_while_a_loop_over_it_is_open)
+// Keys written in a loop take effect in the next loop. A nested loop over the same query must not
+// sort under the outer one.
+ORR_TEST(order_is_not_repaired_while_a_loop_over_it_is_open)
 {
     query_kit k;
     query_kit_begin(&k);
@@ -96,8 +97,8 @@ ORR_TEST(an_order_stays_while_a_loop_over_it_is_open)
     uint32_t seen = 0;
     ORR_EACH (it, query) {
         for (uint32_t i = 0; i < it.count; i++) {
-            CHECK_EQ(orr_iter_entity(&it, i).id, entities[seen].id); // As it was when it began.
-            // Turns the order round, and asks for it.
+            CHECK_EQ(orr_iter_entity(&it, i).id, entities[seen].id); // As at the start of the loop.
+            // Reverses the order and requests it.
             CHECK_OK(orr_set(k.world, entities[seen], Position, {-(float)seen, 0, 0}));
             CHECK_EQ(orr_query_first(query).id, entities[0].id);
             seen++;
@@ -105,7 +106,7 @@ ORR_TEST(an_order_stays_while_a_loop_over_it_is_open)
     }
     CHECK_EQ(seen, 40);
     CHECK_EQ(orr_query_first(query).id, entities[39].id);
-    // One that was left open ends with the tick, and the order follows again.
+    // A loop left open ends with the tick; then the order is updated again.
     orr_iter left_open;
     CHECK(orr_iter_next(orr_iter_begin(&left_open, query, NULL)));
     orr_tick_advance(k.world);
@@ -114,8 +115,9 @@ ORR_TEST(an_order_stays_while_a_loop_over_it_is_open)
     query_kit_end(&k);
 }
 
-// An instance that is on makes the component count as on: it comes with a count, not with an enable bit.
-ORR_TEST(an_order_follows_an_instance_added_to_those_that_are_off)
+// One enabled instance makes the component enabled: the change shows in a count, not in an enable
+// bit.
+ORR_TEST(order_follows_an_instance_added_to_disabled_instances)
 {
     query_kit k;
     query_kit_begin(&k);
@@ -123,7 +125,7 @@ ORR_TEST(an_order_follows_an_instance_added_to_those_that_are_off)
     orr_entity entity = orr_create_in(k.world, KIT_CLUSTER(k.world, Position));
     orr_component_id first = orr_instance_add(k.world, entity, shard, NULL);
     orr_component_id second = orr_instance_add(k.world, entity, shard, NULL);
-    CHECK(orr_instance_add(k.world, entity, shard, NULL) != 0); // Room for one more.
+    CHECK(orr_instance_add(k.world, entity, shard, NULL) != 0); // Capacity for one more.
     CHECK_OK(orr_component_enable(k.world, entity, shard, false));
     orr_query* query = orr_query_create(
         k.world, &(orr_query_desc){ORR_TERMS(ORR_R(k.world, Position), ORR_R(k.world, Shard)),
@@ -142,7 +144,7 @@ ORR_TEST(an_order_follows_an_instance_added_to_those_that_are_off)
     query_kit_end(&k);
 }
 
-ORR_TEST(an_order_is_kept_when_nothing_changed_and_repaired_by_chunk)
+ORR_TEST(order_is_kept_without_changes_and_repaired_by_chunk)
 {
     query_kit k;
     query_kit_begin(&k);
@@ -161,7 +163,7 @@ ORR_TEST(an_order_is_kept_when_nothing_changed_and_repaired_by_chunk)
     }
     uint64_t mark = query->order->mark;
     CHECK_EQ(order_collect(query), 8192);
-    CHECK_EQ(query->order->mark, mark); // Nothing changed: nothing was done.
+    CHECK_EQ(query->order->mark, mark); // Unchanged: no work was done.
     orr_set(k.world, made[3000], Position, {-1, 0, 0});
     CHECK_EQ(orr_query_first(query).id, made[3000].id);
     // Only the second chunk was read again.
@@ -223,7 +225,7 @@ ORR_TEST(every_kind_of_number_can_be_a_key)
     query_kit_end(&k);
 }
 
-ORR_TEST(nans_come_last_either_way)
+ORR_TEST(nans_come_last_in_both_directions)
 {
     query_kit k;
     query_kit_begin(&k);
@@ -253,7 +255,7 @@ static uint64_t order_by_tag(void* user, const orr_world* world, orr_cluster clu
     return info.tags[0];
 }
 
-ORR_TEST(groups_come_in_order_of_their_key_and_can_be_asked_for_alone)
+ORR_TEST(groups_come_in_key_order_and_can_be_iterated_alone)
 {
     query_kit k;
     query_kit_begin(&k);
@@ -266,7 +268,7 @@ ORR_TEST(groups_come_in_order_of_their_key_and_can_be_asked_for_alone)
         orr_add(k.world, made[i], Position);
         CHECK_OK(orr_tag_add(k.world, made[i], tags[i]));
         if (i == 3) {
-            orr_add(k.world, made[i], Velocity); // Another cluster of the group.
+            orr_add(k.world, made[i], Velocity); // Another cluster of the same group.
         }
     }
     static const uint32_t expected[] = {1, 3, 2, 0, 4};

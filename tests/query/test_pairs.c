@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cross products: each pair once, or ordered, against a double loop.
+// Cross products: each pair once, or ordered, compared with a double loop.
 #include "query/query_kit.h"
 #include "test.h"
 
@@ -111,7 +111,7 @@ ORR_TEST(a_cross_product_of_several_chunks_visits_every_pair)
         }
     }
     CHECK_EQ(pairs, (uint64_t)5000 * 4999 / 2);
-    // Left half-way: nothing stays open.
+    // Left half-way: no iteration stays open.
     ORR_CROSS (pair, query, query, ORR_PAIRS_ORDERED) {
         CHECK_EQ(orr_create(k.world).id, 0);
         break;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Queries over pinned types: working sets that follow every add, remove and switch, and every move of their entities.
+// Queries over pinned types: working sets follow every add, remove, enable and disable, and every
+// move of their entities.
 #include "query/query_kit.h"
 #include "test.h"
 
@@ -70,8 +71,8 @@ static void working_check(const working_fixture* f, orr_query* query, const orr_
     CHECK_EQ(orr_query_count(query), count);
 }
 
-// Values of types that are not required come and go without a change of the working set.
-ORR_TEST(optional_pinned_values_of_a_working_set_are_those_of_now)
+// Values of types that are not required are added and removed without a change of the working set.
+ORR_TEST(optional_pinned_values_of_a_working_set_are_current)
 {
     working_fixture f;
     working_begin(&f);
@@ -99,7 +100,7 @@ ORR_TEST(optional_pinned_values_of_a_working_set_are_those_of_now)
     query_kit_end(&f.k);
 }
 
-ORR_TEST(a_query_over_a_pinned_type_gives_what_asking_every_entity_gives) /* N4-12 */
+ORR_TEST(query_over_a_pinned_type_equals_testing_every_entity) /* N4-12 */
 {
     uint64_t seed = test_seed();
     for (uint32_t round = 0; round < 30; round++) {

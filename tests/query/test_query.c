@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which entities a query gives, and in which order: against the answer by asking every entity.
+// Entities of a query and their order, compared with the result of testing every entity.
 #include "query_kit.h"
 #include "store/cow/share.h"
 #include "test.h"
@@ -8,7 +8,7 @@
 
 static orr_entity query_expected[QUERY_MOST], query_found[QUERY_MOST];
 
-// Everything a query can be asked, against the list it must give.
+// Compares all ways to read a query with the expected list.
 static void query_check(orr_query* query, const orr_entity* expected, uint32_t count)
 {
     uint32_t found = 0;
@@ -40,10 +40,10 @@ static orr_query* query_of(const query_kit* k, const orr_term* terms, uint32_t c
     return query;
 }
 
-// ---- by hand ----------------------------------------------------------------------------------------------------
+// ---- by hand ------------------------------------------------------------------------------------
 
 ORR_TEST(
-    required_subtractive_optional_and_empty_lists_select_as_the_notes_say) /* N0-21 N0-22 N0-23 N0-25 */
+    required_subtractive_optional_and_empty_terms_select_as_specified) /* N0-21 N0-22 N0-23 N0-25 */
 {
     query_kit k;
     query_kit_begin(&k);
@@ -102,9 +102,9 @@ ORR_TEST(an_entity_enters_and_leaves_a_query_by_its_components_alone) /* N1-01 N
     query_kit_end(&k);
 }
 
-// ---- against every entity -----------------------------------------------------------------------------------------
+// ---- comparison with testing every entity -------------------------------------------------------
 
-ORR_TEST(queries_give_what_asking_every_entity_gives) /* N4-08 */
+ORR_TEST(queries_equal_testing_every_entity) /* N4-08 */
 {
     uint64_t seed = test_seed();
     for (uint32_t round = 0; round < (test_long() ? 200u : 20u); round++) {
@@ -132,7 +132,7 @@ ORR_TEST(queries_give_what_asking_every_entity_gives) /* N4-08 */
     }
 }
 
-ORR_TEST(sets_give_what_asking_every_entity_gives) /* N4-08 */
+ORR_TEST(sets_equal_testing_every_entity) /* N4-08 */
 {
     uint64_t seed = test_seed();
     for (uint32_t round = 0; round < (test_long() ? 400u : 40u); round++) {
@@ -182,7 +182,7 @@ ORR_TEST(sets_give_what_asking_every_entity_gives) /* N4-08 */
     }
 }
 
-// ---- spans -------------------------------------------------------------------------------------------------------
+// ---- spans --------------------------------------------------------------------------------------
 
 ORR_TEST(many_chunks_come_as_runs_with_every_row_once) /* N3-03 N4-17 */
 {
@@ -205,7 +205,7 @@ ORR_TEST(many_chunks_come_as_runs_with_every_row_once) /* N3-03 N4-17 */
         runs++;
     }
     CHECK_EQ(row, 15000);
-    CHECK_EQ(runs, 8); // Chunks, wherever they lie: where runs end is not a matter of memory.
+    CHECK_EQ(runs, 8); // One run per chunk, independent of memory addresses.
     for (uint32_t i = 0; i < 15000; i++) {
         CHECK_EQ(orr_get(k.world, made[i], Position)->x, i);
         CHECK_EQ(orr_get(k.world, made[i], Velocity)->x, 2 * i);
@@ -214,7 +214,7 @@ ORR_TEST(many_chunks_come_as_runs_with_every_row_once) /* N3-03 N4-17 */
     query_kit_end(&k);
 }
 
-ORR_TEST(a_write_term_stamps_what_is_asked_for_and_nothing_else)
+ORR_TEST(write_term_stamps_requested_blocks_only)
 {
     query_kit k;
     query_kit_begin(&k);
@@ -266,7 +266,7 @@ static uint64_t query_history(bool by_query)
                 }
             }
         }
-        if (tick % 4 == 1) { // Structure, with stamps still owed.
+        if (tick % 4 == 1) { // Structural changes while stamps are deferred.
             CHECK(orr_create_in(k.world, clusters[tick % 3]).id != 0);
         }
     }
@@ -275,13 +275,14 @@ static uint64_t query_history(bool by_query)
     return hash;
 }
 
-ORR_TEST(stamps_that_wait_are_the_stamps_that_would_have_been)
+ORR_TEST(deferred_stamps_equal_immediate_stamps)
 {
     CHECK_EQ(query_history(true), query_history(false));
 }
 
-// A list of spans knows where columns lie. Writing to a held block gives the world another one, though no row moves.
-ORR_TEST(a_list_of_spans_follows_a_block_that_was_held_and_copied)
+// A list of spans stores the addresses of columns. Writing to a shared block replaces the block
+// although no row moves.
+ORR_TEST(span_list_follows_a_shared_block_that_was_copied)
 {
     query_kit k;
     query_kit_begin(&k);
@@ -303,7 +304,7 @@ ORR_TEST(a_list_of_spans_follows_a_block_that_was_held_and_copied)
     query_kit_end(&k);
 }
 
-ORR_TEST(changed_terms_without_a_mark_leave_nobody_out)
+ORR_TEST(changed_terms_without_a_mark_match_all)
 {
     query_kit k;
     query_kit_begin(&k);
@@ -313,7 +314,7 @@ ORR_TEST(changed_terms_without_a_mark_leave_nobody_out)
     CHECK_EQ(orr_query_count(query), 2);
     CHECK_EQ(orr_query_at(query, 0).id, plain.id);
     CHECK_EQ(orr_query_at(query, 1).id, moving.id);
-    CHECK_OK(orr_query_add(query, k.types[2], NULL)); // To both.
+    CHECK_OK(orr_query_add(query, k.types[2], NULL)); // For both.
     CHECK(orr_component_has(k.world, plain, k.types[2]));
     CHECK_OK(orr_query_destroy_entities(query));
     CHECK_EQ(orr_entity_count(k.world), 0);
@@ -363,7 +364,7 @@ static void query_count_assert(const char* condition, const char* file, int line
     query_asserts += strstr(condition, "refused") != NULL;
 }
 
-ORR_TEST(a_loop_over_a_refused_query_says_so_and_has_no_rounds)
+ORR_TEST(loop_over_a_refused_query_reports_an_error_and_runs_no_round)
 {
     query_asserts = 0;
     orr_assert_handler before = orr_assert_handler_set(query_count_assert);
@@ -432,7 +433,7 @@ ORR_TEST(a_loop_gives_no_column_for_another_layout_or_after_its_tick)
     orr_assert_handler_set(before);
     uint32_t runs = 0;
     ORR_EACH_OF (it, query, .only_group = true, .group = 7) {
-        runs++; // Without group_by all are of group 0.
+        runs++; // Without group_by all runs belong to group 0.
     }
     CHECK_EQ(runs, 0);
     ORR_CROSS (pair, query, query, (orr_pairs)7) {
@@ -443,7 +444,7 @@ ORR_TEST(a_loop_gives_no_column_for_another_layout_or_after_its_tick)
     query_kit_end(&k);
 }
 
-ORR_TEST(switching_off_and_on_is_a_change)
+ORR_TEST(disabling_and_enabling_is_a_change)
 {
     query_kit k;
     query_kit_begin(&k);
@@ -467,7 +468,7 @@ ORR_TEST(switching_off_and_on_is_a_change)
     query_kit_end(&k);
 }
 
-ORR_TEST(rows_switched_off_are_passed_over_few_or_many)
+ORR_TEST(disabled_rows_are_skipped_few_or_many)
 {
     static const uint32_t steps[] = {4999, 1500, 97, 13, 2, 1};
     for (uint32_t s = 0; s < sizeof steps / sizeof steps[0]; s++) {
@@ -487,7 +488,7 @@ ORR_TEST(rows_switched_off_are_passed_over_few_or_many)
             }
         }
         query_check(query, query_expected, left);
-        query_check(query, query_expected, left); // Again, as it is kept.
+        query_check(query, query_expected, left); // Again, from the cache.
         ORR_EACH (it, query) {
             Position* p = orr_write(&it, Position);
             for (uint32_t i = 0; i < it.count; i++) {
@@ -503,7 +504,7 @@ ORR_TEST(rows_switched_off_are_passed_over_few_or_many)
     }
 }
 
-// ---- the guard ----------------------------------------------------------------------------------------------------
+// ---- the guard ----------------------------------------------------------------------------------
 
 ORR_TEST(structure_is_refused_during_a_loop_with_advice_and_allowed_after_break)
 {
@@ -558,7 +559,7 @@ ORR_TEST(an_abandoned_iteration_leaks_nothing)
     orr_query* query =
         orr_query_create(k.world, &(orr_query_desc){ORR_TERMS(ORR_W(k.world, Position))});
     orr_memory_stats before, after;
-    CHECK(query_left_by_return(query)); // The query keeps a list of where rows lie.
+    CHECK(query_left_by_return(query)); // The query caches where rows are.
     orr_world_memory_get(k.world, &before);
     for (uint32_t i = 0; i < 100; i++) {
         CHECK(query_left_by_return(query));
@@ -566,7 +567,7 @@ ORR_TEST(an_abandoned_iteration_leaks_nothing)
     orr_world_memory_get(k.world, &after);
     CHECK_EQ(after.total.bytes, before.total.bytes);
     CHECK_OK(orr_add(k.world, a, Velocity));
-    // By hand, never ended: the next tick ends it.
+    // Opened by hand and never ended: the next tick ends it.
     orr_iter it;
     orr_iter_begin(&it, query, NULL);
     CHECK(orr_iter_next(&it));

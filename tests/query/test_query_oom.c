@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Out of memory with queries in the world. A script of changes goes past queries of every kind; for each step and every N
-// the Nth allocation within it is refused, once and for good. A refused step leaves the hash and what every query
-// answers as they were, and repeated it does what it would have done.
+// Out of memory with queries in the world. A script of changes runs in a world with queries of
+// every kind. For each step and every N the Nth allocation within it is refused, once or
+// permanently. A refused step leaves the hash and all query results unchanged; a repeated step
+// succeeds.
 #include "query/query_kit.h"
 #include "support/pinned_kit.h"
 #include "test.h"
@@ -19,7 +20,7 @@ enum {
     ANSWERS = 4 * MANY
 };
 
-typedef struct hunger {
+typedef struct oom_world {
     kit k;
     orr_world* world;
     orr_cluster cluster;
@@ -27,136 +28,136 @@ typedef struct hunger {
     orr_component_id shard;
     orr_bundle bundle;
     orr_query* queries[QUERIES];
-    orr_query* made; // By a step.
+    orr_query* made; // Created by a step.
     orr_entity answers[QUERIES][ANSWERS];
     uint32_t counts[QUERIES];
-} hunger;
+} oom_world;
 
 #define TYPE(name) KIT_TYPE(h->world, name)
 
-static orr_result hunger_result(const hunger* h, bool done)
+static orr_result oom_result(const oom_world* h, bool done)
 {
     return done ? ORR_OK : h->k.errors.result;
 }
 
-static uint64_t hunger_group(void* user, const orr_world* world, orr_cluster cluster)
+static uint64_t oom_group(void* user, const orr_world* world, orr_cluster cluster)
 {
     (void)user;
     return 3 - kit_info(world, cluster).type_count % 3;
 }
 
-// ---- steps -----------------------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
-static orr_result step_cluster(hunger* h)
+static orr_result step_cluster(oom_world* h)
 {
     orr_type type = TYPE(Position);
     return orr_cluster_get(h->world, &(orr_cluster_desc){.types = &type, .type_count = 1},
                            &h->cluster);
 }
 
-static orr_result step_create_many(hunger* h)
+static orr_result step_create_many(oom_world* h)
 {
     return orr_create_many(h->world, h->cluster, MANY, NULL, 0, h->many);
 }
 
-static orr_result step_bob(hunger* h)
+static orr_result step_bob(oom_world* h)
 {
     h->bob = orr_create(h->world);
-    return hunger_result(h, h->bob.id != 0);
+    return oom_result(h, h->bob.id != 0);
 }
 
-static orr_result step_set(hunger* h)
+static orr_result step_set(oom_world* h)
 {
     return orr_set(h->world, h->bob, Position, {3, 1, 2});
 }
 
-static orr_result step_add_health(hunger* h)
+static orr_result step_add_health(oom_world* h)
 {
     return orr_add(h->world, h->bob, Health);
 }
 
-static orr_result step_tag(hunger* h)
+static orr_result step_tag(oom_world* h)
 {
     return orr_tag_add(h->world, h->bob, 5);
 }
 
-static orr_result step_engine(hunger* h)
+static orr_result step_engine(oom_world* h)
 {
     return orr_set(h->world, h->many[7], Engine, {4});
 }
 
-static orr_result step_switch_off(hunger* h)
+static orr_result step_switch_off(oom_world* h)
 {
     return orr_enable(h->world, h->many[3], Position, false);
 }
 
-static orr_result step_entity_off(hunger* h)
+static orr_result step_entity_off(oom_world* h)
 {
     return orr_entity_enable(h->world, h->many[4], false);
 }
 
-static orr_result step_pin(hunger* h)
+static orr_result step_pin(oom_world* h)
 {
     return orr_set(h->world, h->many[5], Body, {1, 2});
 }
 
-static orr_result step_pin_many(hunger* h)
+static orr_result step_pin_many(oom_world* h)
 {
     return orr_component_add_many(h->world, h->many + 10, 100, TYPE(Body), NULL);
 }
 
-static orr_result step_pin_hooked(hunger* h)
+static orr_result step_pin_hooked(oom_world* h)
 {
     return orr_add(h->world, h->many[11], Ghost);
 }
 
-static orr_result step_pin_off(hunger* h)
+static orr_result step_pin_off(oom_world* h)
 {
     return orr_enable(h->world, h->many[12], Body, false);
 }
 
-static orr_result step_instance(hunger* h)
+static orr_result step_instance(oom_world* h)
 {
     h->shard = orr_instance_add(h->world, h->many[20], TYPE(Shard), &(Shard){1});
-    return hunger_result(h, h->shard != 0);
+    return oom_result(h, h->shard != 0);
 }
 
-static orr_result step_instance_more(hunger* h)
+static orr_result step_instance_more(oom_world* h)
 {
-    return hunger_result(h, orr_instance_add(h->world, h->many[20], TYPE(Shard), NULL) != 0);
+    return oom_result(h, orr_instance_add(h->world, h->many[20], TYPE(Shard), NULL) != 0);
 }
 
-static orr_result step_instance_off(hunger* h)
+static orr_result step_instance_off(oom_world* h)
 {
     return orr_instance_enable(h->world, h->many[20], TYPE(Shard), h->shard, false);
 }
 
-static orr_result step_instance_gone(hunger* h)
+static orr_result step_instance_gone(oom_world* h)
 {
     return orr_instance_remove(h->world, h->many[20], TYPE(Shard), h->shard);
 }
 
-static orr_result step_name(hunger* h)
+static orr_result step_name(oom_world* h)
 {
     return orr_name_set(h->world, h->bob, (orr_entity){0}, "bob");
 }
 
-static orr_result step_name_below(hunger* h)
+static orr_result step_name_below(oom_world* h)
 {
     return orr_name_set(h->world, h->many[0], h->bob, "first");
 }
 
-static orr_result step_singleton(hunger* h)
+static orr_result step_singleton(oom_world* h)
 {
-    return hunger_result(h, orr_world_entity(h->world).id != 0);
+    return oom_result(h, orr_world_entity(h->world).id != 0);
 }
 
-static orr_result step_hold(hunger* h)
+static orr_result step_hold(oom_world* h)
 {
     return orr_set(h->world, h->many[30], Holder, {h->many[31]});
 }
 
-static orr_result step_hold_many(hunger* h)
+static orr_result step_hold_many(oom_world* h)
 {
     Holder holders[20];
     for (uint32_t i = 0; i < 20; i++) {
@@ -165,102 +166,102 @@ static orr_result step_hold_many(hunger* h)
     return orr_component_add_many(h->world, h->many + 60, 20, TYPE(Holder), holders);
 }
 
-static orr_result step_bundle(hunger* h)
+static orr_result step_bundle(oom_world* h)
 {
     return orr_bundle_register(h->world, "mixed", "Position {x: 2}, Shard, Shard {size: 2}, Body",
                                &h->bundle);
 }
 
-static orr_result step_bundle_create(hunger* h)
+static orr_result step_bundle_create(oom_world* h)
 {
     return orr_bundle_create(h->world, h->bundle, 12, NULL);
 }
 
-static orr_result step_bundle_add(hunger* h)
+static orr_result step_bundle_add(oom_world* h)
 {
     return orr_bundle_add(h->world, h->many[13], h->bundle);
 }
 
-static orr_result step_bundle_remove(hunger* h)
+static orr_result step_bundle_remove(oom_world* h)
 {
     return orr_bundle_remove(h->world, h->many[13], h->bundle);
 }
 
-static orr_result step_copy(hunger* h)
+static orr_result step_copy(oom_world* h)
 {
-    return hunger_result(h, orr_copy(h->world, h->many[20]).id != 0);
+    return oom_result(h, orr_copy(h->world, h->many[20]).id != 0);
 }
 
-static orr_result step_query_text(hunger* h)
+static orr_result step_query_text(oom_world* h)
 {
     h->made = orr_query_text(h->world, "write Position, ?Velocity, Body|Shard|#5");
-    return hunger_result(h, h->made != NULL);
+    return oom_result(h, h->made != NULL);
 }
 
-static orr_result step_query_set(hunger* h)
+static orr_result step_query_set(oom_world* h)
 {
     orr_query_desc desc = {.set = ORR_UNION, .left = h->queries[0], .right = h->queries[6]};
     h->made = orr_query_create(h->world, &desc);
-    return hunger_result(h, h->made != NULL);
+    return oom_result(h, h->made != NULL);
 }
 
-static orr_result step_loop_sorted(hunger* h)
+static orr_result step_loop_sorted(oom_world* h)
 {
     uint32_t errors = h->k.errors.count;
     ORR_EACH (it, h->queries[1]) {
     }
-    return hunger_result(h, h->k.errors.count == errors);
+    return oom_result(h, h->k.errors.count == errors);
 }
 
-static orr_result step_loop_working(hunger* h)
+static orr_result step_loop_working(oom_world* h)
 {
     uint32_t errors = h->k.errors.count;
     ORR_EACH (it, h->queries[3]) {
     }
-    return hunger_result(h, h->k.errors.count == errors);
+    return oom_result(h, h->k.errors.count == errors);
 }
 
-static orr_result step_bulk_add_whole(hunger* h)
+static orr_result step_bulk_add_whole(oom_world* h)
 {
     return orr_query_add(h->queries[8], TYPE(Tiny), &(Tiny){9});
 }
 
-static orr_result step_bulk_add_some(hunger* h)
+static orr_result step_bulk_add_some(oom_world* h)
 {
     return orr_query_add(h->queries[0], TYPE(Engine), &(Engine){6});
 }
 
-static orr_result step_bulk_add_pinned(hunger* h)
+static orr_result step_bulk_add_pinned(oom_world* h)
 {
     return orr_query_add(h->queries[0], TYPE(Ghost), NULL);
 }
 
-static orr_result step_bulk_add_instance(hunger* h)
+static orr_result step_bulk_add_instance(oom_world* h)
 {
     return orr_query_add(h->queries[8], TYPE(Shard), &(Shard){5});
 }
 
-static orr_result step_bulk_remove(hunger* h)
+static orr_result step_bulk_remove(oom_world* h)
 {
     return orr_query_remove(h->queries[8], TYPE(Tiny));
 }
 
-static orr_result step_bulk_remove_pinned(hunger* h)
+static orr_result step_bulk_remove_pinned(oom_world* h)
 {
     return orr_query_remove(h->queries[0], TYPE(Body));
 }
 
-static orr_result step_destroy_owner(hunger* h)
+static orr_result step_destroy_owner(oom_world* h)
 {
-    return orr_destroy(h->world, h->many[50]); // With twenty others.
+    return orr_destroy(h->world, h->many[50]); // Together with twenty others.
 }
 
-static orr_result step_bulk_destroy(hunger* h)
+static orr_result step_bulk_destroy(oom_world* h)
 {
     return orr_query_destroy_entities(h->queries[6]);
 }
 
-static orr_result step_clusters_delete(hunger* h)
+static orr_result step_clusters_delete(oom_world* h)
 {
     orr_type type = TYPE(Engine);
     uint32_t count;
@@ -268,17 +269,17 @@ static orr_result step_clusters_delete(hunger* h)
                                &count);
 }
 
-typedef struct hunger_step {
+typedef struct oom_step {
     const char* name;
-    orr_result (*run)(hunger* h);
-} hunger_step;
+    orr_result (*run)(oom_world* h);
+} oom_step;
 
 #define STEP(name)         \
     {                      \
 #name, step_##name \
     }
 
-static const hunger_step steps[] = {
+static const oom_step steps[] = {
     STEP(cluster),       STEP(create_many),        STEP(bob),
     STEP(set),           STEP(add_health),         STEP(tag),
     STEP(engine),        STEP(switch_off),         STEP(entity_off),
@@ -297,9 +298,9 @@ static const hunger_step steps[] = {
 
 #undef STEP
 
-// ---- the sweep -----------------------------------------------------------------------------------------------------
+// ---- the sweep ----------------------------------------------------------------------------------
 
-static void hunger_begin(hunger* h)
+static void oom_begin(oom_world* h)
 {
     memset(h, 0, sizeof *h);
     h->world = kit_begin(&h->k, NULL);
@@ -312,7 +313,7 @@ static void hunger_begin(hunger* h)
     const orr_query_desc asked[QUERIES] = {
         {.text = "write Position, !Velocity"},
         {.text = "write Position", .order_by = "Position.x"},
-        {.text = "Position|Health", .group_by = hunger_group},
+        {.text = "Position|Health", .group_by = oom_group},
         {.text = "write Body, ?Ghost, Position"},
         {.text = "Shard, !Body"},
         {.text = "either *"},
@@ -330,7 +331,7 @@ static void hunger_begin(hunger* h)
     CHECK(h->queries[QUERIES - 1] != NULL);
 }
 
-static void hunger_ask(hunger* h)
+static void oom_ask(oom_world* h)
 {
     for (uint32_t q = 0; q < QUERIES; q++) {
         h->counts[q] = (uint32_t)orr_query_entities(h->queries[q], 0, h->answers[q], ANSWERS);
@@ -338,7 +339,7 @@ static void hunger_ask(hunger* h)
     }
 }
 
-static void hunger_compare(hunger* h, const char* name)
+static void oom_compare(oom_world* h, const char* name)
 {
     static orr_entity now[ANSWERS];
     for (uint32_t q = 0; q < QUERIES; q++) {
@@ -350,18 +351,18 @@ static void hunger_compare(hunger* h, const char* name)
     }
 }
 
-// Runs the steps before one, and this one with its nth allocation refused. `asked`: lists, orders and working sets of
-// before are there. False when the step needs fewer allocations.
-static bool hunger_run(uint32_t last, uint64_t nth, bool for_good, bool asked, uint64_t expected)
+// Runs the steps before one step, then this step with its nth allocation refused. `asked`: lists,
+// orders and working sets were built before. Returns false if the step needs fewer allocations.
+static bool oom_run(uint32_t last, uint64_t nth, bool for_good, bool asked, uint64_t expected)
 {
-    static hunger h;
-    hunger_begin(&h);
+    static oom_world h;
+    oom_begin(&h);
     for (uint32_t i = 0; i < last; i++) {
         CHECK_OK(steps[i].run(&h));
     }
     uint64_t before = orr_world_hash(h.world);
     if (asked) {
-        hunger_ask(&h);
+        oom_ask(&h);
     }
     failing_alloc_arm(&h.k.memory, nth, for_good);
     orr_result result = steps[last].run(&h);
@@ -375,20 +376,20 @@ static bool hunger_run(uint32_t last, uint64_t nth, bool for_good, bool asked, u
         }
         CHECK_OK(orr_world_validate(h.world));
         if (asked) {
-            hunger_compare(&h, steps[last].name);
+            oom_compare(&h, steps[last].name);
         }
         CHECK_OK(steps[last].run(&h));
     }
     CHECK_EQ(orr_world_hash(h.world), expected);
-    hunger_ask(&h);
+    oom_ask(&h);
     kit_end(&h.k);
     return refused;
 }
 
-static uint64_t hunger_hash_after(uint32_t last)
+static uint64_t oom_hash_after(uint32_t last)
 {
-    static hunger h;
-    hunger_begin(&h);
+    static oom_world h;
+    oom_begin(&h);
     for (uint32_t i = 0; i <= last; i++) {
         CHECK_OK(steps[i].run(&h));
     }
@@ -397,12 +398,12 @@ static uint64_t hunger_hash_after(uint32_t last)
     return hash;
 }
 
-static void hunger_sweep(bool for_good, bool asked)
+static void oom_sweep(bool for_good, bool asked)
 {
     uint32_t refused = 0;
     for (uint32_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        uint64_t expected = hunger_hash_after(i), nth = 1;
-        while (hunger_run(i, nth, for_good, asked, expected)) {
+        uint64_t expected = oom_hash_after(i), nth = 1;
+        while (oom_run(i, nth, for_good, asked, expected)) {
             nth++;
         }
         refused += (uint32_t)(nth - 1);
@@ -411,19 +412,19 @@ static void hunger_sweep(bool for_good, bool asked)
     CHECK(refused > 100);
 }
 
-ORR_TEST(hunger_refused_once_leaves_hash_and_answers_and_can_be_repeated)
+ORR_TEST(oom_once_leaves_hash_and_results_and_can_be_repeated)
 {
-    hunger_sweep(false, true);
+    oom_sweep(false, true);
 }
 
-ORR_TEST(hunger_refused_for_good_leaves_hash_and_answers)
+ORR_TEST(oom_permanent_leaves_hash_and_results)
 {
-    hunger_sweep(true, true);
+    oom_sweep(true, true);
 }
 
-ORR_TEST(hunger_refused_before_anybody_asked_leaves_the_hash)
+ORR_TEST(oom_before_first_iteration_leaves_the_hash)
 {
-    hunger_sweep(false, false);
+    oom_sweep(false, false);
 }
 
 #undef TYPE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Queries as text: what terms a text gives, what it prints back as, and the words for every mistake.
+// Queries as text: the terms of a text, their printed form, and the message for every mistake.
 #include "query/query.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -8,12 +8,12 @@ ORR_STRUCT(Mass, (float, kg))
 ORR_STRUCT(Armor, (int32_t, value))
 ORR_STRUCT_EX(Body, (.storage = ORR_PINNED), (float, mass))
 ORR_STRUCT(Parent, (orr_entity, entity, (.flags = ORR_FIELD_INDEXED)))
-// A type may have the name of a word.
+// A type may have the name of a keyword.
 static const orr_type_desc orr_desc_write = {.name = "write"};
 static const orr_type_desc orr_desc_either = {.name = "either"};
 static const orr_type_desc orr_desc_dotted = {.name = "game.ui:Panel_2"};
 
-// ---- a world with types and tags -----------------------------------------------------------------------------
+// ---- a world with types and tags ----------------------------------------------------------------
 
 static orr_world* text_world(kit* k)
 {
@@ -51,7 +51,7 @@ static const char* text_print(const orr_world* world, const text_terms* terms)
     return buffer;
 }
 
-// Equal but for the numbers of choices, of which only counts who shares one.
+// Compares terms. Group numbers of choices may differ if the same terms share a group.
 static void text_check_equal(const text_terms* a, const text_terms* b)
 {
     CHECK_EQ(a->count, b->count);
@@ -72,7 +72,7 @@ static void text_check_equal(const text_terms* a, const text_terms* b)
     }
 }
 
-// ---- what a text means ---------------------------------------------------------------------------------------
+// ---- terms of a text ----------------------------------------------------------------------------
 
 ORR_TEST(terms_names_every_kind_of_term) /* N0-21 N0-22 N0-23 */
 {
@@ -127,7 +127,7 @@ ORR_TEST(terms_words_set_access_state_and_changed)
     kit_end(&k);
 }
 
-// In a choice the words before the first name hold for all types, but for those with their own.
+// In a choice the words before the first name apply to all types except those with their own words.
 ORR_TEST(terms_words_of_a_choice_hold_for_all_without_their_own)
 {
     kit k = {0};
@@ -145,7 +145,7 @@ ORR_TEST(terms_words_of_a_choice_hold_for_all_without_their_own)
     kit_end(&k);
 }
 
-// Text in, canonical text out. NULL: the same.
+// Input text and canonical text. NULL: the same text.
 ORR_TEST(terms_prints_in_one_form)
 {
     static const char* const rows[][2] = {
@@ -222,8 +222,8 @@ ORR_TEST(terms_prints_like_snprintf)
     kit_end(&k);
 }
 
-// Terms that no text makes are printed as what they mean.
-ORR_TEST(terms_prints_terms_that_were_made_by_hand)
+// Terms that no text produces are printed by their meaning.
+ORR_TEST(terms_built_by_hand_print_by_meaning)
 {
     kit k = {0};
     orr_world* world = text_world(&k);
@@ -269,11 +269,11 @@ ORR_TEST(terms_adds_to_the_terms_before_it)
     kit_end(&k);
 }
 
-// ---- mistakes ------------------------------------------------------------------------------------------------
+// ---- mistakes -----------------------------------------------------------------------------------
 
 typedef struct text_mistake {
     const char* text;
-    uint32_t column; // Of the caret, from 1.
+    uint32_t column; // Column of the caret, from 1.
     orr_result result;
     const char* words;
 } text_mistake;
@@ -363,13 +363,13 @@ static const text_mistake text_mistakes[] = {
      "orr_name cannot be written in place, because the world keeps an index of it; use "
      "orr_name_set() "
      "after the loop"},
-    // The entities themselves.
+    // Terms for entities.
     {"*", 1, ORR_ERR_PARSE, STAR},
     {"!*", 2, ORR_ERR_PARSE, STAR},
     {"write disabled *", 16, ORR_ERR_PARSE, STAR},
     {"disabled *, Mass, either *", 26, ORR_ERR_PARSE, "'*' is repeated; the other is at column 10"},
     {"disabled * | Mass", 12, ORR_ERR_PARSE, "expected ',', found '|'"},
-    // The same twice.
+    // Duplicates.
     {"Mass, Mass", 7, ORR_ERR_PARSE, "Mass is named twice; the other is at column 1"},
     {"write Mass, ?Mass", 14, ORR_ERR_PARSE,
      "Mass is required and optional; the other is at column 7"},
@@ -392,7 +392,7 @@ static const text_mistake text_mistakes[] = {
      "#9 is included and excluded, which no entity can match; the other is at column 1"},
 };
 
-ORR_TEST(terms_with_a_mistake_is_refused_with_words_and_a_caret)
+ORR_TEST(terms_with_a_mistake_are_refused_with_message_and_caret)
 {
     kit k = {0};
     orr_world* world = text_world(&k);
@@ -420,7 +420,7 @@ ORR_TEST(terms_with_a_mistake_is_refused_with_words_and_a_caret)
 #undef STAR
 #undef OFF_TOO
 
-ORR_TEST(terms_that_is_long_shows_a_part_around_the_caret)
+ORR_TEST(terms_error_in_a_long_text_shows_a_part_around_the_caret)
 {
     kit k = {0};
     orr_world* world = text_world(&k);
@@ -435,7 +435,7 @@ ORR_TEST(terms_that_is_long_shows_a_part_around_the_caret)
               "first use or by ORR_REGISTER())\n"
               "    …?Mass, !Frozen,  #level1, Health|Armor, Bdy, #boss, #1, #2, …\n"
               "                                             ^ column 74");
-    // Near the end the part shown begins earlier.
+    // Near the end the shown part begins earlier.
     CHECK_RESULT(text_parse(world,
                             "write Position, write Velocity, ?Mass, !Frozen, #level1, "
                             "Health|Armor, #boss !",
@@ -448,7 +448,7 @@ ORR_TEST(terms_that_is_long_shows_a_part_around_the_caret)
     kit_end(&k);
 }
 
-// The longest words there can be leave room for the lines that point.
+// The longest possible message leaves room for the lines with the caret.
 ORR_TEST(terms_error_always_has_its_caret)
 {
     kit k = {0};
@@ -474,20 +474,20 @@ ORR_TEST(terms_error_always_has_its_caret)
     CHECK_RESULT(text_parse(world, text, &t), ORR_ERR_TYPE);
     CHECK_CONTAINS(k.errors.text, "'; did you mean 'm");
     CHECK_CONTAINS(k.errors.text, "^ column 127");
-    // Four bytes a character, before and after the caret.
+    // Characters of four bytes, before and after the caret.
     length = 0;
     for (uint32_t i = 0; i < 100; i++) {
         length += (size_t)snprintf(text + length, sizeof text - length, "\xF0\x9F\x98\x80");
     }
     CHECK_RESULT(text_parse(world, text, &t), ORR_ERR_PARSE);
     CHECK_CONTAINS(k.errors.text, "\n    ^ column 1");
-    // Bytes that are no UTF-8.
+    // Bytes that are not UTF-8.
     CHECK_RESULT(text_parse(world, "Mass\xFF\xC3", &t), ORR_ERR_PARSE);
     CHECK_CONTAINS(k.errors.text, "\n    Mass??\n        ^ column 5");
     kit_end(&k);
 }
 
-ORR_TEST(terms_beyond_the_limits_is_refused)
+ORR_TEST(terms_beyond_the_limits_are_refused)
 {
     kit k = {0};
     orr_world* world = text_world(&k);
@@ -522,8 +522,8 @@ ORR_TEST(terms_beyond_the_limits_is_refused)
     kit_end(&k);
 }
 
-// A world that gets no memory any more still reads texts and says what is wrong with them.
-ORR_TEST(terms_needs_no_memory)
+// A world without memory still parses texts and reports mistakes.
+ORR_TEST(terms_need_no_memory)
 {
     kit k = {0};
     orr_world* world = text_world(&k);
@@ -538,9 +538,9 @@ ORR_TEST(terms_needs_no_memory)
     kit_end(&k);
 }
 
-// ---- there and back --------------------------------------------------------------------------------------------
+// ---- there and back -----------------------------------------------------------------------------
 
-// Up to `most` terms in the form a text can say: choices of two or more, each type once.
+// Up to `most` terms that a text can express: choices of two or more, each type once.
 static void text_random_terms(orr_world* world, text_terms* out)
 {
     orr_type types[16];
@@ -597,7 +597,7 @@ static void text_random_terms(orr_world* world, text_terms* out)
     }
 }
 
-ORR_TEST(terms_at_random_print_as_text_of_the_same_terms)
+ORR_TEST(random_terms_print_as_text_of_the_same_terms)
 {
     kit k = {0};
     orr_world* world = text_world(&k);
@@ -610,7 +610,7 @@ ORR_TEST(terms_at_random_print_as_text_of_the_same_terms)
     kit_end(&k);
 }
 
-ORR_TEST(terms_made_of_random_tokens_is_refused_or_prints_back)
+ORR_TEST(terms_of_random_tokens_are_refused_or_print_back)
 {
     static const char* const tokens[] = {
         "Position", "Velocity", "Health", "Armor",  "Mass", "Body",  "write",   "either",

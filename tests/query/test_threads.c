@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Several threads iterate one query at once. TSan runs this too: what it must find clean is the bookkeeping of iterations, of
-// descs asked for the first time, and of stamps.
+// Several threads iterate one query concurrently. Also run under TSan, which checks the bookkeeping
+// of iterations, of descs on first use, and of stamps.
 #include "query_kit.h"
 #include "test.h"
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 ORR_STRUCT_EX(Collider, (.multiplicity = ORR_MULTIPLE), (float, radius))
 
-static _Atomic uint32_t threads_ready; // All begin at once, or they might run one after another.
+static _Atomic uint32_t threads_ready; // Start barrier, so that all threads overlap.
 
 typedef struct threads_task {
     orr_query* query;
@@ -33,13 +33,14 @@ static void threads_main(void* data)
     task->run(task);
 }
 
-// Runs a function on all threads at once, each with its own task; what the first is given, all are.
+// Runs a function on all threads concurrently, each with its own task; all receive the task data of
+// the first.
 static void threads_run(orr_query* query, void (*run)(threads_task*), threads_task* tasks)
 {
     const orr_platform* platform = orr_platform_default();
     orr_thread threads[THREADS];
     threads_ready = 0;
-    orr_tick_advance(orr_query_world(query)); // So that every block written is to be stamped.
+    orr_tick_advance(orr_query_world(query)); // So that every written block is stamped.
     for (uint32_t t = 0; t < THREADS; t++) {
         tasks[t] = (threads_task){.query = query,
                                   .number = t,
@@ -56,7 +57,7 @@ static void threads_run(orr_query* query, void (*run)(threads_task*), threads_ta
     }
 }
 
-// Clusters of all sizes: of 1 row, and of more than one chunk.
+// Clusters of all sizes: from 1 row to more than one chunk.
 static void threads_fill(orr_world* world)
 {
     for (orr_tag tag = 1; tag <= CLUSTERS; tag++) {
@@ -103,7 +104,7 @@ static orr_query* threads_query(orr_world* world)
     return query;
 }
 
-ORR_TEST(clusters_of_one_query_written_by_several_threads_are_as_by_one) /* N1-20 */
+ORR_TEST(clusters_of_one_query_written_by_several_threads_equal_one_thread) /* N1-20 */
 {
     kit parallel = {0}, serial = {0};
     orr_world* world = kit_begin(&parallel, NULL);
@@ -122,12 +123,12 @@ ORR_TEST(clusters_of_one_query_written_by_several_threads_are_as_by_one) /* N1-2
         CHECK(alone.rows > 0);
     }
     CHECK_EQ(orr_world_hash(world), orr_world_hash(other));
-    CHECK(orr_create(world).id != 0); // Nothing is left open.
+    CHECK(orr_create(world).id != 0); // No iteration is open.
     kit_end(&serial);
     kit_end(&parallel);
 }
 
-// All rows, in an iteration within an iteration; some loops are left half-way.
+// All rows, in nested iterations; some loops are left half-way.
 static void threads_read_all(threads_task* task)
 {
     for (uint32_t pass = 0; pass < PASSES; pass++) {
@@ -164,14 +165,14 @@ ORR_TEST(readers_of_one_query_do_not_disturb_each_other)
     kit_end(&k);
 }
 
-// A run is within one chunk, so that threads may share out the chunks of one cluster.
+// A run lies within one chunk, so threads may share the chunks of one cluster.
 static void threads_move_chunks(threads_task* task)
 {
     for (uint32_t pass = 0; pass < PASSES; pass++) {
         uint32_t run = 0;
         ORR_EACH (it, task->query) {
             orr_platform_default()->thread_yield(
-                NULL); // The others write meanwhile, also on one core.
+                NULL); // The others write meanwhile, even on one core.
             if (run++ % THREADS == task->number) {
                 Position* p = orr_write(&it, Position);
                 for (uint32_t i = 0; i < it.count; i++) {
@@ -192,7 +193,7 @@ ORR_TEST(chunks_of_one_cluster_are_written_by_several_threads) /* N1-20 */
     orr_query* query = orr_query_create(
         world, &(orr_query_desc){ORR_TERMS(ORR_W(world, Position), ORR_R(world, Collider))});
     threads_task tasks[THREADS] = {{0}};
-    for (uint32_t tick = 0; tick < TICKS; tick++) { // A race of stamps shows in some only.
+    for (uint32_t tick = 0; tick < TICKS; tick++) { // A race of stamps shows in some ticks only.
         threads_run(query, threads_move_chunks, tasks);
         uint64_t moved = 0;
         for (uint32_t t = 0; t < THREADS; t++) {
@@ -209,7 +210,7 @@ ORR_TEST(chunks_of_one_cluster_are_written_by_several_threads) /* N1-20 */
     kit_end(&k);
 }
 
-// Thread 0 writes Position; the others look for what changed of Health, which nobody writes meanwhile.
+// Thread 0 writes Position. The others search for changes of Health, which no thread writes.
 static void threads_write_or_look(threads_task* task)
 {
     orr_query** queries = task->user;
@@ -227,7 +228,7 @@ static void threads_write_or_look(threads_task* task)
     }
 }
 
-ORR_TEST(readers_of_changes_and_a_writer_of_another_type_run_side_by_side)
+ORR_TEST(readers_of_changes_and_a_writer_of_another_type_run_concurrently)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -247,7 +248,7 @@ ORR_TEST(readers_of_changes_and_a_writer_of_another_type_run_side_by_side)
     kit_end(&k);
 }
 
-// ---- a write beside a reader of changes --------------------------------------------------------------------
+// ---- writes concurrent with a reader of changes -------------------------------------------------
 
 #define LOST_ROUNDS 4000u
 
@@ -257,7 +258,7 @@ typedef struct threads_beside {
     _Atomic bool stop;
 } threads_beside;
 
-// Looks for changes of another type each time it is asked: what loops owe is stamped meanwhile.
+// Searches for changes of another type each time, while deferred stamps are applied.
 static void threads_look(void* data)
 {
     threads_beside* b = data;
@@ -273,7 +274,7 @@ static void threads_look(void* data)
     }
 }
 
-ORR_TEST(a_write_beside_a_reader_of_changes_is_never_lost)
+ORR_TEST(write_concurrent_with_a_reader_of_changes_is_never_lost)
 {
     query_kit k;
     query_kit_begin(&k);

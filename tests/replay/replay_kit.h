@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A world whose run depends on everything a recording has to keep: calls from outside, two pipelines, a dt that is never the same, a device outside
-// of the world. It grows and shrinks, some of it on workers.
+// A world whose run depends on everything that a recording must contain: calls from outside, two
+// pipelines, a varying dt, and a device outside the world. Entities are created and destroyed, some
+// on workers.
 #ifndef TEST_REPLAY_KIT_H
 #define TEST_REPLAY_KIT_H
 
@@ -16,7 +17,7 @@ ORR_STRUCT(Boom, (uint32_t, strength))
 ORR_STRUCT(Score, (uint64_t, sum), (uint32_t, booms))
 ORR_STRUCT(Weather, (float, wind))
 
-// What is outside of all worlds: no replay could guess it, nor may ask.
+// State outside all worlds: a replay can neither predict nor read it.
 typedef struct device {
     uint64_t number;
     uint32_t calls;
@@ -31,9 +32,9 @@ static uint64_t device_read(void)
     return orr_random(dev.number++, 3, 4, 5);
 }
 
-// ---- systems -------------------------------------------------------------------------------------------------------------
+// ---- systems ------------------------------------------------------------------------------------
 
-static void sense(orr_run* run) // Impure: writes in place, sends events, has state, transacts.
+static void sense(orr_run* run) // Impure: writes, sends events, has state, transacts.
 {
     Weather* weather = orr_write(run, Weather);
     uint64_t number = device_read();
@@ -65,7 +66,7 @@ static void wander(orr_run* run)
     }
 }
 
-static void age(orr_run* run) // In the other pipeline.
+static void age(orr_run* run) // In the second pipeline.
 {
     Shot* shot = orr_write(run, Shot);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -87,7 +88,7 @@ static void score(orr_run* run)
     }
 }
 
-// ---- calls ----------------------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 typedef struct kick {
     uint64_t entity;
@@ -105,7 +106,7 @@ static void call_kick(orr_world* world, void* data)
         body->v += k->v;
         body->hits++;
     }
-    memset(data, 0xEE, sizeof *k); // A call may do so.
+    memset(data, 0xEE, sizeof *k); // A call may overwrite its data.
 }
 
 static void call_spawn(orr_world* world, void* data)
@@ -121,17 +122,17 @@ static void call_spawn(orr_world* world, void* data)
 static void call_nothing(orr_world* world, void* data)
 {
     (void)data;
-    orr_entity first = orr_create(world); // An id is used.
+    orr_entity first = orr_create(world); // Uses up an id.
     orr_destroy(world, first);
 }
 
-// ---- the world ------------------------------------------------------------------------------------------------------------
+// ---- the world ----------------------------------------------------------------------------------
 
 typedef struct stage {
     kit k;
     orr_world* world;
     orr_entity bodies[64];
-    char log[4096]; // Lines that are no errors.
+    char log[4096]; // Log lines that are not errors.
 } stage;
 
 static void stage_sink(void* user, const orr_log_line* line)
@@ -181,7 +182,7 @@ static void stage_end(stage* s)
     kit_end(&s->k);
 }
 
-// Some input by chance, as from a player.
+// Random input, as from a player.
 ORR_MAYBE_UNUSED static void stage_input(stage* s, uint64_t seed, uint64_t step)
 {
     uint64_t chance = orr_random(seed, step, 1, 2);
@@ -198,7 +199,7 @@ ORR_MAYBE_UNUSED static void stage_input(stage* s, uint64_t seed, uint64_t step)
     }
 }
 
-// So many steps, of all kinds.
+// Runs `count` steps of all kinds.
 ORR_MAYBE_UNUSED static void stage_run(stage* s, uint64_t seed, uint32_t steps)
 {
     for (uint32_t i = 0; i < steps; i++) {
@@ -209,7 +210,7 @@ ORR_MAYBE_UNUSED static void stage_run(stage* s, uint64_t seed, uint32_t steps)
     }
 }
 
-// A path of this process.
+// A path that is unique to this process.
 ORR_MAYBE_UNUSED static const char* stage_path(const char* name)
 {
     static char path[2][200];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where two runs part is found and named.
+// The search for the first difference between two runs.
 #include "schedule/schedule_kit.h"
 #include <orrery/orrery.h>
 #include <stdlib.h>
@@ -17,21 +17,21 @@ enum {
     ENTITIES = 100,
 };
 
-// What goes wrong, in one of two worlds.
+// The fault in one of two worlds.
 typedef enum wrong {
     WRONG_NOT,
     WRONG_BIT,    // In a field of a component, written in place.
     WRONG_PINNED, // By id.
-    WRONG_STATE,  // Of a system.
-    WRONG_SEND,   // Another value is sent with what is created.
-    WRONG_MORE,   // More is created.
-    WRONG_POST,   // A transaction with another number,
-    WRONG_WHOM,   // on another entity,
-    WRONG_WORD,   // with another argument of a function;
-    WRONG_DEED,   // a function that does something else with the same one.
+    WRONG_STATE,  // State of a system.
+    WRONG_SEND,   // A created entity gets another value.
+    WRONG_MORE,   // More entities are created.
+    WRONG_POST,   // A transaction with another number.
+    WRONG_WHOM,   // A transaction on another entity.
+    WRONG_WORD,   // A transaction function with another argument.
+    WRONG_DEED,   // A transaction function with another effect.
     WRONG_NAME,   // Another name is sent.
-    WRONG_ARM,    // In the second of several instances,
-    WRONG_ARMS,   // of which there is one more.
+    WRONG_ARM,    // In the second of several instances.
+    WRONG_ARMS,   // One more instance.
 } wrong;
 typedef struct fault {
     wrong what;
@@ -59,8 +59,7 @@ static void drift(orr_run* run)
     }
 }
 
-static void settle(
-    orr_run* run) // Spreads what is there over all, so that a fault is everywhere at once.
+static void settle(orr_run* run) // Spreads values over all rows, and so the fault.
 {
     Drift* d = orr_write(run, Drift);
     const Place* place = orr_read(run, Place);
@@ -107,7 +106,7 @@ static void burn(orr_run* run)
 }
 
 static orr_entity targets[ENTITIES]; // The same in all worlds.
-static bool deed_wrong; // Outside of the world: of what a transaction should not depend on.
+static bool deed_wrong;              // Outside the world: a transaction must not depend on it.
 static void deed(const orr_world* world, orr_entity target, void* value, const void* argument)
 {
     (void)world, (void)target;
@@ -120,7 +119,7 @@ static void deed_well(const orr_world* world, orr_entity target, void* value, co
     ((Score*)value)->deeds += ((const Score*)argument)->deeds;
 }
 
-// On one that others transact with, too.
+// On an entity that has other transactions, too.
 static void hit(orr_run* run)
 {
     deed_wrong = fault_now(run, WRONG_DEED);
@@ -133,7 +132,7 @@ static void hit(orr_run* run)
 
 static void praise(orr_run* run)
 {
-    Score word = {0, 3}; // The same function, on the same: after the one that is wrong.
+    Score word = {0, 3}; // The same function and target, after the faulty one.
     (void)orr_transact_call(run, targets[5], orr_type_of(run->world, ORR_TYPE(Score)), 0, deed_well,
                             &word, sizeof word);
     (void)orr_transact(run, ORR_OP_ADD, targets[3], Score, hits, 10);
@@ -242,7 +241,8 @@ static orr_desync find(run_of* a, run_of* b)
     return found;
 }
 
-// One wrong bit in 10,000 ticks, with a hash of each of them and of every 256th; where everything is slow with the latter alone.
+// One wrong bit in 10,000 ticks, with a hash of every tick and of every 256th; slow builds test the
+// latter only.
 ORR_TEST(desync_of_one_bit_in_10000_ticks_is_found_and_named)
 {
     for (uint32_t sparse = test_slow() && !test_long(); sparse < 2; sparse++) {
@@ -275,7 +275,7 @@ ORR_TEST(desync_of_one_bit_in_10000_ticks_is_found_and_named)
     }
 }
 
-ORR_TEST(desync_of_every_kind_is_named)
+ORR_TEST(desync_of_every_kind_is_found_and_named)
 {
     static const struct {
         wrong what;
@@ -304,7 +304,7 @@ ORR_TEST(desync_of_every_kind_is_named)
         CHECK_RESULT(orr_desync_find(a.world, a.recording, b.world, b.recording, &found),
                      ORR_ERR_PAST);
         CHECK_CONTAINS(a.k.errors.text, "orr_history_set()");
-        kit_end(&a.k); // Worlds that are built anew.
+        kit_end(&a.k); // Fresh worlds.
         kit_end(&b.k);
         run_build(&a, 0);
         run_build(&b, 2);
@@ -343,7 +343,7 @@ ORR_TEST(desync_in_a_pipeline_is_named_by_its_tick)
     CHECK_STR(found.system, "tally");
     CHECK_STR(found.pipeline, "fine");
     CHECK_EQ(found.pipeline_tick, 61);
-    CHECK(found.tick > 61); // Of the world: those of both.
+    CHECK(found.tick > 61); // Tick of the world: the sum of both pipelines.
     char text[512];
     orr_desync_print(&found, text, sizeof text);
     CHECK_CONTAINS(text, ", tick 61 of pipeline 'fine': system 'tally' when it ran");
@@ -351,7 +351,7 @@ ORR_TEST(desync_in_a_pipeline_is_named_by_its_tick)
     run_end(&b);
 }
 
-ORR_TEST(desync_by_another_call_is_before_systems_ran)
+ORR_TEST(desync_by_a_posted_call_is_found_before_systems_run)
 {
     run_of a = {0}, b = {0};
     run_build(&a, 0);
@@ -366,7 +366,7 @@ ORR_TEST(desync_by_another_call_is_before_systems_ran)
     CHECK_EQ(found.tick, 31);
     CHECK_STR(found.system, "");
     CHECK_CONTAINS(found.when, "calls");
-    CHECK_STR(found.component, "Drift"); // What the call wrote, not what systems made of it.
+    CHECK_STR(found.component, "Drift"); // The write of the call, not its later effects.
     CHECK_STR(found.field, "y");
     CHECK_EQ(found.entity.id, a.entities[31].id);
     CHECK_STR(found.value_a, "31");
@@ -375,7 +375,7 @@ ORR_TEST(desync_by_another_call_is_before_systems_ran)
     run_end(&b);
 }
 
-ORR_TEST(desync_of_equal_runs_is_none)
+ORR_TEST(desync_of_equal_runs_finds_nothing)
 {
     run_of a = {0}, b = {0};
     run_build(&a, 0);
@@ -390,8 +390,8 @@ ORR_TEST(desync_of_equal_runs_is_none)
     run_end(&b);
 }
 
-// The fault is gone when it is run again: the recording does not tell all.
-ORR_TEST(desync_that_does_not_happen_again_is_said)
+// The fault does not occur in the repetition: the recording does not contain its cause.
+ORR_TEST(desync_that_does_not_repeat_is_reported)
 {
     run_of a = {0}, b = {.wrong = {WRONG_BIT, 20}};
     run_build(&a, 0);
@@ -411,7 +411,7 @@ ORR_TEST(desync_that_does_not_happen_again_is_said)
     run_end(&b);
 }
 
-ORR_TEST(desync_without_memory_is_refused_and_said)
+ORR_TEST(desync_without_memory_is_refused_and_reported)
 {
     run_of a = {0}, b = {0};
     run_build(&a, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tool that looks into recordings, called as a function.
+// The recording tool, called as a function.
 #define _GNU_SOURCE // fmemopen, truncate
 #include "replay/replay_kit.h"
 
@@ -23,7 +23,7 @@ static int tool_say(uint32_t count, char** words)
 #define SAY(...)   tool_say(sizeof((char*[]){__VA_ARGS__}) / sizeof(char*), (char*[]){__VA_ARGS__})
 #define WORD(text) ((char*)(uintptr_t)(text))
 
-// A run of some ticks, that differs from others by what is posted before tick `odd`.
+// Records a run that differs from others by the calls posted before tick `odd`.
 static void tool_make(const char* path, uint32_t ticks, uint32_t odd)
 {
     stage s;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Runs in lockstep, recorded and done again.
+// Recording and replay of lockstep runs.
 #include "replay/replay_kit.h"
 #include "support/fake_platform.h"
 
-// A recorded run: what comes of it.
+// The result of a recorded run.
 typedef struct take {
     orr_recording* recording;
     uint64_t hash, tick;
@@ -47,7 +47,7 @@ static void take_end(take* t)
     dev = (device){0};
 }
 
-ORR_TEST(replay_of_a_run_comes_to_the_same_with_any_number_of_workers)
+ORR_TEST(replay_with_any_number_of_workers_gives_the_same_world)
 {
     uint32_t ticks = test_rounds(200, 60, 2000);
     for (uint32_t fixed = 0; fixed < 2; fixed++) {
@@ -82,7 +82,7 @@ ORR_TEST(recording_does_not_change_the_run)
     take_end(&t);
 }
 
-ORR_TEST(replay_on_workers_of_a_run_on_workers_comes_to_the_same)
+ORR_TEST(replay_on_workers_of_a_run_on_workers_gives_the_same_world)
 {
     orr_world_desc desc = {.rate_hz = 30, .workers = 4};
     take t = take_run(&desc, 9, 60, 7);
@@ -107,7 +107,7 @@ ORR_TEST(replay_on_another_world_is_refused_with_both_hashes)
     take_end(&t);
 }
 
-// A system that depends on something outside and does not say so.
+// A system that depends on outside state without declaring it.
 static uint32_t secret;
 static void cheat(orr_run* run)
 {
@@ -146,7 +146,7 @@ ORR_TEST(replay_that_differs_names_the_first_tick)
     dev = (device){0};
 }
 
-ORR_TEST(recording_says_when_the_world_was_changed_by_something_else)
+ORR_TEST(recording_reports_a_change_that_is_not_recorded)
 {
     stage s;
     orr_recording* recording = orr_recording_create();
@@ -165,7 +165,7 @@ ORR_TEST(recording_says_when_the_world_was_changed_by_something_else)
     CHECK_EQ(stats.changed_tick, 7);
     CHECK_OK(orr_recording_cut(recording, 7));
     orr_recording_stats_get(recording, &stats);
-    CHECK(stats.changed); // Between 7 and whatever follows; before that all is well:
+    CHECK(stats.changed); // Between tick 7 and the next; the ticks before are valid:
     CHECK_OK(orr_recording_cut(recording, 6));
     orr_recording_stats_get(recording, &stats);
     CHECK(!stats.changed);
@@ -174,9 +174,9 @@ ORR_TEST(recording_says_when_the_world_was_changed_by_something_else)
     orr_recording_destroy(recording);
 }
 
-// ---- cut and continue -----------------------------------------------------------------------------------------------------
+// ---- cut and continue ---------------------------------------------------------------------------
 
-ORR_TEST(replay_stops_at_a_tick_and_the_world_goes_on_by_itself)
+ORR_TEST(replay_stops_at_a_tick_and_the_world_continues)
 {
     orr_world_desc desc = {.rate_hz = 60};
     take t = take_run(&desc, 11, 100, 10);
@@ -204,7 +204,7 @@ ORR_TEST(replay_stops_at_a_tick_and_the_world_goes_on_by_itself)
     take_end(&t);
 }
 
-ORR_TEST(replay_goes_on_from_the_tick_where_the_world_is)
+ORR_TEST(replay_continues_from_the_tick_of_the_world)
 {
     orr_world_desc desc = {0};
     take t = take_run(&desc, 21, 60, 1);
@@ -218,7 +218,7 @@ ORR_TEST(replay_goes_on_from_the_tick_where_the_world_is)
     }
     CHECK_OK(orr_replay(s.world, t.recording, NULL, &report));
     CHECK(orr_world_hash(s.world) == t.hash);
-    CHECK_OK(orr_replay(s.world, t.recording, NULL, &report)); // There is nothing left.
+    CHECK_OK(orr_replay(s.world, t.recording, NULL, &report)); // Nothing is left to replay.
     CHECK_EQ(report.ticks, 0);
     dev.banned = false;
     CHECK_OK(orr_step(s.world, 1));
@@ -235,7 +235,7 @@ static bool stop_at_20(void* user, orr_world* world)
     return orr_world_tick(world) < 20;
 }
 
-ORR_TEST(replay_shows_each_tick_and_can_be_stopped)
+ORR_TEST(replay_calls_on_tick_and_can_be_stopped)
 {
     orr_world_desc desc = {.rate_hz = 60};
     take t = take_run(&desc, 4, 40, 1);
@@ -274,7 +274,7 @@ ORR_TEST(replay_in_real_time_takes_as_long_as_the_run_took)
     take_end(&t);
 }
 
-ORR_TEST(recorded_world_that_goes_back_records_anew_from_there)
+ORR_TEST(recorded_world_that_travels_back_records_again_from_there)
 {
     orr_world_desc desc = {.rate_hz = 60};
     take t = {.recording = orr_recording_create()};
@@ -284,7 +284,7 @@ ORR_TEST(recorded_world_that_goes_back_records_anew_from_there)
     dev = (device){.number = 6};
     CHECK_OK(orr_history_set(s.world, &(orr_history_desc){.recent = 64}));
     CHECK_OK(orr_record(s.world, t.recording, &(orr_record_desc){.hash_every = 1}));
-    for (uint32_t i = 0; i < 6; i++) { // A step ahead and half a step back.
+    for (uint32_t i = 0; i < 6; i++) { // A step forward and half a step back.
         uint64_t before = orr_world_tick(s.world);
         stage_run(&s, 40 + i, 12);
         uint64_t tick = before + (orr_world_tick(s.world) - before) / 2;
@@ -304,7 +304,7 @@ ORR_TEST(recorded_world_that_goes_back_records_anew_from_there)
     take_end(&t);
 }
 
-// ---- posting in lockstep --------------------------------------------------------------------------------------------------------
+// ---- posting in lockstep ------------------------------------------------------------------------
 
 static void call_say(orr_world* world, void* data)
 {
@@ -323,7 +323,7 @@ static void post_from_inside(orr_run* run)
     CHECK_RESULT(orr_post(run->world, call_nothing, NULL, 0), ORR_ERR_STATE);
 }
 
-ORR_TEST(post_in_lockstep_is_done_when_the_next_tick_begins)
+ORR_TEST(post_in_lockstep_runs_when_the_next_tick_begins)
 {
     stage s;
     stage_make(&s, &(orr_world_desc){.rate_hz = 60}, false);
@@ -338,12 +338,12 @@ ORR_TEST(post_in_lockstep_is_done_when_the_next_tick_begins)
     KIT_SYSTEM(s.world, .name = "inside", .query = "Body", .once = true, .run = post_from_inside);
     CHECK_OK(orr_step(s.world, 1));
     CHECK_CONTAINS(s.k.errors.text, "'inside' is part of the simulation");
-    CHECK_OK(orr_post(s.world, call_say, "c", 2)); // And never done.
+    CHECK_OK(orr_post(s.world, call_say, "c", 2)); // Never executed.
     stage_end(&s);
     KIT_SAID("");
 }
 
-// ---- wrong uses --------------------------------------------------------------------------------------------------------------------
+// ---- wrong uses ---------------------------------------------------------------------------------
 
 ORR_TEST(record_and_replay_at_the_wrong_moment_are_refused)
 {
@@ -358,7 +358,7 @@ ORR_TEST(record_and_replay_at_the_wrong_moment_are_refused)
     CHECK_RESULT(orr_record(s.world, b, NULL), ORR_ERR_STATE);
     CHECK_RESULT(orr_replay(s.world, a, NULL, NULL), ORR_ERR_STATE);
     CHECK_RESULT(orr_recording_cut(a, 0), ORR_ERR_STATE);
-    stage_end(&s); // Ends it.
+    stage_end(&s); // Ends the recording.
     CHECK_OK(orr_recording_cut(a, 0));
     CHECK_RESULT(orr_recording_cut(a, 1), ORR_ERR_PAST);
     orr_recording_destroy(a);
@@ -378,7 +378,7 @@ ORR_TEST(call_names_are_unique)
     stage_end(&s);
 }
 
-// ---- travelling by chance while recorded ---------------------------------------------------------------------------------------
+// ---- random travels while recording -------------------------------------------------------------
 
 static void recorded_act(stage* s, uint64_t seed, uint32_t i)
 {
@@ -406,7 +406,7 @@ static void recorded_act(stage* s, uint64_t seed, uint32_t i)
     }
 }
 
-ORR_TEST(recording_of_a_world_that_travels_by_chance_is_replayed_to_the_same)
+ORR_TEST(recording_of_random_travels_replays_to_the_same_world)
 {
     for (uint32_t round = 0; round < 12; round++) {
         orr_world_desc desc = {.rate_hz = round % 2 != 0 ? 60 : 0, .workers = round % 3};

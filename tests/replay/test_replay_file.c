@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Recordings in files: what was written is read, what is damaged is refused with the place.
+// Recording files: a saved recording is loaded; a damaged file is refused with the position.
 #include "replay/file.h"
 #include "replay/replay_kit.h"
 #include "support/fake_platform.h"
 #include <errno.h>
 #include <stdlib.h>
 
-// ---- files as bytes ---------------------------------------------------------------------------------------------------------
+// ---- files as bytes -----------------------------------------------------------------------------
 
 typedef struct bytes {
     uint8_t* data;
@@ -40,7 +40,7 @@ static bool file_there(const char* path)
     return access(path, F_OK) == 0;
 }
 
-// ---- a run in a file ---------------------------------------------------------------------------------------------------------
+// ---- a run in a file ----------------------------------------------------------------------------
 
 typedef struct saved {
     const char* path;
@@ -66,7 +66,7 @@ static saved saved_run(const orr_world_desc* desc, uint64_t seed, uint32_t steps
     return f;
 }
 
-ORR_TEST(saved_recording_is_loaded_and_replayed_to_the_same)
+ORR_TEST(saved_recording_loads_and_replays_to_the_same_world)
 {
     for (uint32_t fixed = 0; fixed < 2; fixed++) {
         orr_world_desc desc = {.rate_hz = fixed ? 60 : 0};
@@ -92,14 +92,14 @@ ORR_TEST(loaded_recording_saved_again_is_the_same_file)
 {
     saved f = saved_run(NULL, 3, 300, "again");
     const char* other = stage_path("again2");
-    orr_world* world = orr_world_create(NULL); // It knows nothing of all that.
+    orr_world* world = orr_world_create(NULL); // Without types and systems.
     orr_recording* recording = orr_recording_create();
     CHECK_OK(orr_recording_load(world, recording, f.path));
     CHECK_OK(orr_recording_save(world, recording, other));
     bytes a = bytes_read(f.path), b = bytes_read(other);
     CHECK_EQ(a.size, b.size);
     CHECK(memcmp(a.data, b.data, a.size) == 0);
-    CHECK(a.size > 2 * 65536); // Of several blocks.
+    CHECK(a.size > 2 * 65536); // Several blocks.
     free(a.data);
     free(b.data);
     orr_recorded_tick tick;
@@ -118,7 +118,7 @@ ORR_TEST(loaded_recording_saved_again_is_the_same_file)
     CHECK_EQ(remove(f.path) | remove(other), 0);
 }
 
-ORR_TEST(saved_recording_is_cut_and_gone_on_with)
+ORR_TEST(saved_recording_can_be_cut_and_continued)
 {
     orr_world_desc desc = {.rate_hz = 60};
     saved f = saved_run(&desc, 8, 100, "cut");
@@ -145,7 +145,7 @@ ORR_TEST(saved_recording_is_cut_and_gone_on_with)
     CHECK_EQ(remove(f.path), 0);
 }
 
-// ---- names ---------------------------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 ORR_TEST(call_without_a_name_is_not_saved_and_the_file_stays)
 {
@@ -164,10 +164,10 @@ ORR_TEST(call_without_a_name_is_not_saved_and_the_file_stays)
     bytes b = bytes_read(path);
     CHECK_EQ(b.size, 3);
     free(b.data);
-    CHECK_OK(orr_call_register(s.world, "nothing", call_nothing)); // It is not too late.
+    CHECK_OK(orr_call_register(s.world, "nothing", call_nothing)); // Not too late.
     CHECK_OK(orr_recording_save(s.world, recording, path));
     stage_end(&s);
-    // Who does not know the name looks at it, but does not replay it.
+    // A world without the name can load the recording, but not replay it.
     stage_make(&s, NULL, false);
     CHECK_OK(orr_recording_load(s.world, recording, path));
     CHECK_RESULT(orr_replay(s.world, recording, NULL, NULL), ORR_ERR_ABSENT);
@@ -201,9 +201,9 @@ ORR_TEST(replay_with_other_types_or_pipelines_is_refused_with_their_names)
     CHECK_EQ(remove(f.path), 0);
 }
 
-// ---- damage ----------------------------------------------------------------------------------------------------------------------
+// ---- damage -------------------------------------------------------------------------------------
 
-ORR_TEST(file_that_was_cut_off_gives_its_whole_blocks)
+ORR_TEST(truncated_file_gives_its_complete_blocks)
 {
     saved f = saved_run(NULL, 13, 300, "short");
     bytes b = bytes_read(f.path);
@@ -224,11 +224,11 @@ ORR_TEST(file_that_was_cut_off_gives_its_whole_blocks)
         CHECK(result == ORR_OK ? stats.cut : stats.ticks == 0);
         CHECK(result == ORR_OK || result == ORR_ERR_CORRUPT || result == ORR_ERR_FORMAT);
         if (size == b.size - 1) {
-            CHECK_EQ(stats.ticks, f.tick); // Only its end is missing.
+            CHECK_EQ(stats.ticks, f.tick); // Only the end block is missing.
         }
     }
     kit_end(&k);
-    // The beginning that is left is replayed.
+    // The remaining beginning is replayed.
     stage s;
     bytes_write(f.path, b.data, b.size / 2);
     stage_make(&s, NULL, true);
@@ -241,7 +241,7 @@ ORR_TEST(file_that_was_cut_off_gives_its_whole_blocks)
     CHECK_EQ(remove(f.path), 0);
 }
 
-ORR_TEST(file_with_a_wrong_byte_anywhere_is_refused_with_the_place)
+ORR_TEST(file_with_a_wrong_byte_is_refused_with_the_position)
 {
     saved f = saved_run(NULL, 13, 30, "wrong");
     bytes b = bytes_read(f.path);
@@ -265,7 +265,7 @@ ORR_TEST(file_with_a_wrong_byte_anywhere_is_refused_with_the_place)
     b.data = realloc(b.data, b.size + 1);
     CHECK(b.data != NULL);
     b.data[b.size] = 0;
-    bytes_write(f.path, b.data, b.size + 1); // Something behind the end.
+    bytes_write(f.path, b.data, b.size + 1); // Trailing data.
     CHECK_RESULT(orr_recording_load(world, recording, f.path), ORR_ERR_CORRUPT);
     CHECK_EQ(remove(f.path), 0);
     CHECK_RESULT(orr_recording_load(world, recording, f.path), ORR_ERR_IO);
@@ -274,9 +274,9 @@ ORR_TEST(file_with_a_wrong_byte_anywhere_is_refused_with_the_place)
     orr_recording_destroy(recording);
 }
 
-// ---- files that somebody made -------------------------------------------------------------------------------------------------
+// ---- forged files -------------------------------------------------------------------------------
 
-// Every block gets the checksum of what is in it.
+// Sets the checksum of every block from its content.
 static void bytes_forge(bytes b)
 {
     uint32_t number = 0;
@@ -294,7 +294,7 @@ static void bytes_forge(bytes b)
     }
 }
 
-// Calls without data, since what a call makes of wrong data is its own affair.
+// Calls without data, because the effect of wrong data is up to the call.
 static saved forge_run(const orr_world_desc* desc)
 {
     stage s;
@@ -356,9 +356,9 @@ ORR_TEST(file_with_wrong_bytes_and_right_checksums_does_no_harm)
     CHECK_EQ(remove(f.path), 0);
 }
 
-// ---- disks and memory --------------------------------------------------------------------------------------------------------------
+// ---- disks and memory ---------------------------------------------------------------------------
 
-// A disk with room for so many bytes, and what else may go wrong.
+// A disk with room for a number of bytes, and other failures.
 typedef struct disk {
     fake_platform fake;
     uint64_t room;
@@ -450,7 +450,8 @@ ORR_TEST(save_load_and_replay_without_memory_are_refused_and_can_be_repeated)
     }
     failing_alloc_arm(&s.k.memory, 0, false);
     stage_end(&s);
-    // Each refusal is gone on from, also from within a tick. Where an input was refused memory the world is another then, which is found out.
+    // Execution continues after each refusal, also within a tick. If an input was refused memory,
+    // the world differs, which is detected.
     uint32_t gone_on = 0, found = 0, stride = test_slow() && !test_long() ? 3 : 1;
     for (uint64_t n = 1;; n += stride) {
         stage_make(&s, &desc, true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recording and replay, used as somebody does who has not read everything.
+// Unusual uses of recording and replay.
 #define _GNU_SOURCE // truncate
 #include "replay/replay_kit.h"
 #include "schedule/record/recording.h"
@@ -25,9 +25,9 @@ ORR_TEST(world_without_systems_names_and_posts_calls)
     }
 }
 
-// ---- files that were cut off -------------------------------------------------------------------------------------------
+// ---- truncated files ----------------------------------------------------------------------------
 
-// A run of so many ticks, in a file.
+// Saves a run of `ticks` ticks to a file.
 static const char* odd_file(uint32_t ticks, const char* name)
 {
     stage s;
@@ -45,7 +45,7 @@ static const char* odd_file(uint32_t ticks, const char* name)
     return path;
 }
 
-ORR_TEST(file_that_was_cut_off_is_said_with_its_last_tick)
+ORR_TEST(truncated_file_is_reported_with_its_last_tick)
 {
     const char* path = odd_file(600, "said");
     orr_recording* recording = orr_recording_create();
@@ -53,7 +53,7 @@ ORR_TEST(file_that_was_cut_off_is_said_with_its_last_tick)
     CHECK(file != NULL && fseek(file, 0, SEEK_END) == 0);
     long size = ftell(file);
     fclose(file);
-    for (uint32_t i = 0; i < 3; i++) { // Its end is missing; its last block of ticks; all of them.
+    for (uint32_t i = 0; i < 3; i++) { // Cuts the end; the last ticks; all ticks.
         static const uint64_t ticks[] = {600, 512, 0};
         char said[64];
         stage s;
@@ -72,7 +72,7 @@ ORR_TEST(file_that_was_cut_off_is_said_with_its_last_tick)
     CHECK_EQ(remove(path), 0);
 }
 
-// ---- what is asked at the wrong moment, or of the wrong thing --------------------------------------------------------------
+// ---- calls at the wrong time or on the wrong object ---------------------------------------------
 
 // A run in memory.
 static orr_recording* odd_run(uint32_t ticks, uint32_t hash_every)
@@ -101,7 +101,7 @@ static bool odd_meddles(void* user, orr_world* world)
     return orr_world_tick(world) < 5;
 }
 
-ORR_TEST(post_and_step_in_on_tick_are_refused_and_the_replay_goes_on)
+ORR_TEST(post_and_step_in_on_tick_are_refused_and_the_replay_continues)
 {
     stage s;
     orr_recording* recording = odd_run(20, 1);
@@ -110,14 +110,14 @@ ORR_TEST(post_and_step_in_on_tick_are_refused_and_the_replay_goes_on)
                         NULL));
     CHECK_EQ(orr_world_tick(s.world), 5);
     CHECK_OK(orr_replay(s.world, recording, NULL, NULL));
-    CHECK_OK(orr_post(s.world, call_nothing, NULL, 0)); // It is over.
+    CHECK_OK(orr_post(s.world, call_nothing, NULL, 0)); // The replay has ended.
     dev = (device){0};
     CHECK_OK(orr_step(s.world, 1));
     stage_end(&s);
     orr_recording_destroy(recording);
 }
 
-ORR_TEST(post_that_waits_when_the_world_goes_back_is_done_from_there)
+ORR_TEST(post_that_waits_during_a_travel_runs_after_it)
 {
     stage s;
     stage_make(&s, &(orr_world_desc){.rate_hz = 60}, true);
@@ -135,7 +135,7 @@ ORR_TEST(post_that_waits_when_the_world_goes_back_is_done_from_there)
     stage_end(&s);
 }
 
-ORR_TEST(replay_with_a_rate_or_an_end_that_cannot_be_is_refused)
+ORR_TEST(replay_with_an_invalid_rate_or_end_is_refused)
 {
     stage s;
     orr_recording* recording = odd_run(20, 1);
@@ -157,7 +157,7 @@ ORR_TEST(replay_with_a_rate_or_an_end_that_cannot_be_is_refused)
     orr_recording_destroy(recording);
 }
 
-ORR_TEST(recording_that_ticks_are_advanced_past_says_by_what)
+ORR_TEST(recording_with_advanced_ticks_names_the_call)
 {
     stage s;
     orr_recording* recording = orr_recording_create();
@@ -173,7 +173,7 @@ ORR_TEST(recording_that_ticks_are_advanced_past_says_by_what)
     orr_recording_destroy(recording);
 }
 
-ORR_TEST(cut_of_an_empty_recording_says_that_it_is_empty)
+ORR_TEST(cut_of_an_empty_recording_is_refused_as_empty)
 {
     orr_recording* recording = orr_recording_create();
     CHECK_RESULT(orr_recording_cut(recording, 0), ORR_ERR_STATE);
@@ -181,16 +181,16 @@ ORR_TEST(cut_of_an_empty_recording_says_that_it_is_empty)
     orr_recording_destroy(recording);
 }
 
-// ---- what was not compared ---------------------------------------------------------------------------------------------------
+// ---- unchecked ticks ----------------------------------------------------------------------------
 
-ORR_TEST(replay_that_compared_nothing_before_does_not_say_what_agreed)
+ORR_TEST(replay_without_earlier_comparison_reports_no_agreeing_tick)
 {
     stage s;
     orr_recording* recording = odd_run(40, 30);
     orr_replay_report report = {0};
     stage_make(&s, &(orr_world_desc){.rate_hz = 60}, true);
     CHECK_OK(orr_replay(s.world, recording, &(orr_replay_desc){.until_tick = 7}, NULL));
-    orr_edit(s.world, s.bodies[3], Body)->x += 1; // Nobody sees it: this tick has no hash.
+    orr_edit(s.world, s.bodies[3], Body)->x += 1; // Not detected: this tick has no hash.
     CHECK_RESULT(orr_replay(s.world, recording, NULL, &report), ORR_ERR_CONFLICT);
     CHECK_EQ(report.differs_tick, 30);
     CHECK_EQ(report.verified, 1);
@@ -199,7 +199,7 @@ ORR_TEST(replay_that_compared_nothing_before_does_not_say_what_agreed)
     orr_recording_destroy(recording);
 }
 
-ORR_TEST(desync_that_was_refused_is_printed_as_not_looked_for)
+ORR_TEST(refused_desync_prints_that_no_search_was_made)
 {
     stage s, other;
     char text[512];
@@ -224,14 +224,14 @@ ORR_TEST(desync_that_was_refused_is_printed_as_not_looked_for)
     orr_recording_destroy(empty);
 }
 
-ORR_TEST(desync_from_the_beginning_has_no_tick_that_agrees)
+ORR_TEST(desync_from_the_start_has_no_agreeing_tick)
 {
     stage s[2];
     orr_recording* recordings[2];
     char text[512];
     orr_desync found;
     dev = (device){0};
-    for (uint32_t i = 0; i < 4; i++) { // Recorded, then built anew.
+    for (uint32_t i = 0; i < 4; i++) { // Recorded, then built again.
         stage_make(&s[i % 2], &(orr_world_desc){.rate_hz = 60}, true);
         orr_edit(s[i % 2].world, s[i % 2].bodies[3], Body)->x += (float)(i % 2);
         if (i < 2) {

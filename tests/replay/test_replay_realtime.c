@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recordings of runs in real time: saved, loaded and replayed, with posted calls and impure systems.
+// Recordings of real-time runs: saved, loaded and replayed, with posted calls and impure systems.
 #include "replay/replay_kit.h"
 
 #include <pthread.h>
@@ -23,7 +23,7 @@ static void* poster(void* arg)
     return NULL;
 }
 
-ORR_TEST(recording_of_real_time_is_saved_loaded_and_replayed_to_the_same)
+ORR_TEST(recording_of_real_time_saves_loads_and_replays_to_the_same_world)
 {
     stage s;
     orr_world_desc desc = {.rate_hz = 200};
@@ -32,7 +32,7 @@ ORR_TEST(recording_of_real_time_is_saved_loaded_and_replayed_to_the_same)
     pthread_t thread;
     stage_make(&s, &desc, true);
     dev = (device){.number = 9};
-    uint32_t count = 2; // What waits since before is done first.
+    uint32_t count = 2; // Calls that waited before the run are executed first.
     CHECK_OK(orr_post(s.world, call_spawn, &count, sizeof count));
     CHECK(pthread_create(&thread, NULL, poster, &s) == 0);
     CHECK_OK(orr_realtime(s.world, &(orr_realtime_desc){.record = recording, .hashes = true}));
@@ -68,7 +68,7 @@ ORR_TEST(recording_of_real_time_is_saved_loaded_and_replayed_to_the_same)
     CHECK_EQ(remove(path), 0);
 }
 
-ORR_TEST(recording_of_lockstep_is_not_for_real_time)
+ORR_TEST(recording_of_lockstep_is_refused_in_real_time)
 {
     stage s;
     orr_recording* recording = orr_recording_create();
