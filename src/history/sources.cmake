@@ -8,5 +8,4 @@ set(ORR_SOURCES_HISTORY
     src/history/state_send.c
     src/history/travel.c)
 # Not on a hot path: compiled for size.
-set(ORR_SMALL_HISTORY
-    src/history/schedule_past.c)
+set(ORR_SMALL_HISTORY ${ORR_SOURCES_HISTORY})

@@ -6,3 +6,5 @@ set(ORR_SOURCES_REPLAY
     src/replay/record.c
     src/replay/replay.c
     src/replay/world_diff.c)
+# Not on a hot path: compiled for size.
+set(ORR_SMALL_REPLAY ${ORR_SOURCES_REPLAY})

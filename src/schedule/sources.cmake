@@ -31,6 +31,8 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/tick/timing.c)
 # Not on a hot path: compiled for size.
 set(ORR_SMALL_SCHEDULE
+    src/schedule/record/calls.c
+    src/schedule/record/recording.c
     src/schedule/plan/conflict.c
     src/schedule/plan/delivery_deps.c
     src/schedule/plan/order.c

@@ -18,10 +18,12 @@ set(ORR_SOURCES_SCHEMA
     src/schema/value_print.c)
 # Not on a hot path: compiled for size.
 set(ORR_SMALL_SCHEMA
+    src/schema/interpolate.c
     src/schema/arena.c
     src/schema/blob.c
     src/schema/builtin.c
     src/schema/check.c
+    src/schema/field_walk.c
     src/schema/flat.c
     src/schema/indexed.c
     src/schema/layout.c
