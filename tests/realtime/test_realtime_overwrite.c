@@ -570,7 +570,8 @@ ORR_TEST(overwrite_random_mixes_agree_with_the_oracle)
     uint32_t rounds = test_rounds(12, 6, 200);
     for (uint32_t i = 0; i < rounds; i++) {
         uint64_t random = test_random();
-        uint32_t rows = (uint32_t)(random >> 32) % 5000 + 1;
+        // With fewer rows a mix that destroys could leave no row to compare.
+        uint32_t rows = (uint32_t)(random >> 32) % 5000 + 400;
         (void)studio_run((uint32_t)random & DOES_ALL, test_slow() ? rows / 8 + 1 : rows,
                          random >> 16 & 15, 25);
     }
