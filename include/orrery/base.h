@@ -70,7 +70,7 @@ typedef enum orr_result {
 #undef X
 } orr_result;
 
-/// Name of a result, such as "ORR_ERR_MEMORY". Never NULL, for invalid numbers neither.
+/// Name of a result, such as "ORR_ERR_MEMORY". Never NULL, also for invalid numbers.
 ORR_API const char* orr_result_name(orr_result result);
 /// Meaning of a result as one clause, from ORR_RESULTS. Never NULL.
 ORR_API const char* orr_result_text(orr_result result);

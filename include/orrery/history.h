@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file history.h
 /// History: remembers a world at a tick, and restores it later. A remembered tick shares its memory
-/// with the world: its cost grows with what changes afterwards, not with the size of the world.
+/// with the world: its cost grows with the changes made afterwards, not with the size of the world.
 /// Travelling back restores the whole state of the world. Travelling forward runs ticks.
 ///
 ///     orr_remember(world);         // tick 100
@@ -22,9 +22,9 @@
 extern "C" {
 #endif
 
-/// Remembers the world as it is now, under its current tick (orr_world_tick()). Replaces what was
-/// remembered of that tick before. If memory runs out later, when the world changes and old values
-/// must be copied, the change is made and this remembered tick is lost (logged, and counted in
+/// Remembers the world as it is now, under its current tick (orr_world_tick()). Replaces an earlier
+/// snapshot of that tick. If memory runs out later, when the world changes and old values must be
+/// copied, the change is made and this remembered tick is lost (logged, and counted in
 /// orr_history_stats.lost). Allocates.
 /// @return ORR_ERR_MEMORY; ORR_ERR_CAPACITY if orr_history_desc.bytes_max is exceeded;
 /// ORR_ERR_STATE if a system runs or a tick is half done. On error nothing is remembered and
@@ -94,12 +94,12 @@ typedef struct orr_history_desc {
 /// Allocates.
 ORR_API orr_result orr_history_set(orr_world* world, const orr_history_desc* desc);
 
-/// What is remembered, and what it costs.
+/// Content and cost of a world's history.
 typedef struct orr_history_stats {
     uint32_t ticks;                 ///< Number of ticks remembered now.
     uint64_t tick_first, tick_last; ///< The earliest and the latest of them; 0 if there is none.
-    /// Bytes that only remembered ticks use: copies of what changed since, and bookkeeping. Memory
-    /// shared with the world is not counted.
+    /// Bytes that only remembered ticks use: copies of old values, and bookkeeping. Memory shared
+    /// with the world is not counted.
     uint64_t bytes;
     uint64_t bytes_shared; ///< Bytes shared with the world; they are copied when the world changes.
     /// Since the world began: how often a tick was remembered, and how many ticks were forgotten by

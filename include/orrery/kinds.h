@@ -105,9 +105,10 @@ ORR_API orr_instances orr_column_instances(const orr_world* world, orr_cluster c
 //
 // A pinned type is not part of a cluster: calls on clusters refuse it, and a query that requires it
 // walks a list of the entities that have it. All calls on components of entities take pinned types,
-// and orr_copy() copies them. A pinned type cannot be multiple. Setting a value copies into its
-// place, so the move hook is not called, except if a copy hook refuses what it accepted just
-// before. The memory of removed values is reused, and freed with the world.
+// and orr_copy() copies them. A pinned type cannot be multiple. Setting an existing value of a type
+// with hooks calls the copy hook twice: for a temporary copy, then for the copy in place. The move
+// hook is called only if the second copy is refused: it then moves the temporary copy into place.
+// The memory of removed values is reused, and freed with the world.
 
 /// Number of entities that have a pinned component. 0 for other types.
 ORR_API uint32_t orr_pinned_count(const orr_world* world, orr_type type);

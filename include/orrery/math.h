@@ -4,8 +4,8 @@
 ///
 /// The functions of the C library give different results in different libraries, versions and
 /// processors, so a world that calls them is not deterministic across machines. The functions here
-/// use only + - * / and integer operations. The comment of each function states its largest error
-/// in units in the last place (ULP); docs/MATH.md has the tables.
+/// use only + - * /, the square root and integer operations. The comment of each function states
+/// its largest error in units in the last place (ULP); docs/MATH.md has the tables.
 ///
 /// A function without a suffix takes double, the function with the suffix `f` takes float. Where a
 /// comment stands above several functions it is for all of them.

@@ -51,7 +51,7 @@ typedef struct orr_system {
 
 // ---- messages to readers ------------------------------------------------------------------------
 
-/// What happened to the entities of a message. Messages of one commit come in this order.
+/// Kind of change that a message reports. Messages of one commit come in this order.
 typedef enum orr_message_kind {
     /// The reader's query selects these entities from now on. The message has their components.
     ORR_ENTITY_ADDED = 0,
@@ -89,8 +89,8 @@ typedef struct orr_message_column {
 /// A message: an array of entities to which the same thing happened. Read-only. Valid until the
 /// system's function returns.
 typedef struct orr_message {
-    orr_message_kind kind; ///< What happened.
-    orr_cause cause;       ///< Why it happened.
+    orr_message_kind kind; ///< Kind of change.
+    orr_cause cause;       ///< Reason of the change.
     uint64_t tick;         ///< The world's tick (orr_world_tick()) in which it happened.
     orr_system system;     ///< The system that caused it. Null: several, or a call from outside.
     /// Number of entities. An entity with several instances may occur several times.

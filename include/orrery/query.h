@@ -152,12 +152,13 @@ ORR_API orr_query* orr_query_create(orr_world* world, const orr_query_desc* desc
 ///     disabled *        disabled entities
 ///     either *          all entities, enabled or disabled
 ///
-/// - Words can be combined: "write changed Position". "!either Health": does not have the type at
-///   all.
-/// - In a choice (A|B) the words before the first name apply to all its types, except types with
-///   words of their own. `read` is the word without effect: "write Health|read Armor|#boss".
+/// - Keywords can be combined: "write changed Position". "!either Health": does not have the type
+///   at all.
+/// - In an alternative (A|B) the keywords before the first name apply to all its types, except
+///   types with keywords of their own. `read` is the default, and needed only for such a type:
+///   "write Health|read Armor|#boss".
 /// - A word is a keyword only if a name follows, so a type may be called `write`.
-/// - A type may be named once, or once in each of several choices.
+/// - A type may be named once, or once in each of several alternatives.
 /// - Built-in types (orr_name, orr_tags, orr_enabled) need no registration.
 ///
 /// NULL if refused; the error text shows the position and suggests similar names. Allocates.
@@ -183,8 +184,8 @@ ORR_API uint64_t orr_query_count(const orr_query* query);
 ORR_API bool orr_query_has(const orr_query* query, orr_entity entity);
 /// First entity in order of iteration; null if there is none.
 ORR_API orr_entity orr_query_first(orr_query* query);
-/// The only entity that matches. Null, and an error that tells the number, if there is none or more
-/// than one.
+/// The only entity that matches. If none or more than one matches: null, and an error text with
+/// their number.
 ORR_API orr_entity orr_query_single(orr_query* query);
 /// Entity at a position, counted from 0 in order of iteration; null past the end. Takes time per
 /// run of rows, not per entity, where whole clusters match.

@@ -32,9 +32,9 @@ extern "C" {
 
 /// Settings of orr_record().
 typedef struct orr_record_desc {
-    /// Records the world's hash after every so many ticks. Default 0: only at the beginning and at
-    /// the end. After a tick with a hash, a change of the world that is not in the recording is
-    /// detected: it is logged, and set in orr_recording_stats.changed.
+    /// Records the world's hash after every `hash_every` ticks. Default 0: only at the beginning
+    /// and at the end. After a tick with a hash, a change of the world that is not in the recording
+    /// is detected: it is logged, and set in orr_recording_stats.changed.
     uint32_t hash_every;
     /// Appends to the recording, which must end at the world's current tick: after a replay, or
     /// after orr_recording_cut(). Appending to an empty recording is always allowed. Default: the
@@ -43,10 +43,10 @@ typedef struct orr_record_desc {
 } orr_record_desc;
 
 /// Begins to record all inputs of the world's ticks: posted calls, which pipeline ticks, every dt,
-/// what impure systems do; and the hash of the world as it is now. Spectators are not recorded. If
-/// the world travels back in time (history.h), the recording drops the ticks after that tick and
-/// continues from there. The recording must stay alive until orr_record_end(), or until the world
-/// is destroyed. If memory runs out, the recording ends with its last whole tick
+/// the actions of impure systems; and the hash of the world as it is now. Spectators are not
+/// recorded. If the world travels back in time (history.h), the recording drops the ticks after
+/// that tick and continues from there. The recording must stay alive until orr_record_end(), or
+/// until the world is destroyed. If memory runs out, the recording ends with its last whole tick
 /// (orr_recording_stats.full). `desc` may be NULL. Allocates.
 /// @return ORR_ERR_STATE if the world or the recording is in use, or a tick is half done;
 /// ORR_ERR_CONFLICT if the recording to append to does not end at the world's tick and hash;
@@ -163,8 +163,8 @@ typedef struct orr_recording_difference {
     /// First tick that differs. If the recordings begin differently: the world's tick at the
     /// beginning.
     uint64_t tick;
-    /// What differs: "the hash", "the calls before it", "the time of the tick" …; "" if nothing
-    /// does.
+    /// The difference as text: "the hash", "the calls before it", "the time of the tick" …; "" if
+    /// there is none.
     const char* what;
     uint64_t hash_a, hash_b; ///< The hashes of that tick, if both recordings have one there.
 } orr_recording_difference;
@@ -191,7 +191,7 @@ typedef struct orr_desync {
     /// see `when`.
     char system[ORR_NAME_MAX + 1];
     const char* when; ///< When in the tick, as text: "when it ran", "before systems ran: …".
-    const char* what; ///< What differs: "a value", "an entity that only the first has" …
+    const char* what; ///< The difference: "a value", "an entity that only the first has" …
     uint32_t cluster, chunk; ///< Index of the cluster; number of the chunk within it.
     /// Component type, or type of a system's state or exports; "" if no type is concerned.
     char component[ORR_NAME_MAX + 1];
@@ -216,8 +216,8 @@ typedef struct orr_desync {
 /// @return ORR_ERR_ARGUMENT if both are the same world, or the recordings begin with different
 /// ticks. ORR_ERR_PAST if a world is past the difference and has no earlier tick remembered.
 /// ORR_ERR_CONFLICT if a world, run again, does not reach its own recorded hash: it depends on
-/// something that is not recorded. ORR_ERR_STATE if a recording is not a finished one of lockstep,
-/// or a world is recorded or in the middle of a tick. ORR_ERR_MEMORY.
+/// something that is not recorded. ORR_ERR_STATE if a recording is not a finished recording of
+/// lockstep, if a world is being recorded, or if a tick is half done. ORR_ERR_MEMORY.
 ORR_API orr_result orr_desync_find(orr_world* a, const orr_recording* recording_a, orr_world* b,
                                    const orr_recording* recording_b, orr_desync* out);
 /// Writes the result as one line of text. Buffer and result as orr_value_print().

@@ -125,7 +125,7 @@ typedef struct orr_system_desc {
     /// `once`; indirect systems always once). Required.
     void (*run)(orr_run* run);
 
-    // What it works on. For an indirect system: what it receives messages about.
+    // Data it works on. For an indirect system: data about which it receives messages.
     /// Terms as text, as orr_query_text(): "write Position, Velocity, !Frozen". `changed` means
     /// written by another system since this system last ran; not available with `once`.
     const char* query;
@@ -141,7 +141,7 @@ typedef struct orr_system_desc {
     /// it loops over: "Position, write Health, #17".
     const char* by_id;
 
-    // What it may send (message.h). Default: nothing.
+    // Changes and events it may send (message.h). Default: none.
     const char* creates; ///< Types that created entities may have: "Position, Velocity".
     /// Limit of entities created per chunk of rows. For a system that is called once, or whose rows
     /// come in a sorted order or from pinned types: per tick. Default: the number of rows; 1024 for
@@ -193,7 +193,7 @@ typedef struct orr_system_desc {
     bool alone;
     bool disabled; ///< Starts disabled.
 
-    // What it keeps.
+    // Data it keeps.
     /// Type of its state (orr_state()), which is part of the world: hashed and remembered.
     const orr_type_desc* state;
     /// Type of a value that other systems may import (orr_export(), orr_import()).
@@ -297,7 +297,7 @@ ORR_API const void* orr_system_exports(const orr_world* world, orr_system system
 // A tick is finished before another one begins, so every pipeline sees the last finished ticks of
 // the others.
 //
-// If a tick cannot continue (memory for a commit is refused), the call returns the error and the
+// If a tick cannot continue (for lack of memory for a commit), the call returns the error and the
 // tick stays half done: everything before that point is done, nothing after it. Calling again
 // continues there. Meanwhile the world can be read; calls that change structure, names or enable
 // bits are refused with ORR_ERR_STATE.
@@ -350,7 +350,7 @@ typedef struct orr_realtime_desc {
     uint64_t for_ns; ///< Ends after this much real time, in nanoseconds. Default 0: no limit.
     uint64_t ticks;  ///< Ends when the first pipeline has run this many ticks. Default 0: no limit.
     /// Records everything the run depends on: the order in which pipelines got their turns and
-    /// locks, posted calls, every dt, and what impure systems did. Nothing of spectators. The
+    /// locks, posted calls, every dt, and the actions of impure systems. Nothing of spectators. The
     /// recording is emptied first. A half-done tick is finished first. Default NULL: does not
     /// record.
     orr_recording* record;
@@ -358,7 +358,7 @@ typedef struct orr_realtime_desc {
     /// 0.
     uint32_t lock_trace;
     /// With `record`: records the hash of the world before the run and, after every tick, the hash
-    /// of all that the tick's pipeline writes. Default false.
+    /// of all data that the tick's pipeline writes. Default false.
     bool hashes;
     /// Replays a recording instead, on a world in the same state as the recorded one: without a
     /// clock and without calls from outside. This world may have other spectators; they run along.
@@ -375,8 +375,8 @@ typedef struct orr_realtime_desc {
 
 /// Runs all pipelines until orr_stop(), a limit of the desc, or an error, which is returned;
 /// calling again continues. Meanwhile the calling thread runs the systems with `main_thread`.
-/// Systems may do the same as in lockstep; other threads may call only orr_post() and functions
-/// marked "from any thread". `desc` may be NULL. Allocates.
+/// Systems may make the same calls as in lockstep; other threads may call only orr_post() and
+/// functions marked "from any thread". `desc` may be NULL. Allocates.
 /// @return ORR_ERR_STATE if a thread cannot be created; ORR_ERR_ARGUMENT if `record` or `replay`
 /// does not fit; ORR_ERR_TYPE if an impure system changes a type that cannot be recorded;
 /// ORR_ERR_CONFLICT by a replay; ORR_ERR_MEMORY.
@@ -447,8 +447,8 @@ ORR_API void orr_recording_destroy(orr_recording* recording);
 typedef struct orr_recording_stats {
     uint64_t ticks, calls, bytes; ///< Recorded ticks; posted calls; bytes of memory.
     bool full; ///< Memory ran out: the recording has only the first part of the run.
-    /// The run was refused memory, or ended with an error, and the recording ends there; in real
-    /// time possibly in the middle of ticks.
+    /// An allocation failed during the run, or the run ended with an error, and the recording ends
+    /// there; in real time possibly in the middle of ticks.
     bool refused;
     bool realtime; ///< True: of a run in real time. False: of lockstep.
     bool cut;      ///< The file it was loaded from was incomplete.
@@ -503,7 +503,7 @@ ORR_API void orr_access_check_set(orr_world* world, orr_access_check level);
 
 // ---- statistics, plan, journal, trace -----------------------------------------------------------
 
-/// What a system did since it was added.
+/// Counts and times of a system since it was added.
 typedef struct orr_system_stats {
     uint64_t ticks;      ///< Ticks in which it ran.
     uint64_t runs;       ///< Calls of its function.
@@ -521,7 +521,8 @@ typedef struct orr_system_stats {
 /// Gets the statistics of a system.
 ORR_API orr_result orr_system_stats_get(const orr_world* world, orr_system system,
                                         orr_system_stats* out);
-/// What a worker did since the world began. Worker 0 is the thread that drives the world.
+/// Counts and times of a worker since the world was created. Worker 0 is the thread that drives the
+/// world.
 typedef struct orr_worker_stats {
     /// Pieces of work it did: a system, several small systems in a row, or some chunks of a system.
     uint64_t taken;
@@ -547,9 +548,9 @@ ORR_API void orr_stats_time_all(orr_world* world, bool on);
 /// orr_value_print().
 ORR_API size_t orr_stats_print(const orr_world* world, char* out, size_t out_size);
 
-/// Writes the plan of the next tick: systems in order, what each one waits for and why, commit
-/// points and why. If the plan cannot be made, the text says so. Buffer and result as
-/// orr_value_print().
+/// Writes the plan of the next tick: systems in order, with the systems that each one waits for and
+/// the reason; commit points with their reasons. If the plan cannot be made, the text says so.
+/// Buffer and result as orr_value_print().
 ORR_API size_t orr_plan_print(orr_world* world, char* out, size_t out_size);
 /// Writes the plan of the next tick as a Graphviz graph. Buffer and result as orr_value_print().
 ORR_API size_t orr_plan_graph(orr_world* world, char* out, size_t out_size);
@@ -558,7 +559,7 @@ ORR_API size_t orr_plan_graph(orr_world* world, char* out, size_t out_size);
 typedef struct orr_journal_entry {
     uint64_t tick;         ///< The world's tick.
     orr_system system;     ///< The system that made the change. Null: a call from outside.
-    orr_message_kind kind; ///< What happened.
+    orr_message_kind kind; ///< Kind of change.
     orr_entity entity;     ///< The entity.
     orr_type type;       ///< The component type. Null for ORR_ENTITY_ADDED and ORR_ENTITY_REMOVED.
     orr_component_id id; ///< The instance of a multiple type, otherwise 0.

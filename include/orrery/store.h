@@ -6,7 +6,8 @@
 /// list of chunks of ORR_CHUNK_CAPACITY rows. A chunk has one array of values, a block, for each
 /// type of the cluster. Rows are dense: row r is in chunk r / ORR_CHUNK_CAPACITY at slot r %
 /// ORR_CHUNK_CAPACITY, a new row is appended at the end, and the last row fills the gap of a
-/// removed row. The id of an entity never changes; its row and the address of its values do.
+/// removed row. The id of an entity never changes; its row and the address of its values do. Each
+/// block stores the tick and the version of its last write: a call that writes *stamps* the block.
 ///
 /// The short forms (orr_set, orr_get …) are macros for functions (orr_component_set …) that take an
 /// orr_type. A refused call returns an orr_result, changes nothing, and passes an error text with
@@ -150,7 +151,8 @@ ORR_API orr_world* orr_world_create(const orr_world_desc* desc);
 /// an error handler.
 ORR_API void orr_world_destroy(orr_world* world);
 
-/// Number of ticks since the world was created.
+/// Number of ticks of all pipelines except spectators since the world was created. Travelling back
+/// in time (history.h) restores an earlier number.
 ORR_API uint64_t orr_world_tick(const orr_world* world);
 /// Seed of the world (orr_world_desc.seed).
 ORR_API uint64_t orr_world_seed(const orr_world* world);
@@ -371,7 +373,8 @@ ORR_API orr_entity orr_copy(orr_world* world, orr_entity source);
 ORR_API orr_result orr_destroy(orr_world* world, orr_entity entity);
 /// Destroys several entities, or none of them if one is dead or listed twice.
 ORR_API orr_result orr_destroy_many(orr_world* world, const orr_entity* entities, uint32_t count);
-/// True if the entity is alive. False for a dead, null or foreign id.
+/// True if the entity is alive. False for a dead or null id, and for an id of a world with another
+/// id_salt.
 ORR_API bool orr_alive(const orr_world* world, orr_entity entity);
 /// Number of living entities, without transient entities.
 ORR_API uint64_t orr_entity_count(const orr_world* world);

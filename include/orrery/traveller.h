@@ -59,9 +59,9 @@ typedef struct orr_time_traveller {
 extern ORR_API const orr_type_desc orr_desc_orr_time_traveller;
 ORR_PP_DESC_OF(orr_time_traveller)
 
-/// Saves the state of an entity in a slot, and replaces what the slot had. The state is: all
-/// components with their values, instances and enable bits, pinned components included; tags; and
-/// whether the entity is enabled. Not saved: its name, orr_time, orr_time_traveller,
+/// Saves the state of an entity in a slot, and replaces the previous content of the slot. The state
+/// is: all components with their values, instances and enable bits, pinned components included;
+/// tags; and whether the entity is enabled. Not saved: its name, orr_time, orr_time_traveller,
 /// orr_time_stretcher, and transient types. Any slot number may be used, whatever the entity's time
 /// is. The cost is proportional to the bytes of all its slots divided by ORR_TRAVELLER_PAGES.
 /// Allocates.
@@ -78,8 +78,9 @@ ORR_API uint32_t orr_entity_slots(const orr_world* world, orr_entity entity, uin
                                   uint32_t out_count);
 
 /// Restores the state of an entity from a slot, and sets its time to the slot's number. Instances
-/// keep their ids by position. References to entities that died since become null. Nothing else of
-/// the world changes. Allocates.
+/// of multiple types keep their ids by position: the first saved value goes to the first instance
+/// that the entity has now, and so on. References to entities that died since become null. Nothing
+/// else of the world changes. Allocates.
 ///
 /// If the slot is empty, the number is compared with the entity's time:
 /// - ahead: the entity alone is updated, tick by tick, as running ticks would update it. All
@@ -98,15 +99,15 @@ ORR_API orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64
 
 /// Result of the last step of a playback.
 typedef enum orr_stretch_state {
-    ORR_STRETCH_MOVES = 0, ///< It moved, or has nothing to do.
-    ORR_STRETCH_LACKS,     ///< There are no slots on both sides of the next position.
+    ORR_STRETCH_MOVES = 0, ///< The step succeeded, or there was nothing to do.
+    ORR_STRETCH_LACKS,     ///< The next position is not between two slots.
     ORR_STRETCH_BARRED,    ///< A type would change that orr_stretcher_desc.types does not name.
     ORR_STRETCH_REFUSED,   ///< Out of memory, or a saved type is not registered as it was.
 } orr_stretch_state;
 
 /// Component: plays back the slots of an entity. In each tick the position moves by the rate, and
 /// the entity gets the state between the two slots around the position: floating-point numbers are
-/// interpolated linearly, quaternions along the sphere, everything else is as in the lower slot
+/// interpolated linearly, quaternions spherically, everything else is as in the lower slot
 /// (orr_field_attributes.interpolation changes this per field). Requires orr_time_traveller, which
 /// is added with it. If a step is not possible, the entity keeps its state, position and time; the
 /// reason is logged once, and each tick tries again.
