@@ -86,7 +86,7 @@ typedef struct orr_message_column {
     const orr_component_id* ids; ///< Instance ids, one per value. NULL: all ids are 0.
 } orr_message_column;
 
-/// A message: an array of entities to which the same thing happened. Read-only. Valid until the
+/// A message: an array of entities with the same kind of change. Read-only. Valid until the
 /// system's function returns.
 typedef struct orr_message {
     orr_message_kind kind; ///< Kind of change.
@@ -119,7 +119,8 @@ typedef struct orr_enabled {
     /// The component type that was enabled or disabled. Null: the entity itself. The instance is in
     /// the message's `ids`.
     orr_type type;
-    /// 1: enabled, 0: disabled. After ORR_ENTITY_ADDED only disabled things are reported.
+    /// 1: enabled, 0: disabled. After ORR_ENTITY_ADDED only disabled entities, components and
+    /// instances are reported.
     uint32_t on;
 } orr_enabled;
 /// Built-in type for tags. A reader that names it ("?orr_tags") receives ORR_COMPONENT_CHANGED when

@@ -91,9 +91,9 @@ typedef struct orr_replay_report {
 /// Replays a recording of lockstep, on a world that is in the state of the recorded world: as it
 /// was when the recording began, or after any tick of the recording. The replay starts at the
 /// world's tick. Recorded calls are done again; impure systems are not called, their recorded
-/// results are used. Spectators of this world run along. orr_post() by calls and systems is ignored
-/// during a replay, because the recording has these calls. After a replay with `until_tick` the
-/// world can be stepped as usual. `desc` and `out` may be NULL.
+/// results are used. Spectators of this world run during the replay. orr_post() by calls and
+/// systems is ignored during a replay, because the recording has these calls. After a replay with
+/// `until_tick` the world can be stepped as usual. `desc` and `out` may be NULL.
 /// @return ORR_ERR_CONFLICT if the world differs from the recorded one, or a hash differs: the log
 /// names the tick, and the world stays as that tick left it. ORR_ERR_PAST if the recording does not
 /// have the world's tick. ORR_ERR_ABSENT if a call was not registered when the file was loaded.

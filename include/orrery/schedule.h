@@ -131,8 +131,8 @@ typedef struct orr_system_desc {
     const char* query;
     const orr_term* terms; ///< Further terms, in addition to `query`.
     uint32_t term_count;   ///< Number of `terms`. At most ORR_TERMS_MAX.
-    /// Direct systems: `run` is called once per tick and loops by itself, over orr_run_query() or
-    /// over any query of declared types. The system may have no query.
+    /// Direct systems: `run` is called once per tick, without rows. It may loop over
+    /// orr_run_query() or over any query of declared types. The system may have no query.
     bool once;
     /// Several workers may call `run` at the same time, for different rows. Such a system must not
     /// name in `by_id` a type that it writes. Not with `once`, nor for indirect systems.
@@ -361,11 +361,11 @@ typedef struct orr_realtime_desc {
     /// of all data that the tick's pipeline writes. Default false.
     bool hashes;
     /// Replays a recording instead, on a world in the same state as the recorded one: without a
-    /// clock and without calls from outside. This world may have other spectators; they run along.
-    /// Ends with the recording, or earlier by the limits above. A recording may end in the middle
-    /// of ticks (orr_recording_stats); these ticks are finished. Returns ORR_ERR_CONFLICT if the
-    /// world does something that was not recorded, or if a recorded hash differs; the log names
-    /// pipeline and tick.
+    /// clock and without calls from outside. This world may have other spectators, which run during
+    /// the replay. Ends with the recording, or earlier by the limits above. A recording may end in
+    /// the middle of ticks (orr_recording_stats); these ticks are finished. Returns
+    /// ORR_ERR_CONFLICT if the world does something that was not recorded, or if a recorded hash
+    /// differs; the log names pipeline and tick.
     const orr_recording* replay;
     /// Replay only: ticks begin when they are due by the wall clock, for spectators to watch.
     /// orr_time_scale_set() sets the speed, 0 stops it. Pauses of the recorded run take no time.

@@ -134,10 +134,10 @@ ORR_PP_DESC_OF(orr_time_stretcher)
 ORR_API orr_result orr_time_stretch(orr_world* world, orr_entity entity, double rate);
 /// Makes entity `stretcher` drive entity `of`: from now on the rate of `stretcher` is added, in
 /// each tick, to the rate of `of`, as an acceleration. The rate of an entity that drives
-/// `stretcher` is a jerk. An entity that drives another one is not played back. With `of` null, or
-/// the same entity, it is played back again. Several entities may drive one. All steps use the
-/// rates at the beginning of the tick: with rate v and acceleration a, after n ticks the position
-/// has moved by n v + a n (n - 1) / 2.
+/// `stretcher` is a jerk. An entity that drives another entity is not played back. With `of` null
+/// or equal to `stretcher`, `stretcher` drives no entity and is played back again. Several entities
+/// may drive the same entity. All steps use the rates at the beginning of the tick: with rate v and
+/// acceleration a, after n ticks the position has moved by n v + a n (n - 1) / 2.
 /// @return ORR_ERR_ABSENT if one of the entities has no orr_time_stretcher; ORR_ERR_ARGUMENT for a
 /// cycle; ORR_ERR_ENTITY, ORR_ERR_STATE.
 ORR_API orr_result orr_time_derivate(orr_world* world, orr_entity stretcher, orr_entity of);
