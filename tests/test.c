@@ -21,7 +21,7 @@ static test_case** tests_end = &tests_first;
 static jmp_buf test_exit;
 static int test_outcome; // 1 failed, 2 skipped.
 static uint64_t seed_value, seed_state;
-static bool seed_given, seed_asked, long_run, quick_run, times_shown;
+static bool seed_given, seed_asked, long_run, quick_run, times_shown, brief_run;
 static const char* only_file; // NULL: all files of the program.
 #define WITHOUT_MAX 32
 static const char* without[WITHOUT_MAX]; // Parts of names of tests that are left out.
@@ -96,10 +96,18 @@ bool test_long(void)
     return long_run;
 }
 
+bool test_brief(void)
+{
+    return brief_run;
+}
+
 uint32_t test_rounds(uint32_t usual, uint32_t few, uint32_t many)
 {
     if (long_run) {
         return TEST_SLOW ? (many + 9) / 10 : many;
+    }
+    if (brief_run) {
+        return (few + 1) / 2;
     }
     return test_slow() ? few : usual;
 }
@@ -173,6 +181,7 @@ int main(int argc, char** argv)
     const char* seed_text = getenv("ORR_SEED");
     long_run = getenv("ORR_LONG") != NULL && strcmp(getenv("ORR_LONG"), "0") != 0;
     quick_run = !long_run && getenv("ORR_QUICK") != NULL;
+    brief_run = !long_run && getenv("ORR_BRIEF") != NULL;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--list") == 0) {
             list = true;

@@ -538,7 +538,9 @@ ORR_TEST(realtime_clocks_scenario_finds_no_fault)
     for (uint32_t workers = 0; workers <= 2; workers += 2) {
         three t;
         orr_world* world = three_begin(&t, workers, 2000);
-        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = test_long() ? 1000 : 100}));
+        CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = test_long()    ? 1000
+                                                                   : test_brief() ? 40
+                                                                                  : 100}));
         CHECK(t.c.moved > 0 && t.c.looked > 0 && t.c.drawn > 0 && t.c.born > 0 && t.c.kicks > 0);
         CHECK(t.c.hits > 0 && t.c.heard > 0 && t.c.probed > 0 && t.c.felt > 0 && t.c.ached > 0);
         three_end(&t);
@@ -591,7 +593,7 @@ static void hear_all(orr_run* run)
 ORR_TEST(realtime_commit_refused_halfway_leaves_published_values_whole)
 {
     bool refused = true;
-    for (uint64_t n = 1; refused && n < 100000; n++) {
+    for (uint64_t n = 1; refused && n < 100000; n += test_brief() ? 5 : 1) {
         kit k;
         orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = RATE});
         ORR_REGISTER(world, Position, Health);

@@ -46,6 +46,9 @@ ORR_TEST(realtime_odd_parts_alone)
         if (only != NULL && strcmp(only, odd_parts[i].name) != 0) {
             continue;
         }
+        if (test_brief() && i % 2 == 0) {
+            continue; // Two workers: the same as in realtime_odd_access_checks.
+        }
         bool few = test_slow() && !test_long();
         uint32_t least = few ? i % 2 * 2 + 2 : 0, most = few ? least : 4;
         for (uint32_t workers = least; workers <= most; workers += 2) {
@@ -71,6 +74,7 @@ ORR_TEST(realtime_odd_all_traced)
 {
     odd_run(&(odd_desc){.workers = 2,
                         .parts = (UINT64_C(1) << ODD_PARTS) - 1,
+                        .ticks = test_brief() ? 10 : 0,
                         .journal = true,
                         .trace = "realtime_odd.trace.json"});
     remove("realtime_odd.trace.json");
@@ -79,7 +83,7 @@ ORR_TEST(realtime_odd_all_traced)
 ORR_TEST(realtime_odd_pairs)
 {
     // Each part with its neighbours; with --long each with all.
-    uint32_t most = test_long() ? UINT32_MAX : test_slow() ? 2 : 6;
+    uint32_t most = test_long() ? UINT32_MAX : test_brief() ? 1 : test_slow() ? 2 : 6;
     for (uint32_t i = 0; i < ODD_PARTS; i++) {
         for (uint32_t k = i > most ? i - most : 0; k < i; k++) {
             odd_desc desc = {.workers = (i + k) % 3 * 2,
@@ -95,6 +99,7 @@ ORR_TEST(realtime_odd_random)
 {
     uint64_t first = getenv("ODD_SEED") != NULL ? strtoull(getenv("ODD_SEED"), NULL, 10) : 1;
     uint64_t count = getenv("ODD_SEEDS") != NULL ? strtoull(getenv("ODD_SEEDS"), NULL, 10)
+                     : test_brief()              ? 2
                      : test_races()              ? 3
                      : test_slow()               ? 5
                                                  : 12;

@@ -567,7 +567,7 @@ ORR_TEST(overwrite_with_every_other_write_publishes_whole_ticks)
 
 ORR_TEST(overwrite_random_mixes_agree_with_the_oracle)
 {
-    uint32_t rounds = test_rounds(12, 6, 200);
+    uint32_t rounds = test_rounds(12, 4, 200);
     for (uint32_t i = 0; i < rounds; i++) {
         uint64_t random = test_random();
         // With fewer rows a mix that destroys could leave no row to compare.
@@ -583,7 +583,7 @@ ORR_TEST(overwrite_on_workers_publishes_whole_ticks)
     const uint32_t all[] = {0, DOES_PAINT_PART, DOES_LOOK | DOES_PAINT_PART,
                             DOES_CHURN | DOES_SWITCH | DOES_PAINT_PART | DOES_LOOK};
     studio_workers = 2;
-    for (uint32_t i = 0; i < 2 * ORRI_COUNT(all); i++) {
+    for (uint32_t i = 0; i < 2 * ORRI_COUNT(all); i += test_brief() ? 2 : 1) {
         uint64_t bytes = studio_run(all[i / 2], test_slow() ? 3000 : 7000, i, 25);
         CHECK(i >= 4 || bytes == 0);
     }
@@ -607,7 +607,9 @@ static void compare_live(orr_world* world)
 ORR_TEST(overwrite_refused_memory_continues_when_called_again)
 {
     uint32_t does = DOES_PAINT_PART | DOES_LOOK | DOES_NUDGE | DOES_REACH, refused = 0;
-    for (uint64_t n = 1; n < test_rounds(400, 150, 2000); n += n < 100 || !test_slow() ? 1 : 7) {
+    for (uint64_t n = 1; n < test_rounds(400, 150, 2000); n += test_brief()              ? 5
+                                                               : n < 100 || !test_slow() ? 1
+                                                                                         : 7) {
         orr_world* world = studio_begin(does, 40, n % 16);
         S->ticks = 4;
         failing_alloc_arm(&S->k.memory, n, false);

@@ -449,8 +449,7 @@ static bool play_is_empty(void* user, const orr_world* world, orr_cluster cluste
     return kit_rows(world, cluster) == 0;
 }
 
-// A world that has grown is made small again, in one of several ways.
-static void play_shrink(play* p)
+void play_shrink(play* p)
 {
     if (p->world->clusters.count > 200) {
         CHECK_OK(

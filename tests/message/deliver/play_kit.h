@@ -44,6 +44,8 @@ void play_diff(play* p);
 void play_take(play* p, bool all);
 void play_compare(play* p);
 // Some changes, a diff and a comparison.
+// A world that has grown is made small again, in one of several ways.
+void play_shrink(play* p);
 void play_step(play* p);
 
 #endif

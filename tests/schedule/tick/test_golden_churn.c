@@ -161,7 +161,9 @@ ORR_TEST(churn_of_many_chunks_with_workers_has_the_hashes_of_the_serial_run)
 {
     uint32_t scale = test_races() ? LARGE : MIDDLE, ticks = test_rounds(20, 6, 100);
     serial_run(scale, 11, 0xAA, ticks);
-    check_same((sea){.scale = scale, .workers = 2, .seed = 11, .fill = 0x55}, ticks);
+    if (!test_brief()) {
+        check_same((sea){.scale = scale, .workers = 2, .seed = 11, .fill = 0x55}, ticks);
+    }
     check_same(
         (sea){.scale = scale, .workers = 4, .seed = 11, .fill = 0xAA, .sharing = ORRI_SHARE_RANDOM},
         ticks);

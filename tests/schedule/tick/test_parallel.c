@@ -65,7 +65,7 @@ ORR_TEST(parallel_run_every_tick_has_the_hash_of_the_serial_run)
 {
     static const uint32_t workers[] = {1, 2, 3, 4, 8, 32};
     uint64_t hashes[TICKS];
-    uint32_t ticks = test_slow() ? 25 : TICKS;
+    uint32_t ticks = test_brief() ? 10 : test_slow() ? 25 : TICKS;
     serial_hashes(hashes, ticks);
     for (uint32_t i = 0; i < sizeof workers / sizeof workers[0]; i++) {
         check_same(hashes, ticks, workers[i], ORRI_SHARE_AUTO, 0);

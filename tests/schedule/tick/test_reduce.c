@@ -310,7 +310,9 @@ ORR_TEST(reduction_of_floats_has_the_same_bits_with_any_workers)
     }
     scene_end(&s);
     for (uint32_t w = 0; w < 6 * 4 * 2;
-         w += test_slow() ? 5 : 1) { // A step of 5 reaches all of them over time.
+         w += test_brief()  ? 11
+              : test_slow() ? 5
+                            : 1) { // A step of 5 reaches all of them over time.
         scene_begin(&s, workers[w % 6], sharings[w / 6 % 4], test_random(), w / 24 != 0);
         for (uint32_t i = 0; i < TICKS; i++) {
             KIT_STEP(s.world, 1);
