@@ -18,7 +18,7 @@ static bool blocks_next_page(orri_blocks* walk)
         walk->block.rows = share->rows;
         walk->block.share = share;
     } else {
-        // The last record of the index may be in the last page there can be.
+        // In 64 bits: past the last page of a full index the product exceeds 32 bits.
         if ((uint64_t)page * ORRI_PAGE_SIZE >= world->hot.count) {
             return false;
         }
