@@ -757,6 +757,10 @@ plant "history: links not rebuilt" \
     src/store/snapshot/restore.c 's/        orri_relations_rebuild\(world\);//'
 plant "history: node considered equal regardless of its ticks" \
     src/store/snapshot/snapshot.c 's/node->columns\[c\]\.tick != column->tick .. memory/memory/'
+plant "blocks: instance counts taken for instance ids" \
+    src/store/snapshot/blocks.c 's/\(column - types\) % 2 != 0/(column - types) % 2 == 0/'
+plant "blocks: the walk over a snapshot leaves out pools" \
+    src/store/snapshot/blocks.c 's/return found .. blocks_next_node_pool\(walk\);/return found;/'
 plant "history: abandoned timeline stays remembered" \
     src/history/retention.c 's/orri_history_find\(history, world->tick \+ 1\)/history->memory_count/'
 plant "history: fast-forward ignores that the world was changed" \

@@ -45,6 +45,7 @@ set(ORR_SOURCES_STORE
     src/store/relation/cascade.c
     src/store/relation/entity_name.c
     src/store/relation/relation.c
+    src/store/snapshot/blocks.c
     src/store/snapshot/restore.c
     src/store/snapshot/snapshot.c
     src/store/table/block.c
@@ -96,6 +97,7 @@ set(ORR_SMALL_STORE
     src/store/relation/cascade.c
     src/store/relation/entity_name.c
     src/store/relation/relation.c
+    src/store/snapshot/blocks.c
     src/store/snapshot/restore.c
     src/store/snapshot/snapshot.c
     src/store/table/cluster.c

@@ -34,6 +34,7 @@ set(ORR_TESTS_STORE
     tests/store/relation/test_entity_name.c
     tests/store/relation/test_relation.c
     tests/store/relation/test_relation_random.c
+    tests/store/snapshot/test_blocks.c
     tests/store/snapshot/test_snapshot.c
     tests/store/table/test_chunk.c
     tests/store/table/test_cluster.c

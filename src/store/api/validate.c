@@ -6,6 +6,7 @@
 #include "store/pool/pool.h"
 #include "store/relation/entity_name.h"
 #include "store/relation/relation.h"
+#include "store/snapshot/blocks.h"
 #include "store/table/required_types.h"
 #include "store/world/access.h"
 
@@ -308,30 +309,22 @@ static bool validate_count_rows(const orri_type* type, const uint8_t* rows, uint
     return true;
 }
 
-static bool validate_count_chunk(const orri_chunk* chunk, uint32_t* counts)
+// Counts the handles of a block of values. Handles past the last instance of a multiple type are
+// null and not counted; free slots of a pool have no values.
+static bool validate_count_block(const orri_block* block, uint32_t* counts)
 {
-    const orri_cluster* cluster = chunk->cluster;
-    for (uint32_t c = 0; c < cluster->type_count; c++) {
-        const orri_type* type = cluster->columns[c].type;
-        // Handles past the last instance of a multiple type are null and not counted.
-        uint32_t values = orri_chunk_rows(chunk) << cluster->columns[c].shift;
-        if (type->info.has_owned &&
-            !validate_count_rows(type, chunk->columns[c].data, values, counts)) {
-            return false;
-        }
+    const orri_type* type = block->type;
+    const uint8_t* values = block->data;
+    if (block->owners == NULL) {
+        return validate_count_rows(type, values, (uint32_t)(block->bytes / type->info.size),
+                                   counts);
     }
-    return true;
-}
-
-static bool validate_count_pool(const orri_pool* pool, uint32_t* counts)
-{
-    for (uint32_t slot = 0; pool->type->info.has_owned && slot < pool->slot_count; slot++) {
-        if (orri_pool_owner(pool, slot) != ORRI_INDEX_NONE &&
-            !validate_count_rows(pool->type, orri_pool_at(pool, slot), 1, counts)) {
-            return false;
-        }
+    bool found = true;
+    for (uint32_t slot = 0; found && slot < block->rows; slot++) {
+        found = block->owners[slot] == ORRI_INDEX_NONE ||
+                validate_count_rows(type, values + (size_t)slot * type->info.size, 1, counts);
     }
-    return true;
+    return found;
 }
 
 static bool validate_count_bundles(const orr_world* world, uint32_t* counts)
@@ -350,16 +343,11 @@ static bool validate_count_bundles(const orr_world* world, uint32_t* counts)
 
 static bool validate_count_all(const orr_world* world, uint32_t* counts)
 {
-    for (uint32_t i = 0; i < world->pinned.count; i++) {
-        if (!validate_count_pool(world->pinned.list[i], counts)) {
+    for (orri_blocks walk = orri_blocks_begin_all(world); orri_blocks_next(&walk);) {
+        bool values = walk.block.kind == ORRI_BLOCK_VALUES || walk.block.kind == ORRI_BLOCK_POOL;
+        if (values && walk.block.type->info.has_owned &&
+            !validate_count_block(&walk.block, counts)) {
             return false;
-        }
-    }
-    for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
-        for (uint32_t i = 0; i < cluster->chunk_count; i++) {
-            if (!validate_count_chunk(cluster->chunks[i], counts)) {
-                return false;
-            }
         }
     }
     return validate_count_bundles(world, counts);

@@ -8,14 +8,6 @@
 
 // ---- copies -------------------------------------------------------------------------------------
 
-// Slots of a block that were ever used.
-static uint32_t pool_share_used(const orri_pool* pool, uint32_t number)
-{
-    uint32_t slots = 1u << pool->slot_bits, first = number << pool->slot_bits;
-    uint32_t left = pool->slot_count > first ? pool->slot_count - first : 0;
-    return left < slots ? left : slots;
-}
-
 // Free list links of a block's slots.
 static uint32_t* pool_share_links(const orri_pool* pool, uint32_t number)
 {
@@ -163,7 +155,7 @@ orri_pool_share* orri_pool_share_take(orr_world* world, orri_pool* pool, uint32_
     *share = (orri_pool_share){.pool = pool,
                                .number = number,
                                .refs = 1,
-                               .used = pool_share_used(pool, number),
+                               .used = orri_pool_block_used(pool, number),
                                .attached = true};
     pool->blocks[number].share = share;
     world->cow.live++;
@@ -250,16 +242,6 @@ bool orri_pool_node_release(orr_world* world, orri_pool_node* node)
     return true;
 }
 
-bool orri_pool_node_lost(const orri_pool_node* node)
-{
-    for (uint32_t i = 0; i < node->block_count; i++) {
-        if (node->blocks[i].share->lost) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // ---- restoring ----------------------------------------------------------------------------------
 
 // The share of block `i` in a node; NULL: the block had no used slot.
@@ -272,7 +254,7 @@ static orri_pool_share* pool_restore_share(const orri_pool_node* node, uint32_t 
 static bool pool_restore_kept(const orri_pool* pool, const orri_pool_node* node, uint32_t i)
 {
     const orri_pool_share* share = pool_restore_share(node, i);
-    return share != NULL ? share->attached : pool_share_used(pool, i) == 0;
+    return share != NULL ? share->attached : orri_pool_block_used(pool, i) == 0;
 }
 
 bool orri_pool_restore_prepare(orr_world* world, orri_pool* pool, const orri_pool_node* node)
@@ -384,7 +366,7 @@ void orri_pool_restore(orr_world* world, orri_pool* pool, const orri_pool_node* 
     for (uint32_t i = 0; i < pool->block_count; i++) {
         if (!pool_restore_kept(pool, node, i)) {
             pool_restore_notify(world, pool, i, pool_restore_share(node, i));
-            pool_restore_empty(world, pool, i, pool_share_used(pool, i));
+            pool_restore_empty(world, pool, i, orri_pool_block_used(pool, i));
         }
     }
     for (uint32_t i = 0; node != NULL && i < node->block_count; i++) {

@@ -113,6 +113,14 @@ static inline bool orri_pool_enabled(const orri_pool* pool, uint32_t index)
     return enabled == NULL || orri_bit_get(enabled, orri_pool_within(pool, slot1 - 1));
 }
 
+// Slots of a block that were ever used.
+static inline uint32_t orri_pool_block_used(const orri_pool* pool, uint32_t number)
+{
+    uint32_t slots = 1u << pool->slot_bits, first = number << pool->slot_bits;
+    uint32_t left = pool->slot_count > first ? pool->slot_count - first : 0;
+    return left < slots ? left : slots;
+}
+
 // The entity that has a slot; ORRI_INDEX_NONE: it is free.
 static inline uint32_t orri_pool_owner(const orri_pool* pool, uint32_t slot)
 {
@@ -217,8 +225,6 @@ typedef struct orri_pool_node {
 orri_pool_node* orri_pool_node_take(orr_world* world, orri_pool* pool, orri_pool_node* last);
 // One holder less. True: it was the last, and the node is freed.
 bool orri_pool_node_release(orr_world* world, orri_pool_node* node);
-// True when a share of the node was lost.
-bool orri_pool_node_lost(const orri_pool_node* node);
 // True when the pool is as the node has it.
 bool orri_pool_node_same(const orri_pool_node* node, const orri_pool* pool);
 // Restores a pool to a node (NULL: to an empty pool). Prepare does everything that may be refused

@@ -4,14 +4,6 @@
 
 #define POOL_STATE_PIECE 256 // Slots hashed at once. Changing it changes the hash.
 
-// Slots of a block that were ever used.
-static uint32_t pool_state_used(const orri_pool* pool, uint32_t block)
-{
-    uint32_t slots = 1u << pool->slot_bits, first = block << pool->slot_bits;
-    uint32_t left = pool->slot_count > first ? pool->slot_count - first : 0;
-    return left < slots ? left : slots;
-}
-
 // ---- hash ---------------------------------------------------------------------------------------
 
 // Owners, and the links of free slots: the free list is state.
@@ -80,7 +72,7 @@ uint64_t orri_pool_hash(orri_pool* pool, uint64_t hash)
     hash = orri_hash_word(hash, pool->type->info.layout_hash);
     hash = orri_hash_word(hash, (uint64_t)pool->slot_count << 32 | pool->free_first);
     for (uint32_t i = 0; i < pool->block_count; i++) {
-        uint32_t used = pool_state_used(pool, i);
+        uint32_t used = orri_pool_block_used(pool, i);
         if (used > 0) {
             hash = orri_hash_word(hash, pool_state_block(pool, i, used));
             hash = orri_hash_word(hash, pool->blocks[i].tick);

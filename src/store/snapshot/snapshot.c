@@ -5,6 +5,7 @@
 // and clean: nothing was written since. So a snapshot of a world that did not change costs one
 // comparison for each column, and memory for lists only.
 #include "store/cow/row_log.h"
+#include "store/snapshot/blocks.h"
 #include "store/snapshot/snapshot_detail.h"
 #include "store/world/access.h"
 
@@ -426,30 +427,14 @@ void orri_snapshot_release(orr_world* world, orri_snapshot* snapshot)
 
 // ---- queries ------------------------------------------------------------------------------------
 
-static bool snapshot_chunk_lost(const orri_chunk_node* node)
-{
-    for (uint32_t c = 0; c < node->column_count; c++) {
-        if (node->columns[c].share != NULL && node->columns[c].share->lost) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool snapshot_lost_somewhere(const orri_snapshot* snapshot)
 {
     bool lost = false;
-    for (uint32_t p = 0; !lost && p < snapshot->page_count; p++) {
-        lost = snapshot->pages[p]->lost;
-    }
-    for (uint32_t i = 0; !lost && i < snapshot->cluster_count; i++) {
-        const orri_cluster_node* cluster = snapshot->clusters[i];
-        for (uint32_t k = 0; !lost && k < cluster->chunk_count; k++) {
-            lost = snapshot_chunk_lost(cluster->chunks[k]);
-        }
-    }
-    for (uint32_t p = 0; !lost && p < snapshot->pool_count; p++) {
-        lost = orri_pool_node_lost(snapshot->pools[p]);
+    for (orri_blocks walk = orri_blocks_begin_snapshot(snapshot);
+         !lost && orri_blocks_next(&walk);) {
+        const orri_block* block = &walk.block;
+        lost = (block->share != NULL && block->share->lost) ||
+               (block->pool_share != NULL && block->pool_share->lost);
     }
     return lost;
 }
@@ -476,17 +461,9 @@ static bool snapshot_share_valid(const orri_share* share)
 bool orri_snapshot_valid(const orri_snapshot* snapshot)
 {
     bool valid = true;
-    for (uint32_t p = 0; valid && p < snapshot->page_count; p++) {
-        valid = snapshot_share_valid(snapshot->pages[p]);
-    }
-    for (uint32_t i = 0; valid && i < snapshot->cluster_count; i++) {
-        const orri_cluster_node* cluster = snapshot->clusters[i];
-        for (uint32_t k = 0; valid && k < cluster->chunk_count; k++) {
-            const orri_chunk_node* chunk = cluster->chunks[k];
-            for (uint32_t c = 0; valid && c < chunk->column_count; c++) {
-                valid = snapshot_share_valid(chunk->columns[c].share);
-            }
-        }
+    for (orri_blocks walk = orri_blocks_begin_snapshot(snapshot);
+         valid && orri_blocks_next(&walk);) {
+        valid = snapshot_share_valid(walk.block.share);
     }
     return valid;
 }
