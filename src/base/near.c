@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Help for error messages about text: similar names for an unknown name, and two lines that point
 // at a place in the text.
-#include "base/util.h"
+#include "base/scan.h"
 
 // ---- similar names ------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ static void near_show(orri_text* out, const char* at, uint32_t size)
     unsigned char first = (unsigned char)at[0];
     if (size > 1) {
         orri_text_bytes(out, at, size);
-    } else if (first == ' ' || (first >= '\t' && first <= '\r')) {
+    } else if (orri_scan_is_blank(at[0])) {
         orri_text_bytes(out, " ", 1);
     } else {
         orri_text_bytes(out, first > ' ' && first < 0x7F ? at : "?", 1);

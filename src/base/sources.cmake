@@ -14,6 +14,7 @@ set(ORR_SOURCES_BASE
     src/base/near.c
     src/base/random.c
     src/base/result.c
+    src/base/scan.c
     src/base/sync.c
     src/base/text.c)
 # Not on a hot path: compiled for size.
@@ -24,4 +25,5 @@ set(ORR_SMALL_BASE
     src/base/math/math.c
     src/base/near.c
     src/base/result.c
+    src/base/scan.c
     src/base/text.c)

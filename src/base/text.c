@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Text in buffers of fixed size, the rule for valid names, and the edit distance between names.
-#include "base/util.h"
+#include "base/scan.h"
 #include <stdio.h>
 
 // Names of this length or longer are similar only to themselves.
@@ -107,30 +107,13 @@ uint32_t orri_text_distance(const char* a, const char* b, uint32_t most)
     return row[b_size] > most ? most + 1 : row[b_size];
 }
 
-static bool text_is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool text_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 bool orri_name_valid(const char* name)
 {
-    if (name == NULL || text_is_digit(name[0])) {
+    if (name == NULL || orri_scan_is_digit(name[0])) {
         return false;
     }
-    size_t size = 0;
-    for (; name[size] != '\0'; size++) {
-        char c = name[size];
-        bool allowed = text_is_letter(c) || text_is_digit(c) || c == '_' || c == '.' || c == ':';
-        if (!allowed || size == ORRI_NAME_MAX) {
-            return false;
-        }
-    }
-    return size > 0;
+    size_t size = orri_scan_word(name);
+    return size > 0 && size <= ORRI_NAME_MAX && name[size] == '\0';
 }
 
 #undef TEXT_DISTANCE_SIZE

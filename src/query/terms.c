@@ -11,10 +11,8 @@
 // A word is a keyword only if a name follows, so that types may have these names. Words before the
 // first member of a choice apply to all its types; a member with words of its own has only those:
 // "write Health|read Armor".
+#include "base/scan.h"
 #include "query/query.h"
-
-#define TERMS_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:"
-#define TERMS_BLANKS  " \t\r\n\v\f"
 
 enum {
     TERMS_WORD_READ,
@@ -67,15 +65,9 @@ static bool terms_fail(terms_parser* p, orr_result result, const char* at, const
 // Reports what was expected at the current position, and what is there.
 static bool terms_expected(terms_parser* p, const char* what)
 {
-    if (*p->at == '\0') {
-        return terms_fail(p, ORR_ERR_PARSE, p->at, "expected %s, found the end", what);
-    }
-    size_t size = strspn(p->at, TERMS_LETTERS);
-    if (size == 0 && ((unsigned char)*p->at < 0x20 || (unsigned char)*p->at >= 0x7F)) {
-        return terms_fail(p, ORR_ERR_PARSE, p->at, "expected %s", what);
-    }
-    size = size == 0 ? 1 : size < 32 ? size : 32;
-    return terms_fail(p, ORR_ERR_PARSE, p->at, "expected %s, found '%.*s'", what, (int)size, p->at);
+    char found[ORRI_SCAN_FOUND_SIZE];
+    return terms_fail(p, ORR_ERR_PARSE, p->at, "expected %s%s", what,
+                      orri_scan_found(p->at, orri_scan_word(p->at), found));
 }
 
 static void terms_near_types(const orr_world* world, orri_near* near)
@@ -94,30 +86,17 @@ static void terms_near_tags(const orr_world* world, orri_near* near)
 
 // ---- tokens -------------------------------------------------------------------------------------
 
-static void terms_space(terms_parser* p)
-{
-    p->at += strspn(p->at, TERMS_BLANKS);
-}
-
-// True for a byte that can be part of a name or number.
-static bool terms_is_letter(char c)
-{
-    return c != '\0' && strchr(TERMS_LETTERS, c) != NULL;
-}
-
 // The keyword at the current position; TERMS_WORD_COUNT: none. A word is a keyword only if a name
 // or sign follows.
 static uint32_t terms_word_at(const terms_parser* p)
 {
-    size_t size = strspn(p->at, TERMS_LETTERS);
-    const char* next = p->at + size;
-    next += strspn(next, TERMS_BLANKS);
+    size_t size = orri_scan_word(p->at);
+    const char* next = orri_scan_blanks(p->at + size);
     uint32_t word = 0;
-    while (word < TERMS_WORD_COUNT &&
-           (strlen(terms_words[word]) != size || memcmp(terms_words[word], p->at, size) != 0)) {
+    while (word < TERMS_WORD_COUNT && !orri_scan_equals(p->at, size, terms_words[word])) {
         word++;
     }
-    bool leads = terms_is_letter(*next) || (*next != '\0' && strchr("#*!?", *next) != NULL);
+    bool leads = orri_scan_word(next) > 0 || (*next != '\0' && strchr("#*!?", *next) != NULL);
     return leads ? word : TERMS_WORD_COUNT;
 }
 
@@ -125,7 +104,7 @@ static bool terms_take_words(terms_parser* p, terms_prefix* out)
 {
     memset(out, 0, sizeof *out);
     for (;;) {
-        terms_space(p);
+        p->at = orri_scan_blanks(p->at);
         uint32_t word = terms_word_at(p);
         if (word == TERMS_WORD_COUNT) {
             return true;
@@ -159,8 +138,8 @@ static bool terms_unknown_type(terms_parser* p, const char* name, size_t size)
                           near.name, near.name);
     }
     terms_near_types(p->world, &near);
-    const char* next = name + size + strspn(name + size, TERMS_BLANKS);
-    for (uint32_t i = 0; i < TERMS_WORD_COUNT && terms_is_letter(*next); i++) {
+    const char* next = orri_scan_blanks(name + size);
+    for (uint32_t i = 0; i < TERMS_WORD_COUNT && orri_scan_word(next) > 0; i++) {
         if (orr_type_find(p->world, terms_words[i]).id == 0) {
             orri_near_offer(&near, terms_words[i]);
         }
@@ -187,8 +166,8 @@ static bool terms_builtin(terms_parser* p, const char* name, orr_type* out)
 static bool terms_take_type(terms_parser* p, orr_type* out)
 {
     const char* name = p->at;
-    size_t size = strspn(name, TERMS_LETTERS);
-    if (*name >= '0' && *name <= '9') {
+    size_t size = orri_scan_word(name);
+    if (orri_scan_is_digit(*name)) {
         return terms_fail(p, ORR_ERR_PARSE, name,
                           "a name does not begin with a digit; a tag has '#' before it: '#17'");
     }
@@ -198,14 +177,10 @@ static bool terms_take_type(terms_parser* p, orr_type* out)
             "a name can have the letters a to z and A to Z, digits, '_', '.' and ':'");
     }
     char copy[ORR_NAME_MAX + 1];
-    *out = (orr_type){0};
-    if (size <= ORR_NAME_MAX) {
-        memcpy(copy, name, size);
-        copy[size] = '\0';
-        *out = orr_type_find(p->world, copy);
-        if (out->id == 0 && !terms_builtin(p, copy, out)) {
-            return false;
-        }
+    orri_scan_copy(copy, name, size);
+    *out = orr_type_find(p->world, copy);
+    if (out->id == 0 && !terms_builtin(p, copy, out)) {
+        return false;
     }
     if (out->id == 0) {
         return terms_unknown_type(p, name, size);
@@ -214,33 +189,19 @@ static bool terms_take_type(terms_parser* p, orr_type* out)
     return true;
 }
 
-static uint32_t terms_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-           : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10
-           : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A') + 10
-                                  : 99;
-}
-
 static bool terms_take_number(terms_parser* p, size_t size, orr_tag* out)
 {
-    const char *from = p->at, *end = from + size;
-    uint32_t base = size > 2 && from[0] == '0' && (from[1] == 'x' || from[1] == 'X') ? 16 : 10;
-    orr_tag value = 0;
-    for (const char* digit = base == 16 ? from + 2 : from; digit < end; digit++) {
-        uint32_t number = terms_digit(*digit);
-        if (number >= base) {
-            return terms_fail(
-                p, ORR_ERR_PARSE, digit,
-                "'%c' is not a digit; a tag is a name, or a number such as 17 or 0x1F", *digit);
-        }
-        if (value > (UINT64_MAX - number) / base) {
-            return terms_fail(p, ORR_ERR_PARSE, from, "the tag does not fit in 64 bits");
-        }
-        value = value * base + number;
+    orri_scan_number number = orri_scan_decimal_or_hex(p->at, UINT64_MAX);
+    if (!number.fits) {
+        return terms_fail(p, ORR_ERR_PARSE, p->at, "the tag does not fit in 64 bits");
     }
-    p->at = end;
-    *out = value;
+    if (number.end < p->at + size) {
+        return terms_fail(p, ORR_ERR_PARSE, number.end,
+                          "'%c' is not a digit; a tag is a name, or a number such as 17 or 0x1F",
+                          *number.end);
+    }
+    p->at = number.end;
+    *out = number.value;
     return true;
 }
 
@@ -265,13 +226,8 @@ static bool terms_unknown_tag(terms_parser* p, const char* name, size_t size)
 static bool terms_take_named_tag(terms_parser* p, size_t size, orr_tag* out)
 {
     char copy[ORR_NAME_MAX + 1];
-    bool found = false;
-    if (size <= ORR_NAME_MAX) {
-        memcpy(copy, p->at, size);
-        copy[size] = '\0';
-        found = orr_tag_find(p->world, copy, out);
-    }
-    if (!found) {
+    orri_scan_copy(copy, p->at, size);
+    if (!orr_tag_find(p->world, copy, out)) {
         return terms_unknown_tag(p, p->at, size);
     }
     p->at += size;
@@ -280,15 +236,14 @@ static bool terms_take_named_tag(terms_parser* p, size_t size, orr_tag* out)
 
 static bool terms_take_tag(terms_parser* p, orr_tag* out)
 {
-    p->at++; // The '#'.
-    terms_space(p);
+    p->at = orri_scan_blanks(p->at + 1); // After the '#'.
     const char* from = p->at;
-    size_t size = strspn(from, TERMS_LETTERS);
+    size_t size = orri_scan_word(from);
     if (size == 0) {
         return terms_expected(p, "the name or number of a tag after '#'");
     }
-    if (!(*from >= '0' && *from <= '9' ? terms_take_number(p, size, out)
-                                       : terms_take_named_tag(p, size, out))) {
+    if (!(orri_scan_is_digit(*from) ? terms_take_number(p, size, out)
+                                    : terms_take_named_tag(p, size, out))) {
         return false;
     }
     return *out != 0 || terms_fail(p, ORR_ERR_PARSE, from,
@@ -412,7 +367,7 @@ static bool terms_group_used(const terms_parser* p, uint32_t group)
 // Adds a member as a term; as the first one of a choice if '|' follows.
 static bool terms_end_member(terms_parser* p, orr_term* term, const char* at)
 {
-    terms_space(p);
+    p->at = orri_scan_blanks(p->at);
     if (*p->at == '|' && term->kind == ORR_REQUIRED) {
         term->kind = ORR_ANY;
         while (terms_group_used(p, term->group)) {
@@ -439,7 +394,7 @@ static bool terms_take_member(terms_parser* p, const terms_prefix* own, const te
         }
         return terms_take_tag(p, &term->tag) && terms_end_member(p, term, at);
     }
-    if (!terms_is_letter(*at)) {
+    if (orri_scan_word(at) == 0) {
         return terms_expected(p, shared != NULL ? "a type, or '#' and a tag, after '|'"
                                                 : "a type, or '#' and a tag");
     }
@@ -487,8 +442,8 @@ static bool terms_take_entities(terms_parser* p, char sign, const terms_prefix* 
         return terms_fail(p, ORR_ERR_PARSE, p->at, "`entities` of the desc has another value");
     }
     p->entities = state;
-    p->entities_at = p->at++;
-    terms_space(p);
+    p->entities_at = p->at;
+    p->at = orri_scan_blanks(p->at + 1);
     return *p->at == ',' || *p->at == '\0' || terms_expected(p, "','");
 }
 
@@ -517,7 +472,7 @@ static bool terms_take_term(terms_parser* p)
 
 static bool terms_take_all(terms_parser* p)
 {
-    terms_space(p);
+    p->at = orri_scan_blanks(p->at);
     while (*p->at != '\0') {
         if (!terms_take_term(p)) {
             return false;
@@ -528,8 +483,7 @@ static bool terms_take_all(terms_parser* p)
         if (*p->at != ',') {
             return terms_expected(p, "',' or '|'");
         }
-        p->at++;
-        terms_space(p);
+        p->at = orri_scan_blanks(p->at + 1);
         if (*p->at == '\0') {
             return terms_expected(p, "a term after ','");
         }
@@ -563,6 +517,3 @@ orr_result orri_terms_parse(orr_world* world, const char* call, const char* text
     *entities = p.entities;
     return ORR_OK;
 }
-
-#undef TERMS_LETTERS
-#undef TERMS_BLANKS

@@ -481,11 +481,7 @@ void orri_system_drop(orr_world* world, orri_system* system);
 // The system of a run; NULL (reported) if the run is not of a system.
 orri_system* orri_run_self(const orr_run* run, const char* call);
 
-// system/resolve.c. The next item of a comma-separated text, without blanks around it. Advances
-// `*at`; false at the end.
-bool orri_list_next(const char** at, const char** item, size_t* size);
-
-// Looks up all names of a system's desc. ORR_OK if that was done before. On refusal (reported)
+// system/resolve.c. Looks up all names of a system's desc. ORR_OK if that was done before. On refusal (reported)
 // nothing is kept.
 orr_result orri_system_resolve(orr_world* world, orri_system* system);
 // Frees what orri_system_resolve() made; nothing for a system that was never resolved.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Checks descs. Each refusal names the type and the field, says what is wrong and what to do.
 // Nothing is changed but build->result.
+#include "base/scan.h"
 #include "schema/detail.h"
 #include <math.h>
 
@@ -234,27 +235,24 @@ static bool check_stray(orri_build* build, const orr_type_desc* desc)
 
 static bool check_needs(orri_build* build, const char* needs)
 {
-    while (needs != NULL && *needs != '\0') {
-        needs += strspn(needs, " \t\n");
-        size_t size = strcspn(needs, ", \t\n");
+    const char* at = needs != NULL ? needs : "";
+    while (*at != '\0') {
+        at = orri_scan_blanks(at);
+        size_t size = orri_scan_token(at, ",");
         char name[ORR_NAME_MAX + 2] = "";
-        memcpy(name, needs, size <= ORR_NAME_MAX ? size : ORR_NAME_MAX + 1);
+        orri_text_bytes(&(orri_text){name, sizeof name, 0}, at, size);
         if (!check_name(build, "a needed type", name)) {
             return false;
         }
-        needs += size;
-        needs += strspn(needs, " \t\n");
-        if (*needs == '\0') {
-            break;
-        }
-        if (*needs != ',') {
+        at = orri_scan_blanks(at + size);
+        if (*at != '\0' && *at != ',') {
             return orri_build_refuse(build, ORR_ERR_NAME,
                                      "needs has no ',' after %s; write \"A, B\"", name);
         }
-        needs++;
-        if (needs[strspn(needs, " \t\n")] == '\0') {
+        if (*at == ',' && *orri_scan_blanks(at + 1) == '\0') {
             return orri_build_refuse(build, ORR_ERR_NAME, "needs has no name after the last ','");
         }
+        at += *at == ',';
     }
     return true;
 }

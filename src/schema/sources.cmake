@@ -10,12 +10,12 @@ set(ORR_SOURCES_SCHEMA
     src/schema/layout.c
     src/schema/number.c
     src/schema/rows.c
-    src/schema/scan.c
     src/schema/schema_validate.c
     src/schema/type.c
     src/schema/value.c
     src/schema/value_parse.c
-    src/schema/value_print.c)
+    src/schema/value_print.c
+    src/schema/value_scan.c)
 # Not on a hot path: compiled for size.
 set(ORR_SMALL_SCHEMA
     src/schema/interpolate.c
@@ -28,9 +28,9 @@ set(ORR_SMALL_SCHEMA
     src/schema/indexed.c
     src/schema/layout.c
     src/schema/number.c
-    src/schema/scan.c
     src/schema/schema_validate.c
     src/schema/type.c
     src/schema/value.c
     src/schema/value_parse.c
-    src/schema/value_print.c)
+    src/schema/value_print.c
+    src/schema/value_scan.c)

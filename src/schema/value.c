@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Values through their schema: finding a field by its path, comparing, presets, hash by content.
+#include "base/scan.h"
 #include "schema/detail.h"
 
 const unsigned char* orri_array_elements(const orri_type* type, const void* value,
@@ -76,7 +77,7 @@ static orr_result value_path_field(value_path* path)
     size_t size = strcspn(path->at, ".[");
     for (uint32_t i = 0; i < type->field_count; i++) {
         const orr_field_info* field = &type->fields[i];
-        if (strlen(field->name) == size && memcmp(field->name, path->at, size) == 0) {
+        if (orri_scan_equals(path->at, size, field->name)) {
             path->place = (orr_field_place){field->type, path->place.offset + field->offset,
                                             field->count, field};
             path->at += size;
@@ -99,21 +100,17 @@ static orr_result value_path_index(value_path* path)
                                      : "");
     }
     const char* digits = path->at + 1;
-    size_t size = strspn(digits, "0123456789");
-    if (size == 0 || digits[size] != ']') {
+    orri_scan_number index = orri_scan_decimal(digits, place->count - 1);
+    if (index.end == digits || *index.end != ']') {
         return value_path_refuse(path, "[ must be followed by an index and ]");
     }
-    uint64_t index = 0;
-    for (size_t i = 0; i < size && index < place->count; i++) {
-        index = index * 10 + (uint64_t)(digits[i] - '0');
-    }
-    if (index >= place->count) {
+    if (!index.fits) {
         return value_path_refuse(path, "%s has elements 0 to %u", place->field->name,
                                  place->count - 1);
     }
-    path->place.offset += (uint32_t)index * place->type->size;
+    path->place.offset += (uint32_t)index.value * place->type->size;
     path->place.count = 0;
-    path->at = digits + size + 1;
+    path->at = index.end + 1;
     return ORR_OK;
 }
 

@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: MIT
 // Text to values: reads the format that value_print.c writes, by recursive descent over the type.
 // The type bounds the depth of the recursion.
-#include "schema/scan.h"
+#include "schema/value_scan.h"
 
-static bool parse_value(orri_scan* scan, const orri_type* type, const orr_field_attributes* range,
-                        unsigned char* out);
+static bool parse_value(orri_value_scan* scan, const orri_type* type,
+                        const orr_field_attributes* range, unsigned char* out);
 
 // ---- names --------------------------------------------------------------------------------------
 
-static bool parse_bool(orri_scan* scan, unsigned char* out)
+static bool parse_bool(orri_value_scan* scan, unsigned char* out)
 {
-    bool on = orri_scan_skip_word(scan, "true");
-    if (!on && !orri_scan_skip_word(scan, "false")) {
-        return orri_scan_expected(scan, "true or false");
+    bool on = orri_value_scan_skip_word(scan, "true");
+    if (!on && !orri_value_scan_skip_word(scan, "false")) {
+        return orri_value_scan_expected(scan, "true or false");
     }
     out[0] = on;
     return true;
 }
 
 // Reads the label at the current place. False, with an error text, if no label has this name.
-static bool parse_label(orri_scan* scan, const orr_type_info* info, const char* what, uint64_t* out)
+static bool parse_label(orri_value_scan* scan, const orr_type_info* info, const char* what,
+                        uint64_t* out)
 {
-    size_t size = orri_scan_word(scan);
+    size_t size = orri_scan_word(scan->at);
     if (size == 0) {
-        return orri_scan_expected(scan, what);
+        return orri_value_scan_expected(scan, what);
     }
     for (uint32_t i = 0; i < info->label_count; i++) {
         const orr_label* label = &info->labels[i];
-        if (strlen(label->name) == size && memcmp(label->name, scan->at, size) == 0) {
+        if (orri_scan_equals(scan->at, size, label->name)) {
             scan->at += size;
             *out = (uint64_t)label->value;
             return true;
@@ -36,57 +37,56 @@ static bool parse_label(orri_scan* scan, const orr_type_info* info, const char* 
     char buffer[200];
     orri_text text = {buffer, sizeof buffer, 0};
     orri_label_unknown(info, scan->at, size, &text);
-    return orri_scan_fail(scan, ORR_ERR_PARSE, "%s", buffer);
+    return orri_value_scan_fail(scan, ORR_ERR_PARSE, "%s", buffer);
 }
 
-static bool parse_enum(orri_scan* scan, const orr_type_info* info, uint64_t* out)
+static bool parse_enum(orri_value_scan* scan, const orr_type_info* info, uint64_t* out)
 {
     if (*scan->at == '-' || orri_scan_is_digit(*scan->at)) {
-        return orri_scan_signed(scan, info, NULL, out);
+        return orri_value_scan_signed(scan, info, NULL, out);
     }
     return parse_label(scan, info, "a label or a number", out);
 }
 
-static bool parse_mask(orri_scan* scan, const orr_type_info* info, uint64_t* out)
+static bool parse_mask(orri_value_scan* scan, const orr_type_info* info, uint64_t* out)
 {
     *out = 0;
     do {
-        orri_scan_space(scan);
+        scan->at = orri_scan_blanks(scan->at);
         uint64_t bits;
         bool number = *scan->at == '-' || orri_scan_is_digit(*scan->at);
-        if (number ? !orri_scan_unsigned(scan, info, NULL, &bits)
+        if (number ? !orri_value_scan_unsigned(scan, info, NULL, &bits)
                    : !parse_label(scan, info, "labels joined by |, or a number", &bits)) {
             return false;
         }
         *out |= bits;
-    } while (orri_scan_skip(scan, '|'));
+    } while (orri_value_scan_skip(scan, '|'));
     return true;
 }
 
 // Reads one part of an entity: `sign` (if any) and a number up to `most`.
-static bool parse_entity_part(orri_scan* scan, char sign, uint64_t most, uint64_t* out)
+static bool parse_entity_part(orri_value_scan* scan, char sign, uint64_t most, uint64_t* out)
 {
-    const char* from = scan->at;
-    bool fits;
-    if (sign != '\0' && *scan->at++ != sign) {
-        scan->at = from;
-        return orri_scan_expected(scan, "an entity like 7v1, or null");
+    const char* digits = scan->at + (sign != '\0');
+    if (sign != '\0' && *scan->at != sign) {
+        return orri_value_scan_expected(scan, "an entity like 7v1, or null");
     }
-    if (!orri_scan_digits(scan, most, out, &fits)) {
-        scan->at = from;
-        return orri_scan_expected(scan, "an entity like 7v1, or null");
+    orri_scan_number number = orri_scan_decimal(digits, most);
+    if (number.end == digits) {
+        return orri_value_scan_expected(scan, "an entity like 7v1, or null");
     }
-    if (!fits) {
-        scan->at = from;
-        return orri_scan_fail(scan, ORR_ERR_RANGE, "the number is too large for an entity");
+    if (!number.fits) {
+        return orri_value_scan_fail(scan, ORR_ERR_RANGE, "the number is too large for an entity");
     }
+    scan->at = number.end;
+    *out = number.value;
     return true;
 }
 
-static bool parse_entity(orri_scan* scan, uint64_t* out)
+static bool parse_entity(orri_value_scan* scan, uint64_t* out)
 {
     *out = 0;
-    if (orri_scan_skip_word(scan, "null")) {
+    if (orri_value_scan_skip_word(scan, "null")) {
         return true;
     }
     uint64_t index, generation, salt = 0;
@@ -101,14 +101,7 @@ static bool parse_entity(orri_scan* scan, uint64_t* out)
 
 // ---- strings ------------------------------------------------------------------------------------
 
-static int parse_hex(char c)
-{
-    const char* digits = "0123456789abcdef";
-    const char* found = c != '\0' ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
-    return found != NULL ? (int)(found - digits) : -1;
-}
-
-static bool parse_escape(orri_scan* scan, unsigned char* out)
+static bool parse_escape(orri_value_scan* scan, unsigned char* out)
 {
     const char* at = scan->at; // After the backslash.
     static const char from[] = "\"\\nt", to[] = "\"\\\n\t";
@@ -118,10 +111,10 @@ static bool parse_escape(orri_scan* scan, unsigned char* out)
         scan->at++;
         return true;
     }
-    int high = *at == 'x' ? parse_hex(at[1]) : -1;
-    int low = high >= 0 ? parse_hex(at[2]) : -1;
-    if (low < 0) {
-        return orri_scan_expected(scan, "one of \\\" \\\\ \\n \\t \\xNN");
+    uint32_t high = *at == 'x' ? orri_scan_digit_value(at[1]) : 16;
+    uint32_t low = high < 16 ? orri_scan_digit_value(at[2]) : 16;
+    if (low == 16) {
+        return orri_value_scan_expected(scan, "one of \\\" \\\\ \\n \\t \\xNN");
     }
     *out = (unsigned char)(high * 16 + low);
     scan->at += 3;
@@ -135,11 +128,11 @@ typedef enum parse_step {
 } parse_step;
 
 // Reads the next byte of a string after its opening quote; skips the closing quote.
-static parse_step parse_byte(orri_scan* scan, unsigned char* out)
+static parse_step parse_byte(orri_value_scan* scan, unsigned char* out)
 {
     char c = *scan->at;
     if (c == '\0') {
-        return orri_scan_expected(scan, "a closing quote") ? PARSE_BYTE : PARSE_FAILED;
+        return orri_value_scan_expected(scan, "a closing quote") ? PARSE_BYTE : PARSE_FAILED;
     }
     scan->at++;
     if (c == '"') {
@@ -152,13 +145,13 @@ static parse_step parse_byte(orri_scan* scan, unsigned char* out)
     return PARSE_BYTE;
 }
 
-static bool parse_quote(orri_scan* scan)
+static bool parse_quote(orri_value_scan* scan)
 {
-    return orri_scan_sign(scan, '"', "a string in quotes");
+    return orri_value_scan_sign(scan, '"', "a string in quotes");
 }
 
 // Reads an inline string of at most `most` bytes; the rest of `size` bytes is set to zero.
-static bool parse_inline(orri_scan* scan, unsigned char* out, uint32_t size, uint32_t most)
+static bool parse_inline(orri_value_scan* scan, unsigned char* out, uint32_t size, uint32_t most)
 {
     if (!parse_quote(scan)) {
         return false;
@@ -173,10 +166,10 @@ static bool parse_inline(orri_scan* scan, unsigned char* out, uint32_t size, uin
         }
         if (length == most || byte == 0) {
             scan->at = from;
-            return orri_scan_fail(scan, ORR_ERR_RANGE,
-                                  byte == 0 ? "a zero byte would end the string here"
-                                            : "the string is longer than %u bytes",
-                                  most);
+            return orri_value_scan_fail(scan, ORR_ERR_RANGE,
+                                        byte == 0 ? "a zero byte would end the string here"
+                                                  : "the string is longer than %u bytes",
+                                        most);
         }
         out[length] = byte;
     }
@@ -188,23 +181,23 @@ typedef struct parse_bytes {
     uint32_t size, capacity;
 } parse_bytes;
 
-static bool parse_grow(orri_scan* scan, parse_bytes* bytes, uint32_t more)
+static bool parse_grow(orri_value_scan* scan, parse_bytes* bytes, uint32_t more)
 {
     if (more > ORR_BLOB_SIZE_MAX - bytes->size) {
-        return orri_scan_fail(scan, ORR_ERR_RANGE, "more than %u bytes", ORR_BLOB_SIZE_MAX);
+        return orri_value_scan_fail(scan, ORR_ERR_RANGE, "more than %u bytes", ORR_BLOB_SIZE_MAX);
     }
     return ORRI_RESERVE(scan->schema->env, ORR_MEMORY_TEMP, &bytes->data, &bytes->capacity,
                         bytes->size + more) ||
-           orri_scan_memory(scan);
+           orri_value_scan_memory(scan);
 }
 
-static void parse_bytes_free(orri_scan* scan, parse_bytes* bytes)
+static void parse_bytes_free(orri_value_scan* scan, parse_bytes* bytes)
 {
     ORRI_RELEASE(scan->schema->env, ORR_MEMORY_TEMP, bytes->data, bytes->capacity);
 }
 
 // Reads all bytes of a string; the buffer has room for one byte more.
-static bool parse_quoted(orri_scan* scan, parse_bytes* bytes)
+static bool parse_quoted(orri_value_scan* scan, parse_bytes* bytes)
 {
     if (!parse_quote(scan)) {
         return false;
@@ -222,18 +215,19 @@ static bool parse_quoted(orri_scan* scan, parse_bytes* bytes)
     }
 }
 
-static bool parse_intern(orri_scan* scan, const parse_bytes* bytes, uint32_t element_size,
+static bool parse_intern(orri_value_scan* scan, const parse_bytes* bytes, uint32_t element_size,
                          unsigned char* out)
 {
     orr_string handle;
     if (orri_blob_intern(scan->schema, bytes->data, bytes->size, element_size, &handle) != ORR_OK) {
-        return orri_scan_memory(scan); // The only possible reason: the size was checked before.
+        // The only possible reason: the size was checked before.
+        return orri_value_scan_memory(scan);
     }
     memcpy(out, &handle, sizeof handle);
     return true;
 }
 
-static bool parse_string(orri_scan* scan, unsigned char* out)
+static bool parse_string(orri_value_scan* scan, unsigned char* out)
 {
     parse_bytes bytes = {0};
     bool ok = parse_quoted(scan, &bytes) && parse_intern(scan, &bytes, 1, out);
@@ -241,7 +235,7 @@ static bool parse_string(orri_scan* scan, unsigned char* out)
     return ok;
 }
 
-static bool parse_opaque_text(orri_scan* scan, const orri_type* type, parse_bytes* bytes,
+static bool parse_opaque_text(orri_value_scan* scan, const orri_type* type, parse_bytes* bytes,
                               unsigned char* out)
 {
     const char* from = scan->at;
@@ -254,13 +248,13 @@ static bool parse_opaque_text(orri_scan* scan, const orri_type* type, parse_byte
               type->codec.parse(type->codec.user, (const char*)bytes->data, out);
     if (!ok) {
         scan->at = from;
-        return orri_scan_fail(scan, ORR_ERR_PARSE, "the codec of %s refused this text",
-                              type->info.name);
+        return orri_value_scan_fail(scan, ORR_ERR_PARSE, "the codec of %s refused this text",
+                                    type->info.name);
     }
     return true;
 }
 
-static bool parse_opaque(orri_scan* scan, const orri_type* type, unsigned char* out)
+static bool parse_opaque(orri_value_scan* scan, const orri_type* type, unsigned char* out)
 {
     parse_bytes bytes = {0};
     bool ok = parse_opaque_text(scan, type, &bytes, out);
@@ -271,36 +265,37 @@ static bool parse_opaque(orri_scan* scan, const orri_type* type, unsigned char* 
 // ---- arrays and structs -------------------------------------------------------------------------
 
 // Reads a fixed array; the text must have all elements.
-static bool parse_fixed(orri_scan* scan, const orri_type* type, const orr_field_attributes* range,
-                        uint32_t count, unsigned char* out)
+static bool parse_fixed(orri_value_scan* scan, const orri_type* type,
+                        const orr_field_attributes* range, uint32_t count, unsigned char* out)
 {
-    if (!orri_scan_sign(scan, '[', "an array in [ ]")) {
+    if (!orri_value_scan_sign(scan, '[', "an array in [ ]")) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (i > 0 && !orri_scan_skip(scan, ',')) {
-            return *scan->at == ']' ? orri_scan_fail(scan, ORR_ERR_PARSE,
-                                                     "expected %u elements, found %u", count, i)
-                                    : orri_scan_expected(scan, "',' or ']'");
+        if (i > 0 && !orri_value_scan_skip(scan, ',')) {
+            return *scan->at == ']'
+                       ? orri_value_scan_fail(scan, ORR_ERR_PARSE, "expected %u elements, found %u",
+                                              count, i)
+                       : orri_value_scan_expected(scan, "',' or ']'");
         }
         if (!parse_value(scan, type, range, out + (size_t)i * type->info.size)) {
             return false;
         }
     }
-    orri_scan_space(scan);
+    scan->at = orri_scan_blanks(scan->at);
     if (*scan->at == ',') {
-        return orri_scan_fail(scan, ORR_ERR_PARSE, "expected %u elements, found more", count);
+        return orri_value_scan_fail(scan, ORR_ERR_PARSE, "expected %u elements, found more", count);
     }
-    return orri_scan_sign(scan, ']', "']'");
+    return orri_value_scan_sign(scan, ']', "']'");
 }
 
-static bool parse_elements(orri_scan* scan, const orri_type* element,
+static bool parse_elements(orri_value_scan* scan, const orri_type* element,
                            const orr_field_attributes* range, parse_bytes* bytes)
 {
-    if (!orri_scan_sign(scan, '[', "an array in [ ]")) {
+    if (!orri_value_scan_sign(scan, '[', "an array in [ ]")) {
         return false;
     }
-    if (orri_scan_skip(scan, ']')) {
+    if (orri_value_scan_skip(scan, ']')) {
         return true;
     }
     do {
@@ -309,12 +304,12 @@ static bool parse_elements(orri_scan* scan, const orri_type* element,
             return false;
         }
         bytes->size += element->info.size;
-    } while (orri_scan_skip(scan, ','));
-    return orri_scan_sign(scan, ']', "',' or ']'");
+    } while (orri_value_scan_skip(scan, ','));
+    return orri_value_scan_sign(scan, ']', "',' or ']'");
 }
 
-static bool parse_array(orri_scan* scan, const orri_type* type, const orr_field_attributes* range,
-                        unsigned char* out)
+static bool parse_array(orri_value_scan* scan, const orri_type* type,
+                        const orr_field_attributes* range, unsigned char* out)
 {
     const orri_type* element = type->detail->element;
     parse_bytes bytes = {0};
@@ -324,7 +319,7 @@ static bool parse_array(orri_scan* scan, const orri_type* type, const orr_field_
     return ok;
 }
 
-static bool parse_field(orri_scan* scan, const orr_field_info* field, unsigned char* out)
+static bool parse_field(orri_value_scan* scan, const orr_field_info* field, unsigned char* out)
 {
     const orri_type* type = orri_type_of_info(field->type);
     if (field->count == 0) {
@@ -337,20 +332,19 @@ static bool parse_field(orri_scan* scan, const orr_field_info* field, unsigned c
 }
 
 // Reads the name of a field and returns the field. NULL when refused.
-static const orr_field_info* parse_field_name(orri_scan* scan, const orr_type_info* info,
+static const orr_field_info* parse_field_name(orri_value_scan* scan, const orr_type_info* info,
                                               uint64_t* seen)
 {
-    size_t size = strspn(scan->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                   "0123456789_");
+    size_t size = orri_scan_identifier(scan->at);
     if (size == 0) {
-        orri_scan_expected(scan, "the name of a field");
+        orri_value_scan_expected(scan, "the name of a field");
         return NULL;
     }
     for (uint32_t i = 0; i < info->field_count; i++) {
         const orr_field_info* field = &info->fields[i];
-        if (strlen(field->name) == size && memcmp(field->name, scan->at, size) == 0) {
+        if (orri_scan_equals(scan->at, size, field->name)) {
             if (orri_bit_get(seen, i)) {
-                orri_scan_fail(scan, ORR_ERR_PARSE, "field %s is given twice", field->name);
+                orri_value_scan_fail(scan, ORR_ERR_PARSE, "field %s is given twice", field->name);
                 return NULL;
             }
             orri_bit_set(seen, i, true);
@@ -361,33 +355,33 @@ static const orr_field_info* parse_field_name(orri_scan* scan, const orr_type_in
     char buffer[200];
     orri_text text = {buffer, sizeof buffer, 0};
     orri_field_unknown(info, scan->at, size, &text);
-    orri_scan_fail(scan, ORR_ERR_FIELD, "%s", buffer);
+    orri_value_scan_fail(scan, ORR_ERR_FIELD, "%s", buffer);
     return NULL;
 }
 
-static bool parse_struct(orri_scan* scan, const orri_type* type, unsigned char* out)
+static bool parse_struct(orri_value_scan* scan, const orri_type* type, unsigned char* out)
 {
     uint64_t seen[ORR_FIELDS_MAX / 64] = {0};
     orr_value_default(&type->info, out);
-    if (!orri_scan_sign(scan, '{', "fields in { }")) {
+    if (!orri_value_scan_sign(scan, '{', "fields in { }")) {
         return false;
     }
-    if (orri_scan_skip(scan, '}')) {
+    if (orri_value_scan_skip(scan, '}')) {
         return true;
     }
     do {
-        orri_scan_space(scan);
+        scan->at = orri_scan_blanks(scan->at);
         const orr_field_info* field = parse_field_name(scan, &type->info, seen);
-        if (field == NULL || !orri_scan_sign(scan, ':', "':'") ||
+        if (field == NULL || !orri_value_scan_sign(scan, ':', "':'") ||
             !parse_field(scan, field, out + field->offset)) {
             return false;
         }
-    } while (orri_scan_skip(scan, ','));
-    return orri_scan_sign(scan, '}', "',' or '}'");
+    } while (orri_value_scan_skip(scan, ','));
+    return orri_value_scan_sign(scan, '}', "',' or '}'");
 }
 
 // Reads the kinds that are stored as one integer.
-static bool parse_integer(orri_scan* scan, const orr_type_info* info,
+static bool parse_integer(orri_value_scan* scan, const orr_type_info* info,
                           const orr_field_attributes* range, unsigned char* out)
 {
     uint64_t bits = 0;
@@ -406,10 +400,10 @@ static bool parse_integer(orri_scan* scan, const orr_type_info* info,
     case ORR_KIND_I16:
     case ORR_KIND_I32:
     case ORR_KIND_I64:
-        ok = orri_scan_signed(scan, info, range, &bits);
+        ok = orri_value_scan_signed(scan, info, range, &bits);
         break;
     default:
-        ok = orri_scan_unsigned(scan, info, range, &bits);
+        ok = orri_value_scan_unsigned(scan, info, range, &bits);
         break;
     }
     if (ok) {
@@ -418,10 +412,10 @@ static bool parse_integer(orri_scan* scan, const orr_type_info* info,
     return ok;
 }
 
-static bool parse_value(orri_scan* scan, const orri_type* type, const orr_field_attributes* range,
-                        unsigned char* out)
+static bool parse_value(orri_value_scan* scan, const orri_type* type,
+                        const orr_field_attributes* range, unsigned char* out)
 {
-    orri_scan_space(scan);
+    scan->at = orri_scan_blanks(scan->at);
     switch (type->info.kind) {
     case ORR_KIND_STRUCT:
         return parse_struct(scan, type, out);
@@ -431,7 +425,7 @@ static bool parse_value(orri_scan* scan, const orri_type* type, const orr_field_
         return parse_inline(scan, out, 1, 1);
     case ORR_KIND_F32:
     case ORR_KIND_F64:
-        return orri_scan_float(scan, &type->info, range, out);
+        return orri_value_scan_float(scan, &type->info, range, out);
     case ORR_KIND_STRING:
         return parse_string(scan, out);
     case ORR_KIND_ARRAY:
@@ -446,20 +440,20 @@ static bool parse_value(orri_scan* scan, const orri_type* type, const orr_field_
 bool orri_value_read(const orri_type* type, const orr_field_info* field, const char* text,
                      void* out, orri_value_error* error)
 {
-    orri_scan scan = {type->schema, text, text, error};
+    orri_value_scan scan = {type->schema, text, text, error};
     bool ok = field != NULL ? parse_field(&scan, field, out) : parse_value(&scan, type, NULL, out);
     if (!ok) {
         return false;
     }
-    orri_scan_space(&scan);
-    return *scan.at == '\0' || orri_scan_expected(&scan, "the end");
+    scan.at = orri_scan_blanks(scan.at);
+    return *scan.at == '\0' || orri_value_scan_expected(&scan, "the end");
 }
 
 orr_result orri_value_read_at(const orri_type* type, const char** at, void* out, char* words,
                               size_t words_size)
 {
     orri_value_error error = {ORR_OK, ""};
-    orri_scan scan = {type->schema, *at, *at, &error};
+    orri_value_scan scan = {type->schema, *at, *at, &error};
     bool ok = parse_value(&scan, type, NULL, out);
     *at = scan.at;
     if (!ok) {

@@ -11,6 +11,7 @@ set(ORR_TESTS_BASE
     tests/base/test_mem.c
     tests/base/test_random.c
     tests/base/test_result.c
+    tests/base/test_scan.c
     tests/base/test_sync.c
     tests/base/test_sync_model.c
     tests/base/test_text.c)

@@ -52,7 +52,7 @@ ORR_TEST(parse_takes_space_anywhere_and_fields_in_any_order)
     fixture f;
     fixture_begin(&f);
     const orri_type* type = fixture_type(&f, ORR_TYPE(Waypoint));
-    CHECK_STR(reprint(type, "\n{ when :\t2 ,at:{\r\nz : 3,x:1 } }  "),
+    CHECK_STR(reprint(type, "\n{ when :\t2 ,\vat:{\r\nz : 3,\fx:1 } }  "),
               "{at: {x: 1, y: 0, z: 3}, kind: 7, when: 2}");
     CHECK_STR(reprint(type, "{}"), "{at: {x: 0, y: 0, z: 0}, kind: 7, when: 0}");
     type = fixture_type(&f, ORR_TYPE(Orc));

@@ -84,7 +84,7 @@ ORR_TEST(refuse_invalid_names)
 
 ORR_TEST(refuse_needs_that_are_not_a_list_of_names)
 {
-    const char* wrong[] = {"A B", "A,,B", "A,", ",A", "A;B", "A, 9B", " ", "A, "};
+    const char* wrong[] = {"A B", "A,,B", "A,", ",A", "A;B", "A, 9B", " ", "A, ", "A\vB", "A,\r\f"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         refuse(&(orr_type_desc){.name = "T", .settings.needs = wrong[i]}, "ORR_ERR_NAME", "type T");
     }

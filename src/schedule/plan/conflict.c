@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which systems of a group may run at the same time: those that do not conflict. Conflicts are
 // decided by type and cluster: two writers of a type on different clusters do not conflict.
+#include "base/scan.h"
 #include "schedule/schedule.h"
 
 orri_touch orri_touches(const orr_world* world, const orri_system* system, uint32_t type_index,
@@ -119,11 +120,11 @@ bool orri_system_lists(const char* text, const orri_system* system)
 {
     const char *at = text != NULL ? text : "", *item;
     size_t size;
-    while (orri_list_next(&at, &item, &size)) {
+    while (orri_scan_item(&at, &item, &size)) {
         item += *item == '?' ? (size--, 1) : 0;
         const char* names[2] = {system->desc.name, system->desc.group};
         for (uint32_t i = 0; i < 2; i++) {
-            if (names[i] != NULL && strlen(names[i]) == size && memcmp(names[i], item, size) == 0) {
+            if (names[i] != NULL && orri_scan_equals(item, size, names[i])) {
                 return true;
             }
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The order of systems: `before` and `after`; of all systems that may come next, the first
 // registered comes next.
+#include "base/scan.h"
 #include "schedule/schedule.h"
 
 // `from` comes before `to`; indexes into `systems`.
@@ -21,7 +22,7 @@ typedef struct system_order {
 
 static bool system_order_equal(const char* own, const char* name, size_t size)
 {
-    return own != NULL && strlen(own) == size && memcmp(own, name, size) == 0;
+    return own != NULL && orri_scan_equals(name, size, own);
 }
 
 // True when `name` is the system's name or group.
@@ -83,7 +84,7 @@ static orr_result system_order_list(system_order* s, uint32_t self, const char* 
     const char* at = text != NULL ? text : "";
     const char* item;
     size_t size;
-    while (orri_list_next(&at, &item, &size)) {
+    while (orri_scan_item(&at, &item, &size)) {
         bool found = *item == '?'; // "?name": it may be missing.
         item += found;
         size -= found;

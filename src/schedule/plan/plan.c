@@ -2,6 +2,7 @@
 // The plan of a tick: systems in order, and points between them, placed by declarations alone:
 // before the first later system that names what may have been changed, or may select a changed
 // entity. So every run, serial or parallel, commits at the same places, whatever was sent.
+#include "base/scan.h"
 #include "schedule/schedule.h"
 
 // ---- which systems does a structural change concern? --------------------------------------------
@@ -339,7 +340,7 @@ static orr_result plan_import(orr_world* world, orri_system* system)
     uint32_t count = 0;
     const char *at = system->desc.imports != NULL ? system->desc.imports : "", *item;
     size_t size;
-    for (const char* from = at; orri_list_next(&from, &item, &size);) {
+    for (const char* from = at; orri_scan_item(&from, &item, &size);) {
         count++;
     }
     if (count == 0) {
@@ -350,7 +351,7 @@ static orr_result plan_import(orr_world* world, orri_system* system)
         return orri_refuse_memory(&world->env, "planning a tick");
     }
     system->import_count = count;
-    for (uint32_t i = 0; orri_list_next(&at, &item, &size); i++) {
+    for (uint32_t i = 0; orri_scan_item(&at, &item, &size); i++) {
         orri_system* other = orri_system_named(world, item, size);
         if (other == NULL || other->desc.exports == NULL) {
             ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_system*, system->imports, count);
@@ -375,10 +376,9 @@ static bool plan_sends_maybe(const orri_system* sender, const char* type)
 {
     const char *at = sender->desc.sends, *item;
     size_t size;
-    while (orri_list_next(&at, &item, &size)) {
-        size_t blanks = *item == '?' ? 1 + strspn(item + 1, " \t\n") : 0;
-        if (blanks > 0 && strlen(type) == size - blanks &&
-            memcmp(item + blanks, type, size - blanks) == 0) {
+    while (orri_scan_item(&at, &item, &size)) {
+        const char* name = *item == '?' ? orri_scan_blanks(item + 1) : "";
+        if (orri_scan_equals(name, orri_scan_word(name), type)) {
             return true;
         }
     }

@@ -2,6 +2,7 @@
 // Looks up the names in a system's desc: types, tags, terms, rights. Done once, when all names are
 // known; at the latest when a tick begins. Lists are read by the query parser, so a system's desc
 // has the syntax of queries.
+#include "base/scan.h"
 #include "schedule/schedule.h"
 #include "store/table/required_types.h"
 #include <stdio.h>
@@ -41,27 +42,14 @@ static orr_result resolve_refuse(orr_world* world, const orri_system* system, co
                        system->desc.name, what);
 }
 
-bool orri_list_next(const char** at, const char** item, size_t* size)
-{
-    const char* from = *at + strspn(*at, " \t\n,");
-    size_t length = strcspn(from, ",");
-    *at = from + length;
-    while (length > 0 && strchr(" \t\n", from[length - 1]) != NULL) {
-        length--;
-    }
-    *item = from;
-    *size = length;
-    return length > 0;
-}
-
 // ---- which names are known ----------------------------------------------------------------------
 
 // True for a word of the query syntax.
-static bool resolve_word(const char* word, size_t size)
+static bool resolve_word(const char* word)
 {
     static const char* const words[] = {"read", "write", "disabled", "either", "changed"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strlen(words[i]) == size && memcmp(words[i], word, size) == 0) {
+        if (strcmp(words[i], word) == 0) {
             return true;
         }
     }
@@ -72,13 +60,11 @@ static bool resolve_word(const char* word, size_t size)
 // long becomes empty.
 static bool resolve_name_next(const char** at, char name[ORR_NAME_MAX + 1])
 {
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:";
-    *at += strcspn(*at, letters);
-    size_t size = strspn(*at, letters);
-    size_t kept = size <= ORR_NAME_MAX ? size : 0;
-    memcpy(name, *at, kept);
-    name[kept] = '\0';
+    while (**at != '\0' && orri_scan_word(*at) == 0) {
+        ++*at;
+    }
+    size_t size = orri_scan_word(*at);
+    orri_scan_copy(name, *at, size);
     *at += size;
     return size > 0;
 }
@@ -99,9 +85,9 @@ static void resolve_texts(const orr_system_desc* d, const char* out[RESOLVE_TEXT
 static bool resolve_name_known(const orr_world* world, const char* name)
 {
     orr_tag tag;
-    return resolve_word(name, strlen(name)) || orr_type_find(world, name).id != 0 ||
+    return resolve_word(name) || orr_type_find(world, name).id != 0 ||
            orr_tag_find(world, name, &tag) ||
-           (name[0] != '\0' && strspn(name, "0123456789") == strlen(name));
+           (name[0] != '\0' && name[orri_scan_digits(name)] == '\0');
 }
 
 bool orri_system_known(orr_world* world, const orri_system* system)
@@ -153,7 +139,7 @@ static orr_result resolve_parse(orr_world* world, const orri_system* system, con
     const char* item;
     size_t size, length = 0;
     rest[0] = '\0';
-    while (star && orri_list_next(&at, &item, &size)) {
+    while (star && orri_scan_item(&at, &item, &size)) {
         if (size == 1 && *item == '*') {
             out->star = true;
         } else if (length + size + 3 < sizeof rest) {

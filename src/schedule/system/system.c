@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Systems of a world: added, enabled, disabled and removed, with effect from the next tick on.
 // Their descs are resolved in resolve.c; plan/order.c and plan/plan.c decide when they run.
+#include "base/scan.h"
 #include "schedule/record/recording.h"
 
 // Up to so many systems, a cycle is found when a system is added; later, when a tick begins.
@@ -157,8 +158,7 @@ orri_system* orri_system_named(const orr_world* world, const char* name, size_t 
         return NULL;
     }
     for (orri_system* system = world->schedule->first; system != NULL; system = system->next) {
-        if (!system->removed && strlen(system->desc.name) == size &&
-            memcmp(system->desc.name, name, size) == 0) {
+        if (!system->removed && orri_scan_equals(name, size, system->desc.name)) {
             return system;
         }
     }
@@ -207,7 +207,7 @@ ORRI_COLD static orr_result system_refuse(orr_world* world, const char* name, co
 
 static bool system_blank(const char* text)
 {
-    return text == NULL || text[strspn(text, " \t\n")] == '\0';
+    return text == NULL || *orri_scan_blanks(text) == '\0';
 }
 
 // Checks .atomics: kind of the system, setting of the world. Makes what sections need.

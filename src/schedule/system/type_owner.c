@@ -2,9 +2,8 @@
 // Owners of types: which pipeline writes which type. Entered by name when a system is added, since
 // types may be registered later; never given up or passed on, also when the system is removed. So
 // no two pipelines ever write the same values, and each can tick at its own rate.
+#include "base/scan.h"
 #include "schedule/schedule.h"
-
-#define TYPE_OWNER_BLANKS " \t\r\n\v\f"
 
 // A system that becomes owner of types.
 typedef struct type_owner_ask {
@@ -71,62 +70,44 @@ static bool type_owner_type(const type_owner_ask* ask, const char* type, size_t 
 
 // ---- types that a system writes -----------------------------------------------------------------
 
-static bool type_owner_word(const char* word, size_t size, const char* text)
-{
-    return strlen(text) == size && memcmp(word, text, size) == 0;
-}
-
-// Takes words off the front of a member; the last one is always a name. `own`: there were words;
-// `writes`: one was "write".
-static void type_owner_words(const char** at, size_t* size, bool* own, bool* writes)
+// Reads one member, "write Health", and returns the size of its name, the last word. `*at` moves to
+// the sign after the member. `own`: there are words before the name; `writes`: one is "write".
+static size_t type_owner_member(const char** at, const char** name, bool* own, bool* writes)
 {
     *own = *writes = false;
+    while (**at == '?' || orri_scan_is_blank(**at)) {
+        ++*at;
+    }
     for (;;) {
-        size_t length = 0;
-        while (length < *size && strchr(TYPE_OWNER_BLANKS, (*at)[length]) == NULL) {
-            length++;
-        }
-        size_t next = length;
-        while (next < *size && strchr(TYPE_OWNER_BLANKS, (*at)[next]) != NULL) {
-            next++;
-        }
-        if (next >= *size) {
-            *size = length;
-            return;
+        size_t size = orri_scan_token(*at, "|,");
+        *name = *at;
+        *at = orri_scan_blanks(*at + size);
+        if (orri_scan_token(*at, "|,") == 0) {
+            return size;
         }
         *own = true;
-        *writes |= type_owner_word(*at, length, "write");
-        *at += next;
-        *size -= next;
+        *writes |= orri_scan_equals(*name, size, "write");
     }
 }
 
 // One item: "write Health|read Armor". Words of its first member hold for members that have none.
-static bool type_owner_item(const type_owner_ask* ask, const char* item, size_t size, bool all)
+static bool type_owner_item(const type_owner_ask* ask, const char* item, bool all)
 {
     bool first_writes = all;
-    for (size_t at = 0; at <= size;) {
-        size_t end = at;
-        while (end < size && item[end] != '|') {
-            end++;
-        }
-        const char* name = item + at;
-        size_t length = end - at;
-        while (length > 0 && strchr(TYPE_OWNER_BLANKS "?", *name) != NULL) {
-            name++;
-            length--;
-        }
+    for (const char* at = item;; at++) {
+        const char *from = at, *name;
         bool own, writes;
-        type_owner_words(&name, &length, &own, &writes);
+        size_t size = type_owner_member(&at, &name, &own, &writes);
         writes = own ? writes || all : first_writes;
-        first_writes = at == 0 ? writes : first_writes;
-        bool type = length > 0 && strchr("!#*", *name) == NULL && *item != '!';
-        if (type && writes && !type_owner_type(ask, name, length)) {
+        first_writes = from == item ? writes : first_writes;
+        bool type = size > 0 && strchr("!#*", *name) == NULL && *item != '!';
+        if (type && writes && !type_owner_type(ask, name, size)) {
             return false;
         }
-        at = end + 1;
+        if (*at != '|') {
+            return true;
+        }
     }
-    return true;
 }
 
 // All items of a text. `all`: all its types are written.
@@ -135,8 +116,8 @@ static bool type_owner_text(const type_owner_ask* ask, const char* text, bool al
     const char *at = text != NULL ? text : "", *item;
     size_t size;
     bool had = true;
-    while (had && orri_list_next(&at, &item, &size)) {
-        had = type_owner_item(ask, item, size, all);
+    while (had && orri_scan_item(&at, &item, &size)) {
+        had = type_owner_item(ask, item, all);
     }
     return had;
 }
@@ -209,5 +190,3 @@ void orri_type_owners_free(orr_world* world)
     ORRI_RELEASE(&world->env, ORR_MEMORY_SYSTEM, schedule->type_owners,
                  schedule->type_owner_capacity);
 }
-
-#undef TYPE_OWNER_BLANKS

@@ -6,11 +6,9 @@
 //
 // Values are parsed by the schema (orri_value_read_at), which handles braces, and commas in
 // strings.
+#include "base/scan.h"
 #include "store/api/bundle.h"
 #include <stdio.h>
-
-#define BUNDLE_PARSE_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:"
-#define BUNDLE_PARSE_BLANKS  " \t\r\n"
 
 typedef struct bundle_parse_parser {
     orr_world* world;
@@ -46,17 +44,9 @@ static bool bundle_parse_fail_memory(bundle_parse_parser* p)
 // Reports what was expected and what the text has instead.
 static bool bundle_parse_expected(bundle_parse_parser* p, const char* what)
 {
-    unsigned char first = (unsigned char)*p->at;
-    size_t size = strspn(p->at, BUNDLE_PARSE_LETTERS);
-    size = size == 0 ? 1 : size < 32 ? size : 32;
-    if (first == '\0') {
-        return bundle_parse_fail(p, ORR_ERR_PARSE, p->at, "expected %s, found the end", what);
-    }
-    if (first < 0x20 || first >= 0x7F) {
-        return bundle_parse_fail(p, ORR_ERR_PARSE, p->at, "expected %s", what);
-    }
-    return bundle_parse_fail(p, ORR_ERR_PARSE, p->at, "expected %s, found '%.*s'", what, (int)size,
-                             p->at);
+    char found[ORRI_SCAN_FOUND_SIZE];
+    return bundle_parse_fail(p, ORR_ERR_PARSE, p->at, "expected %s%s", what,
+                             orri_scan_found(p->at, orri_scan_word(p->at), found));
 }
 
 // Reports an unknown name, with a hint: '#' missing or superfluous, or the most similar name.
@@ -211,11 +201,6 @@ static bool bundle_parse_add_bundle(bundle_parse_parser* p, const char* at,
 
 // ---- reading ------------------------------------------------------------------------------------
 
-static void bundle_parse_space(bundle_parse_parser* p)
-{
-    p->at += strspn(p->at, BUNDLE_PARSE_BLANKS);
-}
-
 static bool bundle_parse_at_end_of_item(const bundle_parse_parser* p)
 {
     return *p->at == ',' || *p->at == '\0';
@@ -225,7 +210,7 @@ static bool bundle_parse_at_end_of_item(const bundle_parse_parser* p)
 static bool bundle_parse_take_type(bundle_parse_parser* p, const char* at, const orri_type* type)
 {
     orri_bundle_item item = {type, NULL};
-    bundle_parse_space(p);
+    p->at = orri_scan_blanks(p->at);
     if (bundle_parse_at_end_of_item(p)) {
         return bundle_parse_add_item(p, at, item);
     }
@@ -251,12 +236,12 @@ static bool bundle_parse_take_type(bundle_parse_parser* p, const char* at, const
 static bool bundle_parse_take_name(bundle_parse_parser* p)
 {
     const char* at = p->at;
-    size_t size = strspn(at, BUNDLE_PARSE_LETTERS);
-    if (size == 0 || (*at >= '0' && *at <= '9')) {
+    size_t size = orri_scan_word(at);
+    if (size == 0 || orri_scan_is_digit(*at)) {
         return bundle_parse_expected(p, "a type, a bundle, or '#' and a tag");
     }
-    char name[ORR_NAME_MAX + 1] = "";
-    memcpy(name, at, size <= ORR_NAME_MAX ? size : 0);
+    char name[ORR_NAME_MAX + 1];
+    orri_scan_copy(name, at, size);
     orr_type type = orr_type_find(p->world, name);
     const orri_bundle* bundle = orri_bundle_named(p->world, name);
     if (type.id == 0 && bundle == NULL) {
@@ -270,7 +255,7 @@ static bool bundle_parse_take_name(bundle_parse_parser* p)
     if (bundle == NULL) {
         return bundle_parse_take_type(p, at, orri_type_at(&p->world->schema, type));
     }
-    bundle_parse_space(p);
+    p->at = orri_scan_blanks(p->at);
     return bundle_parse_at_end_of_item(p)
                ? bundle_parse_add_bundle(p, at, bundle)
                : bundle_parse_expected(p, "',' after a bundle (a type of it given again, after it, "
@@ -279,24 +264,17 @@ static bool bundle_parse_take_name(bundle_parse_parser* p)
 
 static bool bundle_parse_take_number(bundle_parse_parser* p, size_t size, orr_tag* out)
 {
-    const char *from = p->at, *digits = "0123456789abcdef";
-    uint64_t base = size > 2 && from[0] == '0' && (from[1] == 'x' || from[1] == 'X') ? 16 : 10;
-    *out = 0;
-    for (const char* at = base == 16 ? from + 2 : from; at < from + size; at++) {
-        char lower = *at >= 'A' && *at <= 'F' ? (char)(*at - 'A' + 'a') : *at;
-        const char* found = strchr(digits, lower);
-        uint64_t digit = found != NULL ? (uint64_t)(found - digits) : base;
-        if (digit >= base) {
-            return bundle_parse_fail(
-                p, ORR_ERR_PARSE, at,
-                "'%c' is no digit; a tag is a name, or a number such as 17 or 0x1F", *at);
-        }
-        if (*out > (UINT64_MAX - digit) / base) {
-            return bundle_parse_fail(p, ORR_ERR_PARSE, from, "the tag does not fit 64 bits");
-        }
-        *out = *out * base + digit;
+    orri_scan_number number = orri_scan_decimal_or_hex(p->at, UINT64_MAX);
+    if (!number.fits) {
+        return bundle_parse_fail(p, ORR_ERR_PARSE, p->at, "the tag does not fit 64 bits");
     }
-    p->at += size;
+    if (number.end < p->at + size) {
+        return bundle_parse_fail(
+            p, ORR_ERR_PARSE, number.end,
+            "'%c' is no digit; a tag is a name, or a number such as 17 or 0x1F", *number.end);
+    }
+    p->at = number.end;
+    *out = number.value;
     return true;
 }
 
@@ -304,16 +282,16 @@ static bool bundle_parse_take_tag(bundle_parse_parser* p)
 {
     const char* at = p->at++;
     orr_tag tag = 0;
-    bundle_parse_space(p);
-    size_t size = strspn(p->at, BUNDLE_PARSE_LETTERS);
+    p->at = orri_scan_blanks(p->at);
+    size_t size = orri_scan_word(p->at);
     if (size == 0) {
         return bundle_parse_expected(p, "the name or number of a tag after '#'");
     }
-    if (*p->at >= '0' && *p->at <= '9') {
+    if (orri_scan_is_digit(*p->at)) {
         return bundle_parse_take_number(p, size, &tag) && bundle_parse_add_tag(p, at, tag);
     }
-    char name[ORR_NAME_MAX + 1] = "";
-    memcpy(name, p->at, size <= ORR_NAME_MAX ? size : 0);
+    char name[ORR_NAME_MAX + 1];
+    orri_scan_copy(name, p->at, size);
     if (!orr_tag_find(p->world, name, &tag)) {
         return bundle_parse_unknown(p, p->at, size, true);
     }
@@ -323,20 +301,19 @@ static bool bundle_parse_take_tag(bundle_parse_parser* p)
 
 static bool bundle_parse_take_all(bundle_parse_parser* p)
 {
-    bundle_parse_space(p);
+    p->at = orri_scan_blanks(p->at);
     while (*p->at != '\0') {
         if (!(*p->at == '#' ? bundle_parse_take_tag(p) : bundle_parse_take_name(p))) {
             return false;
         }
-        bundle_parse_space(p);
+        p->at = orri_scan_blanks(p->at);
         if (*p->at == '\0') {
             break;
         }
         if (*p->at != ',') {
             return bundle_parse_expected(p, "','");
         }
-        p->at++;
-        bundle_parse_space(p);
+        p->at = orri_scan_blanks(p->at + 1);
         if (*p->at == '\0') {
             return bundle_parse_expected(p, "a type, a bundle, or '#' and a tag");
         }
@@ -391,6 +368,3 @@ size_t orr_bundle_print(const orr_world* world, orr_bundle handle, char* out, si
     }
     return text.length;
 }
-
-#undef BUNDLE_PARSE_LETTERS
-#undef BUNDLE_PARSE_BLANKS

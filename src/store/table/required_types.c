@@ -2,6 +2,7 @@
 // Types that require other types. The names in a type's `needs` are resolved, transitively, when
 // the type is first stored; from then on every cluster that has the type has all required types.
 #include "store/table/required_types.h"
+#include "base/scan.h"
 
 // What a type requires, by type index. A type that requires nothing may have no entry.
 struct orri_required_types {
@@ -50,8 +51,8 @@ ORRI_COLD static orr_result required_refuse_unknown(const required_list* list,
 static orr_result required_add(required_list* list, const orri_type* type, const char* name,
                                size_t size)
 {
-    char copy[ORR_NAME_MAX + 1] = ""; // Registration has refused longer names.
-    memcpy(copy, name, size <= ORR_NAME_MAX ? size : ORR_NAME_MAX);
+    char copy[ORR_NAME_MAX + 1]; // Registration has refused longer names.
+    orri_scan_copy(copy, name, size);
     orr_type found = orri_type_find(&list->world->schema, copy);
     const orr_type_desc* own = found.id == 0 ? orri_builtin_desc(copy) : NULL;
     if (own != NULL) { // Types of the library are registered when they are first named.
@@ -88,13 +89,11 @@ static orr_result required_add(required_list* list, const orri_type* type, const
 static orr_result required_add_all(required_list* list, orr_type type)
 {
     const orri_type* found = orri_type_at(&list->world->schema, type);
-    static const char blanks[] = ", \t\n";
+    const char *at = found->info.needs, *name;
+    size_t size;
     orr_result result = ORR_OK;
-    for (const char* at = found->info.needs + strspn(found->info.needs, blanks);
-         *at != '\0' && result == ORR_OK; at += strspn(at, blanks)) {
-        size_t size = strcspn(at, blanks);
-        result = required_add(list, found, at, size);
-        at += size;
+    while (result == ORR_OK && orri_scan_item(&at, &name, &size)) {
+        result = required_add(list, found, name, size);
     }
     return result;
 }

@@ -443,7 +443,7 @@ ORR_TEST(plan_text_has_types_reached_by_id_and_optional_names)
 {
     kit k;
     orr_world* world = begin(&k);
-    ADD(world, "last", .query = "Frozen", .after = "?first, ?nobody");
+    ADD(world, "last", .query = "Frozen", .after = "?first\v,\f?nobody\r");
     ADD(world, "first", .once = true, .by_id = "write Health, Velocity");
     ADD(world, "reader", .query = "Health");
     ADD(world, "writer", .query = "write Velocity");

@@ -535,7 +535,7 @@ ORR_TEST(spectator_that_does_not_read_events_loses_only_its_own)
         kit k = {0};
         orr_world* world = wall_begin(&k);
         blips = 0;
-        KIT_SYSTEM(world, .name = "sends", .once = true, .sends = "? Blip", .run = sends_blip);
+        KIT_SYSTEM(world, .name = "sends", .once = true, .sends = "?\v Blip", .run = sends_blip);
         KIT_STEP(world, 1); // Without a spectator.
         CHECK_OK(orr_events_limit(world, KIT_TYPE(world, Blip), simulated ? 2 : 1));
         uint64_t hash = orr_world_hash(world);

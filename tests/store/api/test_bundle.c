@@ -79,7 +79,7 @@ ORR_TEST(bundle_printed_registers_the_same)
     orr_world* world = begin(&k);
     static const char* const items[] = {
         "",
-        "  Life  ",
+        " \v Life \f ",
         "Life {}",
         "Life{now:1},Life",
         "Poisoned {by: \"a, b} \\\"#\", per_second: 1e9}, #level1 , # 99, #0x1F, #level1",

@@ -7,7 +7,7 @@
 ORR_STRUCT_EX(Body, (.needs = "Health, Position"), (float, mass, (.preset = "2")))
 ORR_STRUCT_EX(Engine, (.needs = "Body"), (float, power))
 ORR_STRUCT_EX(Left, (.needs = "Right"), (int32_t, value))
-ORR_STRUCT_EX(Right, (.needs = " Left ,Tiny"), (int32_t, value))
+ORR_STRUCT_EX(Right, (.needs = " Left\r\v,\fTiny"), (int32_t, value))
 ORR_STRUCT_EX(Lonely, (.needs = "Helth"), (int32_t, value))
 ORR_STRUCT_EX(Narcissus, (.needs = "Narcissus"), (int32_t, value))
 ORR_STRUCT_EX(Nail, (.storage = ORR_PINNED), (int32_t, value))
