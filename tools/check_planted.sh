@@ -306,7 +306,7 @@ plant "destroys matches enabled entities only" \
 plant "refused by-id resolutions accumulate" \
     src/schedule/system/resolve.c '/^static void resolve_by_value/,/^}/s/system->sent_count = 0;/(void)0;/'
 plant "last by-id tag ignored" \
-    src/schedule/plan/plan.c 's/i < reader->guard\.by_id_tag_count; i/i + 1 < reader->guard.by_id_tag_count; i/'
+    src/schedule/plan/plan.c 's/i < reader->access\.by_id_tag_count; i/i + 1 < reader->access.by_id_tag_count; i/'
 plant "commit points consider the first sixty-four types only" \
     src/schedule/plan/plan.c '/^static orr_type plan_named/,/^}/s/uint32_t index = w \* 64 \+ /uint32_t index = /'
 plant "full access check inspects the first chunk only" \

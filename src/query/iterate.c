@@ -169,9 +169,9 @@ void orri_iter_close(orr_iter* it)
 }
 
 // Reason why a parallel system may not loop over a query that it declared; NULL: it may.
-static const char* iterate_parallel_error(const orr_query* query, const orri_access* guard)
+static const char* iterate_parallel_error(const orr_query* query, const orri_access* access)
 {
-    if (guard->query == query && query->writes) {
+    if (access->query == query && query->writes) {
         return "loops over its own query, which writes: another worker could process the same "
                "rows; loop over a query with read terms only and declare its types in .by_id";
     }
@@ -180,13 +180,13 @@ static const char* iterate_parallel_error(const orr_query* query, const orri_acc
 
 // True if a loop would update the order or pinned set of the query while another system may do the
 // same.
-static bool iterate_must_be_alone(const orr_query* query, const orri_access* guard)
+static bool iterate_must_be_alone(const orr_query* query, const orri_access* access)
 {
     // In real time a system that is alone in its pipeline may run at the same time as systems of
     // other pipelines. Its own query is used by no other system.
-    bool alone = ORR_LIKELY(!query->world->realtime) || guard->query == query
-                     ? guard->alone
-                     : guard->alone_realtime;
+    bool alone = ORR_LIKELY(!query->world->realtime) || access->query == query
+                     ? access->alone
+                     : access->alone_realtime;
     return !alone && (query->order != NULL || query->working != NULL);
 }
 
@@ -195,9 +195,9 @@ static bool iterate_must_be_alone(const orr_query* query, const orri_access* gua
 static bool iterate_declared(const orr_query* query, const char* call)
 {
     const orr_world* world = query->world;
-    const orri_access* guard = orri_access_of(world);
+    const orri_access* access = orri_access_of(world);
     static const orr_entity nobody = {0};
-    if (query->field_count == 0 && guard->by_id_read == NULL) {
+    if (query->field_count == 0 && access->by_id_read == NULL) {
         return orri_access_reads(world, call, (orr_type){0}, nobody); // Nothing is declared.
     }
     // All terms are checked, also excluding ones, because every term influences which rows are
@@ -220,26 +220,26 @@ static bool iterate_declared(const orr_query* query, const char* call)
 // A system may use its own query, and queries of types that it declared.
 bool orri_query_allowed(const orr_query* query, const char* call)
 {
-    const orri_access* guard = orri_access_of(query->world);
-    return guard == NULL || guard->query == query || iterate_declared(query, call);
+    const orri_access* access = orri_access_of(query->world);
+    return access == NULL || access->query == query || iterate_declared(query, call);
 }
 
 bool orri_query_loops(const orr_query* query, const char* call)
 {
-    const orri_access* guard = orri_access_of(query->world);
-    const char* shared = guard != NULL && guard->parallel ? iterate_parallel_error(query, guard)
-                                                          : NULL;
-    bool kept = guard != NULL && iterate_must_be_alone(query, guard);
+    const orri_access* access = orri_access_of(query->world);
+    const char* shared = access != NULL && access->parallel ? iterate_parallel_error(query, access)
+                                                            : NULL;
+    bool kept = access != NULL && iterate_must_be_alone(query, access);
     if (ORR_LIKELY(shared == NULL && !kept)) {
         // A parallel system can overlap with the system before it, which may still write other
         // rows. So a loop over the parallel system's own query needs its types declared too.
-        return guard != NULL && guard->parallel ? iterate_declared(query, call)
-                                                : orri_query_allowed(query, call);
+        return access != NULL && access->parallel ? iterate_declared(query, call)
+                                                  : orri_query_allowed(query, call);
     }
-    (*guard->violations)++;
+    (*access->violations)++;
     (void)orri_refuse(
         orri_env_of(query->world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
-        "%s: system '%s' %s%s", call, guard->system, shared != NULL ? "is parallel and " : "",
+        "%s: system '%s' %s%s", call, access->system, shared != NULL ? "is parallel and " : "",
         shared != NULL ? shared
                        : "loops over a query with an order or pinned types, which the loop "
                          "updates, so no other system may run at the same time; set .alone");

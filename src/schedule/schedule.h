@@ -105,9 +105,9 @@ typedef struct orri_system {
     // Rows come in an order that the query maintains, or are pinned: they cannot be split into
     // units.
     bool ordered;
-    bool by_id;        // It may read types of any entity (.by_id).
-    uint8_t pause;     // ORRI_PAUSE_ON, ORRI_PAUSE_OFF, or 0: no request.
-    bool guards_state; // It is parallel and has state, which it may only read.
+    bool by_id;           // It may read types of any entity (.by_id).
+    uint8_t pause;        // ORRI_PAUSE_ON, ORRI_PAUSE_OFF, or 0: no request.
+    bool state_read_only; // It is parallel and has state, which it may only read.
     // Of the current tick (group.c).
     bool due;      // It runs in this tick.
     bool in_units; // Its rows are processed by unit (chunk).
@@ -120,7 +120,7 @@ typedef struct orri_system {
     uint32_t cost_ns;          // Average time of a tick; 0: it was never timed.
     uint32_t command_buffer_ahead;
     orr_system_stats stats; // Statistics that are not in rights.counts.
-    orri_access guard;      // What it may touch while it runs.
+    orri_access access;     // What it may touch while it runs.
     // What reads by id may see, by type; made again when `table_changes` differs from the world's.
     orr_hot_table** tables;
     uint32_t table_count, table_changes;
@@ -146,7 +146,7 @@ typedef struct orri_system {
     // By type: it writes all rows of its query without reading them (.overwrites). NULL: none.
     const uint64_t* overwrites;
     orr_tag* tags;       // Tags it may change: [rights.tag_count].
-    orr_tag* by_id_tags; // Tags its own queries may name: [guard.by_id_tag_count].
+    orr_tag* by_id_tags; // Tags its own queries may name: [access.by_id_tag_count].
     // Types with indexed fields among its write terms: changed by sending only.
     orr_type sent[ORR_TERMS_MAX];
     uint32_t sent_count;

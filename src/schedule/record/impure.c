@@ -429,7 +429,7 @@ void orri_impure_replay(orri_system* system)
         return;
     }
     orri_thread_context before =
-        orri_this_thread_enter(system->pipe->world, &system->guard, system, NULL);
+        orri_this_thread_enter(system->pipe->world, &system->access, system, NULL);
     orri_this_thread.clock = driven->clock;
     orri_this_thread.view = driven->view;
     impure_put_in(system);

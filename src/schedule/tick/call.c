@@ -31,12 +31,12 @@ static orr_result call_tables(orr_world* world, orri_system* system)
         system->tables = tables;
         system->table_count = world->tables.capacity;
     }
-    orri_access_tables(world, &system->guard, system->tables);
+    orri_access_tables(world, &system->access, system->tables);
     const orri_view* view = world->realtime ? system->pipe->driven->view : NULL;
     for (uint32_t i = 0; view != NULL && i < world->tables.capacity; i++) {
         orr_type type = {world->schema.type_base + i};
         if (i < world->schema.type_count && orri_view_has(view, type) &&
-            orri_right(system->guard.by_id_read, &system->rights, i)) {
+            orri_right(system->access.by_id_read, &system->rights, i)) {
             system->tables[i] = orri_view_table(view, type);
         }
     }
@@ -85,7 +85,7 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units
                     !system->ordered;
     bool reserve = in_units || system->reduces || system->command_buffer_capacity == 0;
     system->in_units = in_units;
-    if (ORR_UNLIKELY(system->guards_state)) {
+    if (ORR_UNLIKELY(system->state_read_only)) {
         orri_system_state_hold(system);
     }
     return result == ORR_OK && reserve ? call_reserve(world, system) : result;
@@ -194,7 +194,7 @@ static void call_enter(orr_world* world, orri_system* system)
     atomic_store_explicit(&world->loops.iterating, 1, memory_order_relaxed);
     if (schedule->audit != ORR_ACCESS_CHECK_OFF) {
         // Callbacks come unprepared: without tables reads by id take the checked path.
-        orri_access_enter(world, &system->guard,
+        orri_access_enter(world, &system->access,
                           call_tables_fit(world, system) ? system->tables : NULL);
     }
 }
@@ -378,7 +378,7 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
     uint64_t begun = orri_timing_now(system->pipe);
     bool watched = world->schedule->audit != ORR_ACCESS_CHECK_OFF || world->realtime;
     orri_thread_context before =
-        orri_this_thread_enter(world, watched ? &system->guard : NULL, system,
+        orri_this_thread_enter(world, watched ? &system->access : NULL, system,
                                watched && call_tables_fit(world, system) ? system->tables : NULL);
     if (ORR_UNLIKELY(world->realtime)) {
         orri_this_thread.clock = system->pipe->driven->clock;
@@ -529,7 +529,7 @@ ORRI_COLD static void call_back(orr_world* world, orri_system* system,
 ORRI_COLD static void call_back_realtime(orr_world* world, orri_system* system,
                                          void (*callback)(orr_run* run))
 {
-    orri_thread_context before = orri_this_thread_enter(world, &system->guard, system, NULL);
+    orri_thread_context before = orri_this_thread_enter(world, &system->access, system, NULL);
     orri_this_thread.view = system->pipe->driven->view; // Whole ticks of other pipelines.
     orri_this_thread.era = &system->pipe->driven->era;
     call_back(world, system, callback);

@@ -188,7 +188,7 @@ static bool parallel_choose(struct orri_parallel* a, bool pays)
 static bool parallel_own_rows(const orri_system* system)
 {
     return system->due && system->desc.parallel && system->in_units && !system->unsplit &&
-           !system->desc.main_thread && system->guard.by_id_read == NULL && !system->atomic &&
+           !system->desc.main_thread && system->access.by_id_read == NULL && !system->atomic &&
            system->import_count == 0; // An import may be combined when all rows are done.
 }
 
