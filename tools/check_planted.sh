@@ -367,7 +367,7 @@ plant "reader of a choice receives messages of all types" \
 plant "event limit reached one event too early" \
     src/message/event/event.c '/^bool orri_events_reserve/,/^}/s/> queue->limit/>= queue->limit/'
 plant "events kept for a disabled system" \
-    src/message/event/event.c '/^void orri_event_trim/,/^}/s/least = cursor->inbox->on \&\& cursor->at < least/least = cursor->at < least/'
+    src/message/event/event.c '/^void orri_event_trim/,/^}/s/least = cursor->set->on \&\& cursor->at < least/least = cursor->at < least/'
 plant "second read of the events in a run shows more events" \
     src/message/event/event_cursor.c '/^const void\* orr_events_type/,/^}/s/if \(!cursor->asked\)/if (true)/'
 plant "released string detected in the first row only" \
@@ -422,8 +422,8 @@ plant "capacity of a kept instance lost" \
     src/store/change/target.c '/^static void target_unremove/,/^}/s/tally->capacity = tally->capacity_last;/(void)0;/'
 plant "null entity accepted, fast path" \
     src/message/send/send.c '/^static inline orri_command_array\* send_ready/,/^}/s/ \&\& entity\.id != 0\)\) \{/)) {/'
-plant "inbox of a refused resolution released twice" \
-    src/schedule/system/resolve.c '/^void orri_system_unresolve/,/^}/s/system->inbox = NULL;/(void)0;/'
+plant "event cursors of a refused resolution released twice" \
+    src/schedule/system/resolve.c '/^void orri_system_unresolve/,/^}/s/system->event_cursors = NULL;/(void)0;/'
 plant "disabled instances reported by position" \
     src/message/deliver/baseline_values.c '/^static void baseline_cell_keep_off/,/^}/s/while \(k < cell->count \&\& cell->ids\[k\] != now->ids\[i\]\)/while (k < i \&\& k < cell->count)/'
 plant "removed component reported as disabled when it is added again" \
@@ -615,7 +615,7 @@ plant "tick of a spectator runs a diff" \
 plant "tick of a spectator counts as a tick of the world" \
     src/schedule/tick/tick.c 's/if \(pipe->spectator\) \{/if (false) {/'
 plant "events waiting for a spectator hashed" \
-    src/message/event/event.c 's/cursor->inbox->on && !cursor->inbox->spectator;/cursor->inbox->on;/'
+    src/message/event/event.c 's/cursor->set->on && !cursor->set->spectator;/cursor->set->on;/'
 plant "spectator that reads no events fills the queue for all" \
     src/message/event/event.c 's/bool others = event_drop_spectators\(world, queue\);/bool others = true;/'
 plant "slow spectator extends the time step limit" \

@@ -383,7 +383,7 @@ static uint64_t turn_creates(const orri_pipeline* pipe, uint32_t first, uint32_t
 // more while it runs; those wait for its next tick.
 static orr_result turn_deliver(orr_world* world, orri_system* system)
 {
-    if (system->inbox != NULL && !orri_event_cursors_take(world, system->inbox)) {
+    if (system->event_cursors != NULL && !orri_event_cursors_take(world, system->event_cursors)) {
         return orri_env_result(&world->env);
     }
     if (system->reads) {
@@ -448,8 +448,8 @@ static void turn_undeliver(orri_pipeline* pipe, uint32_t first, uint32_t point)
         if (system->due && system->reads) {
             orri_reader_done(system->rights.reader);
         }
-        if (system->due && system->inbox != NULL) {
-            orri_event_cursors_done(pipe->world, system->inbox);
+        if (system->due && system->event_cursors != NULL) {
+            orri_event_cursors_done(pipe->world, system->event_cursors);
         }
     }
 }

@@ -115,9 +115,9 @@ typedef struct orri_system {
     // Never split over workers: it changes owned strings, arrays or values with hooks, whose counts
     // are the world's.
     bool unsplit;
-    uint64_t since;            // Epoch when it last ran, for `changed` terms.
-    orri_event_cursors* inbox; // Events it has not read yet; NULL: it receives none.
-    uint32_t cost_ns;          // Average time of a tick; 0: it was never timed.
+    uint64_t since;                    // Epoch when it last ran, for `changed` terms.
+    orri_event_cursors* event_cursors; // Events it has not read yet; NULL: it receives none.
+    uint32_t cost_ns;                  // Average time of a tick; 0: it was never timed.
     uint32_t command_buffer_ahead;
     orr_system_stats stats; // Statistics that are not in rights.counts.
     orri_access access;     // What it may touch while it runs.

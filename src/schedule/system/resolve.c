@@ -645,15 +645,15 @@ static orr_result resolve_events(orr_world* world, orri_system* system)
     }
     resolve_set(world, system, RESOLVE_RECEIVES, &terms);
     system->rights.receives = resolve_bits(system, RESOLVE_RECEIVES);
-    system->inbox = orri_event_cursors_create(world, types, terms.count);
-    system->rights.inbox = system->inbox;
-    if (system->inbox != NULL) {
-        orri_event_cursors_name(system->inbox, system->desc.name);
+    system->event_cursors = orri_event_cursors_create(world, types, terms.count);
+    system->rights.event_cursors = system->event_cursors;
+    if (system->event_cursors != NULL) {
+        orri_event_cursors_name(system->event_cursors, system->desc.name);
         if (system->pipe->spectator || orri_system_outside(system)) {
-            orri_event_cursors_spectator(system->inbox);
+            orri_event_cursors_spectator(system->event_cursors);
         }
     }
-    return system->inbox != NULL ? ORR_OK : orri_env_result(&world->env);
+    return system->event_cursors != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 
 // Makes a state or export value.
@@ -753,8 +753,8 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
         orri_reader_destroy(world, system->rights.reader);
         system->reads = false;
     }
-    if (system->inbox != NULL) {
-        orri_event_cursors_destroy(world, system->inbox);
+    if (system->event_cursors != NULL) {
+        orri_event_cursors_destroy(world, system->event_cursors);
     }
     orr_query_destroy(system->query);
     orr_query_destroy(system->destroys);
@@ -771,7 +771,7 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
     system->overwrites = NULL;
     system->tags = NULL;
     system->by_id_tags = NULL;
-    system->inbox = NULL;
+    system->event_cursors = NULL;
     system->rights = (orri_rights){0};
     system->access = (orri_access){0};
 }

@@ -415,8 +415,8 @@ void orri_system_done(orr_world* world, orri_system* system)
     if (system->reads) {
         orri_reader_done(system->rights.reader);
     }
-    if (system->inbox != NULL) {
-        orri_event_cursors_done(world, system->inbox);
+    if (system->event_cursors != NULL) {
+        orri_event_cursors_done(world, system->event_cursors);
     }
 }
 
