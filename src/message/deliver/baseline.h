@@ -438,8 +438,8 @@ void orri_dirty_rows_clear(struct orri_baseline* baseline);
 
 // ---- message_batch.c ----------------------------------------------------------------------------
 
-// What a batch is made of.
-typedef struct orri_batch_plan {
+// The parts of a batch to build.
+typedef struct orri_batch_desc {
     orr_message_kind kind;
     orr_cause cause;
     orr_system system;
@@ -449,7 +449,7 @@ typedef struct orri_batch_plan {
     const uint32_t* picks; // Runs of the run list.
     uint32_t pick_count;
     const uint64_t* receivers; // Set of readers.
-} orri_batch_plan;
+} orri_batch_desc;
 
 // The arrays of one message. One allocation holds the struct, the arrays and the views.
 struct orri_batch {
@@ -465,7 +465,7 @@ struct orri_batch {
 };
 
 // Builds the batch and its views. NULL when refused (reported).
-orri_batch* orri_batch_build(orri_diff* diff, const orri_batch_plan* plan);
+orri_batch* orri_batch_build(orri_diff* diff, const orri_batch_desc* desc);
 // Releases one view; the last one frees the batch.
 void orri_batch_release(orr_world* world, orri_batch* made);
 void orri_batch_free(orr_world* world, orri_batch* made);
