@@ -295,10 +295,10 @@ static bool commit_merge(orri_merge* merge)
 
 // Cannot be refused: they were just created without components, in rows and pages that are
 // writable.
-static void commit_destroy_stillborn(const orri_merge* merge)
+static void commit_destroy_short_lived(const orri_merge* merge)
 {
-    for (uint32_t i = merge->stillborn_count; i-- > 0;) {
-        orr_result result = orr_destroy(merge->world, merge->stillborn[i]);
+    for (uint32_t i = merge->short_lived_count; i-- > 0;) {
+        orr_result result = orr_destroy(merge->world, merge->short_lived[i]);
         ORR_ASSERT(result == ORR_OK);
         (void)result;
     }
@@ -349,7 +349,7 @@ orr_result orri_commit(orr_world* world)
         return orri_refuse_commit(world, command_buffers->first->rights,
                                   command_buffers->first->rights != command_buffers->last->rights);
     }
-    commit_destroy_stillborn(&merge);
+    commit_destroy_short_lived(&merge);
     for (const orr_command_buffer* commands = command_buffers->first; commands != NULL;
          commands = commands->next) {
         orri_command_buffer_report(commands);

@@ -19,7 +19,7 @@ void orri_merge_end(orri_merge* merge)
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->refs, merge->ref_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->groups, merge->group_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->senders, merge->sender_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->stillborn, merge->stillborn_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->short_lived, merge->short_lived_capacity);
     if (merge->item_count > merge->command_buffers->item_peak) {
         merge->command_buffers->item_peak = merge->item_count;
     }

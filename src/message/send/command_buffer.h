@@ -344,8 +344,8 @@ typedef struct orri_merge {
     orri_group* groups;
     orri_rights** senders; // By group: whose drops are counted.
     uint32_t group_count, group_capacity, sender_capacity;
-    orr_entity* stillborn; // Entities created and destroyed by the same commit.
-    uint32_t stillborn_count, stillborn_capacity;
+    orr_entity* short_lived; // Entities created and destroyed by the same commit.
+    uint32_t short_lived_count, short_lived_capacity;
     struct orri_net_change* change; // Work space of merge_entity.c; NULL: not needed so far.
     bool creates;                   // At the commit point: creations take part.
     orr_entity* held;               // Held ids that were returned to the free list (command_ids.c).

@@ -94,9 +94,9 @@ ORR_TEST(commit_drops_values_that_refer_to_dead_entities)
     CHECK_OK(orr_send_change(&t.a.run, t.bob, Link, {dead, 2}));
     CHECK_OK(orr_send_change(&t.a.run, t.eve, Link,
                              {dead, 2})); // It stood there before: that stays allowed.
-    orr_entity stillborn = orr_send_create(&t.a.run);
-    CHECK_OK(orr_send_destroy(&t.a.run, stillborn));
-    CHECK_OK(orr_send_add(&t.a.run, t.bob, Owner, {stillborn}));
+    orr_entity short_lived = orr_send_create(&t.a.run);
+    CHECK_OK(orr_send_destroy(&t.a.run, short_lived));
+    CHECK_OK(orr_send_add(&t.a.run, t.bob, Owner, {short_lived}));
     CHECK_OK(orr_send_add(&t.a.run, t.eve, Owner, {t.bob}));
     CHECK_OK(orr_send_name(&t.a.run, t.bob, dead, "nobody"));
     sender_commit(&t.a);
