@@ -185,9 +185,9 @@ plant "subtractive term ignores enable bits" \
     src/query/match.c '/^static uint64_t match_rows_leaf/,/^}/s/rows \&= ~match_rows_presence\(.*\);/rows = 0;/'
 plant "row of a multiple type counts as enabled by its first instance only" \
     src/query/match.c '/^static uint64_t match_bits_on/,/^}/s/i < counts\[word \* 64 \+ row\]/i < 1/'
-plant "working set not updated after a removal" \
+plant "pinned set not updated after a removal" \
     src/store/pool/pool.c '/^static void pool_leave/,/^}/s/world->listener\.pinned_changed\(world, pool, index\);/(void)0;/'
-plant "working set keeps pointers to values it is not notified of" \
+plant "pinned set keeps pointers to values it is not notified of" \
     src/query/pinned_matches.c '/^static bool pinned_matches_keeps/,/^}/s/return false;/return query->fields[field].pinned;/'
 plant "order not repaired when a chunk is removed" \
     src/query/order.c 's/\*any = \*any \|\| chunks != order->chunk_count;/(void)chunks;/; s/any = !fresh \|\| order->entries_mark != query->changes/any = !fresh/'
@@ -652,7 +652,7 @@ plant "published: instances added without a row move not noticed" \
     src/store/publish/remap.c 's/ORR_UNLIKELY\(publisher->cells\) && /false \&\& /'
 plant "published: new owner of a slot gets the value of the old owner" \
     src/store/publish/pinned.c 's/old->owners->entities\[s\]\.id == owners->entities\[s\]\.id/old->owners->counts[s] != 0/'
-plant "published: working set points into an earlier edition" \
+plant "published: pinned set points into an earlier edition" \
     src/query/pinned_matches.c 's/\} else if \(ORR_UNLIKELY\(elsewhere\)\) \{/} else if (false) {/'
 plant "published: pinned values of a system's query are live" \
     src/schedule/tick/call.c '/^static bool call_refresh/,/^}/s/orri_this_thread\.view = system->pipe->driven->view;/(void)0;/'

@@ -72,13 +72,13 @@ static void iterate_init(orr_iter* it, orr_query* query, uint64_t since)
 }
 
 // Uses the whole run cache. orr_iter_fill() then finds no further spans.
-static void iterate_use_list(orr_iter* it)
+static void iterate_use_cache(orr_iter* it)
 {
     const orr_query* query = it->query;
     it->listed = true;
-    it->span_stride = query->list_stride;
-    it->span_left = query->list_count;
-    it->next = (orr_hot_span*)(void*)query->list;
+    it->span_stride = query->cache_stride;
+    it->span_left = query->cache_count;
+    it->next = (orr_hot_span*)(void*)query->cache;
     it->entry = query->entry_count;
 }
 
@@ -88,12 +88,12 @@ void orri_iter_rewind(orr_iter* it)
     it->mask = it->position = 0;
     it->span_left = 0;
     if (it->listed) {
-        iterate_use_list(it);
+        iterate_use_cache(it);
     }
 }
 
 // True if the iteration may use the run cache.
-static bool iterate_by_list(const orr_iter* it)
+static bool iterate_may_use_cache(const orr_iter* it)
 {
     return !it->each.only_group && !it->query->has_changed;
 }
@@ -102,7 +102,7 @@ static bool iterate_by_list(const orr_iter* it)
 // before the iteration is counted as open.
 static void iterate_settle(const orr_iter* it)
 {
-    if (!iterate_by_list(it) && (it->query->has_changed || it->query->writes)) {
+    if (!iterate_may_use_cache(it) && (it->query->has_changed || it->query->writes)) {
         orri_world_settle(it->world);
     }
 }
@@ -111,13 +111,13 @@ static void iterate_settle(const orr_iter* it)
 static void iterate_open(orr_iter* it)
 {
     orr_query* query = it->query;
-    bool by_list = iterate_by_list(it);
+    bool cached = iterate_may_use_cache(it);
     if (ORR_UNLIKELY(query->order != NULL)) {
         orri_order_open(query);
     }
-    if (by_list && orri_run_cache_ready(query)) {
-        iterate_use_list(it);
-    } else if (by_list && query->writes) {
+    if (cached && orri_run_cache_ready(query)) {
+        iterate_use_cache(it);
+    } else if (cached && query->writes) {
         orri_world_settle(query->world);
     }
 }
@@ -133,9 +133,9 @@ void orri_iter_open_units(orr_iter* it, orr_query* query, uint64_t since, uint32
                           uint32_t last)
 {
     iterate_init(it, query, since);
-    if (query->units_listed) {
-        iterate_use_list(it);
-        it->next = (orr_hot_span*)(void*)(query->list + first * query->list_stride);
+    if (query->units_cached) {
+        iterate_use_cache(it);
+        it->next = (orr_hot_span*)(void*)(query->cache + first * query->cache_stride);
         it->span_left = last - first;
     } else {
         it->entry_end = it->entry;
@@ -145,7 +145,7 @@ void orri_iter_open_units(orr_iter* it, orr_query* query, uint64_t since, uint32
 bool orri_iter_next_unit(orr_iter* it, uint32_t unit)
 {
     const orr_query* query = it->query;
-    if (!query->units_listed) {
+    if (!query->units_cached) {
         it->entry = query->units[unit].entry;
         it->entry_end = it->entry + 1;
         it->chunk = query->units[unit].chunk;
@@ -160,7 +160,7 @@ bool orri_iter_next_unit(orr_iter* it, uint32_t unit)
 void orri_iter_close(orr_iter* it)
 {
     if (it->listed) {
-        orri_run_cache_owe(it->query);
+        orri_run_cache_mark_unstamped(it->query);
     }
     if (ORR_UNLIKELY(it->query->order != NULL)) {
         orri_order_close(it->query);
@@ -187,7 +187,7 @@ static bool iterate_must_be_alone(const orr_query* query, const orri_access* acc
     bool alone = ORR_LIKELY(!query->world->realtime) || access->query == query
                      ? access->alone
                      : access->alone_realtime;
-    return !alone && (query->order != NULL || query->working != NULL);
+    return !alone && (query->order != NULL || query->pinned_matches != NULL);
 }
 
 // True if the running system has declared access to all types and tags of the query for all
@@ -263,7 +263,7 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
         it->era = 0;
         return it;
     }
-    if (ORR_UNLIKELY(query->order != NULL || query->working != NULL) &&
+    if (ORR_UNLIKELY(query->order != NULL || query->pinned_matches != NULL) &&
         !orri_query_refresh(query)) {
         it->era = 0;
         return it;
@@ -282,7 +282,7 @@ void orr_iter_end(orr_iter* it)
     if (it->counted && it->era == *it->era_now) {
         orri_loop_close(it->world);
         if (it->listed) {
-            orri_run_cache_owe(it->query);
+            orri_run_cache_mark_unstamped(it->query);
         }
         if (ORR_UNLIKELY(it->query->order != NULL)) {
             orri_order_close(it->query);
@@ -591,9 +591,9 @@ bool orri_query_row(const orr_query* query, const uint16_t* map, const orri_chun
 // Finds the position of an entity in the pinned set, for its pinned values.
 static bool iterate_find_item(orr_iter* it, uint32_t index)
 {
-    const orri_pinned_matches* working = it->query->working;
-    for (uint32_t i = 0; i < working->visible; i++) {
-        if (working->items[i].index == index) {
+    const orri_pinned_matches* matches = it->query->pinned_matches;
+    for (uint32_t i = 0; i < matches->visible; i++) {
+        if (matches->items[i].index == index) {
             it->pinned_first = i;
             return true;
         }
@@ -611,7 +611,7 @@ bool orri_iter_open_row(orr_iter* it, orr_query* query, uint32_t index)
     const uint16_t* map;
     orri_chunk* chunk = iterate_locate(it, index, &slot, &map);
     if (map == NULL || !orri_query_row(query, map, chunk, slot) ||
-        (query->working != NULL && !iterate_find_item(it, index))) {
+        (query->pinned_matches != NULL && !iterate_find_item(it, index))) {
         return false;
     }
     if (ORR_UNLIKELY(query->order != NULL)) {
@@ -642,8 +642,8 @@ bool orr_iter_fill(orr_iter* it)
     const orr_query* query = it->query;
     if (query->order != NULL) {
         iterate_fill_items(it, query->order->items, query->order->count, false);
-    } else if (query->working != NULL) {
-        iterate_fill_items(it, query->working->items, query->working->visible, true);
+    } else if (query->pinned_matches != NULL) {
+        iterate_fill_items(it, query->pinned_matches->items, query->pinned_matches->visible, true);
     } else {
         iterate_fill_entries(it);
     }

@@ -837,7 +837,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->access.parallel = system->desc.parallel;
     system->writes_by_id = system->access.by_id_write != NULL;
     system->by_id = system->access.by_id_read != NULL;
-    system->ordered = system->query->order != NULL || system->query->working != NULL;
+    system->ordered = system->query->order != NULL || system->query->pinned_matches != NULL;
     system->sends_changes = false;
     for (uint32_t w = 0; w < system->rights.type_words; w++) {
         system->sends_changes |= system->rights.changes[w] != 0;

@@ -100,11 +100,11 @@ static uint32_t call_creates_max(const orri_system* system, uint32_t unit)
     if (system->creates_max != 0 || !system->rights.may_create) {
         return system->creates_max;
     }
-    return system->in_units         ? orri_unit_rows(query, unit)
-           : !system->by_rows       ? 1024
-           : query->working != NULL ? query->working->visible
-           : query->order != NULL   ? query->order->count
-                                    : 1024; // A callback, before its first tick.
+    return system->in_units                ? orri_unit_rows(query, unit)
+           : !system->by_rows              ? 1024
+           : query->pinned_matches != NULL ? query->pinned_matches->visible
+           : query->order != NULL          ? query->order->count
+                                           : 1024; // A callback, before its first tick.
 }
 
 uint64_t orri_system_creates(const orri_system* system)
@@ -358,7 +358,7 @@ static call_sum call_work(orr_world* world, orri_system* system, uint32_t first,
 void orri_system_settle(orr_world* world, const orri_system* system)
 {
     const orr_query* query = system->query;
-    if (system->in_units && !query->units_listed && (query->has_changed || query->writes)) {
+    if (system->in_units && !query->units_cached && (query->has_changed || query->writes)) {
         orri_world_settle(world);
     }
 }
@@ -402,8 +402,8 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
 // Messages, events and changes that were given to it count as read.
 void orri_system_done(orr_world* world, orri_system* system)
 {
-    if (system->in_units && system->query->units_listed) {
-        orri_run_cache_owe(system->query);
+    if (system->in_units && system->query->units_cached) {
+        orri_run_cache_mark_unstamped(system->query);
     }
     if (ORR_UNLIKELY(system->query->has_changed)) {
         // What is written from now on is new to it; what it wrote itself is not.

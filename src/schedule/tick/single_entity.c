@@ -145,7 +145,7 @@ static orr_result single_entity_call(const orri_single_entity* single, orri_syst
                 !system->removed && single_entity_due(system, tick) &&
                 orri_query_has(system->query, single->entity);
     bool kept = system->query != NULL &&
-                (system->query->order != NULL || system->query->working != NULL);
+                (system->query->order != NULL || system->query->pinned_matches != NULL);
     if (!runs || (single->except != NULL && strcmp(system->desc.name, single->except) == 0)) {
         return ORR_OK;
     }
