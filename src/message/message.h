@@ -112,26 +112,26 @@ void orri_command_buffers_rewind(orr_world* world, uint64_t reserved);
 // In real time each pipeline has its own set of command buffers beside the world's set. All sets
 // share the waiting transactions. NULL when refused (reported). No system may be running.
 struct orri_command_buffers* orri_command_buffers_make(orr_world* world);
-// Marks the set as that of a spectator: the ids it holds are ids of transient entities. To be
-// called before any id is held. Without it, ids of transient entities are taken directly from the
-// free list, which is correct only while one spectator at a time creates.
+// Marks the set as that of a spectator: the ids it withholds are ids of transient entities. To be
+// called before any id is withheld. Without it, ids of transient entities are taken directly from
+// the free list, which is correct only while one spectator at a time creates.
 void orri_command_buffers_transient(struct orri_command_buffers* command_buffers);
 // Makes the set current for this context; NULL: the world's own set. Open and waiting buffers stay
 // in the set they belong to. Called by the pipeline that has its turn.
 void orri_command_buffers_use(orr_world* world, struct orri_command_buffers* command_buffers);
-// Destroys a set in which nothing waits and which is not current. Held ids go back to the free
+// Destroys a set in which nothing waits and which is not current. Withheld ids go back to the free
 // list. No system may be running. NULL is allowed.
 void orri_command_buffers_destroy(orr_world* world, struct orri_command_buffers* command_buffers);
 // Takes entity ids out of the free list in advance, so that `count` more than already reserved are
-// held by the current set. Because they are out of the free list, commits of other pipelines do not
-// change which ids this set gives. False when refused (reported). No system may be running.
-bool orri_command_buffers_hold(orr_world* world, uint32_t count);
-// Number of ids that are held and not reserved by a buffer.
-uint32_t orri_command_buffers_held_left(const orr_world* world);
-// Returns all held ids to the free list, in order. No id may be reserved. Refused (false, reported,
-// nothing done) only when a page of the entity index is shared with a snapshot and cannot be
-// copied. No system may be running.
-bool orri_command_buffers_unhold(orr_world* world);
+// withheld by the current set. Because they are out of the free list, commits of other pipelines do
+// not change which ids this set gives. False when refused (reported). No system may be running.
+bool orri_command_buffers_withhold_ids(orr_world* world, uint32_t count);
+// Number of ids that are withheld and not reserved by a buffer.
+uint32_t orri_command_buffers_withheld_left(const orr_world* world);
+// Returns all withheld ids to the free list, in order. No id may be reserved. Refused (false,
+// reported, nothing done) only when a page of the entity index is shared with a snapshot and cannot
+// be copied. No system may be running.
+bool orri_command_buffers_return_ids(orr_world* world);
 // The rights of the system that sends into the buffer.
 orri_rights* orri_command_buffer_rights(const orr_command_buffer* commands);
 // ORR_OK if `run` belongs to a system whose function is running. Otherwise reports and returns

@@ -215,7 +215,7 @@ static void realtime_pipeline_end(orr_world* world, orri_pipeline* pipe)
     }
     if (run->command_buffers != NULL && pipe->stage == ORRI_STAGE_DONE) {
         orri_command_buffers_use(world, run->command_buffers);
-        orri_command_buffers_unhold(world);
+        orri_command_buffers_return_ids(world);
         orri_command_buffers_use(world, NULL);
         orri_command_buffers_destroy(world, run->command_buffers);
         run->command_buffers = NULL;

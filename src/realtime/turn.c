@@ -405,9 +405,10 @@ static orr_result turn_ids(orri_pipeline* pipe, uint64_t count)
     orri_turn_release(pipe);
     orri_lock_set_one(pipe, pipe->run->rt->index, ORRI_LOCK_EXCLUSIVE);
     turn_lock(pipe, 0);
-    bool held = count <= UINT32_MAX && orri_command_buffers_hold(pipe->world, (uint32_t)count);
+    bool withheld = count <= UINT32_MAX &&
+                    orri_command_buffers_withhold_ids(pipe->world, (uint32_t)count);
     orri_turn_release(pipe);
-    return held ? ORR_OK : orri_env_result(&pipe->world->env);
+    return withheld ? ORR_OK : orri_env_result(&pipe->world->env);
 }
 
 // Takes the locks of the group and prepares its systems, until locks and reserved ids suffice.
@@ -430,7 +431,7 @@ static orr_result turn_prepare(orri_pipeline* pipe, uint32_t first, uint32_t poi
         }
         orr_result result = orri_group_prepare(pipe, first, point);
         uint64_t creates = result == ORR_OK ? turn_creates(pipe, first, point) : 0;
-        if (result != ORR_OK || creates <= orri_command_buffers_held_left(world)) {
+        if (result != ORR_OK || creates <= orri_command_buffers_withheld_left(world)) {
             return result;
         }
         result = turn_ids(pipe, creates);

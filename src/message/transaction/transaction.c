@@ -67,7 +67,7 @@ void orri_posts_close(struct orri_command_buffers* command_buffers, orr_command_
         commands->rights->counts.sent += posts->streams[i].count;
     }
     posts->rights = commands->rights;
-    posts->command_buffers = command_buffers->holds ? command_buffers : NULL;
+    posts->command_buffers = command_buffers->withholds ? command_buffers : NULL;
     posts->next = NULL;
     if (shared->posted_last != NULL) {
         shared->posted_last->next = posts;
@@ -116,7 +116,7 @@ void orri_posts_abandon(struct orri_command_buffers* command_buffers)
     for (struct orri_posts *posts = command_buffers->shared->posted, *next; posts != NULL;
          posts = next) {
         next = posts->next;
-        if (command_buffers->holds && posts->command_buffers != command_buffers) {
+        if (command_buffers->withholds && posts->command_buffers != command_buffers) {
             continue; // Of another pipeline, which continues.
         }
         for (uint32_t i = 0; i < posts->stream_count; i++) {

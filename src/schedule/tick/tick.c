@@ -102,7 +102,7 @@ static bool tick_life_ids(orri_pipeline* pipe)
         }
     }
     return most == 0 ||
-           (most <= UINT32_MAX && orri_command_buffers_hold(pipe->world, (uint32_t)most));
+           (most <= UINT32_MAX && orri_command_buffers_withhold_ids(pipe->world, (uint32_t)most));
 }
 
 // True when a system of this pipeline begins or ends.
