@@ -599,7 +599,7 @@ plant "importer ordered before its exporter" \
 plant "watchdog does not see a caller that works alone" \
     src/schedule/tick/group.c 's/bool watched = orri_parallel_watch\(pipe, true\);/bool watched = false;/'
 plant "watchdog names the first system of a batch" \
-    src/schedule/tick/parallel.c '/orri_jobs_says\(a->jobs, worker, system->handle/d'
+    src/schedule/tick/parallel.c '/orri_jobs_report\(a->jobs, worker, system->handle/d'
 plant "asynchronous call accepted after its worker pool is gone" \
     src/jobs/external.c 's/if \(external_arg\(slot, word\) != arg\)/if (arg == NULL)/'
 plant "asynchronous call beyond the requested count accepted" \

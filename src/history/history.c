@@ -42,7 +42,7 @@ struct orri_history* orri_history_of(orr_world* world)
         world->tick_hooks.begins = orri_history_tick_begins;
         world->tick_hooks.ended = orri_history_tick_ended;
         world->tick_hooks.sync_wanted = orri_history_tick_wanted;
-        world->tick_hooks.synced = orri_history_tick_met;
+        world->tick_hooks.synced = orri_history_sync_point;
     }
     return world->history;
 }
@@ -149,7 +149,7 @@ static bool history_memory_make(orr_world* world, bool ruled, orri_memory* out)
 // old memory, the memories ahead are also the future of the new one.
 static void history_replace(orr_world* world, orri_memory* old, orri_memory* memory)
 {
-    if (orri_history_stands(world, old)) {
+    if (orri_history_is_current(world, old)) {
         world->history->stands = memory->number;
     }
     memory->ruled = memory->ruled && old->ruled;

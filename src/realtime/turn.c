@@ -139,7 +139,7 @@ bool orri_replay_stuck(const orri_realtime* rt)
 {
     // A lock that a spectator holds will be released, and then this is checked again. Asked first:
     // a pipeline that got its lock from a spectator, which holds nothing any more, was notified.
-    if (atomic_load(&rt->diverged) || orri_locks_beside(rt->locks)) {
+    if (atomic_load(&rt->diverged) || orri_locks_unlogged_active(rt->locks)) {
         return false;
     }
     uint32_t standing = 0;

@@ -446,7 +446,7 @@ orr_result orri_step_between(orr_world* world, const char* call);
 // Runs due ticks until the world's tick is `tick`, paused or not. Reports.
 orr_result orri_step_to(orr_world* world, uint64_t tick);
 // True when the tick of any pipeline is half done, in lockstep or since a run in real time.
-bool orri_half_done(const struct orri_schedule* schedule);
+bool orri_any_tick_half_done(const struct orri_schedule* schedule);
 
 // system/state.c. Frees the copies of exports and imports that real time made: when a system is
 // freed, or its imports are looked up again.
@@ -532,7 +532,7 @@ bool orri_conflict(const orr_world* world, const orri_system* first, const orri_
 bool orri_system_state_make(orr_world* world, orri_system_state* state, const orri_type* type);
 // Copies the state of a parallel system before it runs; and checks it afterwards: a changed state
 // is restored and reported.
-void orri_system_state_hold(orri_system* system);
+void orri_system_state_copy(orri_system* system);
 void orri_system_state_check(orr_world* world, orri_system* system);
 void orri_system_state_free(orr_world* world, orri_system_state* state);
 

@@ -22,7 +22,7 @@
 // T2 The bit of an entity in a reader's `members` is set exactly if the reader was sent EntityAdded
 //    for it and no EntityRemoved since.
 // T3 A baseline value is valid if the entity is a member of a reader that tracks the type and its
-//    shape has the type (pinned types: `held` is set). Otherwise its bytes mean nothing.
+//    shape has the type (pinned types: `present` is set). Otherwise its bytes mean nothing.
 // T4 Owned handles in valid baseline values and in batches are counted in their blobs.
 // T5 A batch has as many references as views that wait, are being read, or are part of a past.
 // T6 The entry behind each page of heads counts the heads of the page with a generation.
@@ -97,9 +97,9 @@ typedef struct orri_baseline_type {
     bool tracked; // A reader tracks it.
     void** pages; // Of values; of a multiple type: of orri_baseline_cell*.
     uint32_t page_capacity;
-    orri_bitset
-        held; // Owned types: the value's handles are counted. Pinned types: readers know that
-              // the entity has the type.
+    // Owned types: the value's handles are counted. Pinned types: readers know that the entity has
+    // the type.
+    orri_bitset present;
     orri_bitset off;  // The component is disabled in the baseline.
     uint32_t* owners; // Pinned types: entity index by slot at the last diff; ORRI_INDEX_NONE: free.
     uint32_t owner_count;
@@ -583,7 +583,7 @@ static inline bool orri_set_enters(const uint64_t* before, const uint64_t* after
 // True when it is notified of changes of the type.
 bool orri_reader_tracks(const orri_reader* reader, orr_type type);
 // True when a term of its query names the type.
-bool orri_reader_asks(const orri_reader* reader, orr_type type);
+bool orri_reader_names(const orri_reader* reader, orr_type type);
 // Empties the queue.
 void orri_reader_empty(orri_reader* reader);
 // Clears `members` and makes it fresh.

@@ -380,7 +380,7 @@ typedef enum orri_refers {
 orri_refers orri_value_refers(const orr_world* world, const orri_type* type, const void* old,
                               const void* value);
 // The entity's value of a unique type. NULL if it has none or is dead. Reports nothing.
-const void* orri_value_there(const orr_world* world, orr_entity entity, const orri_type* type);
+const void* orri_value_find(const orr_world* world, orr_entity entity, const orri_type* type);
 // Notes that a command has no effect, or added a component that was there. Reported at the end of
 // the commit by orri_command_buffer_report().
 void orri_note_drop(orr_command_buffer* commands, const orri_command_array* array, uint32_t row,

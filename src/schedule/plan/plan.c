@@ -323,7 +323,7 @@ ORRI_COLD static orr_result plan_refuse_import(orr_world* world, const orri_syst
     char words[256];
     orri_text text = {words, sizeof words, 0};
     words[0] = '\0';
-    orri_near_say(&near, &text);
+    orri_near_append(&near, &text);
     return orri_refuse(&world->env, ORR_ERR_NAME, ORR_LOG_ID_PLAN_REFUSED,
                        "system '%s', .imports: '%.*s' %s%s", system->desc.name, (int)size, name,
                        what, words);

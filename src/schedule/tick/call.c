@@ -86,7 +86,7 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units
     bool reserve = in_units || system->reduces || system->command_buffer_capacity == 0;
     system->in_units = in_units;
     if (ORR_UNLIKELY(system->state_read_only)) {
-        orri_system_state_hold(system);
+        orri_system_state_copy(system);
     }
     return result == ORR_OK && reserve ? call_reserve(world, system) : result;
 }
