@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Retired memory: lists that are replaced while systems may read them. (Commit scopes:
-// tests/realtime/test_realtime_narrow.c.)
+// tests/realtime/test_realtime_commit_scope.c.)
 #include "store/world/commit_scope.h"
 #include "support/store_kit.h"
 #include "test.h"
