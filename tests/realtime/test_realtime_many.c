@@ -308,8 +308,8 @@ static void other_guide(orr_run* run)
 {
     const orr_platform* platform = orr_platform_default();
     if (run->tick == 2) {
-        int code = platform->thread_create(platform->user, "other", other_main, run->world,
-                                           &other_handle);
+        int code =
+            platform->thread_create(platform->user, "other", other_main, run->world, &other_handle);
         HARD_CHECK(code == 0, "no thread");
     } else if (run->tick == 8) {
         platform->thread_join(platform->user, other_handle);
@@ -347,8 +347,8 @@ ORR_TEST(realtime_violations_of_several_pipelines_at_once_are_reported)
         CHECK_OK(orr_time_scale_set(world, 5));
         trees_add(world, 5);
         ORR_REGISTER(world, Text);
-        KIT_SYSTEM(world, .name = "breach_a", .pipeline = "a", .query = "Tree", .run = violate);
-        KIT_SYSTEM(world, .name = "breach_b", .pipeline = "b", .query = "Tree", .run = violate);
+        KIT_SYSTEM(world, .name = "violate_a", .pipeline = "a", .query = "Tree", .run = violate);
+        KIT_SYSTEM(world, .name = "violate_b", .pipeline = "b", .query = "Tree", .run = violate);
         CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 10}));
         CHECK(atomic_load(&refusal_count) > 50);
         CHECK_OK(orr_world_validate(world));

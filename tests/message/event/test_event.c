@@ -98,7 +98,7 @@ ORR_TEST(events_reach_each_reader_once_and_in_order)
     kit_end(&k);
 }
 
-ORR_TEST(event_sent_during_a_run_comes_in_the_next_one)
+ORR_TEST(event_sent_during_a_run_is_received_in_the_next_run)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

@@ -118,7 +118,7 @@ static void some_free(orr_world* world, orr_entity* out, uint32_t count)
     }
 }
 
-ORR_TEST(held_ids_that_are_returned_leave_no_trace)
+ORR_TEST(withheld_ids_that_are_returned_leave_no_trace)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -156,7 +156,7 @@ ORR_TEST(held_ids_that_are_returned_leave_no_trace)
     kit_end(&k);
 }
 
-ORR_TEST(held_ids_that_were_fresh_become_free_ones)
+ORR_TEST(withheld_ids_that_were_fresh_become_free)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.entities_max = 6});
@@ -184,7 +184,7 @@ ORR_TEST(held_ids_that_were_fresh_become_free_ones)
 }
 
 // A snapshot shares the page of the index: it is copied, or (memory) nothing is done.
-ORR_TEST(holding_ids_is_all_or_nothing_without_memory)
+ORR_TEST(withholding_ids_without_memory_is_all_or_nothing)
 {
     for (uint32_t back = 0; back < 2; back++) {
         for (uint64_t n = 1;; n++) {
@@ -356,7 +356,7 @@ ORR_TEST(buffers_create_and_destroy_in_one_commit)
 }
 
 // For every allocation: a refused commit has no effect, on ids neither, and can be repeated.
-ORR_TEST(buffers_of_a_refused_commit_hold_their_ids_again)
+ORR_TEST(buffers_of_a_refused_commit_withhold_their_ids_again)
 {
     for (uint64_t n = 1;; n++) {
         buffers_test t;
@@ -460,7 +460,7 @@ static orr_entity marked(orr_run* run, int32_t n)
 }
 
 // Two spectators and the simulation.
-ORR_TEST(buffers_of_spectators_hold_ids_of_transient_entities)
+ORR_TEST(buffers_of_spectators_withhold_ids_of_transient_entities)
 {
     for (uint64_t n = 0; n < 12; n++) {
         buffers_test t;
@@ -615,17 +615,17 @@ typedef struct model_entity {
     uint32_t set;
 } model_entity;
 
-typedef struct model_doom {
+typedef struct model_destroyed {
     uint32_t entity, set;
-} model_doom;
+} model_destroyed;
 
 typedef struct model {
     buffers_test t;
     uint64_t seed, turn;
     model_entity entities[MODEL_MOST];
     uint32_t count;
-    model_doom dooms[MODEL_MOST];
-    uint32_t doom_count;
+    model_destroyed destroys[MODEL_MOST];
+    uint32_t destroy_count;
     bool open[SETS];
 } model;
 
@@ -674,13 +674,13 @@ static void model_destroy(model* m, uint32_t set)
 {
     uint32_t i = m->count > 0 ? below(m, m->count) : 0;
     i = m->count > 40 && below(m, 2) == 0 ? m->count - 1 - below(m, 40) : i;
-    if (m->count == 0 || m->doom_count == MODEL_MOST) {
+    if (m->count == 0 || m->destroy_count == MODEL_MOST) {
         return;
     }
     const model_entity* entity = &m->entities[i];
     if (entity->state == MODEL_LIVE || (entity->state == MODEL_SENT && entity->set == set)) {
         CHECK_OK(orr_send_destroy(&m->t.senders[set].run, entity->id));
-        m->dooms[m->doom_count++] = (model_doom){i, set};
+        m->destroys[m->destroy_count++] = (model_destroyed){i, set};
     }
 }
 
@@ -712,14 +712,14 @@ static void model_commit(model* m, uint32_t set, bool abandon)
         }
     }
     uint32_t kept = 0;
-    for (uint32_t d = 0; d < m->doom_count; d++) {
-        if (m->dooms[d].set != set) {
-            m->dooms[kept++] = m->dooms[d];
+    for (uint32_t d = 0; d < m->destroy_count; d++) {
+        if (m->destroys[d].set != set) {
+            m->destroys[kept++] = m->destroys[d];
         } else if (!abandon) {
-            m->entities[m->dooms[d].entity].state = MODEL_DEAD;
+            m->entities[m->destroys[d].entity].state = MODEL_DEAD;
         }
     }
-    m->doom_count = kept;
+    m->destroy_count = kept;
 }
 
 static void model_check(model* m)
