@@ -357,9 +357,9 @@ plant "journal of an entity shows entries of earlier entities with its index" \
 plant "starting a journal sends messages to other readers" \
     src/schedule/report/journal.c '/^static bool journal_begin/,/^}/s/if \(alone \&\& /if (/'
 plant "last tag of .by_id not allowed" \
-    src/store/world/access.c '/^bool orri_access_tags_long/,/^}/s/i < access->by_id_tag_count; i/i + 1 < access->by_id_tag_count; i/'
+    src/store/world/access.c '/^bool orri_access_tags_slow/,/^}/s/i < access->by_id_tag_count; i/i + 1 < access->by_id_tag_count; i/'
 plant "write allowed with read access only" \
-    src/store/world/access.c '/^bool orri_access_writes_long/,/^}/s/by_id_write/by_id_read/'
+    src/store/world/access.c '/^bool orri_access_writes_slow/,/^}/s/by_id_write/by_id_read/'
 plant "violation of send rights not counted" \
     src/message/send/rights.c '/^static orr_result rights_refuse/,/^}/s/rights->counts\.violations\+\+;/(void)0;/'
 plant "reader of a choice receives messages of all types" \
@@ -688,7 +688,7 @@ plant "history: commit does not log rows that fill gaps" \
 plant "real time: concurrent commit touches clusters outside its commit scope" \
     src/store/change/route.c 's/!orri_commit_scope_touch\(c->world, cluster\) \|\|/false ||/'
 plant "real time: concurrent commit creates clusters" \
-    src/store/world/commit_scope.c '/^bool orri_commit_scope_registry_long/,/^}/s/commit_scope->recording/commit_scope != NULL/'
+    src/store/world/commit_scope.c '/^bool orri_commit_scope_registry_slow/,/^}/s/commit_scope->recording/commit_scope != NULL/'
 plant "real time: system restricted to its rows does not lock their clusters" \
     src/realtime/lock_sets.c 's/lock_sets_cluster\(pipe, cluster->index, ORRI_LOCK_READ\)/true/'
 plant "real time: concurrent commit does not lock the clusters it changes" \

@@ -16,9 +16,9 @@ typedef struct orri_memory {
     orri_snapshot* store;
     orri_messages_past* messages;
     orri_schedule_past* schedule;
-    bool ruled;      // Made by orr_history_set(), which may forget it; not by orr_remember().
-    uint64_t number; // Unique among all memories of the world, also forgotten ones.
-    uint64_t beside; // Bytes of `messages` and `schedule`.
+    bool ruled;           // Made by orr_history_set(), which may forget it; not by orr_remember().
+    uint64_t number;      // Unique among all memories of the world, also forgotten ones.
+    uint64_t extra_bytes; // Bytes of `messages` and `schedule`.
 } orri_memory;
 
 struct orri_history {
@@ -35,8 +35,8 @@ struct orri_history {
     // Set when a travel was refused while the world stood unchanged at `stands`: the epoch that
     // ended then. Changes are searched from there. 0: no travel was refused since.
     uint64_t stood;
-    uint64_t beside; // Sum of orri_memory.beside.
-    uint64_t round;  // Number of the last count of shared bytes; marks shares as counted.
+    uint64_t extra_bytes; // Sum of orri_memory.extra_bytes.
+    uint64_t round;       // Number of the last count of shared bytes; marks shares as counted.
 };
 
 // Returns the history of a world; creates it if it is missing. NULL when refused (reported).

@@ -215,7 +215,7 @@ static orr_result send_check_add(orr_command_buffer* commands, const char* call,
 }
 
 // ComponentAdded with all checks.
-ORRI_ASIDE static orr_result send_add_long(orr_command_buffer* commands, orr_entity entity,
+ORRI_ASIDE static orr_result send_add_slow(orr_command_buffer* commands, orr_entity entity,
                                            orr_type type, const void* value,
                                            orr_component_id* out_id)
 {
@@ -268,7 +268,7 @@ orr_result orr_send_add_type(orr_run* run, orr_entity entity, orr_type type, con
         }
         return ORR_OK;
     }
-    return send_add_long(commands, entity, type, value, out_id);
+    return send_add_slow(commands, entity, type, value, out_id);
 }
 
 // Checks that an instance id is given for a multiple type, and for no other type.
