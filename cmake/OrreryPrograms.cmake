@@ -80,7 +80,7 @@ endfunction()
 
 if(ORR_BUILD_TESTS)
     enable_testing()
-    set(ORR_TESTS_OPTIMISED "golden|model|lock|math|random|hash|cross|shuffle|mirror|_odd" CACHE INTERNAL "")
+    set(ORR_TESTS_OPTIMISED "golden|model|lock|math|random|hash|pairs|shuffle|mirror|_odd" CACHE INTERNAL "")
     include(tests/support/tests_support.cmake)
     list(APPEND ORR_TEST_SUPPORT tests/test.c)
     if(ORR_GOLDEN_ONLY) # Without controlled threads, which need to switch stacks.

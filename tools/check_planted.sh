@@ -185,9 +185,9 @@ plant "subtractive term ignores enable bits" \
     src/query/match.c '/^static uint64_t match_rows_leaf/,/^}/s/rows \&= ~match_rows_presence\(.*\);/rows = 0;/'
 plant "row of a multiple type counts as enabled by its first instance only" \
     src/query/match.c '/^static uint64_t match_bits_on/,/^}/s/i < counts\[word \* 64 \+ row\]/i < 1/'
-plant "working set not updated after a removal" \
+plant "pinned set not updated after a removal" \
     src/store/pool/pool.c '/^static void pool_leave/,/^}/s/world->listener\.pinned_changed\(world, pool, index\);/(void)0;/'
-plant "working set keeps pointers to values it is not notified of" \
+plant "pinned set keeps pointers to values it is not notified of" \
     src/query/pinned_matches.c '/^static bool pinned_matches_keeps/,/^}/s/return false;/return query->fields[field].pinned;/'
 plant "order not repaired when a chunk is removed" \
     src/query/order.c 's/\*any = \*any \|\| chunks != order->chunk_count;/(void)chunks;/; s/any = !fresh \|\| order->entries_mark != query->changes/any = !fresh/'
@@ -306,7 +306,7 @@ plant "destroys matches enabled entities only" \
 plant "refused by-id resolutions accumulate" \
     src/schedule/system/resolve.c '/^static void resolve_by_value/,/^}/s/system->sent_count = 0;/(void)0;/'
 plant "last by-id tag ignored" \
-    src/schedule/plan/plan.c 's/i < reader->guard\.by_id_tag_count; i/i + 1 < reader->guard.by_id_tag_count; i/'
+    src/schedule/plan/plan.c 's/i < reader->access\.by_id_tag_count; i/i + 1 < reader->access.by_id_tag_count; i/'
 plant "commit points consider the first sixty-four types only" \
     src/schedule/plan/plan.c '/^static orr_type plan_named/,/^}/s/uint32_t index = w \* 64 \+ /uint32_t index = /'
 plant "full access check inspects the first chunk only" \
@@ -357,9 +357,9 @@ plant "journal of an entity shows entries of earlier entities with its index" \
 plant "starting a journal sends messages to other readers" \
     src/schedule/report/journal.c '/^static bool journal_begin/,/^}/s/if \(alone \&\& /if (/'
 plant "last tag of .by_id not allowed" \
-    src/store/world/access.c '/^bool orri_access_tags_long/,/^}/s/i < access->by_id_tag_count; i/i + 1 < access->by_id_tag_count; i/'
+    src/store/world/access.c '/^bool orri_access_tags_slow/,/^}/s/i < access->by_id_tag_count; i/i + 1 < access->by_id_tag_count; i/'
 plant "write allowed with read access only" \
-    src/store/world/access.c '/^bool orri_access_writes_long/,/^}/s/by_id_write/by_id_read/'
+    src/store/world/access.c '/^bool orri_access_writes_slow/,/^}/s/by_id_write/by_id_read/'
 plant "violation of send rights not counted" \
     src/message/send/rights.c '/^static orr_result rights_refuse/,/^}/s/rights->counts\.violations\+\+;/(void)0;/'
 plant "reader of a choice receives messages of all types" \
@@ -367,7 +367,7 @@ plant "reader of a choice receives messages of all types" \
 plant "event limit reached one event too early" \
     src/message/event/event.c '/^bool orri_events_reserve/,/^}/s/> queue->limit/>= queue->limit/'
 plant "events kept for a disabled system" \
-    src/message/event/event.c '/^void orri_event_trim/,/^}/s/least = cursor->inbox->on \&\& cursor->at < least/least = cursor->at < least/'
+    src/message/event/event.c '/^void orri_event_trim/,/^}/s/least = cursor->set->on \&\& cursor->at < least/least = cursor->at < least/'
 plant "second read of the events in a run shows more events" \
     src/message/event/event_cursor.c '/^const void\* orr_events_type/,/^}/s/if \(!cursor->asked\)/if (true)/'
 plant "released string detected in the first row only" \
@@ -422,8 +422,8 @@ plant "capacity of a kept instance lost" \
     src/store/change/target.c '/^static void target_unremove/,/^}/s/tally->capacity = tally->capacity_last;/(void)0;/'
 plant "null entity accepted, fast path" \
     src/message/send/send.c '/^static inline orri_command_array\* send_ready/,/^}/s/ \&\& entity\.id != 0\)\) \{/)) {/'
-plant "inbox of a refused resolution released twice" \
-    src/schedule/system/resolve.c '/^void orri_system_unresolve/,/^}/s/system->inbox = NULL;/(void)0;/'
+plant "event cursors of a refused resolution released twice" \
+    src/schedule/system/resolve.c '/^void orri_system_unresolve/,/^}/s/system->event_cursors = NULL;/(void)0;/'
 plant "disabled instances reported by position" \
     src/message/deliver/baseline_values.c '/^static void baseline_cell_keep_off/,/^}/s/while \(k < cell->count \&\& cell->ids\[k\] != now->ids\[i\]\)/while (k < i \&\& k < cell->count)/'
 plant "removed component reported as disabled when it is added again" \
@@ -599,7 +599,7 @@ plant "importer ordered before its exporter" \
 plant "watchdog does not see a caller that works alone" \
     src/schedule/tick/group.c 's/bool watched = orri_parallel_watch\(pipe, true\);/bool watched = false;/'
 plant "watchdog names the first system of a batch" \
-    src/schedule/tick/parallel.c '/orri_jobs_says\(a->jobs, worker, system->handle/d'
+    src/schedule/tick/parallel.c '/orri_jobs_report\(a->jobs, worker, system->handle/d'
 plant "asynchronous call accepted after its worker pool is gone" \
     src/jobs/external.c 's/if \(external_arg\(slot, word\) != arg\)/if (arg == NULL)/'
 plant "asynchronous call beyond the requested count accepted" \
@@ -615,7 +615,7 @@ plant "tick of a spectator runs a diff" \
 plant "tick of a spectator counts as a tick of the world" \
     src/schedule/tick/tick.c 's/if \(pipe->spectator\) \{/if (false) {/'
 plant "events waiting for a spectator hashed" \
-    src/message/event/event.c 's/cursor->inbox->on && !cursor->inbox->spectator;/cursor->inbox->on;/'
+    src/message/event/event.c 's/cursor->set->on && !cursor->set->spectator;/cursor->set->on;/'
 plant "spectator that reads no events fills the queue for all" \
     src/message/event/event.c 's/bool others = event_drop_spectators\(world, queue\);/bool others = true;/'
 plant "slow spectator extends the time step limit" \
@@ -652,7 +652,7 @@ plant "published: instances added without a row move not noticed" \
     src/store/publish/remap.c 's/ORR_UNLIKELY\(publisher->cells\) && /false \&\& /'
 plant "published: new owner of a slot gets the value of the old owner" \
     src/store/publish/pinned.c 's/old->owners->entities\[s\]\.id == owners->entities\[s\]\.id/old->owners->counts[s] != 0/'
-plant "published: working set points into an earlier edition" \
+plant "published: pinned set points into an earlier edition" \
     src/query/pinned_matches.c 's/\} else if \(ORR_UNLIKELY\(elsewhere\)\) \{/} else if (false) {/'
 plant "published: pinned values of a system's query are live" \
     src/schedule/tick/call.c '/^static bool call_refresh/,/^}/s/orri_this_thread\.view = system->pipe->driven->view;/(void)0;/'
@@ -688,7 +688,7 @@ plant "history: commit does not log rows that fill gaps" \
 plant "real time: concurrent commit touches clusters outside its commit scope" \
     src/store/change/route.c 's/!orri_commit_scope_touch\(c->world, cluster\) \|\|/false ||/'
 plant "real time: concurrent commit creates clusters" \
-    src/store/world/commit_scope.c '/^bool orri_commit_scope_registry_long/,/^}/s/commit_scope->recording/commit_scope != NULL/'
+    src/store/world/commit_scope.c '/^bool orri_commit_scope_registry_slow/,/^}/s/commit_scope->recording/commit_scope != NULL/'
 plant "real time: system restricted to its rows does not lock their clusters" \
     src/realtime/lock_sets.c 's/lock_sets_cluster\(pipe, cluster->index, ORRI_LOCK_READ\)/true/'
 plant "real time: concurrent commit does not lock the clusters it changes" \

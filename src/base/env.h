@@ -90,7 +90,7 @@ void* orri_alloc(orri_env* env, orr_memory_purpose purpose, size_t size, size_t 
 void* orri_alloc_zero(orri_env* env, orr_memory_purpose purpose, size_t size, size_t align);
 // Takes back the count of a refused allocation that did not change the world, so that no recording
 // ends because of it.
-static inline void orri_refusal_pardon(orri_env* env)
+static inline void orri_refusal_uncount(orri_env* env)
 {
     atomic_fetch_sub_explicit(&env->refusals, 1, memory_order_relaxed);
 }

@@ -25,7 +25,7 @@ void orri_near_offer(orri_near* near, const char* name)
     }
 }
 
-void orri_near_say(const orri_near* near, orri_text* out)
+void orri_near_append(const orri_near* near, orri_text* out)
 {
     for (uint32_t i = 0; i < near->count; i++) {
         orri_text_add(out, "%s'%s'", i == 0 ? "; did you mean " : " or ", near->found[i]);

@@ -95,7 +95,7 @@ typedef struct orri_near {
 void orri_near_begin(orri_near* near, const char* name, size_t size);
 void orri_near_offer(orri_near* near, const char* name);
 // Appends "; did you mean 'position' or 'rotation'?", or nothing if no name is similar.
-void orri_near_say(const orri_near* near, orri_text* out);
+void orri_near_append(const orri_near* near, orri_text* out);
 
 // Appends two lines that point at a byte of a source text: a part of the text of about
 // ORRI_POINT_CHARS characters, and below it a caret with the column, in characters from 1. White

@@ -42,7 +42,7 @@ struct orri_history* orri_history_of(orr_world* world)
         world->tick_hooks.begins = orri_history_tick_begins;
         world->tick_hooks.ended = orri_history_tick_ended;
         world->tick_hooks.sync_wanted = orri_history_tick_wanted;
-        world->tick_hooks.synced = orri_history_tick_met;
+        world->tick_hooks.synced = orri_history_sync_point;
     }
     return world->history;
 }
@@ -117,7 +117,7 @@ void orr_remembered_near(const orr_world* world, uint64_t tick, uint64_t* before
 
 static void history_memory_free(orr_world* world, const orri_memory* memory)
 {
-    world->history->beside -= memory->beside;
+    world->history->extra_bytes -= memory->extra_bytes;
     if (memory->schedule != NULL) {
         orri_schedule_forget(world, memory->schedule);
     }
@@ -140,8 +140,9 @@ static bool history_memory_make(orr_world* world, bool ruled, orri_memory* out)
         return false;
     }
     out->number = ++world->history->number_last;
-    out->beside = orri_messages_past_bytes(out->messages) + orri_schedule_past_bytes(out->schedule);
-    world->history->beside += out->beside;
+    out->extra_bytes = orri_messages_past_bytes(out->messages) +
+                       orri_schedule_past_bytes(out->schedule);
+    world->history->extra_bytes += out->extra_bytes;
     return true;
 }
 
@@ -149,7 +150,7 @@ static bool history_memory_make(orr_world* world, bool ruled, orri_memory* out)
 // old memory, the memories ahead are also the future of the new one.
 static void history_replace(orr_world* world, orri_memory* old, orri_memory* memory)
 {
-    if (orri_history_stands(world, old)) {
+    if (orri_history_is_current(world, old)) {
         world->history->stands = memory->number;
     }
     memory->ruled = memory->ruled && old->ruled;
@@ -315,7 +316,7 @@ uint64_t orri_history_bytes(const orr_world* world)
     orr_memory_stats memory;
     orri_mem_stats(&world->env, &memory);
     return memory.by_purpose[ORR_MEMORY_SHARE].bytes +
-           (world->history != NULL ? world->history->beside : 0);
+           (world->history != NULL ? world->history->extra_bytes : 0);
 }
 
 void orr_history_stats_get(const orr_world* world, orr_history_stats* out)

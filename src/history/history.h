@@ -16,9 +16,9 @@ typedef struct orri_memory {
     orri_snapshot* store;
     orri_messages_past* messages;
     orri_schedule_past* schedule;
-    bool ruled;      // Made by orr_history_set(), which may forget it; not by orr_remember().
-    uint64_t number; // Unique among all memories of the world, also forgotten ones.
-    uint64_t beside; // Bytes of `messages` and `schedule`.
+    bool ruled;           // Made by orr_history_set(), which may forget it; not by orr_remember().
+    uint64_t number;      // Unique among all memories of the world, also forgotten ones.
+    uint64_t extra_bytes; // Bytes of `messages` and `schedule`.
 } orri_memory;
 
 struct orri_history {
@@ -35,8 +35,8 @@ struct orri_history {
     // Set when a travel was refused while the world stood unchanged at `stands`: the epoch that
     // ended then. Changes are searched from there. 0: no travel was refused since.
     uint64_t stood;
-    uint64_t beside; // Sum of orri_memory.beside.
-    uint64_t round;  // Number of the last count of shared bytes; marks shares as counted.
+    uint64_t extra_bytes; // Sum of orri_memory.extra_bytes.
+    uint64_t round;       // Number of the last count of shared bytes; marks shares as counted.
 };
 
 // Returns the history of a world; creates it if it is missing. NULL when refused (reported).
@@ -50,7 +50,7 @@ void orri_history_near(const orr_world* world, uint64_t tick, uint64_t* before, 
 // Remembers the current tick. Replaces a memory of the same tick. Errors are reported. (history.c)
 orr_result orri_history_keep(orr_world* world, bool ruled);
 // True if this memory was restored last and the world is unchanged since. (travel.c)
-bool orri_history_stands(orr_world* world, const orri_memory* memory);
+bool orri_history_is_current(orr_world* world, const orri_memory* memory);
 // Frees `count` memories from index `first` on.
 void orri_history_drop(orr_world* world, uint32_t first, uint32_t count);
 // Frees memories that were lost because memory ran out.
@@ -68,7 +68,7 @@ void orri_history_tick_ended(orr_world* world);
 bool orri_history_tick_wanted(const orr_world* world);
 // In real time, at a sync point: as orri_history_tick_ended(), unless the tick is already
 // remembered.
-void orri_history_tick_met(orr_world* world);
+void orri_history_sync_point(orr_world* world);
 
 // Before a travel: remembers the changes made since the last tick ended under that tick, so that a
 // later travel can return to them. Does nothing without `rules.recent`.

@@ -116,7 +116,7 @@ bool orri_history_tick_wanted(const orr_world* world)
            retention_want(world);
 }
 
-void orri_history_tick_met(orr_world* world)
+void orri_history_sync_point(orr_world* world)
 {
     orri_history_sweep(world);
     if (orri_history_at(world, world->tick) == NULL) { // Otherwise no tick ran since.

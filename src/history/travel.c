@@ -56,7 +56,7 @@ static orr_result travel_refuse(orr_world* world, uint64_t tick)
                        (unsigned long long)tick, (unsigned long long)world->tick, nearest);
 }
 
-bool orri_history_stands(orr_world* world, const orri_memory* memory)
+bool orri_history_is_current(orr_world* world, const orri_memory* memory)
 {
     const struct orri_history* history = world->history;
     return history->stands == memory->number && orri_schedule_same(world, memory->schedule) &&
@@ -80,7 +80,7 @@ static const orri_memory* travel_ahead(orr_world* world, uint64_t tick)
     }
     // The world must stand, unchanged, at a tick that it was restored to.
     const orri_memory* here = orri_history_at(world, world->tick);
-    return here != NULL && orri_history_stands(world, here) ? last : NULL;
+    return here != NULL && orri_history_is_current(world, here) ? last : NULL;
 }
 
 orr_result orr_time_travel(orr_world* world, uint64_t tick)
@@ -118,7 +118,7 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
     }
     if (memory != NULL) {
         const orri_memory* here = orri_history_at(world, world->tick);
-        bool stood = here != NULL && orri_history_stands(world, here);
+        bool stood = here != NULL && orri_history_is_current(world, here);
         result = travel_back(world, memory);
         if (ORR_UNLIKELY(result != ORR_OK) && stood) {
             // The preparation ended the sharing with this memory, but the world is unchanged:

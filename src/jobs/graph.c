@@ -574,7 +574,7 @@ static void graph_run_caller(graph_local* local)
     }
 }
 
-void orri_jobs_says(orri_jobs* jobs, uint32_t worker, uint32_t what)
+void orri_jobs_report(orri_jobs* jobs, uint32_t worker, uint32_t what)
 {
     orri_jobs_worker* me = &jobs->workers[worker];
     if (jobs->name != NULL) {

@@ -32,8 +32,8 @@ typedef struct orri_jobs_desc {
     // Times that a worker polls for work before it sleeps. 0: about 50 µs, or no polling with more
     // workers than cores.
     uint32_t spins;
-    // Returns the name of a value passed to orri_jobs_says(), for the log. NULL: orri_jobs_says()
-    // does nothing.
+    // Returns the name of a value passed to orri_jobs_report(), for the log. NULL:
+    // orri_jobs_report() does nothing.
     const char* (*name)(void* context, uint32_t what);
     void* context; // Passed to `name`.
 } orri_jobs_desc;
@@ -98,7 +98,7 @@ void orri_jobs_run(orri_jobs* jobs, orri_graph* graph);
 // Reports that this worker now works on `what`, so that the watchdog can name the stuck part of a
 // node that does several things. Call from `run`, or on the calling thread while orri_jobs_watch()
 // is on.
-void orri_jobs_says(orri_jobs* jobs, uint32_t worker, uint32_t what);
+void orri_jobs_report(orri_jobs* jobs, uint32_t worker, uint32_t what);
 // Turns the watchdog on or off for work that the calling thread does outside a graph. Call between
 // runs, alternately on and off.
 void orri_jobs_watch(orri_jobs* jobs, bool on);

@@ -27,7 +27,7 @@
 #define ORRI_STATUS_SIGNAL_MASK (~(ORRI_STATUS_SIGNAL - 1))
 #define ORRI_STATUS_ALL         (~(uint64_t)0)
 
-// Flag in the low half of orri_jobs_worker.at: the value comes from orri_jobs_says().
+// Flag in the low half of orri_jobs_worker.at: the value comes from orri_jobs_report().
 #define ORRI_JOBS_REPORTED ((uint32_t)1 << 31)
 
 typedef struct orri_external_slot orri_external_slot; // Entry for calls on the program's threads.
@@ -38,10 +38,10 @@ typedef struct orri_jobs_worker {
     // From here on written by this worker only; other threads read.
     //
     // What the worker runs now: calls of `run` so far << 32 | node + 1, or report_count << 32 |
-    // ORRI_JOBS_REPORTED | the value passed to orri_jobs_says(). The high half makes two calls for
-    // the same node differ. 0: nothing.
+    // ORRI_JOBS_REPORTED | the value passed to orri_jobs_report(). The high half makes two calls
+    // for the same node differ. 0: nothing.
     _Alignas(ORRI_JOBS_LINE) _Atomic uint64_t at;
-    uint32_t report_count;                                          // Calls of orri_jobs_says().
+    uint32_t report_count;                                          // Calls of orri_jobs_report().
     _Atomic uint64_t units, claims, steals, sleeps, busy_ns, noted; // orri_jobs_stats.
     uint64_t wait_ns, sleep_ns; // Start of the wait and of the sleep, while traced; 0: none.
     orri_jobs* jobs;

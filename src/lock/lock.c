@@ -555,12 +555,12 @@ orr_result orri_lock_holder_create(orri_locks* locks, uint32_t number, orri_lock
     return ORR_OK;
 }
 
-void orri_lock_holder_aside(orri_lock_holder* holder)
+void orri_lock_holder_set_unlogged(orri_lock_holder* holder)
 {
     holder->unlogged = true;
 }
 
-bool orri_locks_beside(const orri_locks* locks)
+bool orri_locks_unlogged_active(const orri_locks* locks)
 {
     return atomic_load(&locks->unlogged_holders) > 0;
 }

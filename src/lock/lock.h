@@ -178,9 +178,9 @@ typedef struct orri_lock_log {
 // Excludes the holder from logs: its grants are not recorded. While a log is followed, the holder
 // is granted its sets independently of the log, but never ahead of a logged holder that waits for
 // the same. Call before the holder's first request.
-void orri_lock_holder_aside(orri_lock_holder* holder);
+void orri_lock_holder_set_unlogged(orri_lock_holder* holder);
 // True while an excluded holder holds a set. From any thread.
-bool orri_locks_beside(const orri_locks* locks);
+bool orri_locks_unlogged_active(const orri_locks* locks);
 
 // Appends grants to the log from now on. Quiet. Grants then allocate; when memory or `most` runs
 // out, only the recording ends.

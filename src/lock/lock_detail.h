@@ -37,7 +37,7 @@ typedef enum orri_lock_state {
 struct orri_lock_holder {
     orri_locks* locks;
     uint32_t number; // Names the holder in traces and logs.
-    bool unlogged;   // orri_lock_holder_aside(): its grants are in no log and follow none.
+    bool unlogged;   // orri_lock_holder_set_unlogged(): its grants are in no log and follow none.
     // Under the table's mutex. The holder's thread also reads them while the holder is not in the
     // queue, since no other thread writes them then.
     orri_lock_state state;

@@ -61,8 +61,9 @@ typedef struct orri_rights {
     uint32_t tag_count;
     const orr_query* destroys;  // Entities it may destroy; NULL: none, unless may_destroy_any.
     struct orri_reader* reader; // Its message queue; NULL: a direct system.
-    struct orri_event_cursors* inbox; // Its read positions in event queues; NULL: receives none.
-    const orri_foreign* foreign;      // Types that its pipeline does not own; NULL: none.
+    struct orri_event_cursors*
+        event_cursors;           // Its read positions in event queues; NULL: receives none.
+    const orri_foreign* foreign; // Types that its pipeline does not own; NULL: none.
     orri_counts counts;
     bool drop_logged; // A drop was logged already: one line per system.
     bool spectator;   // Its pipeline only looks on: it creates and destroys transient entities only
@@ -111,26 +112,26 @@ void orri_command_buffers_rewind(orr_world* world, uint64_t reserved);
 // In real time each pipeline has its own set of command buffers beside the world's set. All sets
 // share the waiting transactions. NULL when refused (reported). No system may be running.
 struct orri_command_buffers* orri_command_buffers_make(orr_world* world);
-// Marks the set as that of a spectator: the ids it holds are ids of transient entities. To be
-// called before any id is held. Without it, ids of transient entities are taken directly from the
-// free list, which is correct only while one spectator at a time creates.
+// Marks the set as that of a spectator: the ids it withholds are ids of transient entities. To be
+// called before any id is withheld. Without it, ids of transient entities are taken directly from
+// the free list, which is correct only while one spectator at a time creates.
 void orri_command_buffers_transient(struct orri_command_buffers* command_buffers);
 // Makes the set current for this context; NULL: the world's own set. Open and waiting buffers stay
 // in the set they belong to. Called by the pipeline that has its turn.
 void orri_command_buffers_use(orr_world* world, struct orri_command_buffers* command_buffers);
-// Destroys a set in which nothing waits and which is not current. Held ids go back to the free
+// Destroys a set in which nothing waits and which is not current. Withheld ids go back to the free
 // list. No system may be running. NULL is allowed.
 void orri_command_buffers_destroy(orr_world* world, struct orri_command_buffers* command_buffers);
 // Takes entity ids out of the free list in advance, so that `count` more than already reserved are
-// held by the current set. Because they are out of the free list, commits of other pipelines do not
-// change which ids this set gives. False when refused (reported). No system may be running.
-bool orri_command_buffers_hold(orr_world* world, uint32_t count);
-// Number of ids that are held and not reserved by a buffer.
-uint32_t orri_command_buffers_held_left(const orr_world* world);
-// Returns all held ids to the free list, in order. No id may be reserved. Refused (false, reported,
-// nothing done) only when a page of the entity index is shared with a snapshot and cannot be
-// copied. No system may be running.
-bool orri_command_buffers_unhold(orr_world* world);
+// withheld by the current set. Because they are out of the free list, commits of other pipelines do
+// not change which ids this set gives. False when refused (reported). No system may be running.
+bool orri_command_buffers_withhold_ids(orr_world* world, uint32_t count);
+// Number of ids that are withheld and not reserved by a buffer.
+uint32_t orri_command_buffers_withheld_left(const orr_world* world);
+// Returns all withheld ids to the free list, in order. No id may be reserved. Refused (false,
+// reported, nothing done) only when a page of the entity index is shared with a snapshot and cannot
+// be copied. No system may be running.
+bool orri_command_buffers_return_ids(orr_world* world);
 // The rights of the system that sends into the buffer.
 orri_rights* orri_command_buffer_rights(const orr_command_buffer* commands);
 // ORR_OK if `run` belongs to a system whose function is running. Otherwise reports and returns
@@ -295,28 +296,28 @@ bool orri_readers_fresh(const orr_world* world);
 
 // ---- events (event/event.c, event/event_cursor.c) -----------------------------------------------
 
-// The inbox of a system: its read position in the queue of each event type it receives.
+// The cursor set of a system: its read position in the queue of each event type it receives.
 typedef struct orri_event_cursors orri_event_cursors;
 
-// Creates the inbox of a system that receives `types`. It starts disabled. NULL when refused
+// Creates the cursor set of a system that receives `types`. It starts disabled. NULL when refused
 // (reported).
 orri_event_cursors* orri_event_cursors_create(orr_world* world, const orr_type* types,
                                               uint32_t count);
-void orri_event_cursors_destroy(orr_world* world, orri_event_cursors* inbox);
+void orri_event_cursors_destroy(orr_world* world, orri_event_cursors* set);
 // Sets the system's name, for error messages. Not copied.
-void orri_event_cursors_name(orri_event_cursors* inbox, const char* name);
-// Marks the inbox as a spectator's: events that wait only for it are not hashed, and it loses
+void orri_event_cursors_name(orri_event_cursors* set, const char* name);
+// Marks the cursor set as a spectator's: events that wait only for it are not hashed, and it loses
 // unread events when a queue would otherwise be full because of it.
-void orri_event_cursors_spectator(orri_event_cursors* inbox);
+void orri_event_cursors_spectator(orri_event_cursors* set);
 // Enabled: receives events from now on. Disabled: no event is kept for it.
-void orri_event_cursors_enable(orr_world* world, orri_event_cursors* inbox, bool on);
+void orri_event_cursors_enable(orr_world* world, orri_event_cursors* set, bool on);
 // Real time only: copies the waiting events before the system runs. The system sees only the copy
 // until orri_event_cursors_done(). False when refused (reported): nothing was copied, the system
 // sees no events. NULL is allowed. Called by the pipeline that has its turn.
-bool orri_event_cursors_take(orr_world* world, orri_event_cursors* inbox);
+bool orri_event_cursors_take(orr_world* world, orri_event_cursors* set);
 // The system's function returned: the events it was shown count as read. Later ones are for its
 // next run.
-void orri_event_cursors_done(orr_world* world, orri_event_cursors* inbox);
+void orri_event_cursors_done(orr_world* world, orri_event_cursors* set);
 // Reserve makes room for `count` events of a type: all that will be appended until the next
 // reserve. False when refused (reported). Append then cannot fail.
 bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count);

@@ -18,7 +18,7 @@ typedef struct bulk_edge {
 // True if every entry matches with all its rows.
 static bool bulk_all_whole(const orr_query* query)
 {
-    bool whole = query->working == NULL;
+    bool whole = query->pinned_matches == NULL;
     for (uint32_t e = 0; e < query->entry_count && whole; e++) {
         const orri_cluster* cluster = query->entries[e].cluster;
         whole = cluster == NULL || cluster->row_count == 0 ||

@@ -72,13 +72,13 @@ static void iterate_init(orr_iter* it, orr_query* query, uint64_t since)
 }
 
 // Uses the whole run cache. orr_iter_fill() then finds no further spans.
-static void iterate_use_list(orr_iter* it)
+static void iterate_use_cache(orr_iter* it)
 {
     const orr_query* query = it->query;
     it->listed = true;
-    it->span_stride = query->list_stride;
-    it->span_left = query->list_count;
-    it->next = (orr_hot_span*)(void*)query->list;
+    it->span_stride = query->cache_stride;
+    it->span_left = query->cache_count;
+    it->next = (orr_hot_span*)(void*)query->cache;
     it->entry = query->entry_count;
 }
 
@@ -88,12 +88,12 @@ void orri_iter_rewind(orr_iter* it)
     it->mask = it->position = 0;
     it->span_left = 0;
     if (it->listed) {
-        iterate_use_list(it);
+        iterate_use_cache(it);
     }
 }
 
 // True if the iteration may use the run cache.
-static bool iterate_by_list(const orr_iter* it)
+static bool iterate_may_use_cache(const orr_iter* it)
 {
     return !it->each.only_group && !it->query->has_changed;
 }
@@ -102,7 +102,7 @@ static bool iterate_by_list(const orr_iter* it)
 // before the iteration is counted as open.
 static void iterate_settle(const orr_iter* it)
 {
-    if (!iterate_by_list(it) && (it->query->has_changed || it->query->writes)) {
+    if (!iterate_may_use_cache(it) && (it->query->has_changed || it->query->writes)) {
         orri_world_settle(it->world);
     }
 }
@@ -111,13 +111,13 @@ static void iterate_settle(const orr_iter* it)
 static void iterate_open(orr_iter* it)
 {
     orr_query* query = it->query;
-    bool by_list = iterate_by_list(it);
+    bool cached = iterate_may_use_cache(it);
     if (ORR_UNLIKELY(query->order != NULL)) {
         orri_order_open(query);
     }
-    if (by_list && orri_run_cache_ready(query)) {
-        iterate_use_list(it);
-    } else if (by_list && query->writes) {
+    if (cached && orri_run_cache_ready(query)) {
+        iterate_use_cache(it);
+    } else if (cached && query->writes) {
         orri_world_settle(query->world);
     }
 }
@@ -133,9 +133,9 @@ void orri_iter_open_units(orr_iter* it, orr_query* query, uint64_t since, uint32
                           uint32_t last)
 {
     iterate_init(it, query, since);
-    if (query->units_listed) {
-        iterate_use_list(it);
-        it->next = (orr_hot_span*)(void*)(query->list + first * query->list_stride);
+    if (query->units_cached) {
+        iterate_use_cache(it);
+        it->next = (orr_hot_span*)(void*)(query->cache + first * query->cache_stride);
         it->span_left = last - first;
     } else {
         it->entry_end = it->entry;
@@ -145,7 +145,7 @@ void orri_iter_open_units(orr_iter* it, orr_query* query, uint64_t since, uint32
 bool orri_iter_next_unit(orr_iter* it, uint32_t unit)
 {
     const orr_query* query = it->query;
-    if (!query->units_listed) {
+    if (!query->units_cached) {
         it->entry = query->units[unit].entry;
         it->entry_end = it->entry + 1;
         it->chunk = query->units[unit].chunk;
@@ -160,7 +160,7 @@ bool orri_iter_next_unit(orr_iter* it, uint32_t unit)
 void orri_iter_close(orr_iter* it)
 {
     if (it->listed) {
-        orri_run_cache_owe(it->query);
+        orri_run_cache_mark_unstamped(it->query);
     }
     if (ORR_UNLIKELY(it->query->order != NULL)) {
         orri_order_close(it->query);
@@ -169,9 +169,9 @@ void orri_iter_close(orr_iter* it)
 }
 
 // Reason why a parallel system may not loop over a query that it declared; NULL: it may.
-static const char* iterate_parallel_error(const orr_query* query, const orri_access* guard)
+static const char* iterate_parallel_error(const orr_query* query, const orri_access* access)
 {
-    if (guard->query == query && query->writes) {
+    if (access->query == query && query->writes) {
         return "loops over its own query, which writes: another worker could process the same "
                "rows; loop over a query with read terms only and declare its types in .by_id";
     }
@@ -180,14 +180,14 @@ static const char* iterate_parallel_error(const orr_query* query, const orri_acc
 
 // True if a loop would update the order or pinned set of the query while another system may do the
 // same.
-static bool iterate_must_be_alone(const orr_query* query, const orri_access* guard)
+static bool iterate_must_be_alone(const orr_query* query, const orri_access* access)
 {
     // In real time a system that is alone in its pipeline may run at the same time as systems of
     // other pipelines. Its own query is used by no other system.
-    bool alone = ORR_LIKELY(!query->world->realtime) || guard->query == query
-                     ? guard->alone
-                     : guard->alone_realtime;
-    return !alone && (query->order != NULL || query->working != NULL);
+    bool alone = ORR_LIKELY(!query->world->realtime) || access->query == query
+                     ? access->alone
+                     : access->alone_realtime;
+    return !alone && (query->order != NULL || query->pinned_matches != NULL);
 }
 
 // True if the running system has declared access to all types and tags of the query for all
@@ -195,9 +195,9 @@ static bool iterate_must_be_alone(const orr_query* query, const orri_access* gua
 static bool iterate_declared(const orr_query* query, const char* call)
 {
     const orr_world* world = query->world;
-    const orri_access* guard = orri_access_of(world);
+    const orri_access* access = orri_access_of(world);
     static const orr_entity nobody = {0};
-    if (query->field_count == 0 && guard->by_id_read == NULL) {
+    if (query->field_count == 0 && access->by_id_read == NULL) {
         return orri_access_reads(world, call, (orr_type){0}, nobody); // Nothing is declared.
     }
     // All terms are checked, also excluding ones, because every term influences which rows are
@@ -220,26 +220,26 @@ static bool iterate_declared(const orr_query* query, const char* call)
 // A system may use its own query, and queries of types that it declared.
 bool orri_query_allowed(const orr_query* query, const char* call)
 {
-    const orri_access* guard = orri_access_of(query->world);
-    return guard == NULL || guard->query == query || iterate_declared(query, call);
+    const orri_access* access = orri_access_of(query->world);
+    return access == NULL || access->query == query || iterate_declared(query, call);
 }
 
 bool orri_query_loops(const orr_query* query, const char* call)
 {
-    const orri_access* guard = orri_access_of(query->world);
-    const char* shared = guard != NULL && guard->parallel ? iterate_parallel_error(query, guard)
-                                                          : NULL;
-    bool kept = guard != NULL && iterate_must_be_alone(query, guard);
+    const orri_access* access = orri_access_of(query->world);
+    const char* shared = access != NULL && access->parallel ? iterate_parallel_error(query, access)
+                                                            : NULL;
+    bool kept = access != NULL && iterate_must_be_alone(query, access);
     if (ORR_LIKELY(shared == NULL && !kept)) {
         // A parallel system can overlap with the system before it, which may still write other
         // rows. So a loop over the parallel system's own query needs its types declared too.
-        return guard != NULL && guard->parallel ? iterate_declared(query, call)
-                                                : orri_query_allowed(query, call);
+        return access != NULL && access->parallel ? iterate_declared(query, call)
+                                                  : orri_query_allowed(query, call);
     }
-    (*guard->violations)++;
+    (*access->violations)++;
     (void)orri_refuse(
         orri_env_of(query->world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
-        "%s: system '%s' %s%s", call, guard->system, shared != NULL ? "is parallel and " : "",
+        "%s: system '%s' %s%s", call, access->system, shared != NULL ? "is parallel and " : "",
         shared != NULL ? shared
                        : "loops over a query with an order or pinned types, which the loop "
                          "updates, so no other system may run at the same time; set .alone");
@@ -263,7 +263,7 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
         it->era = 0;
         return it;
     }
-    if (ORR_UNLIKELY(query->order != NULL || query->working != NULL) &&
+    if (ORR_UNLIKELY(query->order != NULL || query->pinned_matches != NULL) &&
         !orri_query_refresh(query)) {
         it->era = 0;
         return it;
@@ -282,7 +282,7 @@ void orr_iter_end(orr_iter* it)
     if (it->counted && it->era == *it->era_now) {
         orri_loop_close(it->world);
         if (it->listed) {
-            orri_run_cache_owe(it->query);
+            orri_run_cache_mark_unstamped(it->query);
         }
         if (ORR_UNLIKELY(it->query->order != NULL)) {
             orri_order_close(it->query);
@@ -591,9 +591,9 @@ bool orri_query_row(const orr_query* query, const uint16_t* map, const orri_chun
 // Finds the position of an entity in the pinned set, for its pinned values.
 static bool iterate_find_item(orr_iter* it, uint32_t index)
 {
-    const orri_pinned_matches* working = it->query->working;
-    for (uint32_t i = 0; i < working->visible; i++) {
-        if (working->items[i].index == index) {
+    const orri_pinned_matches* matches = it->query->pinned_matches;
+    for (uint32_t i = 0; i < matches->visible; i++) {
+        if (matches->items[i].index == index) {
             it->pinned_first = i;
             return true;
         }
@@ -611,7 +611,7 @@ bool orri_iter_open_row(orr_iter* it, orr_query* query, uint32_t index)
     const uint16_t* map;
     orri_chunk* chunk = iterate_locate(it, index, &slot, &map);
     if (map == NULL || !orri_query_row(query, map, chunk, slot) ||
-        (query->working != NULL && !iterate_find_item(it, index))) {
+        (query->pinned_matches != NULL && !iterate_find_item(it, index))) {
         return false;
     }
     if (ORR_UNLIKELY(query->order != NULL)) {
@@ -642,8 +642,8 @@ bool orr_iter_fill(orr_iter* it)
     const orr_query* query = it->query;
     if (query->order != NULL) {
         iterate_fill_items(it, query->order->items, query->order->count, false);
-    } else if (query->working != NULL) {
-        iterate_fill_items(it, query->working->items, query->working->visible, true);
+    } else if (query->pinned_matches != NULL) {
+        iterate_fill_items(it, query->pinned_matches->items, query->pinned_matches->visible, true);
     } else {
         iterate_fill_entries(it);
     }

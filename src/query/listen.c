@@ -86,7 +86,7 @@ static bool listen_watch_type(orr_world* world, orr_type type)
 static void listen_unwatch(orr_query* query, uint32_t count)
 {
     for (uint32_t t = 0; t < count; t++) {
-        orri_watch* watch = orri_watch_of(query->world, query->working->required[t].type);
+        orri_watch* watch = orri_watch_of(query->world, query->pinned_matches->required[t].type);
         if (--watch->readers == 0) {
             watch->base += watch->count;
             watch->count = 0;
@@ -96,8 +96,9 @@ static void listen_unwatch(orr_query* query, uint32_t count)
 
 static bool listen_watch_all(orr_world* world, orr_query* query)
 {
-    for (uint32_t t = 0; query->working != NULL && t < query->working->required_count; t++) {
-        if (!listen_watch_type(world, query->working->required[t].type)) {
+    for (uint32_t t = 0; query->pinned_matches != NULL && t < query->pinned_matches->required_count;
+         t++) {
+        if (!listen_watch_type(world, query->pinned_matches->required[t].type)) {
             listen_unwatch(query, t);
             return false;
         }
@@ -154,7 +155,8 @@ bool orri_listen(orr_world* world, orr_query* query)
 void orri_unlisten(orr_query* query)
 {
     struct orri_queries* queries = query->world->queries;
-    listen_unwatch(query, query->working != NULL ? query->working->required_count : 0);
+    listen_unwatch(query,
+                   query->pinned_matches != NULL ? query->pinned_matches->required_count : 0);
     if (query->prev != NULL) {
         query->prev->next = query->next;
     } else {

@@ -25,7 +25,7 @@ uint64_t orr_query_count(const orr_query* query)
     if (!orri_query_allowed(query, "orr_query_count")) {
         return 0;
     }
-    if (query->working != NULL) {
+    if (query->pinned_matches != NULL) {
         return orri_pinned_matches_count(query);
     }
     uint64_t count = 0;

@@ -13,10 +13,10 @@
 
 // Slot that holds the position + 1 of an entity; NULL: there is no page. Transient entities have
 // their own pages.
-static uint32_t* pinned_matches_position(const orri_pinned_matches* working, uint32_t index)
+static uint32_t* pinned_matches_position(const orri_pinned_matches* matches, uint32_t index)
 {
     bool transient = orri_index_transient(index);
-    const orri_positions* positions = &working->positions[transient];
+    const orri_positions* positions = &matches->positions[transient];
     uint32_t number = transient ? orri_transient_number(index) : index,
              page = number >> ORRI_PAGE_BITS;
     return page < positions->capacity && positions->pages[page] != NULL
@@ -27,9 +27,9 @@ static uint32_t* pinned_matches_position(const orri_pinned_matches* working, uin
 // True if the entity has all required pinned types in the required states.
 static bool pinned_matches_belongs(const orr_query* query, uint32_t index)
 {
-    const orri_pinned_matches* working = query->working;
-    for (uint32_t t = 0; t < working->required_count; t++) {
-        const orri_required* term = &working->required[t];
+    const orri_pinned_matches* matches = query->pinned_matches;
+    for (uint32_t t = 0; t < matches->required_count; t++) {
+        const orri_required* term = &matches->required[t];
         if (!orri_pinned_has(orri_pool_find(query->world, term->type), index, term->state)) {
             return false;
         }
@@ -40,26 +40,26 @@ static bool pinned_matches_belongs(const orr_query* query, uint32_t index)
 // Lists the required pinned types. False if there is no memory.
 static bool pinned_matches_find_required(orr_query* query)
 {
-    orri_pinned_matches* working = query->working;
+    orri_pinned_matches* matches = query->pinned_matches;
     const orri_leaf* leaf = &query->leaves[0];
-    working->required =
+    matches->required =
         ORRI_ALLOC(&query->world->env, ORR_MEMORY_QUERY, orri_required, leaf->term_count);
-    for (uint32_t t = 0; working->required != NULL && t < leaf->term_count; t++) {
+    for (uint32_t t = 0; matches->required != NULL && t < leaf->term_count; t++) {
         const orri_type* type = orri_type_at(&query->world->schema, leaf->terms[t].type);
         if (leaf->terms[t].kind == ORR_REQUIRED && type != NULL &&
             type->info.storage == ORR_PINNED) {
-            working->required[working->required_count++] =
+            matches->required[matches->required_count++] =
                 (orri_required){leaf->terms[t].type, leaf->terms[t].state, 0};
         }
     }
-    return working->required != NULL;
+    return matches->required != NULL;
 }
 
 // Makes sure that the entity has a page. False if there is no memory.
 static bool pinned_matches_reserve_page(orr_query* query, uint32_t index)
 {
     bool transient = orri_index_transient(index);
-    orri_positions* positions = &query->working->positions[transient];
+    orri_positions* positions = &query->pinned_matches->positions[transient];
     orri_env* env = &query->world->env;
     uint32_t number = transient ? orri_transient_number(index) : index;
     uint32_t page = number >> ORRI_PAGE_BITS, old = positions->capacity;
@@ -78,19 +78,19 @@ static bool pinned_matches_reserve_page(orr_query* query, uint32_t index)
 // Adds or removes an entity according to its pinned values. The caller has reserved memory.
 static void pinned_matches_update(orr_query* query, uint32_t index)
 {
-    orri_pinned_matches* working = query->working;
-    uint32_t* position = pinned_matches_position(working, index);
+    orri_pinned_matches* matches = query->pinned_matches;
+    uint32_t* position = pinned_matches_position(matches, index);
     bool belongs = pinned_matches_belongs(query, index);
-    working->dirty = true;
+    matches->dirty = true;
     if (belongs && *position == 0) {
-        ORR_ASSERT(working->count < working->capacity);
-        working->items[working->count++] = (orri_ranked){PINNED_MATCHES_HIDDEN, index, 0};
-        *position = working->count;
+        ORR_ASSERT(matches->count < matches->capacity);
+        matches->items[matches->count++] = (orri_ranked){PINNED_MATCHES_HIDDEN, index, 0};
+        *position = matches->count;
     } else if (!belongs && position != NULL && *position != 0) {
-        uint32_t last = --working->count;
-        orri_ranked moved = working->items[last];
-        working->items[*position - 1] = moved;
-        *pinned_matches_position(working, moved.index) = *position;
+        uint32_t last = --matches->count;
+        orri_ranked moved = matches->items[last];
+        matches->items[*position - 1] = moved;
+        *pinned_matches_position(matches, moved.index) = *position;
         *position = 0;
     }
 }
@@ -102,9 +102,9 @@ static void pinned_matches_update(orr_query* query, uint32_t index)
 // look in the pool.
 static bool pinned_matches_keeps(const orr_query* query, uint32_t field)
 {
-    const orri_pinned_matches* working = query->working;
-    for (uint32_t t = 0; t < working->required_count; t++) {
-        if (working->required[t].type.id == query->fields[field].type.id) {
+    const orri_pinned_matches* matches = query->pinned_matches;
+    for (uint32_t t = 0; t < matches->required_count; t++) {
+        if (matches->required[t].type.id == query->fields[field].type.id) {
             return true;
         }
     }
@@ -114,9 +114,9 @@ static bool pinned_matches_keeps(const orr_query* query, uint32_t field)
 // Grows all arrays. If memory is refused, the old arrays stay.
 static bool pinned_matches_grow(orr_query* query, uint32_t needed)
 {
-    orri_pinned_matches* working = query->working;
+    orri_pinned_matches* matches = query->pinned_matches;
     orri_env* env = &query->world->env;
-    uint32_t old = working->capacity;
+    uint32_t old = matches->capacity;
     uint32_t capacity = old < 32 ? 64 : old * 2;
     capacity = capacity > needed ? capacity : needed;
     orri_ranked* items = ORRI_ALLOC(env, ORR_MEMORY_QUERY, orri_ranked, capacity);
@@ -129,25 +129,25 @@ static bool pinned_matches_grow(orr_query* query, uint32_t needed)
             made = pointers[f] != NULL;
         }
     }
-    if (made && working->count > 0) {
-        memcpy(items, working->items, working->count * sizeof *items);
+    if (made && matches->count > 0) {
+        memcpy(items, matches->items, matches->count * sizeof *items);
     }
     // Free what is not needed: the new memory if some of it was refused, otherwise the old memory.
-    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, made ? working->items : items,
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, made ? matches->items : items,
               made ? old : capacity);
-    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, made ? working->scratch : scratch,
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, made ? matches->scratch : scratch,
               made ? old : capacity);
     for (uint32_t f = 0; f < query->field_count; f++) {
-        ORRI_FREE(env, ORR_MEMORY_QUERY, void*, made ? working->pointers[f] : pointers[f],
+        ORRI_FREE(env, ORR_MEMORY_QUERY, void*, made ? matches->pointers[f] : pointers[f],
                   made ? old : capacity);
-        working->pointers[f] = made ? pointers[f] : working->pointers[f];
-        query->hot_fields[f].pinned = working->pointers[f];
+        matches->pointers[f] = made ? pointers[f] : matches->pointers[f];
+        query->hot_fields[f].pinned = matches->pointers[f];
     }
     if (made) {
-        working->items = items;
-        working->scratch = scratch;
-        working->capacity = capacity;
-        working->dirty = true; // The pointers must be found again.
+        matches->items = items;
+        matches->scratch = scratch;
+        matches->capacity = capacity;
+        matches->dirty = true; // The pointers must be found again.
     }
     return made;
 }
@@ -155,13 +155,13 @@ static bool pinned_matches_grow(orr_query* query, uint32_t needed)
 // Updates the set for one entity whose pinned values changed. False if refused (reported).
 static bool pinned_matches_follow(orr_query* query, uint32_t index)
 {
-    orri_pinned_matches* working = query->working;
-    if ((working->count == working->capacity && !pinned_matches_grow(query, working->count + 1)) ||
-        (pinned_matches_position(working, index) == NULL &&
+    orri_pinned_matches* matches = query->pinned_matches;
+    if ((matches->count == matches->capacity && !pinned_matches_grow(query, matches->count + 1)) ||
+        (pinned_matches_position(matches, index) == NULL &&
          !pinned_matches_reserve_page(query, index))) {
         (void)orri_refuse_memory(&query->world->env,
                                  "bringing the pinned set of a query up to date");
-        working->built = false; // The next refresh rebuilds the set.
+        matches->built = false; // The next refresh rebuilds the set.
         return false;
     }
     pinned_matches_update(query, index);
@@ -172,8 +172,9 @@ static bool pinned_matches_follow(orr_query* query, uint32_t index)
 static const orri_pool* pinned_matches_smallest(const orr_query* query)
 {
     const orri_pool* smallest = NULL;
-    for (uint32_t t = 0; t < query->working->required_count; t++) {
-        const orri_pool* pool = orri_pool_find(query->world, query->working->required[t].type);
+    for (uint32_t t = 0; t < query->pinned_matches->required_count; t++) {
+        const orri_pool* pool =
+            orri_pool_find(query->world, query->pinned_matches->required[t].type);
         if (pool == NULL) {
             return NULL;
         }
@@ -184,8 +185,9 @@ static const orri_pool* pinned_matches_smallest(const orr_query* query)
 
 bool orri_pinned_matches_create(orr_query* query)
 {
-    query->working = ORRI_ALLOC_ZERO(&query->world->env, ORR_MEMORY_QUERY, orri_pinned_matches, 1);
-    if (query->working == NULL || !pinned_matches_find_required(query)) {
+    query->pinned_matches =
+        ORRI_ALLOC_ZERO(&query->world->env, ORR_MEMORY_QUERY, orri_pinned_matches, 1);
+    if (query->pinned_matches == NULL || !pinned_matches_find_required(query)) {
         (void)orri_refuse_memory(&query->world->env, "making a query");
         return false;
     }
@@ -194,26 +196,26 @@ bool orri_pinned_matches_create(orr_query* query)
 
 void orri_pinned_matches_destroy(orr_query* query)
 {
-    orri_pinned_matches* working = query->working;
+    orri_pinned_matches* matches = query->pinned_matches;
     orri_env* env = &query->world->env;
-    if (working == NULL) {
+    if (matches == NULL) {
         return;
     }
     for (uint32_t s = 0; s < 2; s++) {
-        const orri_positions* positions = &working->positions[s];
+        const orri_positions* positions = &matches->positions[s];
         for (uint32_t p = 0; p < positions->capacity; p++) {
             ORRI_FREE(env, ORR_MEMORY_QUERY, uint32_t, positions->pages[p], ORRI_PAGE_SIZE);
         }
         ORRI_RELEASE(env, ORR_MEMORY_QUERY, positions->pages, positions->capacity);
     }
-    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_required, working->required, query->leaves[0].term_count);
-    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, working->items, working->capacity);
-    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, working->scratch, working->capacity);
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_required, matches->required, query->leaves[0].term_count);
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, matches->items, matches->capacity);
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_ranked, matches->scratch, matches->capacity);
     for (uint32_t f = 0; f < query->field_count; f++) {
-        ORRI_FREE(env, ORR_MEMORY_QUERY, void*, working->pointers[f], working->capacity);
+        ORRI_FREE(env, ORR_MEMORY_QUERY, void*, matches->pointers[f], matches->capacity);
     }
-    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_pinned_matches, working, 1);
-    query->working = NULL;
+    ORRI_FREE(env, ORR_MEMORY_QUERY, orri_pinned_matches, matches, 1);
+    query->pinned_matches = NULL;
 }
 
 // ---- refreshing ---------------------------------------------------------------------------------
@@ -221,12 +223,12 @@ void orri_pinned_matches_destroy(orr_query* query)
 // Builds the set from the smallest pool. False if refused (reported).
 static bool pinned_matches_build(orr_query* query)
 {
-    orri_pinned_matches* working = query->working;
-    for (uint32_t i = 0; i < working->count; i++) {
-        *pinned_matches_position(working, working->items[i].index) = 0;
+    orri_pinned_matches* matches = query->pinned_matches;
+    for (uint32_t i = 0; i < matches->count; i++) {
+        *pinned_matches_position(matches, matches->items[i].index) = 0;
     }
-    working->count = 0;
-    working->built = true;
+    matches->count = 0;
+    matches->built = true;
     const orri_pool* pool = pinned_matches_smallest(query);
     for (uint32_t slot = 0; pool != NULL && slot < pool->slot_count; slot++) {
         uint32_t owner = orri_pool_owner(pool, slot);
@@ -241,17 +243,17 @@ static bool pinned_matches_build(orr_query* query)
 // refused (reported).
 static bool pinned_matches_catch_up(orr_query* query)
 {
-    orri_pinned_matches* working = query->working;
-    for (uint32_t t = 0; t < working->required_count; t++) {
-        const orri_watch* watch = orri_watch_of(query->world, working->required[t].type);
-        working->built = working->built && working->required[t].seen >= watch->base;
+    orri_pinned_matches* matches = query->pinned_matches;
+    for (uint32_t t = 0; t < matches->required_count; t++) {
+        const orri_watch* watch = orri_watch_of(query->world, matches->required[t].type);
+        matches->built = matches->built && matches->required[t].seen >= watch->base;
     }
-    bool anew = !working->built;
+    bool anew = !matches->built;
     if (anew && !pinned_matches_build(query)) {
         return false;
     }
-    for (uint32_t t = 0; t < working->required_count; t++) {
-        orri_required* term = &working->required[t];
+    for (uint32_t t = 0; t < matches->required_count; t++) {
+        orri_required* term = &matches->required[t];
         orri_watch* watch = orri_watch_of(query->world, term->type);
         for (uint64_t i = term->seen - watch->base; !anew && i < watch->count; i++) {
             if (!pinned_matches_follow(query, watch->log[i])) {
@@ -264,7 +266,7 @@ static bool pinned_matches_catch_up(orr_query* query)
         }
         term->seen = watch->base + watch->count;
     }
-    working->dirty = working->dirty || anew;
+    matches->dirty = matches->dirty || anew;
     return true;
 }
 
@@ -288,14 +290,14 @@ uint64_t orri_pinned_matches_count(const orr_query* query)
 // True if members, entries or rows changed since the last refresh.
 static bool pinned_matches_stale(const orr_query* query)
 {
-    const orri_pinned_matches* working = query->working;
-    if (working->dirty || working->entries_mark != query->changes) {
+    const orri_pinned_matches* matches = query->pinned_matches;
+    if (matches->dirty || matches->entries_mark != query->changes) {
         return true;
     }
     for (uint32_t e = 0; e < query->entry_count; e++) {
         const orri_cluster* cluster = query->entries[e].cluster;
         if (cluster != NULL &&
-            cluster->columns[orri_cluster_entity_column(cluster)].version > working->mark) {
+            cluster->columns[orri_cluster_entity_column(cluster)].version > matches->mark) {
             return true;
         }
     }
@@ -305,12 +307,12 @@ static bool pinned_matches_stale(const orr_query* query)
 // Sets the sort keys of all members.
 static void pinned_matches_rank(orr_query* query)
 {
-    orri_pinned_matches* working = query->working;
+    orri_pinned_matches* matches = query->pinned_matches;
     const orri_cluster* cluster = NULL;
     uint32_t entry = UINT32_MAX;
-    working->visible = 0;
-    for (uint32_t i = 0; i < working->count; i++) {
-        orri_ranked* item = &working->items[i];
+    matches->visible = 0;
+    for (uint32_t i = 0; i < matches->count; i++) {
+        orri_ranked* item = &matches->items[i];
         uint32_t place = orri_record_at(query->world, item->index)->place;
         const orri_chunk* chunk = orri_place_chunk(query->world, place);
         if (chunk->cluster != cluster) {
@@ -319,22 +321,22 @@ static void pinned_matches_rank(orr_query* query)
         }
         uint32_t row = chunk->number * ORR_CHUNK_CAPACITY + orri_place_slot(place);
         item->key = entry != UINT32_MAX ? (uint64_t)entry << 32 | row : PINNED_MATCHES_HIDDEN;
-        working->visible += entry != UINT32_MAX;
+        matches->visible += entry != UINT32_MAX;
     }
 }
 
 // Finds the pointers and positions of all members.
 static void pinned_matches_point(orr_query* query)
 {
-    orri_pinned_matches* working = query->working;
+    orri_pinned_matches* matches = query->pinned_matches;
     for (uint32_t f = 0; f < query->field_count; f++) {
-        for (uint32_t i = 0; working->pointers[f] != NULL && i < working->count; i++) {
-            working->pointers[f][i] = (void*)(uintptr_t)orri_pinned_here(
-                query->world, query->fields[f].type, working->items[i].index);
+        for (uint32_t i = 0; matches->pointers[f] != NULL && i < matches->count; i++) {
+            matches->pointers[f][i] = (void*)(uintptr_t)orri_pinned_here(
+                query->world, query->fields[f].type, matches->items[i].index);
         }
     }
-    for (uint32_t i = 0; i < working->count; i++) {
-        *pinned_matches_position(working, working->items[i].index) = i + 1;
+    for (uint32_t i = 0; i < matches->count; i++) {
+        *pinned_matches_position(matches, matches->items[i].index) = i + 1;
     }
 }
 
@@ -344,7 +346,8 @@ static bool pinned_matches_viewed(const orr_query* query)
 {
     const orri_view* view = orri_view_here(query->world);
     for (uint32_t f = 0; view != NULL && f < query->field_count; f++) {
-        if (query->working->pointers[f] != NULL && orri_view_has(view, query->fields[f].type)) {
+        if (query->pinned_matches->pointers[f] != NULL &&
+            orri_view_has(view, query->fields[f].type)) {
             return true;
         }
     }
@@ -353,20 +356,20 @@ static bool pinned_matches_viewed(const orr_query* query)
 
 bool orri_pinned_matches_refresh(orr_query* query)
 {
-    orri_pinned_matches* working = query->working;
+    orri_pinned_matches* matches = query->pinned_matches;
     if (!pinned_matches_catch_up(query)) {
         return false;
     }
     bool viewed = pinned_matches_viewed(query);
-    bool elsewhere = viewed || working->viewed;
-    working->viewed = viewed;
+    bool elsewhere = viewed || matches->viewed;
+    matches->viewed = viewed;
     if (pinned_matches_stale(query)) {
         pinned_matches_rank(query);
-        orri_ranked_sort(working->items, working->count, working->scratch);
+        orri_ranked_sort(matches->items, matches->count, matches->scratch);
         pinned_matches_point(query);
-        working->dirty = false;
-        working->entries_mark = query->changes;
-        working->mark = orri_version_mark(query->world);
+        matches->dirty = false;
+        matches->entries_mark = query->changes;
+        matches->mark = orri_version_mark(query->world);
     } else if (ORR_UNLIKELY(elsewhere)) {
         pinned_matches_point(query);
     }

@@ -298,7 +298,7 @@ static bool query_init(orr_query* query, const query_plan* plan)
         query->writes = query->writes || plan->fields[f].access == ORR_WRITE;
     }
     query->map_stride = query->field_count + 1 + query->leaf_count;
-    query->list_stride = sizeof(orr_hot_span) + query->field_count * sizeof(orr_hot_cell);
+    query->cache_stride = sizeof(orr_hot_span) + query->field_count * sizeof(orr_hot_cell);
     query->group_by = desc->group_by;
     query->group_user = desc->user;
     query_init_summary(query);
@@ -424,7 +424,7 @@ bool orri_query_refresh(orr_query* query)
     if (query->order != NULL) {
         return orri_order_refresh(query);
     }
-    return query->working == NULL || orri_pinned_matches_refresh(query);
+    return query->pinned_matches == NULL || orri_pinned_matches_refresh(query);
 }
 
 uint64_t orr_change_mark(orr_world* world)

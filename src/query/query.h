@@ -98,22 +98,22 @@ struct orr_query {
     bool by_row;              // Some term selects rows one by one: disabled, or a pinned type.
     bool has_changed;         // Some term is `changed`.
     struct orri_order* order; // Sorted entities; NULL: no order_by.
-    struct orri_pinned_matches* working; // The pinned set; NULL: no pinned type is required.
+    struct orri_pinned_matches* pinned_matches; // The pinned set; NULL: no pinned type is required.
     // The run cache (run_cache.c).
-    uint8_t* list;      // [list_capacity] spans, each followed by its cells.
-    size_t list_stride; // Bytes of a span with its cells.
-    uint32_t list_count, list_capacity;
-    _Atomic uint64_t list_structure; // queries->structure of the cache; 0: there is none.
-    _Atomic uint64_t list_failed;    // queries->structure for which no cache can be made; 0: none.
-    _Atomic bool listing;            // A thread is filling the cache.
+    uint8_t* cache;      // [cache_capacity] spans, each followed by its cells.
+    size_t cache_stride; // Bytes of a span with its cells.
+    uint32_t cache_count, cache_capacity;
+    _Atomic uint64_t cache_structure; // queries->structure of the cache; 0: there is none.
+    _Atomic uint64_t cache_failed;    // queries->structure for which no cache can be made; 0: none.
+    _Atomic bool cache_filling;       // A thread is filling the cache.
     // The units in order (units.c).
     orri_unit* units;
     uint32_t unit_count, unit_capacity;
     // queries->structure and `changes` when the units were listed; 0: never.
     uint64_t unit_structure, unit_changes;
-    bool units_listed;      // The run cache is valid and has exactly one span for each unit.
-    bool writes;            // Some field is written.
-    _Atomic uint32_t owing; // Cells of the run cache may have writes that are not stamped yet.
+    bool units_cached;          // The run cache is valid and has exactly one span for each unit.
+    bool writes;                // Some field is written.
+    _Atomic uint32_t unstamped; // Cells of the run cache may have writes that are not stamped yet.
 };
 
 // Log of changes of one pinned type, for the queries whose pinned sets depend on it: indexes of
@@ -307,7 +307,7 @@ bool orri_run_cache_ready(orr_query* query);
 void orri_run_cache_term(orr_query* query);
 // Notes that cells may have writes to stamp. Called when a loop over the cache begins and when it
 // ends.
-void orri_run_cache_owe(orr_query* query);
+void orri_run_cache_mark_unstamped(orr_query* query);
 void orri_run_caches_forget(orr_world* world); // listener.structure_change
 void orri_run_caches_settle(orr_world* world); // listener.settle
 // Stamps the writes noted in the cells of one query.
@@ -329,7 +329,7 @@ uint32_t orri_unit_rows(const orr_query* query, uint32_t unit);
 void orri_iter_open(orr_iter* it, orr_query* query, uint64_t since);
 void orri_iter_close(orr_iter* it);
 // Opens an iteration over the units [first, last), from any thread. The caller has prepared units
-// and stamps. With units_listed, orr_iter_next() visits all of them; otherwise use
+// and stamps. With units_cached, orr_iter_next() visits all of them; otherwise use
 // orri_iter_next_unit().
 void orri_iter_open_units(orr_iter* it, orr_query* query, uint64_t since, uint32_t first,
                           uint32_t last);

@@ -14,7 +14,7 @@
 
 static orr_hot_span* run_cache_span(const orr_query* query, uint32_t i)
 {
-    return (orr_hot_span*)(void*)(query->list + i * query->list_stride);
+    return (orr_hot_span*)(void*)(query->cache + i * query->cache_stride);
 }
 
 static orr_hot_cell* run_cache_cells(orr_hot_span* span)
@@ -26,34 +26,34 @@ static orr_hot_cell* run_cache_cells(orr_hot_span* span)
 
 static bool run_cache_reserve(orr_query* query, uint32_t needed)
 {
-    if (needed <= query->list_capacity) {
+    if (needed <= query->cache_capacity) {
         return true;
     }
     orri_env* env = &query->world->env;
-    uint32_t capacity = query->list_capacity < 4 ? 4 : query->list_capacity * 2;
+    uint32_t capacity = query->cache_capacity < 4 ? 4 : query->cache_capacity * 2;
     capacity = capacity > needed ? capacity : needed;
-    uint8_t* list = orri_alloc(env, ORR_MEMORY_QUERY, orri_size_mul(query->list_stride, capacity),
-                               ORRI_BLOCK_ALIGN);
-    if (list == NULL) {
+    uint8_t* cache = orri_alloc(env, ORR_MEMORY_QUERY, orri_size_mul(query->cache_stride, capacity),
+                                ORRI_BLOCK_ALIGN);
+    if (cache == NULL) {
         return false;
     }
-    if (query->list_count > 0) {
-        memcpy(list, query->list, query->list_count * query->list_stride);
+    if (query->cache_count > 0) {
+        memcpy(cache, query->cache, query->cache_count * query->cache_stride);
     }
-    orri_free(env, ORR_MEMORY_QUERY, query->list, query->list_capacity * query->list_stride,
+    orri_free(env, ORR_MEMORY_QUERY, query->cache, query->cache_capacity * query->cache_stride,
               ORRI_BLOCK_ALIGN);
-    query->list = list;
-    query->list_capacity = capacity;
+    query->cache = cache;
+    query->cache_capacity = capacity;
     return true;
 }
 
 static bool run_cache_push(orr_query* query, const uint16_t* map, orri_chunk* chunk, uint32_t slot,
                            uint32_t count)
 {
-    if (!run_cache_reserve(query, query->list_count + 1)) {
+    if (!run_cache_reserve(query, query->cache_count + 1)) {
         return false;
     }
-    orr_hot_span* span = run_cache_span(query, query->list_count++);
+    orr_hot_span* span = run_cache_span(query, query->cache_count++);
     *span = (orr_hot_span){(orr_hot_column*)(void*)chunk->columns, map, chunk, slot, count};
     for (uint32_t f = 0; f < query->field_count; f++) {
         uint8_t* data = NULL;
@@ -94,13 +94,13 @@ static bool run_cache_add_runs(orr_query* query, const uint16_t* map, orri_chunk
 static bool run_cache_add_cluster(orr_query* query, const uint16_t* map,
                                   const orri_cluster* cluster)
 {
-    uint32_t before = query->list_count;
+    uint32_t before = query->cache_count;
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
         orri_chunk* chunk = cluster->chunks[i];
         bool added = map[query->field_count] == ORRI_MATCH_ALL
                          ? run_cache_push(query, map, chunk, 0, orri_chunk_rows(chunk))
                          : run_cache_add_runs(query, map, chunk);
-        if (!added || query->list_count - before > (i + 1) * RUN_CACHE_RUNS_MAX) {
+        if (!added || query->cache_count - before > (i + 1) * RUN_CACHE_RUNS_MAX) {
             return false;
         }
     }
@@ -111,7 +111,7 @@ static bool run_cache_add_cluster(orr_query* query, const uint16_t* map,
 // cache.
 static bool run_cache_make(orr_query* query)
 {
-    query->list_count = 0;
+    query->cache_count = 0;
     for (uint32_t e = 0; e < query->entry_count; e++) {
         const orri_cluster* cluster = query->entries[e].cluster;
         if (cluster != NULL && cluster->row_count > 0 &&
@@ -124,7 +124,7 @@ static bool run_cache_make(orr_query* query)
 
 static bool run_cache_current(const orr_query* query)
 {
-    return query->list_structure == query->world->queries->structure;
+    return query->cache_structure == query->world->queries->structure;
 }
 
 // Sets a flag. Storing to an atomic costs as much as a small loop, and mostly the flag is set
@@ -139,46 +139,46 @@ static inline void run_cache_raise(_Atomic uint32_t* flag)
 bool orri_run_cache_ready(orr_query* query)
 {
     orr_world* world = query->world;
-    if (query->order != NULL || query->working != NULL || query->has_changed ||
+    if (query->order != NULL || query->pinned_matches != NULL || query->has_changed ||
         world->cow.live != 0 || world->append.open != NULL || world->realtime) {
         return false;
     }
     if (!run_cache_current(query)) {
         bool free = false;
-        if (query->list_failed == world->queries->structure ||
-            !atomic_compare_exchange_strong(&query->listing, &free, true)) {
+        if (query->cache_failed == world->queries->structure ||
+            !atomic_compare_exchange_strong(&query->cache_filling, &free, true)) {
             return false; // No waiting: the loop works without a cache.
         }
         if (!run_cache_current(query)) {
-            query->list_structure = 0;
+            query->cache_structure = 0;
             bool made = run_cache_make(query);
-            query->list_failed = made ? 0 : world->queries->structure;
-            query->list_structure = made ? world->queries->structure : 0;
+            query->cache_failed = made ? 0 : world->queries->structure;
+            query->cache_structure = made ? world->queries->structure : 0;
         }
-        query->listing = false;
-        if (query->list_structure == 0) {
+        query->cache_filling = false;
+        if (query->cache_structure == 0) {
             return false;
         }
     }
     run_cache_raise(&world->loops.cached);
-    orri_run_cache_owe(query);
+    orri_run_cache_mark_unstamped(query);
     return true;
 }
 
-void orri_run_cache_owe(orr_query* query)
+void orri_run_cache_mark_unstamped(orr_query* query)
 {
     if (query->writes) {
-        run_cache_raise(&query->owing);
+        run_cache_raise(&query->unstamped);
         run_cache_raise(&query->world->loops.unstamped);
     }
 }
 
 void orri_run_cache_term(orr_query* query)
 {
-    orri_free(&query->world->env, ORR_MEMORY_QUERY, query->list,
-              query->list_capacity * query->list_stride, ORRI_BLOCK_ALIGN);
-    query->list = NULL;
-    query->list_count = query->list_capacity = 0;
+    orri_free(&query->world->env, ORR_MEMORY_QUERY, query->cache,
+              query->cache_capacity * query->cache_stride, ORRI_BLOCK_ALIGN);
+    query->cache = NULL;
+    query->cache_count = query->cache_capacity = 0;
 }
 
 // ---- stamping noted writes ----------------------------------------------------------------------
@@ -202,7 +202,7 @@ static void run_cache_stamp(orr_hot_span* span, uint32_t field, uint64_t tick, u
 // next time.
 void orri_run_cache_settle(orr_query* query)
 {
-    for (uint32_t i = 0; i < query->list_count; i++) {
+    for (uint32_t i = 0; i < query->cache_count; i++) {
         orr_hot_span* span = run_cache_span(query, i);
         for (uint32_t f = 0; f < query->field_count; f++) {
             orr_hot_cell* cell = &run_cache_cells(span)[f];
@@ -228,12 +228,12 @@ void orri_run_caches_settle(orr_world* world)
     // the flag again.
     world->loops.unstamped = 0;
     for (orr_query* query = queries->first; query != NULL; query = query->next) {
-        if (query->owing) {
-            query->owing = 0;
+        if (query->unstamped) {
+            query->unstamped = 0;
             bool open = world->loops.iterating != 0;
             orri_run_cache_settle(query);
             if (open || world->loops.iterating != 0) {
-                orri_run_cache_owe(query); // An open loop may write again.
+                orri_run_cache_mark_unstamped(query); // An open loop may write again.
             }
         }
     }

@@ -145,7 +145,7 @@ static bool terms_unknown_type(terms_parser* p, const char* name, size_t size)
         }
     }
     char words[ORRI_ERROR_SIZE] = "";
-    orri_near_say(&near, &(orri_text){words, sizeof words, 0});
+    orri_near_append(&near, &(orri_text){words, sizeof words, 0});
     return terms_fail(p, ORR_ERR_TYPE, name,
                       "no type '%s'%s (a C type is registered by its first use or by "
                       "ORR_REGISTER())",
@@ -216,7 +216,7 @@ static bool terms_unknown_tag(terms_parser* p, const char* name, size_t size)
     }
     terms_near_tags(p->world, &near);
     char words[ORRI_ERROR_SIZE] = "";
-    orri_near_say(&near, &(orri_text){words, sizeof words, 0});
+    orri_near_append(&near, &(orri_text){words, sizeof words, 0});
     return terms_fail(p, ORR_ERR_TYPE, name,
                       "no tag has the name '%s'%s (orr_tag_register() names a tag; '#17' is the "
                       "one of that number)",

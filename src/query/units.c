@@ -35,9 +35,9 @@ static bool units_count(orr_query* query)
 }
 
 // True if the run cache has exactly one span for each unit: all rows match.
-static bool units_are_listed(orr_query* query)
+static bool units_are_cached(orr_query* query)
 {
-    if (!orri_run_cache_ready(query) || query->list_count != query->unit_count) {
+    if (!orri_run_cache_ready(query) || query->cache_count != query->unit_count) {
         return false;
     }
     // Equal counts are not sufficient: one chunk can have two runs and another none.
@@ -53,13 +53,13 @@ static bool units_are_listed(orr_query* query)
 
 bool orri_units_ready(orr_query* query)
 {
-    ORR_ASSERT(query->order == NULL && query->working == NULL);
+    ORR_ASSERT(query->order == NULL && query->pinned_matches == NULL);
     bool right = query->unit_structure == query->world->queries->structure &&
                  query->unit_changes == query->changes;
     if (!right && !units_count(query)) {
         return false;
     }
-    query->units_listed = units_are_listed(query);
+    query->units_cached = units_are_cached(query);
     // From now on the store notifies this module before rows move.
     query->world->loops.cached = 1;
     return true;

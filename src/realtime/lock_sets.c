@@ -44,7 +44,7 @@ static bool lock_sets_links(const orr_world* world, const orri_system* system)
 // Systems that make strings, update an order or change references hold structure exclusively.
 static bool lock_sets_exclusive(const orr_world* world, const orri_system* system)
 {
-    return system->guard.owns || system->desc.alone ||
+    return system->access.owns || system->desc.alone ||
            (system->query != NULL && system->query->order != NULL) ||
            lock_sets_links(world, system);
 }

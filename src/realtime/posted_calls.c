@@ -56,7 +56,7 @@ void orri_realtime_release_ids(orri_realtime* rt)
         const orri_pipeline* pipe = rt->schedule->pipelines[i];
         if (pipe->stage == ORRI_STAGE_DONE) {
             orri_command_buffers_use(rt->world, pipe->run->command_buffers);
-            orri_command_buffers_unhold(rt->world);
+            orri_command_buffers_return_ids(rt->world);
         }
     }
 }

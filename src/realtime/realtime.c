@@ -156,7 +156,7 @@ static bool realtime_holder(orri_realtime* rt, orri_pipeline* pipe)
         return false;
     }
     if (pipe->spectator) {
-        orri_lock_holder_aside(run->holder);
+        orri_lock_holder_set_unlogged(run->holder);
     }
     return true;
 }
@@ -215,7 +215,7 @@ static void realtime_pipeline_end(orr_world* world, orri_pipeline* pipe)
     }
     if (run->command_buffers != NULL && pipe->stage == ORRI_STAGE_DONE) {
         orri_command_buffers_use(world, run->command_buffers);
-        orri_command_buffers_unhold(world);
+        orri_command_buffers_return_ids(world);
         orri_command_buffers_use(world, NULL);
         orri_command_buffers_destroy(world, run->command_buffers);
         run->command_buffers = NULL;
@@ -359,7 +359,7 @@ static void realtime_stats_save(orri_realtime* rt)
 // History stores the last tick of the run, as at a sync point.
 static void realtime_remember(const orri_realtime* rt)
 {
-    if (rt->world->tick_hooks.synced != NULL && !orri_half_done(rt->schedule)) {
+    if (rt->world->tick_hooks.synced != NULL && !orri_any_tick_half_done(rt->schedule)) {
         rt->world->tick_hooks.synced(rt->world);
     }
 }

@@ -363,13 +363,13 @@ static void thread_sync(orri_realtime* rt, orri_pipeline* pipe)
         return;
     }
     orri_realtime_lock(rt);
-    uint64_t held = rt->sync_count;
+    uint64_t before = rt->sync_count;
     rt->sync_arrived++;
     orri_realtime_wake_all(rt);
-    while (rt->sync_count == held && rt->sync_wanted && !rt->stop) {
+    while (rt->sync_count == before && rt->sync_wanted && !rt->stop) {
         orri_realtime_wait(rt, UINT64_MAX);
     }
-    rt->sync_arrived -= rt->sync_count == held; // No sync point was held: the run ends.
+    rt->sync_arrived -= rt->sync_count == before; // No sync point was held: the run ends.
     orri_realtime_unlock(rt);
 }
 

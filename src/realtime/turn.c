@@ -139,7 +139,7 @@ bool orri_replay_stuck(const orri_realtime* rt)
 {
     // A lock that a spectator holds will be released, and then this is checked again. Asked first:
     // a pipeline that got its lock from a spectator, which holds nothing any more, was notified.
-    if (atomic_load(&rt->diverged) || orri_locks_beside(rt->locks)) {
+    if (atomic_load(&rt->diverged) || orri_locks_unlogged_active(rt->locks)) {
         return false;
     }
     uint32_t standing = 0;
@@ -383,7 +383,7 @@ static uint64_t turn_creates(const orri_pipeline* pipe, uint32_t first, uint32_t
 // more while it runs; those wait for its next tick.
 static orr_result turn_deliver(orr_world* world, orri_system* system)
 {
-    if (system->inbox != NULL && !orri_event_cursors_take(world, system->inbox)) {
+    if (system->event_cursors != NULL && !orri_event_cursors_take(world, system->event_cursors)) {
         return orri_env_result(&world->env);
     }
     if (system->reads) {
@@ -405,9 +405,10 @@ static orr_result turn_ids(orri_pipeline* pipe, uint64_t count)
     orri_turn_release(pipe);
     orri_lock_set_one(pipe, pipe->run->rt->index, ORRI_LOCK_EXCLUSIVE);
     turn_lock(pipe, 0);
-    bool held = count <= UINT32_MAX && orri_command_buffers_hold(pipe->world, (uint32_t)count);
+    bool withheld = count <= UINT32_MAX &&
+                    orri_command_buffers_withhold_ids(pipe->world, (uint32_t)count);
     orri_turn_release(pipe);
-    return held ? ORR_OK : orri_env_result(&pipe->world->env);
+    return withheld ? ORR_OK : orri_env_result(&pipe->world->env);
 }
 
 // Takes the locks of the group and prepares its systems, until locks and reserved ids suffice.
@@ -430,7 +431,7 @@ static orr_result turn_prepare(orri_pipeline* pipe, uint32_t first, uint32_t poi
         }
         orr_result result = orri_group_prepare(pipe, first, point);
         uint64_t creates = result == ORR_OK ? turn_creates(pipe, first, point) : 0;
-        if (result != ORR_OK || creates <= orri_command_buffers_held_left(world)) {
+        if (result != ORR_OK || creates <= orri_command_buffers_withheld_left(world)) {
             return result;
         }
         result = turn_ids(pipe, creates);
@@ -448,8 +449,8 @@ static void turn_undeliver(orri_pipeline* pipe, uint32_t first, uint32_t point)
         if (system->due && system->reads) {
             orri_reader_done(system->rights.reader);
         }
-        if (system->due && system->inbox != NULL) {
-            orri_event_cursors_done(pipe->world, system->inbox);
+        if (system->due && system->event_cursors != NULL) {
+            orri_event_cursors_done(pipe->world, system->event_cursors);
         }
     }
 }

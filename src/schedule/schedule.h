@@ -105,9 +105,9 @@ typedef struct orri_system {
     // Rows come in an order that the query maintains, or are pinned: they cannot be split into
     // units.
     bool ordered;
-    bool by_id;        // It may read types of any entity (.by_id).
-    uint8_t pause;     // ORRI_PAUSE_ON, ORRI_PAUSE_OFF, or 0: no request.
-    bool guards_state; // It is parallel and has state, which it may only read.
+    bool by_id;           // It may read types of any entity (.by_id).
+    uint8_t pause;        // ORRI_PAUSE_ON, ORRI_PAUSE_OFF, or 0: no request.
+    bool state_read_only; // It is parallel and has state, which it may only read.
     // Of the current tick (group.c).
     bool due;      // It runs in this tick.
     bool in_units; // Its rows are processed by unit (chunk).
@@ -115,12 +115,12 @@ typedef struct orri_system {
     // Never split over workers: it changes owned strings, arrays or values with hooks, whose counts
     // are the world's.
     bool unsplit;
-    uint64_t since;            // Epoch when it last ran, for `changed` terms.
-    orri_event_cursors* inbox; // Events it has not read yet; NULL: it receives none.
-    uint32_t cost_ns;          // Average time of a tick; 0: it was never timed.
+    uint64_t since;                    // Epoch when it last ran, for `changed` terms.
+    orri_event_cursors* event_cursors; // Events it has not read yet; NULL: it receives none.
+    uint32_t cost_ns;                  // Average time of a tick; 0: it was never timed.
     uint32_t command_buffer_ahead;
     orr_system_stats stats; // Statistics that are not in rights.counts.
-    orri_access guard;      // What it may touch while it runs.
+    orri_access access;     // What it may touch while it runs.
     // What reads by id may see, by type; made again when `table_changes` differs from the world's.
     orr_hot_table** tables;
     uint32_t table_count, table_changes;
@@ -146,7 +146,7 @@ typedef struct orri_system {
     // By type: it writes all rows of its query without reading them (.overwrites). NULL: none.
     const uint64_t* overwrites;
     orr_tag* tags;       // Tags it may change: [rights.tag_count].
-    orr_tag* by_id_tags; // Tags its own queries may name: [guard.by_id_tag_count].
+    orr_tag* by_id_tags; // Tags its own queries may name: [access.by_id_tag_count].
     // Types with indexed fields among its write terms: changed by sending only.
     orr_type sent[ORR_TERMS_MAX];
     uint32_t sent_count;
@@ -446,7 +446,7 @@ orr_result orri_step_between(orr_world* world, const char* call);
 // Runs due ticks until the world's tick is `tick`, paused or not. Reports.
 orr_result orri_step_to(orr_world* world, uint64_t tick);
 // True when the tick of any pipeline is half done, in lockstep or since a run in real time.
-bool orri_half_done(const struct orri_schedule* schedule);
+bool orri_any_tick_half_done(const struct orri_schedule* schedule);
 
 // system/state.c. Frees the copies of exports and imports that real time made: when a system is
 // freed, or its imports are looked up again.
@@ -528,7 +528,7 @@ bool orri_conflict(const orr_world* world, const orri_system* first, const orri_
 bool orri_system_state_make(orr_world* world, orri_system_state* state, const orri_type* type);
 // Copies the state of a parallel system before it runs; and checks it afterwards: a changed state
 // is restored and reported.
-void orri_system_state_hold(orri_system* system);
+void orri_system_state_copy(orri_system* system);
 void orri_system_state_check(orr_world* world, orri_system* system);
 void orri_system_state_free(orr_world* world, orri_system_state* state);
 

@@ -28,7 +28,7 @@ void orri_field_unknown(const orr_type_info* type, const char* name, size_t size
         orri_near_offer(&near, type->fields[i].name);
     }
     orri_text_add(out, "no field '%s' in %s", near.name, type->name);
-    orri_near_say(&near, out);
+    orri_near_append(&near, out);
 }
 
 void orri_label_unknown(const orr_type_info* type, const char* name, size_t size, orri_text* out)
@@ -39,7 +39,7 @@ void orri_label_unknown(const orr_type_info* type, const char* name, size_t size
         orri_near_offer(&near, type->labels[i].name);
     }
     orri_text_add(out, "no label '%s' in %s", near.name, type->name);
-    orri_near_say(&near, out);
+    orri_near_append(&near, out);
 }
 
 // ---- paths --------------------------------------------------------------------------------------

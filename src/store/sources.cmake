@@ -21,7 +21,7 @@ set(ORR_SOURCES_STORE
     src/store/change/change_set.c
     src/store/change/chunk_transfer.c
     src/store/change/execute.c
-    src/store/change/id_hold.c
+    src/store/change/id_withhold.c
     src/store/change/id_reserve.c
     src/store/change/links.c
     src/store/change/route.c
@@ -77,7 +77,7 @@ set(ORR_SMALL_STORE
     src/store/api/world.c
     src/store/change/change_set.c
     src/store/change/chunk_transfer.c
-    src/store/change/id_hold.c
+    src/store/change/id_withhold.c
     src/store/change/links.c
     src/store/change/sparse.c
     src/store/change/stage.c

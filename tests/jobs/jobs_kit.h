@@ -2,8 +2,8 @@
 // Graphs that check themselves: a node begins after all nodes before it are done, every unit is run
 // once, on a worker that may run it, and values that earlier nodes wrote without atomics are
 // visible. Random graphs are made from a seed.
-#ifndef ORR_CREW_KIT_H
-#define ORR_CREW_KIT_H
+#ifndef ORR_JOBS_KIT_H
+#define ORR_JOBS_KIT_H
 
 #include "test.h"
 

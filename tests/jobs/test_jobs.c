@@ -65,7 +65,7 @@ static void setting_init(setting* set, const orr_allocator* allocator)
                   &(orr_log_desc){.sink = setting_write, .user = set});
 }
 
-static orri_jobs* crew_of(setting* set, uint32_t workers, uint64_t stuck_ns)
+static orri_jobs* jobs_of(setting* set, uint32_t workers, uint64_t stuck_ns)
 {
     orri_jobs* jobs =
         orri_jobs_create(&set->env, &(orri_jobs_desc){.workers = workers, .stuck_ns = stuck_ns});
@@ -90,7 +90,7 @@ ORR_TEST(graph_of_one_shared_node_runs_every_unit_once)
     for (uint32_t c = 0; c < ORRI_COUNT(counts); c++) {
         setting set;
         setting_init(&set, NULL);
-        orri_jobs* jobs = crew_of(&set, counts[c], 0);
+        orri_jobs* jobs = jobs_of(&set, counts[c], 0);
         static const uint32_t shapes[][2] = {{2, 1}, {32, 1}, {33, 4}, {1000, 7}, {31, 30}};
         for (uint32_t s = 0; s < ORRI_COUNT(shapes); s++) {
             plan_kit kit;
@@ -114,7 +114,7 @@ ORR_TEST(graph_random_any_worker_count_keeps_its_order)
     for (uint32_t c = 0; c < ORRI_COUNT(counts); c++) {
         setting set;
         setting_init(&set, NULL);
-        orri_jobs* jobs = crew_of(&set, counts[c], 10000 * MS);
+        orri_jobs* jobs = jobs_of(&set, counts[c], 10000 * MS);
         for (uint32_t i = 0; i < times(150); i++) {
             plan_kit kit;
             uint32_t nodes = 1 + (uint32_t)orr_random_below(orr_random(seed, i, c, 1), 90);
@@ -136,7 +136,7 @@ ORR_TEST(graph_rebuilt_after_every_run_is_not_read_by_late_workers)
 {
     setting set;
     setting_init(&set, NULL);
-    orri_jobs* jobs = crew_of(&set, 3, 0);
+    orri_jobs* jobs = jobs_of(&set, 3, 0);
     for (uint32_t i = 0; i < times(4000); i++) {
         plan_kit kit;
         plan_chain(&kit, jobs, 1 + i % 3, 2 + i % 5, 1);
@@ -150,7 +150,7 @@ ORR_TEST(graph_of_two_thousand_nodes_runs)
 {
     setting set;
     setting_init(&set, NULL);
-    orri_jobs* jobs = crew_of(&set, 2, 0);
+    orri_jobs* jobs = jobs_of(&set, 2, 0);
     plan_kit kit;
     plan_random(&kit, jobs, 7, 2000, 3);
     for (uint32_t i = 0; i < times(30); i++) {
@@ -165,7 +165,7 @@ ORR_TEST(graph_without_nodes_or_units_is_done_at_once)
     setting set;
     setting_init(&set, NULL);
     for (uint32_t workers = 1; workers <= 2; workers++) {
-        orri_jobs* jobs = crew_of(&set, workers, 0);
+        orri_jobs* jobs = jobs_of(&set, workers, 0);
         orri_graph nothing = {0};
         orri_jobs_run(jobs, &nothing);
         plan_kit kit;
@@ -196,7 +196,7 @@ ORR_TEST(node_given_more_units_by_an_earlier_node_runs_them)
 {
     setting set;
     setting_init(&set, NULL);
-    orri_jobs* jobs = crew_of(&set, 2, 0);
+    orri_jobs* jobs = jobs_of(&set, 2, 0);
     plan_kit kit;
     plan_chain(&kit, jobs, 2, 40, 1);
     kit.graph.nodes[0].grain = 40;
@@ -214,18 +214,18 @@ ORR_TEST(node_given_more_units_by_an_earlier_node_runs_them)
 
 // ---- two workers at the same time ---------------------------------------------------------------
 
-typedef struct meeting {
+typedef struct rendezvous {
     orri_graph graph;
     _Atomic uint32_t there;
     _Atomic uint32_t by[2];
-} meeting;
+} rendezvous;
 
 // Each unit waits for the other, so the two must run on two workers.
-static void meeting_run(void* context, uint32_t node, uint32_t first, uint32_t last,
-                        uint32_t worker)
+static void rendezvous_run(void* context, uint32_t node, uint32_t first, uint32_t last,
+                           uint32_t worker)
 {
     (void)node;
-    meeting* both = context;
+    rendezvous* both = context;
     CHECK_EQ(last - first, 1);
     atomic_store(&both->by[first], worker);
     atomic_fetch_add(&both->there, 1);
@@ -240,9 +240,9 @@ ORR_TEST(units_that_wait_for_each_other_run_on_two_workers)
 {
     setting set;
     setting_init(&set, NULL);
-    orri_jobs* jobs = crew_of(&set, 2, 0);
+    orri_jobs* jobs = jobs_of(&set, 2, 0);
     orri_graph_node node = {.name = "meet", .items = 2, .grain = 1};
-    meeting both = {.graph = {.nodes = &node, .node_count = 1, .run = meeting_run}};
+    rendezvous both = {.graph = {.nodes = &node, .node_count = 1, .run = rendezvous_run}};
     both.graph.context = &both;
     CHECK(orri_graph_reserve(jobs, &both.graph, 1));
     for (uint32_t i = 0; i < 200; i++) {
@@ -263,11 +263,11 @@ ORR_TEST(units_that_wait_for_each_other_run_on_two_workers)
     orri_jobs_destroy(jobs);
 }
 
-ORR_TEST(graph_without_parallelism_wakes_nobody_and_reads_no_clock)
+ORR_TEST(graph_without_parallelism_wakes_no_worker_and_reads_no_clock)
 {
     setting set;
     setting_init(&set, NULL);
-    orri_jobs* jobs = crew_of(&set, 3, 0);
+    orri_jobs* jobs = jobs_of(&set, 3, 0);
     orr_platform_default()->sleep_ns(NULL, 5 * MS);
     plan_kit kit;
     plan_chain(&kit, jobs, 100, 3, 3);
@@ -289,7 +289,7 @@ ORR_TEST(time_is_measured_only_when_turned_on)
 {
     setting set;
     setting_init(&set, NULL);
-    orri_jobs* jobs = crew_of(&set, 2, 0);
+    orri_jobs* jobs = jobs_of(&set, 2, 0);
     plan_kit kit;
     plan_chain(&kit, jobs, 5, 8, 1);
     orri_jobs_time(jobs, true);
@@ -322,7 +322,7 @@ ORR_TEST(pool_destroyed_with_workers_asleep_awake_or_not_started_ends)
     for (uint32_t i = 0; i < times(150); i++) {
         setting set;
         setting_init(&set, NULL);
-        orri_jobs* jobs = crew_of(&set, counts[i % ORRI_COUNT(counts)], i % 2 ? 5 * MS : 0);
+        orri_jobs* jobs = jobs_of(&set, counts[i % ORRI_COUNT(counts)], i % 2 ? 5 * MS : 0);
         if (i % 3 == 1) {
             plan_kit kit;
             plan_chain(&kit, jobs, 1, 64, 1);
@@ -441,7 +441,7 @@ static void stuck_check(uint32_t node_count, const char* name)
 {
     setting set;
     setting_init(&set, NULL);
-    orri_jobs* jobs = crew_of(&set, 2, 10 * MS);
+    orri_jobs* jobs = jobs_of(&set, 2, 10 * MS);
     orri_graph_node nodes[] = {{.name = "quick", .items = 1, .grain = 1},
                                {.name = "endless", .items = 1, .grain = 1}};
     stuck_graph stuck = {.graph = {.nodes = nodes, .node_count = node_count, .run = stuck_run},
@@ -467,7 +467,7 @@ ORR_TEST(node_stuck_on_the_caller_without_other_work_is_named_once)
     stuck_check(1, "quick");
 }
 
-ORR_TEST(node_stuck_beside_others_is_named_once)
+ORR_TEST(node_stuck_while_others_run_is_named_once)
 {
     stuck_check(2, "endless");
 }

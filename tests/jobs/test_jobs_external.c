@@ -108,7 +108,7 @@ static void page_write(void* user, const orr_log_line* line)
     atomic_fetch_add(&((page*)user)->count, 1);
 }
 
-static orri_jobs* own_crew(page* lines, own_threads* system, uint32_t workers, uint64_t stuck_ns)
+static orri_jobs* own_jobs(page* lines, own_threads* system, uint32_t workers, uint64_t stuck_ns)
 {
     memset(lines, 0, sizeof *lines);
     orri_env_init(&lines->env, NULL, NULL, 0, &(orr_log_desc){.sink = page_write, .user = lines});
@@ -142,7 +142,7 @@ ORR_TEST(own_threads_in_time_late_or_too_few_give_the_same_result)
             own_threads system;
             page lines;
             own_threads_begin(&system, mosts[m]);
-            orri_jobs* jobs = own_crew(&lines, &system, workers, 0);
+            orri_jobs* jobs = own_jobs(&lines, &system, workers, 0);
             own_runs(jobs, &system, test_slow() ? 64 : 400);
             orri_jobs_destroy(jobs);
             CHECK_EQ(system.asked > 0, mosts[m] > 0 && workers > 1);
@@ -158,7 +158,7 @@ ORR_TEST(own_threads_held_back_are_not_requested_again)
     page lines;
     own_threads_begin(&system, 100);
     atomic_store(&system.hold, 1);
-    orri_jobs* jobs = own_crew(&lines, &system, 4, 0);
+    orri_jobs* jobs = own_jobs(&lines, &system, 4, 0);
     plan_kit kit;
     plan_chain(&kit, jobs, 3, 20, 1);
     for (uint32_t i = 0; i < 50; i++) {
@@ -178,7 +178,7 @@ ORR_TEST(own_threads_still_pending_at_destroy_are_not_waited_for)
     page lines;
     own_threads_begin(&system, 100);
     atomic_store(&system.hold, 1);
-    orri_jobs* jobs = own_crew(&lines, &system, 3, 10 * MS);
+    orri_jobs* jobs = own_jobs(&lines, &system, 3, 10 * MS);
     plan_kit kit;
     plan_chain(&kit, jobs, 1, 20, 1);
     plan_check(&kit);

@@ -120,7 +120,7 @@ static state agree_step(agree* a, const state* before)
     return m.out[k];
 }
 
-ORR_TEST(table_does_what_its_model_does)
+ORR_TEST(table_behaves_as_its_model)
 {
     uint64_t waited = 0, passes = 0;
     for (uint32_t round = 0; round < test_rounds(1000, 40, 100000); round++) {

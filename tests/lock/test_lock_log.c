@@ -302,13 +302,13 @@ ORR_TEST(log_ignores_excluded_holders)
     orri_lock_log log = {0};
     kit_init(&kit);
     orri_lock_holder* aside = kit.h[4];
-    orri_lock_holder_aside(aside);
+    orri_lock_holder_set_unlogged(aside);
     orri_locks_record(kit.locks, &log);
     CHECK(ASK(aside, {1, R}, {4, R}));
-    CHECK(orri_locks_beside(kit.locks));
+    CHECK(orri_locks_unlogged_active(kit.locks));
     CHECK(ASK(kit.h[0], {1, R}, {4, I}));
     orri_lock_release(aside);
-    CHECK(!orri_locks_beside(kit.locks));
+    CHECK(!orri_locks_unlogged_active(kit.locks));
     orri_lock_upgrade(kit.h[0]);
     orri_lock_release(kit.h[0]);
     CHECK(ASK(kit.h[1], {1, X}));
@@ -329,7 +329,7 @@ ORR_TEST(log_ignores_excluded_holders)
     CHECK(!orri_lock_ready(aside));
     orri_lock_release(kit.h[1]);
     CHECK(orri_lock_ready(aside));
-    CHECK(orri_locks_beside(kit.locks));
+    CHECK(orri_locks_unlogged_active(kit.locks));
     orri_lock_release(aside);
     CHECK_OK(orri_locks_follow_end(kit.locks));
     orri_lock_log_free(&kit.env, &log);
@@ -345,13 +345,13 @@ ORR_TEST(log_followed_upgrade_stops_new_excluded_readers)
     orri_lock_log log = {.grants = grants, .count = 3};
     kit_init(&kit);
     orri_lock_holder* aside = kit.h[4];
-    orri_lock_holder_aside(aside);
+    orri_lock_holder_set_unlogged(aside);
     orri_locks_follow(kit.locks, &log);
     CHECK(ASK(kit.h[0], {4, I}));
     CHECK(ASK(aside, {4, R}));
     CHECK(!orri_lock_upgrade_ask(kit.h[0])); // It waits for the reader,
     orri_lock_holder* late = kit.h[3];
-    orri_lock_holder_aside(late);
+    orri_lock_holder_set_unlogged(late);
     CHECK(!ASK(late, {4, R})); // and no other reader is admitted.
     orri_lock_release(aside);
     CHECK(orri_lock_ready(kit.h[0]));

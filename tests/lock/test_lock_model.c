@@ -188,7 +188,7 @@ static void model_point(void* user, orr_sched_kind kind, const void* word)
     model_now->scheduler->sched_point(user, kind, word);
 }
 
-static void model_claim(model_thread* me, uint32_t resource, uint32_t mode)
+static void model_lock(model_thread* me, uint32_t resource, uint32_t mode)
 {
     model* m = me->of;
     m->holds[me->number][resource] = (uint8_t)mode;
@@ -207,7 +207,7 @@ static void model_write(model_thread* me, const orri_lock* set, uint32_t count, 
     for (uint32_t i = 0; i < count; i++) {
         uint32_t mode = upgraded && set[i].mode == I ? X : set[i].mode;
         if (!upgraded || set[i].mode == I) {
-            model_claim(me, set[i].resource, mode);
+            model_lock(me, set[i].resource, mode);
         }
         before[i] = m->value[set[i].resource];
     }

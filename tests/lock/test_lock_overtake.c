@@ -39,7 +39,7 @@ ORR_TEST(reader_overtakes_a_commit_while_a_holder_it_found_remains)
     kit_free(&kit);
 }
 
-ORR_TEST(holder_that_takes_again_is_not_one_that_was_found)
+ORR_TEST(holder_that_takes_again_counts_as_a_new_holder)
 {
     lock_kit kit;
     kit_init(&kit);
@@ -117,7 +117,7 @@ ORR_TEST(upgrade_that_waits_is_overtaken_by_no_reader)
     kit_free(&kit);
 }
 
-ORR_TEST(reads_released_block_nobody)
+ORR_TEST(reads_released_block_no_holder)
 {
     lock_kit kit;
     kit_init(&kit);

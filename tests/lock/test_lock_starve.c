@@ -3,8 +3,8 @@
 // (lock_theory_kit.h). That is a cycle of states in all of which the system waits, and which is
 // fair: every system that works in the cycle also continues in it. (A system that works for ever is
 // no fault of the locks.) All systems are alike, so the first one is the one that waits.
+#include "lock/lock_message_kit.h"
 #include "lock/lock_realm_kit.h"
-#include "lock/lock_say_kit.h"
 
 // ---- steps between states in which the first system waits ---------------------------------------
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Plausible rules for locks that Orrery does not use: the search of their states
 // (lock_theory_kit.h) must find what is wrong with each, and the shortest way there.
-#include "lock/lock_say_kit.h"
+#include "lock/lock_message_kit.h"
 
 static const char* found_text(uint32_t deadlock, const char* const* names)
 {

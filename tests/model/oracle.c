@@ -151,8 +151,8 @@ static orr_entity* oracle_reference_at(const oracle* o, const oracle_component* 
 
 // True if some reference of the entity with this policy refers to an entity that is being deleted;
 // such references become null if `clear`.
-static bool oracle_refers_to_doomed(oracle* o, oracle_entity* entity, orr_on_destroy policy,
-                                    bool clear)
+static bool oracle_refers_to_dying(oracle* o, oracle_entity* entity, orr_on_destroy policy,
+                                   bool clear)
 {
     bool found = false;
     for (uint32_t c = 0; c < entity->component_count; c++) {
@@ -161,7 +161,7 @@ static bool oracle_refers_to_doomed(oracle* o, oracle_entity* entity, orr_on_des
         for (uint32_t i = 0; i < type->reference_count; i++) {
             orr_entity* reference = oracle_reference_at(o, component, i);
             const oracle_entity* target = oracle_find(o, *reference);
-            if (target != NULL && target->doomed && type->references[i].on_destroy == policy) {
+            if (target != NULL && target->dying && type->references[i].on_destroy == policy) {
                 found = true;
                 if (clear) {
                     *reference = (orr_entity){0};
@@ -179,15 +179,15 @@ static void oracle_spread(oracle* o)
         more = false;
         for (uint32_t i = 0; i < o->live_count; i++) {
             oracle_entity* entity = o->live[i];
-            if (entity->reference_count > 0 && !entity->doomed &&
-                oracle_refers_to_doomed(o, entity, ORR_ON_DESTROY_DESTROY, false)) {
-                entity->doomed = more = true;
+            if (entity->reference_count > 0 && !entity->dying &&
+                oracle_refers_to_dying(o, entity, ORR_ON_DESTROY_DESTROY, false)) {
+                entity->dying = more = true;
             }
         }
     }
     for (uint32_t i = 0; o->reference_live > 0 && i < o->live_count; i++) {
-        if (o->live[i]->reference_count > 0 && !o->live[i]->doomed) {
-            (void)oracle_refers_to_doomed(o, o->live[i], ORR_ON_DESTROY_CLEAR, true);
+        if (o->live[i]->reference_count > 0 && !o->live[i]->dying) {
+            (void)oracle_refers_to_dying(o, o->live[i], ORR_ON_DESTROY_CLEAR, true);
         }
     }
 }
@@ -207,7 +207,7 @@ void oracle_destroy_many(oracle* o, oracle_entity* const* list, uint32_t count)
 {
     o->structure++;
     for (uint32_t i = 0; i < count; i++) {
-        list[i]->doomed = true;
+        list[i]->dying = true;
     }
     if (o->reference_live == 0) {
         for (uint32_t i = 0; i < count; i++) {
@@ -217,7 +217,7 @@ void oracle_destroy_many(oracle* o, oracle_entity* const* list, uint32_t count)
     }
     oracle_spread(o);
     for (uint32_t i = o->live_count; i > 0; i--) {
-        if (o->live[i - 1]->doomed) {
+        if (o->live[i - 1]->dying) {
             oracle_bury(o, o->live[i - 1]);
         }
     }

@@ -56,7 +56,7 @@ typedef struct oracle_component {
 typedef struct oracle_entity {
     orr_entity id;
     bool on;
-    bool visited, doomed;
+    bool visited, dying;
     char name[ORACLE_NAME_MAX]; // "": none.
     orr_entity scope;
     uint32_t live_index;

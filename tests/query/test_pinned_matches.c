@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Queries over pinned types: working sets follow every add, remove, enable and disable, and every
+// Queries over pinned types: pinned sets follow every add, remove, enable and disable, and every
 // move of their entities.
 #include "query/query_kit.h"
 #include "test.h"
@@ -71,7 +71,7 @@ static void working_check(const working_fixture* f, orr_query* query, const orr_
     CHECK_EQ(orr_query_count(query), count);
 }
 
-// Values of types that are not required are added and removed without a change of the working set.
+// Values of types that are not required are added and removed without a change of the pinned set.
 ORR_TEST(optional_pinned_values_of_a_working_set_are_current)
 {
     working_fixture f;

@@ -504,7 +504,7 @@ ORR_TEST(disabled_rows_are_skipped_few_or_many)
     }
 }
 
-// ---- the guard ----------------------------------------------------------------------------------
+// ---- access checks ------------------------------------------------------------------------------
 
 ORR_TEST(structure_is_refused_during_a_loop_with_advice_and_allowed_after_break)
 {

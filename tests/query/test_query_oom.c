@@ -352,7 +352,7 @@ static void oom_compare(oom_world* h, const char* name)
 }
 
 // Runs the steps before one step, then this step with its nth allocation refused. `asked`: lists,
-// orders and working sets were built before. Returns false if the step needs fewer allocations.
+// orders and pinned sets were built before. Returns false if the step needs fewer allocations.
 static bool oom_run(uint32_t last, uint64_t nth, bool for_good, bool asked, uint64_t expected)
 {
     static oom_world h;

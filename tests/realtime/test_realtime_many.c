@@ -294,25 +294,25 @@ static void violate(orr_run* run)
     orr_log(run->world, ORR_LOG_DEBUG, "tick %u", (unsigned)run->tick);
 }
 
-static orr_thread stranger_thread;
-static orr_entity stranger_entity;
+static orr_thread other_handle;
+static orr_entity other_entity;
 
-static void stranger(void* data)
+static void other_main(void* data)
 {
     for (uint32_t i = 0; i < 30; i++) {
-        abuse(data, stranger_entity);
+        abuse(data, other_entity);
     }
 }
 
-static void stranger_guide(orr_run* run)
+static void other_guide(orr_run* run)
 {
     const orr_platform* platform = orr_platform_default();
     if (run->tick == 2) {
-        int code = platform->thread_create(platform->user, "stranger", stranger, run->world,
-                                           &stranger_thread);
+        int code =
+            platform->thread_create(platform->user, "other", other_main, run->world, &other_handle);
         HARD_CHECK(code == 0, "no thread");
     } else if (run->tick == 8) {
-        platform->thread_join(platform->user, stranger_thread);
+        platform->thread_join(platform->user, other_handle);
     }
 }
 
@@ -325,8 +325,8 @@ ORR_TEST(realtime_calls_of_other_threads_are_refused)
     CHECK_OK(orr_time_scale_set(world, 5));
     trees_add(world, 50);
     ORR_REGISTER(world, Text);
-    stranger_entity = orr_create(world);
-    KIT_SYSTEM(world, .name = "guide", .once = true, .run = stranger_guide);
+    other_entity = orr_create(world);
+    KIT_SYSTEM(world, .name = "guide", .once = true, .run = other_guide);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 10}));
     CHECK(atomic_load(&refusal_count) > 30 * 30);
     CHECK_EQ(orr_entity_count(world), 51);
@@ -347,8 +347,8 @@ ORR_TEST(realtime_violations_of_several_pipelines_at_once_are_reported)
         CHECK_OK(orr_time_scale_set(world, 5));
         trees_add(world, 5);
         ORR_REGISTER(world, Text);
-        KIT_SYSTEM(world, .name = "breach_a", .pipeline = "a", .query = "Tree", .run = violate);
-        KIT_SYSTEM(world, .name = "breach_b", .pipeline = "b", .query = "Tree", .run = violate);
+        KIT_SYSTEM(world, .name = "violate_a", .pipeline = "a", .query = "Tree", .run = violate);
+        KIT_SYSTEM(world, .name = "violate_b", .pipeline = "b", .query = "Tree", .run = violate);
         CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 10}));
         CHECK(atomic_load(&refusal_count) > 50);
         CHECK_OK(orr_world_validate(world));

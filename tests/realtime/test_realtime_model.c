@@ -224,9 +224,9 @@ ORR_TEST(realtime_stop_loses_nothing_in_any_schedule)
 
 // ---- commits while systems without structure loop -----------------------------------------------
 
-static uint64_t narrow_commits; // Of all schedules.
+static uint64_t scope_commits; // Of all schedules.
 
-static void narrow_spawn(orr_run* run)
+static void scope_spawn(orr_run* run)
 {
     orr_entity entity = orr_send_create(run);
     orr_send_add(run, entity, Core, {run->tick});
@@ -235,7 +235,7 @@ static void narrow_spawn(orr_run* run)
     }
 }
 
-static void narrow_grow(orr_run* run)
+static void scope_grow(orr_run* run)
 {
     Apple* a = orr_write(run, Apple);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -247,7 +247,7 @@ static void narrow_grow(orr_run* run)
     }
 }
 
-static void narrow_look(orr_run* run)
+static void scope_look(orr_run* run)
 {
     const Apple* a = orr_read(run, Apple);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -257,7 +257,7 @@ static void narrow_look(orr_run* run)
     }
 }
 
-static void narrow_body(const orr_platform* platform, void* arg)
+static void scope_body(const orr_platform* platform, void* arg)
 {
     (void)arg;
     model m = {.platform = platform};
@@ -276,13 +276,13 @@ static void narrow_body(const orr_platform* platform, void* arg)
          .once = true,
          .creates = "Core, Berry",
          .creates_max = 1,
-         .run = narrow_spawn},
+         .run = scope_spawn},
         {.name = "grow",
          .pipeline = "a",
          .query = "write Apple",
          .own_rows = true,
-         .run = narrow_grow},
-        {.name = "look", .pipeline = "b", .query = "Apple", .own_rows = true, .run = narrow_look},
+         .run = scope_grow},
+        {.name = "look", .pipeline = "b", .query = "Apple", .own_rows = true, .run = scope_look},
     };
     for (uint32_t i = 0; i < ORRI_COUNT(systems); i++) {
         controlled_check(orr_system_add(world, &systems[i]).id != 0, "refused");
@@ -293,7 +293,7 @@ static void narrow_body(const orr_platform* platform, void* arg)
     controlled_check(orr_entity_count(world) == ROWS + 4, "something is lost");
     static char text[100000];
     (void)orr_lock_trace_print(world, text, sizeof text);
-    narrow_commits += strstr(text, "commit: registry write within taken") != NULL;
+    scope_commits += strstr(text, "commit: registry write within taken") != NULL;
     orr_world_destroy(world);
 }
 
@@ -304,10 +304,10 @@ ORR_TEST(realtime_scoped_commits_are_whole_in_any_schedule)
     controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
     controlled_thread_local(&orri_ear_here, sizeof orri_ear_here);
     for (uint32_t i = 0; i < ORRI_COUNT(strategies); i++) {
-        narrow_commits = 0;
+        scope_commits = 0;
         controlled_result result = controlled_explore(
-            &(controlled_desc){.name = "narrow",
-                               .body = narrow_body,
+            &(controlled_desc){.name = "commit scope",
+                               .body = scope_body,
                                .strategy = strategies[i],
                                .preemptions_max = 1,
                                .timeouts_max = 3,
@@ -315,9 +315,9 @@ ORR_TEST(realtime_scoped_commits_are_whole_in_any_schedule)
                                .clock_step_ns = 1000,
                                .schedules_max = explore_share(3000, 40, 200000)});
         CONTROLLED_PASS(result);
-        printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct\n", "commits beside systems",
+        printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct\n", "commits during systems",
                result.schedules, result.distinct);
-        CHECK(narrow_commits > result.schedules / 2);
+        CHECK(scope_commits > result.schedules / 2);
     }
 }
 

@@ -37,8 +37,8 @@ enum {
     DOES_PAINT_PART = 1, // Another system overwrites those that stand still.
     DOES_LOOK = 2,       // A system reads the old values.
     DOES_NUDGE = 4,      // Writers that do not overwrite:
-    DOES_REACH = 8,
-    DOES_TELL = 16,
+    DOES_LOOKUP = 8,
+    DOES_CHANGE = 16,
     DOES_DEAL = 32,
     DOES_ATOM = 64,
     DOES_POST = 128,
@@ -165,21 +165,21 @@ static orr_entity somebody(const orr_run* run, uint64_t what)
     return S->known_count > 0 ? S->known[chance(run, what) % S->known_count] : (orr_entity){0};
 }
 
-static void reach(orr_run* run)
+static void lookup(orr_run* run)
 {
     orr_entity entity = somebody(run, 1);
     bool reaches = chance(run, 2) % 3 == 0 && orr_alive(run->world, entity);
     Paint* p = reaches ? orr_edit(run->world, entity, Paint) : NULL;
     if (p != NULL) {
         if (!same(p, &slot_of(entity)->paint)) {
-            fault("reach", run, entity, p, &slot_of(entity)->paint);
+            fault("lookup", run, entity, p, &slot_of(entity)->paint);
         }
         nudge_one(p);
         nudge_one(&slot_of(entity)->paint);
     }
 }
 
-static void tell(orr_run* run)
+static void change(orr_run* run)
 {
     orr_entity entity = somebody(run, 3);
     if (chance(run, 4) % 3 == 0 && orr_alive(run->world, entity)) {
@@ -421,15 +421,15 @@ static void studio_owner(orr_world* world, uint32_t does, uint64_t order)
          .query = "write Paint",
          .run = nudge,
          .every = 3},
-        {.name = (does & DOES_REACH) != 0 ? "reach" : "",
+        {.name = (does & DOES_LOOKUP) != 0 ? "lookup" : "",
          .query = "Clock",
          .once = true,
          .by_id = "write Paint",
-         .run = reach},
-        {.name = (does & DOES_TELL) != 0 ? "tell" : "",
+         .run = lookup},
+        {.name = (does & DOES_CHANGE) != 0 ? "change" : "",
          .once = true,
          .changes = "Paint",
-         .run = tell},
+         .run = change},
         {.name = (does & DOES_DEAL) != 0 ? "deal" : "",
          .once = true,
          .transacts = "Paint",
@@ -606,7 +606,7 @@ static void compare_live(orr_world* world)
 // nothing is lost or half done.
 ORR_TEST(overwrite_refused_memory_continues_when_called_again)
 {
-    uint32_t does = DOES_PAINT_PART | DOES_LOOK | DOES_NUDGE | DOES_REACH, refused = 0;
+    uint32_t does = DOES_PAINT_PART | DOES_LOOK | DOES_NUDGE | DOES_LOOKUP, refused = 0;
     for (uint64_t n = 1; n < test_rounds(400, 150, 2000); n += test_brief()              ? 5
                                                                : n < 100 || !test_slow() ? 1
                                                                                          : 7) {

@@ -19,7 +19,7 @@ static void tick_note(orr_run* run)
     f[0].seen += orr_world_tick(run->world);
 }
 
-static void tick_doze(orr_run* run)
+static void tick_sleep(orr_run* run)
 {
     (void)run;
     hard_sleep(200000);
@@ -34,7 +34,7 @@ static orr_world* tick_begin(kit* k, uint32_t workers)
     }
     hard_pipe(world, "a", 700, false);
     KIT_SYSTEM(world, .name = "note", .query = "write Fruit", .run = tick_note);
-    KIT_SYSTEM(world, .name = "doze", .pipeline = "a", .query = "Fruit", .run = tick_doze);
+    KIT_SYSTEM(world, .name = "sleep", .pipeline = "a", .query = "Fruit", .run = tick_sleep);
     return world;
 }
 

@@ -1,22 +1,22 @@
 set(ORR_TESTS_REALTIME
     tests/realtime/test_realtime.c
-    tests/realtime/test_realtime_beside.c
+    tests/realtime/test_realtime_any_thread.c
+    tests/realtime/test_realtime_commit_scope.c
     tests/realtime/test_realtime_end.c
     tests/realtime/test_realtime_hard.c
     tests/realtime/test_realtime_kinds.c
     tests/realtime/test_realtime_locks.c
-    tests/realtime/test_realtime_loose.c
+    tests/realtime/test_realtime_loops.c
     tests/realtime/test_realtime_many.c
     tests/realtime/test_realtime_model.c
-    tests/realtime/test_realtime_narrow.c
     tests/realtime/test_realtime_odd.c
-    tests/realtime/test_realtime_outside.c
+    tests/realtime/test_realtime_other_threads.c
+    tests/realtime/test_realtime_overlap.c
     tests/realtime/test_realtime_overwrite.c
     tests/realtime/test_realtime_phase.c
     tests/realtime/test_realtime_refused.c
     tests/realtime/test_realtime_replay.c
-    tests/realtime/test_realtime_seen.c
-    tests/realtime/test_realtime_strangers.c
-    tests/realtime/test_realtime_time.c)
+    tests/realtime/test_realtime_time.c
+    tests/realtime/test_realtime_visibility.c)
 set(ORR_TEST_EXTRA_REALTIME
     tests/support/store_kit.c)

@@ -9,7 +9,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/report/test_workers_stats.c
     tests/schedule/system/test_audit.c
     tests/schedule/system/test_audit_change.c
-    tests/schedule/system/test_audit_reach.c
+    tests/schedule/system/test_audit_access.c
     tests/schedule/system/test_hpp_systems.cpp
     tests/schedule/system/test_pipeline.c
     tests/schedule/system/test_resolve.c

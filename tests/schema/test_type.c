@@ -219,7 +219,7 @@ ORR_TEST(type_of_one_number_needs_no_struct)
 }
 
 /* N3-02: a plain C struct with no hooks moves by memcpy. */
-ORR_TEST(type_flags_tell_how_the_store_may_treat_bytes)
+ORR_TEST(type_flags_say_how_the_store_may_treat_bytes)
 {
     fixture f;
     fixture_begin(&f);

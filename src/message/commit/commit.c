@@ -96,8 +96,8 @@ orr_result orri_refuse_commit(orr_world* world, const orri_rights* rights, bool 
 }
 
 // Held ids are returned to the head of the free list, where the change set takes them. On refusal
-// they are held again.
-static orr_result commit_apply_held(orri_merge* merge, const orri_change_set_desc* desc)
+// they are withheld again.
+static orr_result commit_apply_withheld(orri_merge* merge, const orri_change_set_desc* desc)
 {
     if (!orri_command_ids_return(merge)) {
         return orri_env_result(&merge->world->env);
@@ -139,18 +139,18 @@ static bool commit_in_line(const orri_merge* merge)
 
 orr_result orri_merge_apply(orri_merge* merge)
 {
-    bool holds = merge->command_buffers->holds && merge->creates;
-    if (merge->group_count == 0 && !holds) {
+    bool withholds = merge->command_buffers->withholds && merge->creates;
+    if (merge->group_count == 0 && !withholds) {
         return ORR_OK;
     }
     orri_change_set_desc desc = {.call = "the commit",
                                  .groups = merge->groups,
                                  .count = merge->group_count,
-                                 .ids_in_order = !holds && commit_in_line(merge),
+                                 .ids_in_order = !withholds && commit_in_line(merge),
                                  .on_skipped = commit_left_out,
                                  .user = merge};
-    return ORR_UNLIKELY(holds) ? commit_apply_held(merge, &desc)
-                               : orri_change_set_apply(merge->world, &desc);
+    return ORR_UNLIKELY(withholds) ? commit_apply_withheld(merge, &desc)
+                                   : orri_change_set_apply(merge->world, &desc);
 }
 
 // ---- who sent -----------------------------------------------------------------------------------
@@ -295,10 +295,10 @@ static bool commit_merge(orri_merge* merge)
 
 // Cannot be refused: they were just created without components, in rows and pages that are
 // writable.
-static void commit_destroy_stillborn(const orri_merge* merge)
+static void commit_destroy_short_lived(const orri_merge* merge)
 {
-    for (uint32_t i = merge->stillborn_count; i-- > 0;) {
-        orr_result result = orr_destroy(merge->world, merge->stillborn[i]);
+    for (uint32_t i = merge->short_lived_count; i-- > 0;) {
+        orr_result result = orr_destroy(merge->world, merge->short_lived[i]);
         ORR_ASSERT(result == ORR_OK);
         (void)result;
     }
@@ -309,7 +309,7 @@ static void commit_reset(orr_world* world, struct orri_command_buffers* command_
 {
     command_buffers->reserved = 0;
     command_buffers->cursor = (orri_index_cursor){0};
-    if (ORR_UNLIKELY(command_buffers->holds)) {
+    if (ORR_UNLIKELY(command_buffers->withholds)) {
         orri_posts_set_ready(command_buffers);
     }
     if (ORR_UNLIKELY(command_buffers->transient_ids)) {
@@ -349,14 +349,14 @@ orr_result orri_commit(orr_world* world)
         return orri_refuse_commit(world, command_buffers->first->rights,
                                   command_buffers->first->rights != command_buffers->last->rights);
     }
-    commit_destroy_stillborn(&merge);
+    commit_destroy_short_lived(&merge);
     for (const orr_command_buffer* commands = command_buffers->first; commands != NULL;
          commands = commands->next) {
         orri_command_buffer_report(commands);
     }
     commit_sources(world, command_buffers);
     orri_merge_end(&merge);
-    if (ORR_UNLIKELY(command_buffers->holds)) {
+    if (ORR_UNLIKELY(command_buffers->withholds)) {
         orri_command_ids_forget(command_buffers);
     }
     orri_command_buffers_release(command_buffers, true);

@@ -19,7 +19,7 @@ void orri_merge_end(orri_merge* merge)
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->refs, merge->ref_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->groups, merge->group_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->senders, merge->sender_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->stillborn, merge->stillborn_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->short_lived, merge->short_lived_capacity);
     if (merge->item_count > merge->command_buffers->item_peak) {
         merge->command_buffers->item_peak = merge->item_count;
     }
@@ -81,7 +81,7 @@ bool orri_merge_group(orri_merge* merge, const orri_group* group, orri_rights* s
 
 // ---- looking at the world -----------------------------------------------------------------------
 
-const void* orri_value_there(const orr_world* world, orr_entity entity, const orri_type* type)
+const void* orri_value_find(const orr_world* world, orr_entity entity, const orri_type* type)
 {
     const orri_record* record = orri_record_find(world, entity);
     orr_type handle = {type->id};
@@ -213,7 +213,7 @@ static bool merge_part_refers(const orr_world* world, const merge_part* part, or
                               uint32_t row)
 {
     const orri_command_array* array = part->array;
-    const void* old = orri_value_there(world, entity, array->info);
+    const void* old = orri_value_find(world, entity, array->info);
     return orri_value_refers(world, array->info, old,
                              array->values + (size_t)row * array->stride) != ORRI_REFERS_DEAD;
 }

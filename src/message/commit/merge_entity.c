@@ -86,7 +86,7 @@ static orri_net_change_part* merge_entity_part_of(orri_merge* merge, orr_type ty
     orri_net_change_part* part = &change->parts[change->part_count];
     *part = (orri_net_change_part){.type = type, .info = info};
     if (info->info.multiplicity != ORR_MULTIPLE) {
-        part->had = change->alive && orri_value_there(merge->world, change->entity, info) != NULL;
+        part->had = change->alive && orri_value_find(merge->world, change->entity, info) != NULL;
     } else if (!merge_entity_part_count(merge, part)) {
         return NULL;
     }
@@ -216,7 +216,7 @@ static bool merge_entity_refers_to_dead(const orri_merge* merge, const merge_ent
         return false;
     }
     const void* old = part->info->info.multiplicity == ORR_UNIQUE && merge->change->alive
-                          ? orri_value_there(merge->world, merge->change->entity, part->info)
+                          ? orri_value_find(merge->world, merge->change->entity, part->info)
                           : NULL;
     if (orri_value_refers(merge->world, part->info, old, r->value) != ORRI_REFERS_DEAD) {
         return false;

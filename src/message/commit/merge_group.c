@@ -354,11 +354,11 @@ bool orri_net_change_finish(orri_merge* merge)
     if (change->destroyed && change->created) {
         // Its id was given to the sender, so that it must never come back: the entity is created
         // empty and destroyed.
-        if (!ORRI_NET_CHANGE_RESERVE(merge, &merge->stillborn, &merge->stillborn_capacity,
-                                     merge->stillborn_count + 1)) {
+        if (!ORRI_NET_CHANGE_RESERVE(merge, &merge->short_lived, &merge->short_lived_capacity,
+                                     merge->short_lived_count + 1)) {
             return false;
         }
-        merge->stillborn[merge->stillborn_count++] = change->entity;
+        merge->short_lived[merge->short_lived_count++] = change->entity;
     } else if (change->destroyed) {
         group.kind = ORRI_CHANGE_KIND_DESTROY;
     } else if (!merge_group_fill(merge, &group)) {

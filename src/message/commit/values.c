@@ -55,7 +55,7 @@ static bool values_waits(const values_work* w, const orri_command_array* array, 
     bool waits = w->command_buffers->marks_any &&
                  orri_pending_get(w->command_buffers->seen, w->command_buffers->mark_words, index);
     if (!waits && array->info->info.has_entities && w->command_buffers->marks_any) {
-        const void* old = orri_value_there(w->world, entity, array->info);
+        const void* old = orri_value_find(w->world, entity, array->info);
         waits = orri_value_refers(w->world, array->info, old,
                                   array->values + (size_t)row * array->stride) ==
                 ORRI_REFERS_CREATED;
@@ -311,7 +311,7 @@ static bool values_write_one(values_work* w, orr_command_buffer* commands,
     if (values_waits(w, array, row)) {
         return true;
     }
-    const void* old = orri_value_there(w->world, entity, array->info);
+    const void* old = orri_value_find(w->world, entity, array->info);
     if (old == NULL) {
         orri_note_drop(commands, array, row,
                        record == NULL ? "the entity is dead"

@@ -22,7 +22,7 @@
 // T2 The bit of an entity in a reader's `members` is set exactly if the reader was sent EntityAdded
 //    for it and no EntityRemoved since.
 // T3 A baseline value is valid if the entity is a member of a reader that tracks the type and its
-//    shape has the type (pinned types: `held` is set). Otherwise its bytes mean nothing.
+//    shape has the type (pinned types: `present` is set). Otherwise its bytes mean nothing.
 // T4 Owned handles in valid baseline values and in batches are counted in their blobs.
 // T5 A batch has as many references as views that wait, are being read, or are part of a past.
 // T6 The entry behind each page of heads counts the heads of the page with a generation.
@@ -97,9 +97,9 @@ typedef struct orri_baseline_type {
     bool tracked; // A reader tracks it.
     void** pages; // Of values; of a multiple type: of orri_baseline_cell*.
     uint32_t page_capacity;
-    orri_bitset
-        held; // Owned types: the value's handles are counted. Pinned types: readers know that
-              // the entity has the type.
+    // Owned types: the value's handles are counted. Pinned types: readers know that the entity has
+    // the type.
+    orri_bitset present;
     orri_bitset off;  // The component is disabled in the baseline.
     uint32_t* owners; // Pinned types: entity index by slot at the last diff; ORRI_INDEX_NONE: free.
     uint32_t owner_count;
@@ -438,8 +438,8 @@ void orri_dirty_rows_clear(struct orri_baseline* baseline);
 
 // ---- message_batch.c ----------------------------------------------------------------------------
 
-// What a batch is made of.
-typedef struct orri_batch_plan {
+// The parts of a batch to build.
+typedef struct orri_batch_desc {
     orr_message_kind kind;
     orr_cause cause;
     orr_system system;
@@ -449,7 +449,7 @@ typedef struct orri_batch_plan {
     const uint32_t* picks; // Runs of the run list.
     uint32_t pick_count;
     const uint64_t* receivers; // Set of readers.
-} orri_batch_plan;
+} orri_batch_desc;
 
 // The arrays of one message. One allocation holds the struct, the arrays and the views.
 struct orri_batch {
@@ -465,7 +465,7 @@ struct orri_batch {
 };
 
 // Builds the batch and its views. NULL when refused (reported).
-orri_batch* orri_batch_build(orri_diff* diff, const orri_batch_plan* plan);
+orri_batch* orri_batch_build(orri_diff* diff, const orri_batch_desc* desc);
 // Releases one view; the last one frees the batch.
 void orri_batch_release(orr_world* world, orri_batch* made);
 void orri_batch_free(orr_world* world, orri_batch* made);
@@ -583,7 +583,7 @@ static inline bool orri_set_enters(const uint64_t* before, const uint64_t* after
 // True when it is notified of changes of the type.
 bool orri_reader_tracks(const orri_reader* reader, orr_type type);
 // True when a term of its query names the type.
-bool orri_reader_asks(const orri_reader* reader, orr_type type);
+bool orri_reader_names(const orri_reader* reader, orr_type type);
 // Empties the queue.
 void orri_reader_empty(orri_reader* reader);
 // Clears `members` and makes it fresh.

@@ -167,7 +167,7 @@ bool orri_baseline_room(orr_world* world, orri_baseline_type* type, uint32_t ind
         return false;
     }
     if ((type->owned || type->pinned) && !type->multiple &&
-        !orri_bitset_reserve(world, &type->held, (uint64_t)(index | ORRI_BASELINE_MASK) + 1)) {
+        !orri_bitset_reserve(world, &type->present, (uint64_t)(index | ORRI_BASELINE_MASK) + 1)) {
         (void)orri_refuse_memory(&world->env, "storing values that were sent to readers");
         return false;
     }
@@ -263,8 +263,8 @@ bool orri_baseline_differs(const orri_baseline_type* type, const void* a, const 
 // ---- storing ------------------------------------------------------------------------------------
 
 // Stores values whose owned handles are counted.
-static void baseline_values_put_held(orri_baseline_type* type, uint32_t index,
-                                     const uint8_t* values, uint32_t count)
+static void baseline_values_put_present(orri_baseline_type* type, uint32_t index,
+                                        const uint8_t* values, uint32_t count)
 {
     uint32_t size = type->type->info.size;
     for (uint32_t i = 0; i < count; i++, values += size) {
@@ -272,13 +272,13 @@ static void baseline_values_put_held(orri_baseline_type* type, uint32_t index,
         // First the new value, then the old one: the reference of an unchanged text never drops to
         // zero.
         orri_rows_retain(type->type, values, 1);
-        if (orri_bitset_has(&type->held, index + i)) {
+        if (orri_bitset_has(&type->present, index + i)) {
             orri_rows_release(type->type, baseline, 1);
         }
         if (size > 0) {
             memcpy(baseline, values, size);
         }
-        orri_bitset_put(&type->held, index + i, true);
+        orri_bitset_put(&type->present, index + i, true);
     }
 }
 
@@ -286,7 +286,7 @@ void orri_baseline_put(orri_baseline_type* type, uint32_t index, const void* val
 {
     size_t size = (size_t)type->type->info.size * count;
     if (ORR_UNLIKELY(type->owned || type->pinned)) {
-        baseline_values_put_held(type, index, values, count);
+        baseline_values_put_present(type, index, values, count);
     } else if (size > 0) {
         memcpy(orri_baseline_at(type, index), values, size);
     }
@@ -339,9 +339,9 @@ void orri_baseline_drop(orr_world* world, orri_baseline_type* type, uint32_t ind
             *baseline_cell_place(type, index) = NULL;
             baseline_cell_free(world, type, cell);
         }
-    } else if (orri_bitset_has(&type->held, index)) {
+    } else if (orri_bitset_has(&type->present, index)) {
         orri_rows_release(type->type, orri_baseline_at(type, index), 1);
-        orri_bitset_put(&type->held, index, false);
+        orri_bitset_put(&type->present, index, false);
     }
 }
 
@@ -363,7 +363,7 @@ void orri_baseline_type_free(orr_world* world, orri_baseline_type* type)
         }
     }
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, type->pages, type->page_capacity);
-    orri_bitset_free(world, &type->held);
+    orri_bitset_free(world, &type->present);
     orri_bitset_free(world, &type->off);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, type->owners, type->owner_count);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, type->dirty_note1, type->dirty_note1_capacity);

@@ -9,7 +9,7 @@ static void diff_destroyed_forget_type(orri_diff* diff, orr_type type, const orr
 {
     orri_baseline_type* found =
         orri_baseline_tracked(diff->baseline, orri_type_index(diff->world, type));
-    bool kept = found != NULL && (found->multiple || found->held.count + found->off.count > 0);
+    bool kept = found != NULL && (found->multiple || found->present.count + found->off.count > 0);
     for (uint32_t i = 0; kept && i < run->count; i++) {
         orri_baseline_drop(diff->world, found, run->index + i);
     }

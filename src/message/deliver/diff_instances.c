@@ -462,11 +462,11 @@ static bool diff_instances_pinned_row(const diff_instances_scan* s, const orri_p
 {
     uint32_t index = orri_chunk_ids(chunk)[slot];
     const uint8_t* now = orri_pool_get(pool, index);
-    bool held = orri_bitset_has(&s->type->held, index);
-    if ((now == NULL && !held) || !diff_instances_readers(s, chunk, slot)) {
+    bool present = orri_bitset_has(&s->type->present, index);
+    if ((now == NULL && !present) || !diff_instances_readers(s, chunk, slot)) {
         return true;
     }
-    if (now != NULL && held &&
+    if (now != NULL && present &&
         (pool->size == 0 ||
          !orri_baseline_differs(s->type, now, orri_baseline_at(s->type, index)))) {
         return true;
@@ -476,7 +476,7 @@ static bool diff_instances_pinned_row(const diff_instances_scan* s, const orri_p
     }
     diff_instances_push(s,
                         now == NULL ? ORR_COMPONENT_REMOVED
-                        : held      ? ORR_COMPONENT_CHANGED
+                        : present   ? ORR_COMPONENT_CHANGED
                                     : ORR_COMPONENT_ADDED,
                         chunk, slot);
     return (now == NULL || orri_baseline_room(s->diff->world, s->type, index)) &&

@@ -83,7 +83,7 @@ static bool diff_rows_gained(const diff_rows_scan* s, const orri_chunk* chunk, u
         const uint64_t* rows = diff->gained[(size_t)p * diff->suspect_count + chunk->id];
         orr_type type = {diff->world->pinned.list[p]->type->id};
         gained = rows != NULL && orri_bit_get(rows, slot) &&
-                 (reader == NULL || orri_reader_asks(reader, type));
+                 (reader == NULL || orri_reader_names(reader, type));
     }
     return gained;
 }

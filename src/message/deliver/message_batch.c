@@ -23,45 +23,45 @@ static void* message_batch_take(message_batch_room* room, size_t size, size_t al
 
 // ---- counting -----------------------------------------------------------------------------------
 
-static const orri_run* message_batch_run(const orri_diff* diff, const orri_batch_plan* plan,
+static const orri_run* message_batch_run(const orri_diff* diff, const orri_batch_desc* desc,
                                          uint32_t pick)
 {
-    return &diff->baseline->run_list.runs[plan->picks[pick]];
+    return &diff->baseline->run_list.runs[desc->picks[pick]];
 }
 
-static uint32_t message_batch_rows(const orri_diff* diff, const orri_batch_plan* plan)
+static uint32_t message_batch_rows(const orri_diff* diff, const orri_batch_desc* desc)
 {
     uint32_t rows = 0;
-    for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = message_batch_run(diff, plan, p);
-        rows += plan->items ? run->item_count : run->count;
+    for (uint32_t p = 0; p < desc->pick_count; p++) {
+        const orri_run* run = message_batch_run(diff, desc, p);
+        rows += desc->items ? run->item_count : run->count;
     }
     return rows;
 }
 
-static uint32_t message_batch_readers(const orri_diff* diff, const orri_batch_plan* plan)
+static uint32_t message_batch_readers(const orri_diff* diff, const orri_batch_desc* desc)
 {
     uint32_t count = 0;
     for (uint32_t w = 0; w < diff->baseline->words; w++) {
-        count += (uint32_t)__builtin_popcountll(plan->receivers[w]);
+        count += (uint32_t)__builtin_popcountll(desc->receivers[w]);
     }
     return count;
 }
 
 // True when a receiver tracks the type.
-static bool message_batch_wanted(const struct orri_baseline* baseline, const orri_batch_plan* plan,
+static bool message_batch_wanted(const struct orri_baseline* baseline, const orri_batch_desc* desc,
                                  const orri_baseline_type* type)
 {
     const uint64_t* trackers = orri_baseline_trackers(baseline, type);
     uint64_t any = 0;
     for (uint32_t w = 0; w < baseline->words; w++) {
-        any |= trackers[w] & plan->receivers[w];
+        any |= trackers[w] & desc->receivers[w];
     }
     return any != 0;
 }
 
 // Number of values of a type that the entities have.
-static uint32_t message_batch_count_values(const orri_diff* diff, const orri_batch_plan* plan,
+static uint32_t message_batch_count_values(const orri_diff* diff, const orri_batch_desc* desc,
                                            const orri_baseline_type* type, int32_t column,
                                            uint32_t rows)
 {
@@ -70,8 +70,8 @@ static uint32_t message_batch_count_values(const orri_diff* diff, const orri_bat
     }
     const orri_pool* pool = orri_pool_find(diff->world, (orr_type){type->type->id});
     uint32_t count = 0;
-    for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = message_batch_run(diff, plan, p);
+    for (uint32_t p = 0; p < desc->pick_count; p++) {
+        const orri_run* run = message_batch_run(diff, desc, p);
         const uint16_t* counts =
             column >= 0 ? orri_cells_at(run->chunk, (uint32_t)column, run->slot).counts : NULL;
         for (uint32_t i = 0; i < run->count; i++) {
@@ -81,16 +81,16 @@ static uint32_t message_batch_count_values(const orri_diff* diff, const orri_bat
     return count;
 }
 
-static bool message_batch_add_column(orri_diff* diff, const orri_batch_plan* plan, orr_type type,
+static bool message_batch_add_column(orri_diff* diff, const orri_batch_desc* desc, orr_type type,
                                      int32_t column, uint32_t rows, uint32_t* count)
 {
     struct orri_baseline* baseline = diff->baseline;
     const orri_baseline_type* found =
         orri_baseline_tracked(baseline, orri_type_index(diff->world, type));
-    if (found == NULL || !message_batch_wanted(baseline, plan, found)) {
+    if (found == NULL || !message_batch_wanted(baseline, desc, found)) {
         return true;
     }
-    uint32_t values = message_batch_count_values(diff, plan, found, column, rows);
+    uint32_t values = message_batch_count_values(diff, desc, found, column, rows);
     if (values == 0) {
         return true; // Pinned, and none of the entities has it.
     }
@@ -104,18 +104,18 @@ static bool message_batch_add_column(orri_diff* diff, const orri_batch_plan* pla
 }
 
 // The columns of an EntityAdded: types in chunks, then pinned types.
-static bool message_batch_list_columns(orri_diff* diff, const orri_batch_plan* plan, uint32_t rows,
+static bool message_batch_list_columns(orri_diff* diff, const orri_batch_desc* desc, uint32_t rows,
                                        uint32_t* count)
 {
     bool done = true;
-    for (uint32_t c = 0; done && c < plan->shape->type_count; c++) {
-        done = message_batch_add_column(diff, plan, plan->shape->types[c], (int32_t)c, rows, count);
+    for (uint32_t c = 0; done && c < desc->shape->type_count; c++) {
+        done = message_batch_add_column(diff, desc, desc->shape->types[c], (int32_t)c, rows, count);
     }
     for (uint32_t p = 0; done && p < diff->world->pinned.count; p++) {
         const orri_pool* pool = diff->world->pinned.list[p];
         if (pool->live > 0) {
             done =
-                message_batch_add_column(diff, plan, (orr_type){pool->type->id}, -1, rows, count);
+                message_batch_add_column(diff, desc, (orr_type){pool->type->id}, -1, rows, count);
         }
     }
     return done;
@@ -141,38 +141,38 @@ static void message_batch_lay_column(message_batch_room* room, orri_batch_column
     }
 }
 
-static bool message_batch_has_values(const orri_batch_plan* plan)
+static bool message_batch_has_values(const orri_batch_desc* desc)
 {
-    return plan->type != NULL && plan->type->info.size > 0 && plan->kind != ORR_COMPONENT_REMOVED;
+    return desc->type != NULL && desc->type->info.size > 0 && desc->kind != ORR_COMPONENT_REMOVED;
 }
 
 // True when the message has instance ids: of a multiple type, or of enable bits of instances.
-static bool message_batch_has_ids(const orri_diff* diff, const orri_batch_plan* plan)
+static bool message_batch_has_ids(const orri_diff* diff, const orri_batch_desc* desc)
 {
-    if (plan->type == NULL || !plan->items) {
+    if (desc->type == NULL || !desc->items) {
         return false;
     }
-    const orri_run* run = message_batch_run(diff, plan, 0);
-    return plan->type->info.multiplicity == ORR_MULTIPLE ||
+    const orri_run* run = message_batch_run(diff, desc, 0);
+    return desc->type->info.multiplicity == ORR_MULTIPLE ||
            diff->baseline->run_list.items[run->item].id != 0;
 }
 
 // Lays out all arrays: once to measure, once to take addresses.
-static void message_batch_lay(orri_diff* diff, const orri_batch_plan* plan,
+static void message_batch_lay(orri_diff* diff, const orri_batch_desc* desc,
                               message_batch_room* room, uint32_t rows, uint32_t column_count,
                               orri_batch* out)
 {
-    uint32_t readers = message_batch_readers(diff, plan);
+    uint32_t readers = message_batch_readers(diff, desc);
     orr_message* m = &out->message;
     out->view_count = readers;
     out->views = BATCH_TAKE(room, orri_message_view, readers);
     m->entities = BATCH_TAKE(room, orr_entity, rows);
-    if (message_batch_has_ids(diff, plan)) {
+    if (message_batch_has_ids(diff, desc)) {
         m->ids = BATCH_TAKE(room, orr_component_id, rows);
     }
-    if (message_batch_has_values(plan)) {
+    if (message_batch_has_values(desc)) {
         m->values =
-            message_batch_take(room, (size_t)plan->type->info.size * rows, ORRI_BLOCK_ALIGN);
+            message_batch_take(room, (size_t)desc->type->info.size * rows, ORRI_BLOCK_ALIGN);
     }
     for (uint32_t c = 0; c < column_count; c++) {
         message_batch_lay_column(room, &diff->baseline->columns[c], rows);
@@ -184,15 +184,15 @@ static void message_batch_lay(orri_diff* diff, const orri_batch_plan* plan,
 
 // ---- filling ------------------------------------------------------------------------------------
 
-static void message_batch_fill_rows(const orri_diff* diff, const orri_batch_plan* plan,
+static void message_batch_fill_rows(const orri_diff* diff, const orri_batch_desc* desc,
                                     orri_batch* made)
 {
     orr_entity* entities = (orr_entity*)(uintptr_t)made->message.entities;
     uint8_t* values = (uint8_t*)(uintptr_t)made->message.values;
-    for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = message_batch_run(diff, plan, p);
+    for (uint32_t p = 0; p < desc->pick_count; p++) {
+        const orri_run* run = message_batch_run(diff, desc, p);
         if (run->listed) {
-            uint32_t size = plan->type->info.size;
+            uint32_t size = desc->type->info.size;
             orri_sparse_rows_fill(diff, run, size, entities, values);
             entities += run->count;
             values += (size_t)run->count * size;
@@ -201,7 +201,7 @@ static void message_batch_fill_rows(const orri_diff* diff, const orri_batch_plan
         orri_run_entities(diff, run, entities);
         entities += run->count;
         if (values != NULL) {
-            size_t size = plan->type->info.size;
+            size_t size = desc->type->info.size;
             memcpy(values, run->chunk->columns[run->column].data + run->slot * size,
                    run->count * size);
             values += run->count * size;
@@ -209,15 +209,15 @@ static void message_batch_fill_rows(const orri_diff* diff, const orri_batch_plan
     }
 }
 
-static void message_batch_fill_items(const orri_diff* diff, const orri_batch_plan* plan,
+static void message_batch_fill_items(const orri_diff* diff, const orri_batch_desc* desc,
                                      orri_batch* made)
 {
     orr_entity* entities = (orr_entity*)(uintptr_t)made->message.entities;
     orr_component_id* ids = (orr_component_id*)(uintptr_t)made->message.ids;
     uint8_t* values = (uint8_t*)(uintptr_t)made->message.values;
     uint32_t n = 0;
-    for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = message_batch_run(diff, plan, p);
+    for (uint32_t p = 0; p < desc->pick_count; p++) {
+        const orri_run* run = message_batch_run(diff, desc, p);
         for (uint32_t i = 0; i < run->item_count; i++, n++) {
             const orri_item* item = &diff->baseline->run_list.items[run->item + i];
             orri_run_entities(diff, run, entities + n); // Its count is 1.
@@ -225,8 +225,8 @@ static void message_batch_fill_items(const orri_diff* diff, const orri_batch_pla
                 ids[n] = item->id;
             }
             if (values != NULL) {
-                memcpy(values + (size_t)n * plan->type->info.size, item->value,
-                       plan->type->info.size);
+                memcpy(values + (size_t)n * desc->type->info.size, item->value,
+                       desc->type->info.size);
             }
         }
     }
@@ -274,13 +274,13 @@ static uint32_t message_batch_fill_pinned(const orri_diff* diff, const orri_run*
     return n;
 }
 
-static void message_batch_fill_column(const orri_diff* diff, const orri_batch_plan* plan,
+static void message_batch_fill_column(const orri_diff* diff, const orri_batch_desc* desc,
                                       const orri_batch_column* column, uint32_t rows)
 {
     uint32_t row = 0, n = 0;
     size_t size = column->type->type->info.size;
-    for (uint32_t p = 0; p < plan->pick_count; p++) {
-        const orri_run* run = message_batch_run(diff, plan, p);
+    for (uint32_t p = 0; p < desc->pick_count; p++) {
+        const orri_run* run = message_batch_run(diff, desc, p);
         if (column->column < 0) {
             n = message_batch_fill_pinned(diff, run, column, row, n);
         } else if (column->type->multiple) {
@@ -302,7 +302,7 @@ static void message_batch_fill_column(const orri_diff* diff, const orri_batch_pl
 }
 
 // Each reader's view lists only the columns of the types it tracks.
-static void message_batch_fill_views(const orri_diff* diff, const orri_batch_plan* plan,
+static void message_batch_fill_views(const orri_diff* diff, const orri_batch_desc* desc,
                                      orri_batch* made)
 {
     const struct orri_baseline* baseline = diff->baseline;
@@ -312,7 +312,7 @@ static void message_batch_fill_views(const orri_diff* diff, const orri_batch_pla
         out[c] = baseline->columns[c].out;
     }
     for (uint32_t r = 0; r < baseline->on_count; r++) {
-        if (!orri_bit_get(plan->receivers, r)) {
+        if (!orri_bit_get(desc->receivers, r)) {
             continue;
         }
         out += columns;
@@ -408,57 +408,57 @@ void orri_spares_trim(orr_world* world, struct orri_baseline* baseline, bool all
 
 // ---- building and freeing -----------------------------------------------------------------------
 
-static void message_batch_fill(const orri_diff* diff, const orri_batch_plan* plan, orri_batch* made)
+static void message_batch_fill(const orri_diff* diff, const orri_batch_desc* desc, orri_batch* made)
 {
     orr_message* m = &made->message;
-    m->kind = plan->kind;
-    m->cause = plan->cause;
+    m->kind = desc->kind;
+    m->cause = desc->cause;
     m->tick = diff->world->tick;
-    m->system = plan->system;
+    m->system = desc->system;
     m->world = diff->world;
-    m->type = (orr_type){plan->type != NULL ? plan->type->id : 0};
-    if (plan->shape != NULL) {
-        plan->shape->refs++;
-        m->types = plan->kind == ORR_ENTITY_ADDED ? plan->shape->types : NULL;
-        m->type_count = plan->kind == ORR_ENTITY_ADDED ? plan->shape->type_count : 0;
-        m->tags = plan->shape->tags;
-        m->tag_count = plan->shape->tag_count;
+    m->type = (orr_type){desc->type != NULL ? desc->type->id : 0};
+    if (desc->shape != NULL) {
+        desc->shape->refs++;
+        m->types = desc->kind == ORR_ENTITY_ADDED ? desc->shape->types : NULL;
+        m->type_count = desc->kind == ORR_ENTITY_ADDED ? desc->shape->type_count : 0;
+        m->tags = desc->shape->tags;
+        m->tag_count = desc->shape->tag_count;
     }
-    if (plan->items) {
-        message_batch_fill_items(diff, plan, made);
+    if (desc->items) {
+        message_batch_fill_items(diff, desc, made);
     } else {
-        message_batch_fill_rows(diff, plan, made);
+        message_batch_fill_rows(diff, desc, made);
     }
     for (uint32_t c = 0; c < m->column_count; c++) {
-        message_batch_fill_column(diff, plan, &diff->baseline->columns[c], m->count);
+        message_batch_fill_column(diff, desc, &diff->baseline->columns[c], m->count);
     }
-    message_batch_fill_views(diff, plan, made);
+    message_batch_fill_views(diff, desc, made);
     if (made->type != NULL && made->type->info.has_owned && m->values != NULL) {
         orri_rows_retain(made->type, m->values, m->count);
     }
 }
 
-orri_batch* orri_batch_build(orri_diff* diff, const orri_batch_plan* plan)
+orri_batch* orri_batch_build(orri_diff* diff, const orri_batch_desc* desc)
 {
-    uint32_t rows = message_batch_rows(diff, plan), columns = 0;
-    bool listed = plan->kind != ORR_ENTITY_ADDED ||
-                  message_batch_list_columns(diff, plan, rows, &columns);
+    uint32_t rows = message_batch_rows(diff, desc), columns = 0;
+    bool listed = desc->kind != ORR_ENTITY_ADDED ||
+                  message_batch_list_columns(diff, desc, rows, &columns);
     orri_batch counted = {0};
     message_batch_room room = {NULL, sizeof(orri_batch)};
     if (listed) {
-        message_batch_lay(diff, plan, &room, rows, columns, &counted);
+        message_batch_lay(diff, desc, &room, rows, columns, &counted);
     }
     orri_batch* made = listed ? message_batch_alloc(diff->world, room.used) : NULL;
     if (made == NULL) {
         (void)orri_refuse_memory(&diff->world->env, "building a message");
         return NULL;
     }
-    *made = (orri_batch){.bytes = made->bytes, .type = plan->type, .shape = plan->shape};
+    *made = (orri_batch){.bytes = made->bytes, .type = desc->type, .shape = desc->shape};
     made->message.count = rows;
     room = (message_batch_room){(uint8_t*)made, sizeof(orri_batch)};
-    message_batch_lay(diff, plan, &room, rows, columns, made);
+    message_batch_lay(diff, desc, &room, rows, columns, made);
     made->refs = made->view_count;
-    message_batch_fill(diff, plan, made);
+    message_batch_fill(diff, desc, made);
     return made;
 }
 

@@ -32,7 +32,7 @@ bool orri_reader_tracks(const orri_reader* reader, orr_type type)
            (reader->all_types || reader_names(reader, type));
 }
 
-bool orri_reader_asks(const orri_reader* reader, orr_type type)
+bool orri_reader_names(const orri_reader* reader, orr_type type)
 {
     const orr_query* query = reader->query;
     for (uint32_t l = 0; l < query->leaf_count; l++) {

@@ -187,7 +187,7 @@ static bool runs_make(orri_diff* diff, const orri_dispatch* dispatch, const orri
     orr_cause cause = forced ? (orr_cause)dispatch->forced : (orr_cause)like->cause;
     cause = diff->travels && cause != ORR_CAUSE_READER ? ORR_CAUSE_TRAVEL : cause;
     orri_batch* made = orri_batch_build(
-        diff, &(orri_batch_plan){.kind = dispatch->kind,
+        diff, &(orri_batch_desc){.kind = dispatch->kind,
                                  .cause = cause,
                                  .system = dispatch->forced == ORR_CAUSE_READER ? (orr_system){0, 0}
                                                                                 : like->source,

@@ -158,7 +158,7 @@ void orri_event_trim(orri_event_queue* queue)
     uint64_t least = orri_event_end(queue);
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
         const orri_cursor* cursor = queue->cursors[i];
-        least = cursor->inbox->on && cursor->at < least ? cursor->at : least;
+        least = cursor->set->on && cursor->at < least ? cursor->at : least;
     }
     uint32_t dropped = (uint32_t)(least - queue->base);
     queue->count -= dropped;
@@ -166,7 +166,7 @@ void orri_event_trim(orri_event_queue* queue)
     queue->base = least;
     queue->at_base = 0;
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
-        queue->at_base += queue->cursors[i]->inbox->on && queue->cursors[i]->at == least;
+        queue->at_base += queue->cursors[i]->set->on && queue->cursors[i]->at == least;
     }
     event_poison(queue, false);
 }
@@ -175,7 +175,7 @@ void orri_event_trim(orri_event_queue* queue)
 static const orri_cursor* event_slowest(const orri_event_queue* queue)
 {
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
-        if (queue->cursors[i]->inbox->on && queue->cursors[i]->at == queue->base) {
+        if (queue->cursors[i]->set->on && queue->cursors[i]->at == queue->base) {
             return queue->cursors[i];
         }
     }
@@ -190,9 +190,9 @@ ORRI_COLD static bool event_drop_spectators(orr_world* world, orri_event_queue* 
     bool others = false;
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
         orri_cursor* cursor = queue->cursors[i];
-        orri_event_cursors* inbox = cursor->inbox;
-        others |= inbox->on && !inbox->spectator;
-        if (!inbox->on || !inbox->spectator) {
+        orri_event_cursors* set = cursor->set;
+        others |= set->on && !set->spectator;
+        if (!set->on || !set->spectator) {
             continue;
         }
         cursor->at = orri_event_end(queue);
@@ -200,12 +200,12 @@ ORRI_COLD static bool event_drop_spectators(orr_world* world, orri_event_queue* 
         if (!world->realtime) {
             cursor->asked = false;
         }
-        if (!inbox->drop_logged) {
-            inbox->drop_logged = true;
+        if (!set->drop_logged) {
+            set->drop_logged = true;
             orri_log(&world->env, ORR_LOG_ID_SPECTATOR_LATE,
                      "spectator '%s' lost unread events %s: more than %u would wait; let it run "
                      "more often, or raise the limit with orr_events_limit()",
-                     inbox->name != NULL ? inbox->name : "", queue->info->info.name, queue->limit);
+                     set->name != NULL ? set->name : "", queue->info->info.name, queue->limit);
         }
     }
     orri_event_trim(queue);
@@ -216,7 +216,7 @@ ORRI_COLD static bool event_refuse_full(orr_world* world, const orri_event_queue
                                         uint32_t count)
 {
     const orri_cursor* slowest = event_slowest(queue);
-    const char* name = slowest->inbox->name;
+    const char* name = slowest->set->name;
     (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
                       "%u events %s wait and %u more were sent, but at most %u may wait; system "
                       "'%s' has not read %u of them. Let it run and call orr_events() in every "
@@ -344,7 +344,7 @@ static uint64_t event_hash(const orri_event_queue* queue, uint64_t hash)
     uint64_t first = orri_event_end(queue);
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
         const orri_cursor* cursor = queue->cursors[i];
-        bool counts = cursor->inbox->on && !cursor->inbox->spectator;
+        bool counts = cursor->set->on && !cursor->set->spectator;
         first = counts && cursor->at < first ? cursor->at : first;
     }
     uint32_t count = (uint32_t)(orri_event_end(queue) - first);
@@ -358,9 +358,9 @@ static uint64_t event_hash(const orri_event_queue* queue, uint64_t hash)
     hash = orri_rows_hash(queue->info, orri_event_at(queue, first), count, hash);
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
         const orri_cursor* cursor = queue->cursors[i];
-        if (!cursor->inbox->spectator) {
+        if (!cursor->set->spectator) {
             uint64_t left = orri_event_end(queue) - cursor->at;
-            hash = orri_hash_word(hash, cursor->inbox->on ? left : UINT64_MAX);
+            hash = orri_hash_word(hash, cursor->set->on ? left : UINT64_MAX);
         }
     }
     return hash;
@@ -386,7 +386,7 @@ static const char* event_wrong(const orri_event_queue* queue)
         if (cursor->queue != queue) {
             return "has a cursor of another queue";
         }
-        if (!cursor->inbox->on) {
+        if (!cursor->set->on) {
             continue;
         }
         if (cursor->at < queue->base || cursor->at > orri_event_end(queue)) {
@@ -442,24 +442,24 @@ void orri_events_term(orr_world* world)
             event_destroy(world, events->queues[i]);
         }
     }
-    for (orri_event_cursors *inbox = events->first, *next; inbox != NULL; inbox = next) {
-        next = inbox->next;
-        orri_event_cursors_free(world, inbox);
+    for (orri_event_cursors *set = events->first, *next; set != NULL; set = next) {
+        next = set->next;
+        orri_event_cursors_free(world, set);
     }
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, events->queues, events->capacity);
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_events, events, 1);
     world->messages->events = NULL;
 }
 
-void orri_event_cursors_free(orr_world* world, orri_event_cursors* inbox)
+void orri_event_cursors_free(orr_world* world, orri_event_cursors* set)
 {
-    size_t size = sizeof *inbox + inbox->capacity * sizeof inbox->cursors[0];
-    for (uint32_t i = 0; i < inbox->count; i++) {
-        orri_cursor* cursor = &inbox->cursors[i];
+    size_t size = sizeof *set + set->capacity * sizeof set->cursors[0];
+    for (uint32_t i = 0; i < set->count; i++) {
+        orri_cursor* cursor = &set->cursors[i];
         orri_free(&world->env, ORR_MEMORY_MESSAGE, cursor->copy, cursor->copy_size,
                   ORRI_BLOCK_ALIGN);
     }
-    orri_free(&world->env, ORR_MEMORY_MESSAGE, inbox, size, _Alignof(orri_event_cursors));
+    orri_free(&world->env, ORR_MEMORY_MESSAGE, set, size, _Alignof(orri_event_cursors));
 }
 
 #undef EVENT_CAPACITY_MIN

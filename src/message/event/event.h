@@ -7,7 +7,7 @@
 // Vocabulary:
 //   queue   the events of one type that some system has yet to read, contiguous in memory
 //   cursor  the read position of one system in one queue
-//   inbox   all cursors of one system
+//   set     all cursors of one system
 #ifndef ORRI_MESSAGE_EVENT_EVENT_H
 #define ORRI_MESSAGE_EVENT_EVENT_H
 
@@ -17,8 +17,8 @@ typedef struct orri_event_queue orri_event_queue;
 
 typedef struct orri_cursor {
     orri_event_queue* queue;
-    orri_event_cursors* inbox;
-    uint64_t at;    // Number of the first unread event. Undefined while the inbox is disabled.
+    orri_event_cursors* set;
+    uint64_t at;    // Number of the first unread event. Undefined while the cursor set is disabled.
     uint64_t shown; // End of the events that the current run was shown. Valid while `asked`.
     bool asked;     // The current run has called orr_events().
     // Real time: copy of the events that the current run is shown. The memory is kept.
@@ -28,9 +28,9 @@ typedef struct orri_cursor {
 } orri_cursor;
 
 struct orri_event_cursors {
-    orri_event_cursors *prev, *next; // All inboxes of the world, in the order of creation.
+    orri_event_cursors *prev, *next; // All cursor sets of the world, in the order of creation.
     const char* name;                // Name of the system; NULL: not known yet.
-    uint64_t serial;                 // Unique number of the inbox in this world.
+    uint64_t serial;                 // Unique number of the cursor set in this world.
     bool on;                         // Enabled.
     bool spectator;   // Belongs to a spectator: not part of the state; loses unread events rather
                       // than let a queue be full for other systems.
@@ -50,7 +50,7 @@ struct orri_event_queue {
     uint32_t first, count; // Waiting events: data[first …].
     uint32_t limit;        // Upper limit of `count`.
     uint64_t base;         // Number of the first waiting event.
-    orri_cursor** cursors; // In the order of inboxes.
+    orri_cursor** cursors; // In the order of cursor sets.
     uint32_t cursor_count, cursor_capacity;
     uint32_t on_count, at_base; // Enabled cursors; enabled cursors at `base`.
     bool
@@ -62,7 +62,7 @@ struct orri_events {
     orri_event_queue** queues; // By type index; NULL: none.
     uint32_t capacity;
     orri_event_cursors *first, *last;
-    uint64_t serials; // Serial numbers given to inboxes so far.
+    uint64_t serials; // Serial numbers given to cursor sets so far.
 };
 
 // Number of the event that will be appended next.
@@ -90,7 +90,7 @@ bool orri_event_room(orr_world* world, orri_event_queue* queue, uint32_t count);
 // Replaces the waiting events; there is room. The caller then sets the cursors and calls
 // orri_event_trim().
 void orri_event_refill(orri_event_queue* queue, const void* values, uint32_t count);
-// Frees an inbox whose cursors are in no queue any more.
-void orri_event_cursors_free(orr_world* world, orri_event_cursors* inbox);
+// Frees a cursor set whose cursors are in no queue any more.
+void orri_event_cursors_free(orr_world* world, orri_event_cursors* set);
 
 #endif

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Inboxes: the read position of each system in each queue it receives, and showing it the unread
+// Cursor sets: the read position of each system in each queue it receives; showing it the unread
 // events.
 #include "message/event/event.h"
 
 // ---- creating and destroying --------------------------------------------------------------------
 
-static orri_cursor* event_cursor_find(orri_event_cursors* inbox, orr_type type)
+static orri_cursor* event_cursor_find(orri_event_cursors* set, orr_type type)
 {
-    for (uint32_t i = 0; i < inbox->count; i++) {
-        if (inbox->cursors[i].queue->type.id == type.id) {
-            return &inbox->cursors[i];
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (set->cursors[i].queue->type.id == type.id) {
+            return &set->cursors[i];
         }
     }
     return NULL;
@@ -18,24 +18,24 @@ static orri_cursor* event_cursor_find(orri_event_cursors* inbox, orr_type type)
 static orri_event_cursors* event_cursor_allocate(orr_world* world, uint32_t capacity)
 {
     size_t size = sizeof(orri_event_cursors) + (size_t)capacity * sizeof(orri_cursor);
-    orri_event_cursors* inbox =
+    orri_event_cursors* set =
         orri_alloc_zero(&world->env, ORR_MEMORY_MESSAGE, size, _Alignof(orri_event_cursors));
-    if (inbox == NULL) {
-        (void)orri_refuse_memory(&world->env, "creating the event inbox of a system");
+    if (set == NULL) {
+        (void)orri_refuse_memory(&world->env, "creating the event cursors of a system");
         return NULL;
     }
-    inbox->capacity = capacity;
-    return inbox;
+    set->capacity = capacity;
+    return set;
 }
 
-// Adds a cursor to the inbox. Its queue does not list it yet, but has room. A type that is named
+// Adds a cursor to the set. Its queue does not list it yet, but has room. A type that is named
 // twice gets one cursor.
-static bool event_cursor_prepare(orr_world* world, orri_event_cursors* inbox, orr_type type)
+static bool event_cursor_prepare(orr_world* world, orri_event_cursors* set, orr_type type)
 {
     if (orri_event_check(world, "receives", type) != ORR_OK) {
         return false;
     }
-    if (event_cursor_find(inbox, type) != NULL) {
+    if (event_cursor_find(set, type) != NULL) {
         return true;
     }
     orri_event_queue* queue = orri_event_queue_of(world, type);
@@ -44,52 +44,52 @@ static bool event_cursor_prepare(orr_world* world, orri_event_cursors* inbox, or
     }
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &queue->cursors, &queue->cursor_capacity,
                       queue->cursor_count + 1)) {
-        (void)orri_refuse_memory(&world->env, "creating the event inbox of a system");
+        (void)orri_refuse_memory(&world->env, "creating the event cursors of a system");
         return false;
     }
-    inbox->cursors[inbox->count++] = (orri_cursor){.queue = queue, .inbox = inbox};
+    set->cursors[set->count++] = (orri_cursor){.queue = queue, .set = set};
     return true;
 }
 
-// Lists the inbox in the world and its cursors in their queues.
-static void event_cursor_link(struct orri_events* events, orri_event_cursors* inbox)
+// Lists the cursor set in the world and its cursors in their queues.
+static void event_cursor_link(struct orri_events* events, orri_event_cursors* set)
 {
-    for (uint32_t i = 0; i < inbox->count; i++) {
-        orri_event_queue* queue = inbox->cursors[i].queue;
-        queue->cursors[queue->cursor_count++] = &inbox->cursors[i];
+    for (uint32_t i = 0; i < set->count; i++) {
+        orri_event_queue* queue = set->cursors[i].queue;
+        queue->cursors[queue->cursor_count++] = &set->cursors[i];
     }
-    inbox->serial = ++events->serials;
-    inbox->prev = events->last;
-    *(events->last != NULL ? &events->last->next : &events->first) = inbox;
-    events->last = inbox;
+    set->serial = ++events->serials;
+    set->prev = events->last;
+    *(events->last != NULL ? &events->last->next : &events->first) = set;
+    events->last = set;
 }
 
 orri_event_cursors* orri_event_cursors_create(orr_world* world, const orr_type* types,
                                               uint32_t count)
 {
     struct orri_events* events = orri_events_of(world);
-    orri_event_cursors* inbox = events != NULL ? event_cursor_allocate(world, count) : NULL;
-    if (inbox == NULL) {
+    orri_event_cursors* set = events != NULL ? event_cursor_allocate(world, count) : NULL;
+    if (set == NULL) {
         return NULL;
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (!event_cursor_prepare(world, inbox, types[i])) {
-            orri_event_cursors_free(world, inbox);
+        if (!event_cursor_prepare(world, set, types[i])) {
+            orri_event_cursors_free(world, set);
             return NULL;
         }
     }
-    event_cursor_link(events, inbox);
-    return inbox;
+    event_cursor_link(events, set);
+    return set;
 }
 
-void orri_event_cursors_name(orri_event_cursors* inbox, const char* name)
+void orri_event_cursors_name(orri_event_cursors* set, const char* name)
 {
-    inbox->name = name;
+    set->name = name;
 }
 
-void orri_event_cursors_spectator(orri_event_cursors* inbox)
+void orri_event_cursors_spectator(orri_event_cursors* set)
 {
-    inbox->spectator = true;
+    set->spectator = true;
 }
 
 // Removes a cursor from its queue; the order of the others stays.
@@ -105,29 +105,29 @@ static void event_cursor_leave(orri_cursor* cursor)
             (queue->cursor_count - i) * sizeof queue->cursors[0]);
 }
 
-void orri_event_cursors_destroy(orr_world* world, orri_event_cursors* inbox)
+void orri_event_cursors_destroy(orr_world* world, orri_event_cursors* set)
 {
-    if (inbox == NULL) {
+    if (set == NULL) {
         return;
     }
-    orri_event_cursors_enable(world, inbox, false);
-    for (uint32_t i = 0; i < inbox->count; i++) {
-        event_cursor_leave(&inbox->cursors[i]);
+    orri_event_cursors_enable(world, set, false);
+    for (uint32_t i = 0; i < set->count; i++) {
+        event_cursor_leave(&set->cursors[i]);
     }
     struct orri_events* events = world->messages->events;
-    *(inbox->prev != NULL ? &inbox->prev->next : &events->first) = inbox->next;
-    *(inbox->next != NULL ? &inbox->next->prev : &events->last) = inbox->prev;
-    orri_event_cursors_free(world, inbox);
+    *(set->prev != NULL ? &set->prev->next : &events->first) = set->next;
+    *(set->next != NULL ? &set->next->prev : &events->last) = set->prev;
+    orri_event_cursors_free(world, set);
 }
 
-void orri_event_cursors_enable(orr_world* world, orri_event_cursors* inbox, bool on)
+void orri_event_cursors_enable(orr_world* world, orri_event_cursors* set, bool on)
 {
-    if (inbox == NULL || inbox->on == on) {
+    if (set == NULL || set->on == on) {
         return;
     }
-    inbox->on = on;
-    for (uint32_t i = 0; i < inbox->count; i++) {
-        orri_cursor* cursor = &inbox->cursors[i];
+    set->on = on;
+    for (uint32_t i = 0; i < set->count; i++) {
+        orri_cursor* cursor = &set->cursors[i];
         orri_event_queue* queue = cursor->queue;
         // In real time the system may be running: then `asked` belongs to its thread.
         if (!world->realtime) {
@@ -150,8 +150,8 @@ void orri_event_cursors_enable(orr_world* world, orri_event_cursors* inbox, bool
 static void event_cursor_advance(orri_cursor* cursor)
 {
     orri_event_queue* queue = cursor->queue;
-    // In real time events may have been dropped, or the inbox disabled, while the system ran.
-    if (!cursor->inbox->on || cursor->shown < cursor->at) {
+    // In real time events may have been dropped, or the cursor set disabled, while the system ran.
+    if (!cursor->set->on || cursor->shown < cursor->at) {
         cursor->asked = false;
         return;
     }
@@ -164,21 +164,21 @@ static void event_cursor_advance(orri_cursor* cursor)
     }
 }
 
-void orri_event_cursors_done(orr_world* world, orri_event_cursors* inbox)
+void orri_event_cursors_done(orr_world* world, orri_event_cursors* set)
 {
     (void)world;
-    for (uint32_t i = 0; inbox != NULL && i < inbox->count; i++) {
-        if (inbox->cursors[i].asked) {
-            event_cursor_advance(&inbox->cursors[i]);
+    for (uint32_t i = 0; set != NULL && i < set->count; i++) {
+        if (set->cursors[i].asked) {
+            event_cursor_advance(&set->cursors[i]);
         }
-        inbox->cursors[i].copy_count = 0;
+        set->cursors[i].copy_count = 0;
     }
 }
 
 // Number of unread events.
 static size_t event_cursor_waiting(const orri_cursor* cursor)
 {
-    return cursor->inbox->on ? (size_t)(orri_event_end(cursor->queue) - cursor->at) : 0;
+    return cursor->set->on ? (size_t)(orri_event_end(cursor->queue) - cursor->at) : 0;
 }
 
 static bool event_cursor_copy_room(orr_world* world, orri_cursor* cursor)
@@ -201,16 +201,16 @@ static bool event_cursor_copy_room(orr_world* world, orri_cursor* cursor)
     return true;
 }
 
-bool orri_event_cursors_take(orr_world* world, orri_event_cursors* inbox)
+bool orri_event_cursors_take(orr_world* world, orri_event_cursors* set)
 {
-    for (uint32_t i = 0; inbox != NULL && i < inbox->count; i++) {
-        ORR_ASSERT(inbox->cursors[i].copy_count == 0);
-        if (!event_cursor_copy_room(world, &inbox->cursors[i])) {
+    for (uint32_t i = 0; set != NULL && i < set->count; i++) {
+        ORR_ASSERT(set->cursors[i].copy_count == 0);
+        if (!event_cursor_copy_room(world, &set->cursors[i])) {
             return false;
         }
     }
-    for (uint32_t i = 0; inbox != NULL && i < inbox->count; i++) {
-        orri_cursor* cursor = &inbox->cursors[i];
+    for (uint32_t i = 0; set != NULL && i < set->count; i++) {
+        orri_cursor* cursor = &set->cursors[i];
         size_t count = event_cursor_waiting(cursor), size = cursor->queue->info->info.size;
         cursor->copy_count = (uint32_t)count;
         cursor->asked = false;
@@ -246,7 +246,8 @@ const void* orr_events_type(orr_run* run, orr_type type, uint32_t* count)
         return NULL;
     }
     orri_rights* rights = orri_command_buffer_rights(run->commands);
-    orri_cursor* cursor = rights->inbox != NULL ? event_cursor_find(rights->inbox, type) : NULL;
+    orri_cursor* cursor =
+        rights->event_cursors != NULL ? event_cursor_find(rights->event_cursors, type) : NULL;
     if (cursor == NULL) {
         event_cursor_refuse(run->world, rights, type);
         return NULL;
@@ -257,13 +258,13 @@ const void* orr_events_type(orr_run* run, orr_type type, uint32_t* count)
         const void* copy = cursor->queue->info->info.size > 0 ? (const void*)cursor->copy : nothing;
         return *count > 0 ? copy : NULL;
     }
-    if (!cursor->inbox->on) {
-        // The inbox is disabled while its system starts or stops: nothing is kept for it.
+    if (!cursor->set->on) {
+        // The cursor set is disabled while its system starts or stops: nothing is kept for it.
         return NULL;
     }
     const orri_event_queue* queue = cursor->queue;
     if (!cursor->asked) {
-        cursor->inbox->name = rights->name;
+        cursor->set->name = rights->name;
         cursor->asked = true;
         cursor->shown = orri_event_end(queue);
     }

@@ -254,12 +254,12 @@ static bool baseline_past_values_differ(const baseline_past_scan* s, const orri_
         const orri_baseline_type* type =
             orri_baseline_tracked(baseline, orri_type_index(world, id));
         const uint8_t* now = orri_pool_get(pool, index);
-        bool held = type != NULL && orri_bitset_has(&type->held, index);
+        bool present = type != NULL && orri_bitset_has(&type->present, index);
         if (type == NULL || !baseline_past_known(baseline, type, index)) {
             continue;
         }
-        if (held != (now != NULL) ||
-            (held && pool->size > 0 &&
+        if (present != (now != NULL) ||
+            (present && pool->size > 0 &&
              orri_baseline_differs(type, now, orri_baseline_at(type, index)))) {
             return true;
         }
@@ -342,11 +342,11 @@ static bool baseline_past_keep_value(baseline_past_scan* s, orri_baseline_type* 
     const orri_baseline_cell* cell = type->multiple ? orri_baseline_cell_at(type, index) : NULL;
     const uint8_t* value = type->multiple ? NULL : orri_baseline_at(type, index);
     bool counted = type->owned || type->pinned;
-    bool held = type->multiple ? cell != NULL
-                : counted      ? orri_bitset_has(&type->held, index)
-                               : value != NULL;
+    bool present = type->multiple ? cell != NULL
+                   : counted      ? orri_bitset_has(&type->present, index)
+                                  : value != NULL;
     size_t size = type->type->info.size, count = cell != NULL ? cell->count : 1;
-    size_t bytes = held ? count * size + count * (cell != NULL ? 5 : 0) + 48 : 0;
+    size_t bytes = present ? count * size + count * (cell != NULL ? 5 : 0) + 48 : 0;
     if (bytes > UINT32_MAX - past->byte_count ||
         !ORRI_RESERVE(env, ORR_MEMORY_MESSAGE, &past->values, &past->value_capacity,
                       past->value_count + 1) ||
@@ -354,10 +354,14 @@ static bool baseline_past_keep_value(baseline_past_scan* s, orri_baseline_type* 
                       past->byte_count + (uint32_t)bytes)) {
         return false;
     }
-    past->values[past->value_count++] = (orri_past_value){
-        (uint32_t)(type - s->diff.baseline->types), (uint32_t)count, past->byte_count, held, false,
-        orri_bitset_has(&type->off, index)};
-    if (held) {
+    past->values[past->value_count++] =
+        (orri_past_value){(uint32_t)(type - s->diff.baseline->types),
+                          (uint32_t)count,
+                          past->byte_count,
+                          present,
+                          false,
+                          orri_bitset_has(&type->off, index)};
+    if (present) {
         const void* from = cell != NULL ? (const void*)cell->values : (const void*)value;
         past->values[past->value_count - 1].same =
             baseline_past_same(s->diff.world, type, index, from, (uint32_t)count);
@@ -530,7 +534,7 @@ void orri_baseline_past_free(orr_world* world, orri_baseline_past* past)
     struct orri_baseline* baseline = world->messages->baseline;
     for (uint32_t i = 0; i < past->value_count; i++) {
         const orri_past_value* value = &past->values[i];
-        if (value->held) {
+        if (value->present) {
             orri_rows_release(world->schema.types[value->type_index], past->bytes + value->at,
                               value->count);
         }

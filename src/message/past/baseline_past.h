@@ -19,7 +19,7 @@ typedef struct orri_past_value {
     uint32_t type_index;
     uint32_t count; // Instances of a multiple type; else 1.
     uint32_t at;    // Offset in `bytes`: values; of a multiple type then ids and enable states.
-    bool held;      // There is a value; its bytes are kept.
+    bool present;   // There is a value; its bytes are kept.
     bool same;      // Type with hooks, and the value was equal to that of the world. The bytes of
                     // such a value may change when the world is restored, so that restoring takes
                     // the world's value instead.

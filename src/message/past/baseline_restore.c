@@ -23,7 +23,7 @@ static bool baseline_restore_reserve(orr_world* world, struct orri_baseline* bas
             }
             done = !value->off ||
                    orri_bitset_reserve(world, &type->off, (uint64_t)entity->index + 1);
-            done = done && (!value->held ||
+            done = done && (!value->present ||
                             (type->multiple
                                  ? orri_baseline_room_cell(world, type, entity->index, value->count)
                                  : orri_baseline_room(world, type, entity->index)));
@@ -122,7 +122,7 @@ static void baseline_restore_put_value(const orr_world* world, const orri_baseli
     orri_baseline_instances now = value->same
                                       ? orri_baseline_now(world, type, index)
                                       : (orri_baseline_instances){value->count, NULL, bytes};
-    if (!value->held || now.count != value->count) {
+    if (!value->present || now.count != value->count) {
         return;
     }
     if (!type->multiple) {

@@ -3,22 +3,22 @@
 // and the number of unread events of each system.
 #include "message/past/past_parts.h"
 
-typedef struct event_past_inbox {
+typedef struct event_past_set {
     uint64_t serial;
     bool on;
     uint32_t first; // Of `left`.
-} event_past_inbox;
+} event_past_set;
 
 typedef struct event_past_queue {
     uint32_t type_index, count;
     size_t at; // Offset in the block.
 } event_past_queue;
 
-// One allocation: this struct, inboxes, unread counts of cursors, queues, values.
+// One allocation: this struct, cursor sets, unread counts of cursors, queues, values.
 struct orri_events_past {
     size_t bytes;
-    uint32_t inbox_count, left_count, queue_count;
-    event_past_inbox* inboxes;
+    uint32_t set_count, left_count, queue_count;
+    event_past_set* sets;
     uint32_t* left;
     event_past_queue* queues;
 };
@@ -31,7 +31,7 @@ static struct orri_events* event_past_kept(const orr_world* world)
 // Unread events of a cursor.
 static uint32_t event_past_left(const orri_cursor* cursor)
 {
-    return cursor->inbox->on ? (uint32_t)(orri_event_end(cursor->queue) - cursor->at) : 0;
+    return cursor->set->on ? (uint32_t)(orri_event_end(cursor->queue) - cursor->at) : 0;
 }
 
 // Events that a system of the simulation has not read.
@@ -40,7 +40,7 @@ static uint32_t event_past_waiting(const orri_event_queue* queue)
     uint32_t most = 0;
     for (uint32_t i = 0; i < queue->cursor_count; i++) {
         const orri_cursor* cursor = queue->cursors[i];
-        uint32_t left = cursor->inbox->spectator ? 0 : event_past_left(cursor);
+        uint32_t left = cursor->set->spectator ? 0 : event_past_left(cursor);
         most = left > most ? left : most;
     }
     return most;
@@ -55,9 +55,9 @@ static size_t event_past_round(size_t size)
 static orri_events_past event_past_measure(const struct orri_events* events)
 {
     orri_events_past sizes = {.bytes = event_past_round(sizeof(orri_events_past))};
-    for (const orri_event_cursors* inbox = events->first; inbox != NULL; inbox = inbox->next) {
-        sizes.inbox_count += !inbox->spectator;
-        sizes.left_count += inbox->spectator ? 0 : inbox->count;
+    for (const orri_event_cursors* set = events->first; set != NULL; set = set->next) {
+        sizes.set_count += !set->spectator;
+        sizes.left_count += set->spectator ? 0 : set->count;
     }
     for (uint32_t i = 0; i < events->capacity; i++) {
         uint32_t count = events->queues[i] != NULL ? event_past_waiting(events->queues[i]) : 0;
@@ -65,22 +65,22 @@ static orri_events_past event_past_measure(const struct orri_events* events)
         sizes.bytes +=
             count > 0 ? event_past_round((size_t)count * events->queues[i]->info->info.size) : 0;
     }
-    sizes.bytes += event_past_round(sizes.inbox_count * sizeof(event_past_inbox)) +
+    sizes.bytes += event_past_round(sizes.set_count * sizeof(event_past_set)) +
                    event_past_round(sizes.left_count * sizeof(uint32_t)) +
                    event_past_round(sizes.queue_count * sizeof(event_past_queue));
     return sizes;
 }
 
-static void event_past_fill_inboxes(const struct orri_events* events, orri_events_past* past)
+static void event_past_fill_sets(const struct orri_events* events, orri_events_past* past)
 {
     uint32_t n = 0, left = 0;
-    for (const orri_event_cursors* inbox = events->first; inbox != NULL; inbox = inbox->next) {
-        if (inbox->spectator) {
+    for (const orri_event_cursors* set = events->first; set != NULL; set = set->next) {
+        if (set->spectator) {
             continue;
         }
-        past->inboxes[n++] = (event_past_inbox){inbox->serial, inbox->on, left};
-        for (uint32_t i = 0; i < inbox->count; i++) {
-            past->left[left++] = event_past_left(&inbox->cursors[i]);
+        past->sets[n++] = (event_past_set){set->serial, set->on, left};
+        for (uint32_t i = 0; i < set->count; i++) {
+            past->left[left++] = event_past_left(&set->cursors[i]);
         }
     }
 }
@@ -88,13 +88,13 @@ static void event_past_fill_inboxes(const struct orri_events* events, orri_event
 static void event_past_fill(const struct orri_events* events, orri_events_past* past)
 {
     size_t at = event_past_round(sizeof *past);
-    past->inboxes = (event_past_inbox*)(void*)((uint8_t*)past + at);
-    at += event_past_round(past->inbox_count * sizeof *past->inboxes);
+    past->sets = (event_past_set*)(void*)((uint8_t*)past + at);
+    at += event_past_round(past->set_count * sizeof *past->sets);
     past->left = (uint32_t*)(void*)((uint8_t*)past + at);
     at += event_past_round(past->left_count * sizeof *past->left);
     past->queues = (event_past_queue*)(void*)((uint8_t*)past + at);
     at += event_past_round(past->queue_count * sizeof *past->queues);
-    event_past_fill_inboxes(events, past);
+    event_past_fill_sets(events, past);
     for (uint32_t i = 0, n = 0; i < events->capacity; i++) {
         const orri_event_queue* queue = events->queues[i];
         uint32_t count = queue != NULL ? event_past_waiting(queue) : 0;
@@ -155,27 +155,27 @@ bool orri_events_restore_prepare(orr_world* world, const orri_events_past* past)
     return true;
 }
 
-// The record of an inbox; NULL: the inbox was created later.
-static const event_past_inbox* event_past_find(const orri_events_past* past, uint64_t serial)
+// The record of a cursor set; NULL: the cursor set was created later.
+static const event_past_set* event_past_find(const orri_events_past* past, uint64_t serial)
 {
-    for (uint32_t i = 0; past != NULL && i < past->inbox_count; i++) {
-        if (past->inboxes[i].serial == serial) {
-            return &past->inboxes[i];
+    for (uint32_t i = 0; past != NULL && i < past->set_count; i++) {
+        if (past->sets[i].serial == serial) {
+            return &past->sets[i];
         }
     }
     return NULL;
 }
 
-// Sets the cursors after the queues were refilled. An inbox that was created later is disabled.
-static void event_past_put_inbox(orri_event_cursors* inbox, const orri_events_past* past)
+// Sets the cursors after the queues were refilled. A cursor set that was created later is disabled.
+static void event_past_put_set(orri_event_cursors* set, const orri_events_past* past)
 {
-    const event_past_inbox* was = inbox->spectator ? NULL : event_past_find(past, inbox->serial);
-    inbox->on = inbox->spectator ? inbox->on : was != NULL && was->on;
-    for (uint32_t i = 0; i < inbox->count; i++) {
-        orri_cursor* cursor = &inbox->cursors[i];
+    const event_past_set* was = set->spectator ? NULL : event_past_find(past, set->serial);
+    set->on = set->spectator ? set->on : was != NULL && was->on;
+    for (uint32_t i = 0; i < set->count; i++) {
+        orri_cursor* cursor = &set->cursors[i];
         cursor->asked = false;
         cursor->at = orri_event_end(cursor->queue) - (was != NULL ? past->left[was->first + i] : 0);
-        cursor->queue->on_count += inbox->on;
+        cursor->queue->on_count += set->on;
     }
 }
 
@@ -192,9 +192,9 @@ void orri_events_restore(orr_world* world, const orri_events_past* past)
         }
         n += waits;
     }
-    for (orri_event_cursors* inbox = events != NULL ? events->first : NULL; inbox != NULL;
-         inbox = inbox->next) {
-        event_past_put_inbox(inbox, past);
+    for (orri_event_cursors* set = events != NULL ? events->first : NULL; set != NULL;
+         set = set->next) {
+        event_past_put_set(set, past);
     }
     for (uint32_t i = 0; events != NULL && i < events->capacity; i++) {
         if (events->queues[i] != NULL) {

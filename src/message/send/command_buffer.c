@@ -423,7 +423,7 @@ struct orri_command_buffers* orri_command_buffers_make(orr_world* world)
             ? buffer_make_all(world, orri_command_buffers_at(world)->shared)
             : NULL;
     if (command_buffers != NULL) {
-        command_buffers->holds = true;
+        command_buffers->withholds = true;
     }
     return command_buffers;
 }
@@ -676,8 +676,8 @@ static void buffer_free_all(orr_world* world, struct orri_command_buffers* comma
     orri_pending_term(world, command_buffers);
     ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, command_buffers->items,
                  command_buffers->item_capacity);
-    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, command_buffers->held,
-                 command_buffers->held_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_MESSAGE, command_buffers->withheld,
+                 command_buffers->withheld_capacity);
     orri_commit_arena_term(world, &command_buffers->arena);
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, struct orri_command_buffers, command_buffers, 1);
 }
@@ -687,9 +687,9 @@ void orri_command_buffers_destroy(orr_world* world, struct orri_command_buffers*
     if (command_buffers == NULL) {
         return;
     }
-    ORR_ASSERT(command_buffers != orri_command_buffers_at(world) && command_buffers->holds);
+    ORR_ASSERT(command_buffers != orri_command_buffers_at(world) && command_buffers->withholds);
     ORR_ASSERT(command_buffers->first == NULL && command_buffers->transient_first == NULL);
-    if (command_buffers->held_count >
+    if (command_buffers->withheld_count >
         0) { // A refusal was reported. Ids that cannot be returned are never given again.
         (void)orri_command_ids_free(world, command_buffers);
     }

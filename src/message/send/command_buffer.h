@@ -113,7 +113,7 @@ struct orr_command_buffer {
     uint32_t* order;
     uint32_t order_count, order_capacity;
     uint32_t recent[ORRI_COMMAND_BUFFER_RECENT]; // Slot + 1 by hash of kind and type; 0: none.
-    uint64_t base; // Position of its first entity id, in the free list or in `held` (M8).
+    uint64_t base; // Position of its first entity id, in the free list or in `withheld` (M8).
     uint32_t creates_max, create_count; // Ids reserved, and ids given.
     orri_index_cursor cursor;           // Where the free list was read last.
     uint32_t provisional_count;         // Provisional instance ids given in this run.
@@ -159,15 +159,16 @@ struct orri_command_buffers {
     struct orri_command_buffers_shared* shared;
     struct orri_command_buffers* next; // In shared->all.
 
-    // Entity ids. A set that holds ids (command_ids.c) has taken them out of the free list in
-    // advance and gives them by position in `held`. A set that does not gives ids by position in
-    // the free list itself; no other set may create then.
-    bool holds;
-    bool transient_ids; // Held ids are of transient entities. A used id is null in `held` until the
-                        // commit point.
-    orr_entity* held;
-    uint32_t held_count, held_capacity;
-    uint32_t held_next;       // transient_ids: where the search for the next used id begins.
+    // Entity ids. A set that withholds ids (command_ids.c) has taken them out of the free list in
+    // advance and gives them by position in `withheld`. A set that does not gives ids by position
+    // in the free list itself; no other set may create then.
+    bool withholds;
+    // Withheld ids are of transient entities. A used id is null in `withheld` until the commit
+    // point.
+    bool transient_ids;
+    orr_entity* withheld;
+    uint32_t withheld_count, withheld_capacity;
+    uint32_t withheld_next;   // transient_ids: where the search for the next used id begins.
     uint64_t reserved;        // Ids reserved by buffers since the last commit point.
     orri_index_cursor cursor; // The furthest cursor of the buffers closed since then.
 
@@ -344,12 +345,12 @@ typedef struct orri_merge {
     orri_group* groups;
     orri_rights** senders; // By group: whose drops are counted.
     uint32_t group_count, group_capacity, sender_capacity;
-    orr_entity* stillborn; // Entities created and destroyed by the same commit.
-    uint32_t stillborn_count, stillborn_capacity;
+    orr_entity* short_lived; // Entities created and destroyed by the same commit.
+    uint32_t short_lived_count, short_lived_capacity;
     struct orri_net_change* change; // Work space of merge_entity.c; NULL: not needed so far.
     bool creates;                   // At the commit point: creations take part.
-    orr_entity* held;               // Held ids that were returned to the free list (command_ids.c).
-    uint32_t held_count;
+    orr_entity* withheld; // Withheld ids that were returned to the free list (command_ids.c).
+    uint32_t withheld_count;
 } orri_merge;
 
 orri_merge orri_merge_begin(orr_world* world);
@@ -379,7 +380,7 @@ typedef enum orri_refers {
 orri_refers orri_value_refers(const orr_world* world, const orri_type* type, const void* old,
                               const void* value);
 // The entity's value of a unique type. NULL if it has none or is dead. Reports nothing.
-const void* orri_value_there(const orr_world* world, orr_entity entity, const orri_type* type);
+const void* orri_value_find(const orr_world* world, orr_entity entity, const orri_type* type);
 // Notes that a command has no effect, or added a component that was there. Reported at the end of
 // the commit by orri_command_buffer_report().
 void orri_note_drop(orr_command_buffer* commands, const orri_command_array* array, uint32_t row,
@@ -409,7 +410,7 @@ void orri_posts_close(struct orri_command_buffers* command_buffers, orr_command_
 bool orri_posts_any(const struct orri_posts* posts);
 // A waiting block was applied: it is free again.
 void orri_posts_done(struct orri_command_buffers* command_buffers, struct orri_posts* posts);
-// Drops and counts waiting transactions; a set that holds ids drops only its own.
+// Drops and counts waiting transactions; a set that withholds ids drops only its own.
 void orri_posts_abandon(struct orri_command_buffers* command_buffers);
 // The set has committed the structure sent with its transactions: other pipelines may apply them
 // now.
@@ -421,24 +422,24 @@ void orri_posts_trim(orr_world* world);
 void orri_posts_free(orr_world* world, struct orri_posts* posts);
 void orri_posts_term(orr_world* world, struct orri_command_buffers_shared* shared);
 
-// ---- command_ids.c: entity ids held in advance --------------------------------------------------
+// ---- command_ids.c: entity ids withheld in advance ----------------------------------------------
 
 // Returns the ids of all waiting creations to the head of the free list, in the order of buffers,
 // so that the commit can create the entities there. False when refused (reported): nothing was
 // done.
 bool orri_command_ids_return(orri_merge* merge);
-// Returns all held ids. False when refused (reported).
+// Returns all withheld ids. False when refused (reported).
 bool orri_command_ids_free(orr_world* world, struct orri_command_buffers* command_buffers);
 // The commit was refused: takes the returned ids out of the free list again.
 void orri_command_ids_retake(orri_merge* merge);
-// The commit succeeded: removes the used ids from `held`; the others stay, in order.
+// The commit succeeded: removes the used ids from `withheld`; the others stay, in order.
 void orri_command_ids_forget(struct orri_command_buffers* command_buffers);
 // The same for one transient entity: returns its id; then takes it again (`created` false) or marks
 // it as used.
 void orri_command_ids_return_transient(orr_world* world, orr_entity entity);
 void orri_command_ids_end_transient(orr_world* world, struct orri_command_buffers* command_buffers,
                                     orr_entity entity, bool created);
-// At the commit point: removes the used ids from `held`.
+// At the commit point: removes the used ids from `withheld`.
 void orri_command_ids_forget_transient(struct orri_command_buffers* command_buffers);
 
 // ---- commit/merge_entity.c, commit/merge_group.c ------------------------------------------------

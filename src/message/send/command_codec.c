@@ -403,8 +403,8 @@ static uint64_t command_codec_ahead(const orr_world* world, const orri_reader* r
 void orri_received_put(const orr_world* world, const orri_rights* rights, orri_bytes* out)
 {
     orri_bytes_put_word(out, command_codec_ahead(world, rights->reader));
-    for (uint32_t i = 0; rights->inbox != NULL && i < rights->inbox->count; i++) {
-        orri_bytes_put_word(out, rights->inbox->cursors[i].asked);
+    for (uint32_t i = 0; rights->event_cursors != NULL && i < rights->event_cursors->count; i++) {
+        orri_bytes_put_word(out, rights->event_cursors->cursors[i].asked);
     }
 }
 
@@ -414,9 +414,9 @@ void orri_received_get(const orr_world* world, const orri_rights* rights, orri_b
     for (; there > left; there--) {
         (void)orri_reader_next(rights->reader);
     }
-    for (uint32_t i = 0; rights->inbox != NULL && i < rights->inbox->count; i++) {
-        orri_cursor* cursor = &rights->inbox->cursors[i];
-        cursor->asked = orri_bytes_word(in) != 0 && (world->realtime || rights->inbox->on);
+    for (uint32_t i = 0; rights->event_cursors != NULL && i < rights->event_cursors->count; i++) {
+        orri_cursor* cursor = &rights->event_cursors->cursors[i];
+        cursor->asked = orri_bytes_word(in) != 0 && (world->realtime || rights->event_cursors->on);
         if (cursor->asked && !world->realtime) {
             cursor->shown = orri_event_end(cursor->queue);
         }

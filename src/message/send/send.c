@@ -215,7 +215,7 @@ static orr_result send_check_add(orr_command_buffer* commands, const char* call,
 }
 
 // ComponentAdded with all checks.
-ORRI_ASIDE static orr_result send_add_long(orr_command_buffer* commands, orr_entity entity,
+ORRI_ASIDE static orr_result send_add_slow(orr_command_buffer* commands, orr_entity entity,
                                            orr_type type, const void* value,
                                            orr_component_id* out_id)
 {
@@ -268,7 +268,7 @@ orr_result orr_send_add_type(orr_run* run, orr_entity entity, orr_type type, con
         }
         return ORR_OK;
     }
-    return send_add_long(commands, entity, type, value, out_id);
+    return send_add_slow(commands, entity, type, value, out_id);
 }
 
 // Checks that an instance id is given for a multiple type, and for no other type.
@@ -412,7 +412,7 @@ orr_result orri_refuse_ids(orr_command_buffer* commands, const char* call, uint3
                            call, commands->rights->name, commands->create_count, count,
                            commands->creates_max);
     }
-    if (commands->command_buffers->holds) {
+    if (commands->command_buffers->withholds) {
         return orri_refuse(
             &commands->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SEND_REFUSED,
             "%s: system '%s' cannot create an entity: no id is reserved for it, because memory was "
@@ -429,9 +429,9 @@ orr_entity orri_command_buffer_id(const orr_command_buffer* commands, orri_index
                                   uint32_t n)
 {
     uint64_t position = commands->base + commands->create_count + n;
-    if (ORR_UNLIKELY(commands->command_buffers->holds)) {
-        return position < commands->command_buffers->held_count
-                   ? commands->command_buffers->held[position]
+    if (ORR_UNLIKELY(commands->command_buffers->withholds)) {
+        return position < commands->command_buffers->withheld_count
+                   ? commands->command_buffers->withheld[position]
                    : (orr_entity){0};
     }
     return position <= UINT32_MAX ? orri_index_nth(commands->world, cursor, (uint32_t)position)
@@ -442,10 +442,10 @@ bool orri_command_buffer_ids(const orr_command_buffer* commands, orri_index_curs
                              orr_entity* out, uint32_t count)
 {
     uint64_t position = commands->base + commands->create_count;
-    if (ORR_UNLIKELY(commands->command_buffers->holds)) {
-        bool all = position + count <= commands->command_buffers->held_count;
+    if (ORR_UNLIKELY(commands->command_buffers->withholds)) {
+        bool all = position + count <= commands->command_buffers->withheld_count;
         if (all) {
-            memcpy(out, commands->command_buffers->held + position, count * sizeof *out);
+            memcpy(out, commands->command_buffers->withheld + position, count * sizeof *out);
         }
         return all;
     }

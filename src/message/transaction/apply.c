@@ -314,11 +314,11 @@ static bool apply_own_rows(const apply_type* t)
 // Blocks are shared with snapshots: copies what will be written.
 static bool apply_own_blocks(const apply_type* t)
 {
-    bool held = t->site.pool == NULL && t->world->cow.live > 0;
-    if (held && t->count >> (ORRI_SLOT_BITS - t->world->cow.row_log_shift) <= t->block_count) {
+    bool shared = t->site.pool == NULL && t->world->cow.live > 0;
+    if (shared && t->count >> (ORRI_SLOT_BITS - t->world->cow.row_log_shift) <= t->block_count) {
         return apply_own_rows(t);
     }
-    for (uint32_t b = 0; held && b < t->block_count; b++) {
+    for (uint32_t b = 0; shared && b < t->block_count; b++) {
         if (t->states[b] == APPLY_MEANT) {
             int32_t column = orri_table_column(t->world, t->type_index, b);
             if (!orri_column_prepare(t->world, t->world->chunks.list[b], (uint32_t)column)) {

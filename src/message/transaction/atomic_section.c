@@ -310,19 +310,19 @@ static void atomic_section_checked(atomic_section_call* call, orri_rights* right
 {
     orr_world* world = call->world;
     const orri_access* before = world->running.access;
-    const orri_access guard = {
+    const orri_access access = {
         .system = rights->name, .section = true, .violations = &rights->counts.violations};
     if (before == NULL) {
         atomic_section_guarded(call, target, id);
     } else if (world->running.parallel) {
         orri_thread_context here =
-            orri_this_thread_enter(world, &guard, orri_this_thread.system, NULL);
+            orri_this_thread_enter(world, &access, orri_this_thread.system, NULL);
         atomic_section_guarded(call, target, id);
         orri_this_thread_leave(here);
     } else {
         orr_hot_table** tables = world->hot.tables;
         orri_access_leave(world);
-        orri_access_enter(world, &guard, NULL);
+        orri_access_enter(world, &access, NULL);
         atomic_section_guarded(call, target, id);
         orri_access_leave(world);
         orri_access_enter(world, before, tables);

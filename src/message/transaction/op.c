@@ -171,13 +171,13 @@ static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_
                     uint32_t count)
 {
     orr_world* world = site->world;
-    const orri_access guard = {.system = verb->rights->name,
-                               .posted = true,
-                               .violations = &verb->rights->counts.violations};
+    const orri_access access = {.system = verb->rights->name,
+                                .posted = true,
+                                .violations = &verb->rights->counts.violations};
     // Systems of other pipelines run: the access rule is set for this thread only.
     if (world->realtime) {
         orri_thread_context here =
-            orri_this_thread_enter(world, &guard, orri_this_thread.system, NULL);
+            orri_this_thread_enter(world, &access, orri_this_thread.system, NULL);
         op_call_all(site, verb, ops, count);
         orri_this_thread_leave(here);
         return;
@@ -186,7 +186,7 @@ static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_
     bool in_system = world->running.in_system;
     world->running.in_system = true;
     atomic_store_explicit(&world->loops.iterating, iterating + 1, memory_order_relaxed);
-    orri_access_enter(world, &guard, NULL);
+    orri_access_enter(world, &access, NULL);
     op_call_all(site, verb, ops, count);
     orri_access_leave(world);
     atomic_store_explicit(&world->loops.iterating, iterating, memory_order_relaxed);

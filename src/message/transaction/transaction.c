@@ -67,7 +67,7 @@ void orri_posts_close(struct orri_command_buffers* command_buffers, orr_command_
         commands->rights->counts.sent += posts->streams[i].count;
     }
     posts->rights = commands->rights;
-    posts->command_buffers = command_buffers->holds ? command_buffers : NULL;
+    posts->command_buffers = command_buffers->withholds ? command_buffers : NULL;
     posts->next = NULL;
     if (shared->posted_last != NULL) {
         shared->posted_last->next = posts;
@@ -116,7 +116,7 @@ void orri_posts_abandon(struct orri_command_buffers* command_buffers)
     for (struct orri_posts *posts = command_buffers->shared->posted, *next; posts != NULL;
          posts = next) {
         next = posts->next;
-        if (command_buffers->holds && posts->command_buffers != command_buffers) {
+        if (command_buffers->withholds && posts->command_buffers != command_buffers) {
             continue; // Of another pipeline, which continues.
         }
         for (uint32_t i = 0; i < posts->stream_count; i++) {
@@ -554,7 +554,7 @@ static orr_command_buffer* transaction_buffer(const orr_run* run, const char* ca
 }
 
 // The long path: checks a verb that is new in this run, then appends.
-ORRI_ASIDE static orr_result transaction_long(orr_command_buffer* commands, const char* call,
+ORRI_ASIDE static orr_result transaction_slow(orr_command_buffer* commands, const char* call,
                                               orr_entity target, orr_type type, orri_verb* verb,
                                               const void* data, bool calls)
 {
@@ -607,7 +607,7 @@ orr_result orr_transact_field(orr_run* run, orr_op op, orr_entity target, orr_ty
         }
     }
     orri_verb verb = {.id = id, .offset = offset, .size = size, .op = op};
-    return transaction_long(commands, call, target, type, &verb, number, false);
+    return transaction_slow(commands, call, target, type, &verb, number, false);
 }
 
 orr_result orr_transact_call(orr_run* run, orr_entity target, orr_type type, orr_component_id id,
@@ -623,7 +623,7 @@ orr_result orr_transact_call(orr_run* run, orr_entity target, orr_type type, orr
         return transaction_refuse(commands, ORR_ERR_ARGUMENT, call, "the function is NULL");
     }
     orri_verb verb = {.function = function, .id = id, .size = size, .in_bytes = true};
-    return transaction_long(commands, call, target, type, &verb, argument, true);
+    return transaction_slow(commands, call, target, type, &verb, argument, true);
 }
 
 #undef TRANSACTION_LOOK

@@ -7,7 +7,7 @@
 orri_touch orri_touches(const orr_world* world, const orri_system* system, uint32_t type_index,
                         bool* any)
 {
-    const orri_access* guard = &system->guard;
+    const orri_access* access = &system->access;
     orri_touch touch = ORRI_TOUCH_NONE;
     if (any != NULL) {
         *any = false;
@@ -18,9 +18,9 @@ orri_touch orri_touches(const orr_world* world, const orri_system* system, uint3
             touch = field->access == ORR_WRITE ? ORRI_TOUCH_WRITES : ORRI_TOUCH_READS;
         }
     }
-    if (guard->by_id_read != NULL && type_index < guard->type_count &&
-        orri_bit_get(guard->by_id_read, type_index)) {
-        bool writes = guard->by_id_write != NULL && orri_bit_get(guard->by_id_write, type_index);
+    if (access->by_id_read != NULL && type_index < access->type_count &&
+        orri_bit_get(access->by_id_read, type_index)) {
+        bool writes = access->by_id_write != NULL && orri_bit_get(access->by_id_write, type_index);
         touch = writes ? ORRI_TOUCH_WRITES : touch == ORRI_TOUCH_NONE ? ORRI_TOUCH_READS : touch;
         if (any != NULL) {
             *any = true;
@@ -91,11 +91,11 @@ static bool conflict_of_values(const orr_world* world, const orri_system* first,
             return true;
         }
     }
-    const orri_access* guard = &first->guard;
+    const orri_access* access = &first->access;
     for (uint32_t i = 0;
-         (guard->by_id_read != NULL || first->atomic) && i < world->schema.type_count; i++) {
-        bool reached = guard->by_id_read != NULL && i < guard->type_count &&
-                       orri_bit_get(guard->by_id_read, i);
+         (access->by_id_read != NULL || first->atomic) && i < world->schema.type_count; i++) {
+        bool reached = access->by_id_read != NULL && i < access->type_count &&
+                       orri_bit_get(access->by_id_read, i);
         if ((reached || orri_right(first->rights.atomics, &first->rights, i)) &&
             conflict_of_type(world, first, second, (orr_type){world->schema.type_base + i})) {
             return true;

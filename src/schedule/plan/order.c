@@ -47,7 +47,7 @@ ORRI_COLD static orr_result system_order_refuse_name(const system_order* s,
     char words[256];
     orri_text text = {words, sizeof words, 0};
     words[0] = '\0';
-    orri_near_say(&near, &text);
+    orri_near_append(&near, &text);
     return orri_refuse(
         &s->world->env, ORR_ERR_NAME, ORR_LOG_ID_PLAN_REFUSED,
         "system '%s', .%s: there is no system or group '%.*s'%s (\"?%.*s\" if it may be "

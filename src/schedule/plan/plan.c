@@ -15,9 +15,9 @@ static const orri_leaf* plan_leaf(const orri_system* system)
 // True when the system's terms, .by_id or .atomics name the type.
 static bool plan_names(const orr_world* world, const orri_system* system, uint32_t type_index)
 {
-    const orri_access* guard = &system->guard;
-    if (guard->by_id_read != NULL && type_index < guard->type_count &&
-        orri_bit_get(guard->by_id_read, type_index)) {
+    const orri_access* access = &system->access;
+    if (access->by_id_read != NULL && type_index < access->type_count &&
+        orri_bit_get(access->by_id_read, type_index)) {
         return true;
     }
     if (orri_right(system->rights.atomics, &system->rights, type_index)) {
@@ -86,7 +86,7 @@ static bool plan_tagged(const orri_system* sender, const orri_system* reader)
             return true;
         }
     }
-    for (uint32_t i = 0; i < reader->guard.by_id_tag_count; i++) {
+    for (uint32_t i = 0; i < reader->access.by_id_tag_count; i++) {
         if (orri_may_tag(&sender->rights, reader->by_id_tags[i])) {
             return true;
         }
@@ -125,7 +125,7 @@ static bool plan_destroys(const orr_world* world, const orri_system* sender,
         return true;
     }
     return sender->destroys != NULL &&
-           (reader->guard.by_id_read != NULL || reader->atomic || plan_cascades(world, reader) ||
+           (reader->access.by_id_read != NULL || reader->atomic || plan_cascades(world, reader) ||
             (!plan_disjoint(&sender->destroys->leaves[0], plan_leaf(reader)) &&
              !plan_disjoint(plan_leaf(reader), &sender->destroys->leaves[0])));
 }
@@ -324,7 +324,7 @@ ORRI_COLD static orr_result plan_refuse_import(orr_world* world, const orri_syst
     char words[256];
     orri_text text = {words, sizeof words, 0};
     words[0] = '\0';
-    orri_near_say(&near, &text);
+    orri_near_append(&near, &text);
     return orri_refuse(&world->env, ORR_ERR_NAME, ORR_LOG_ID_PLAN_REFUSED,
                        "system '%s', .imports: '%.*s' %s%s", system->desc.name, (int)size, name,
                        what, words);

@@ -231,8 +231,8 @@ static void impure_put_values(const orri_system* system, orri_bytes* out)
     const orr_world* world = system->pipe->world;
     uint32_t types = system->desc.kind == ORR_DIRECT ? world->schema.type_count : 0;
     if (!world->realtime) { // Deferred stamps are made now, because they are read here.
-        if (system->in_units && system->query->units_listed) {
-            orri_run_cache_owe(system->query);
+        if (system->in_units && system->query->units_cached) {
+            orri_run_cache_mark_unstamped(system->query);
         }
         orri_world_settle(world);
     }
@@ -429,7 +429,7 @@ void orri_impure_replay(orri_system* system)
         return;
     }
     orri_thread_context before =
-        orri_this_thread_enter(system->pipe->world, &system->guard, system, NULL);
+        orri_this_thread_enter(system->pipe->world, &system->access, system, NULL);
     orri_this_thread.clock = driven->clock;
     orri_this_thread.view = driven->view;
     impure_put_in(system);

@@ -52,8 +52,8 @@ static bool audit_may_write(const orr_world* world, const orri_system* system, b
 {
     orr_type handle = {type->id};
     uint32_t index = orri_type_index(world, handle);
-    if (system->guard.by_id_write != NULL && index < system->guard.type_count &&
-        orri_bit_get(system->guard.by_id_write, index)) {
+    if (system->access.by_id_write != NULL && index < system->access.type_count &&
+        orri_bit_get(system->access.by_id_write, index)) {
         return true;
     }
     if (orri_right(system->rights.atomics, &system->rights, index)) {

@@ -362,14 +362,14 @@ static orr_result resolve_any_types(orr_world* world, orri_system* system,
                                system->desc.name, orri_type_label(world, terms->items[i].type));
         }
         if (writes) {
-            system->guard.by_id_write = resolve_bits(system, RESOLVE_ANY_WRITE);
+            system->access.by_id_write = resolve_bits(system, RESOLVE_ANY_WRITE);
             // Types that are changed by sending only: "write" means that.
             const orri_type* type = orri_type_at(&world->schema, terms->items[i].type);
             if (system->desc.kind == ORR_INDIRECT || orri_type_written_by_set(type)) {
                 orri_bit_set(resolve_bits(system, RESOLVE_CHANGES), index, true);
             }
         }
-        system->guard.by_id_read = resolve_bits(system, RESOLVE_ANY_READ);
+        system->access.by_id_read = resolve_bits(system, RESOLVE_ANY_READ);
     }
     return ORR_OK;
 }
@@ -483,8 +483,8 @@ static orr_result resolve_any(orr_world* world, orri_system* system)
             return orri_refuse_memory(&world->env, "looking up tags");
         }
         memcpy(system->by_id_tags, tags, tag_count * sizeof *tags);
-        system->guard.by_id_tags = system->by_id_tags;
-        system->guard.by_id_tag_count = tag_count;
+        system->access.by_id_tags = system->by_id_tags;
+        system->access.by_id_tag_count = tag_count;
     }
     result = resolve_pure(world, system, &types);
     return result == ORR_OK ? resolve_any_types(world, system, &types) : result;
@@ -631,15 +631,15 @@ static orr_result resolve_events(orr_world* world, orri_system* system)
     }
     resolve_set(world, system, RESOLVE_RECEIVES, &terms);
     system->rights.receives = resolve_bits(system, RESOLVE_RECEIVES);
-    system->inbox = orri_event_cursors_create(world, types, terms.count);
-    system->rights.inbox = system->inbox;
-    if (system->inbox != NULL) {
-        orri_event_cursors_name(system->inbox, system->desc.name);
+    system->event_cursors = orri_event_cursors_create(world, types, terms.count);
+    system->rights.event_cursors = system->event_cursors;
+    if (system->event_cursors != NULL) {
+        orri_event_cursors_name(system->event_cursors, system->desc.name);
         if (system->pipe->spectator || orri_system_outside(system)) {
-            orri_event_cursors_spectator(system->inbox);
+            orri_event_cursors_spectator(system->event_cursors);
         }
     }
-    return system->inbox != NULL ? ORR_OK : orri_env_result(&world->env);
+    return system->event_cursors != NULL ? ORR_OK : orri_env_result(&world->env);
 }
 
 // Makes a state or export value.
@@ -691,8 +691,8 @@ static orr_result resolve_all(orr_world* world, orri_system* system)
     if (result == ORR_OK) {
         result = resolve_state(world, system, system->desc.state, "state", &system->state);
     }
-    system->guards_state = system->desc.parallel && system->state.data != NULL;
-    if (result == ORR_OK && system->guards_state) {
+    system->state_read_only = system->desc.parallel && system->state.data != NULL;
+    if (result == ORR_OK && system->state_read_only) {
         bool made = orri_system_state_make(world, &system->state_before, system->state.type);
         result = made ? ORR_OK : ORR_ERR_MEMORY;
     }
@@ -717,7 +717,7 @@ static orr_result resolve_all(orr_world* world, orri_system* system)
         return orri_refuse_memory(&world->env, "looking up the names of a system");
     }
     system->rights.type_words = words;
-    system->guard.type_count = words * 64;
+    system->access.type_count = words * 64;
     result = resolve_changes(world, system);
     result = result == ORR_OK ? resolve_any(world, system) : result;
     result = result == ORR_OK ? resolve_atomics(world, system) : result;
@@ -739,15 +739,15 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
         orri_reader_destroy(world, system->rights.reader);
         system->reads = false;
     }
-    if (system->inbox != NULL) {
-        orri_event_cursors_destroy(world, system->inbox);
+    if (system->event_cursors != NULL) {
+        orri_event_cursors_destroy(world, system->event_cursors);
     }
     orr_query_destroy(system->query);
     orr_query_destroy(system->destroys);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, uint64_t, system->bits,
               (size_t)system->rights.type_words * ORRI_BIT_SETS);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->tags, system->rights.tag_count);
-    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->by_id_tags, system->guard.by_id_tag_count);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->by_id_tags, system->access.by_id_tag_count);
     orri_reduce_free(world, system);
     orri_system_state_free(world, &system->state);
     orri_system_state_free(world, &system->exports);
@@ -757,9 +757,9 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
     system->overwrites = NULL;
     system->tags = NULL;
     system->by_id_tags = NULL;
-    system->inbox = NULL;
+    system->event_cursors = NULL;
     system->rights = (orri_rights){0};
-    system->guard = (orri_access){0};
+    system->access = (orri_access){0};
 }
 
 // True when a type in the set has owned strings or arrays, whose counts are the world's and are
@@ -782,7 +782,7 @@ static bool resolve_counts(const orr_world* world, const orri_system* system)
     bool owns = resolve_owns(world, system, rights->creates) ||
                 resolve_owns(world, system, rights->adds) ||
                 resolve_owns(world, system, rights->changes) ||
-                resolve_owns(world, system, system->guard.by_id_write);
+                resolve_owns(world, system, system->access.by_id_write);
     for (uint32_t f = 0; f < system->query->field_count; f++) {
         owns |= system->query->fields[f].access == ORR_WRITE &&
                 system->query->fields[f].info->info.has_owned;
@@ -812,18 +812,18 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
         orri_system_unresolve(world, system);
         return result;
     }
-    system->rights.name = system->guard.system = system->desc.name;
+    system->rights.name = system->access.system = system->desc.name;
     system->rights.foreign = &system->pipe->foreign;
     system->rights.system = system->handle;
     bool looped = system->desc.kind == ORR_DIRECT && system->query->leaves[0].term_count > 0;
-    system->guard.query = looped ? system->query : NULL;
-    system->guard.violations = &system->rights.counts.violations;
-    system->guard.indirect = system->desc.kind == ORR_INDIRECT;
-    system->guard.spectator = system->rights.spectator = system->pipe->spectator;
-    system->guard.parallel = system->desc.parallel;
-    system->writes_by_id = system->guard.by_id_write != NULL;
-    system->by_id = system->guard.by_id_read != NULL;
-    system->ordered = system->query->order != NULL || system->query->working != NULL;
+    system->access.query = looped ? system->query : NULL;
+    system->access.violations = &system->rights.counts.violations;
+    system->access.indirect = system->desc.kind == ORR_INDIRECT;
+    system->access.spectator = system->rights.spectator = system->pipe->spectator;
+    system->access.parallel = system->desc.parallel;
+    system->writes_by_id = system->access.by_id_write != NULL;
+    system->by_id = system->access.by_id_read != NULL;
+    system->ordered = system->query->order != NULL || system->query->pinned_matches != NULL;
     system->sends_changes = false;
     for (uint32_t w = 0; w < system->rights.type_words; w++) {
         system->sends_changes |= system->rights.changes[w] != 0;
@@ -832,11 +832,11 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->may_send = system->structural || system->rights.sends != NULL ||
                        system->sends_changes || system->transacts;
     system->unsplit = resolve_counts(world, system);
-    system->guard.owns = system->unsplit;
-    system->guard.own_rows = system->desc.own_rows;
+    system->access.owns = system->unsplit;
+    system->access.own_rows = system->desc.own_rows;
     system->alone = resolve_alone(system);
-    system->guard.alone = system->alone != NULL && !system->desc.parallel;
-    system->guard.alone_realtime = system->guard.alone && system->desc.alone;
+    system->access.alone = system->alone != NULL && !system->desc.parallel;
+    system->access.alone_realtime = system->access.alone && system->desc.alone;
     system->resolved = true;
     return ORR_OK;
 }

@@ -16,11 +16,11 @@ static void spectator_lists(const orri_system* system, spectator_list out[SPECTA
 {
     const orri_rights* rights = &system->rights;
     const spectator_list lists[SPECTATOR_LISTS] = {
-        {"creates", rights->creates},        {"adds", rights->adds},
-        {"removes", rights->removes},        {"changes", rights->changes},
-        {"switches", rights->switches},      {"transacts", rights->transacts},
-        {"atomics", rights->atomics},        {"by_id", system->guard.by_id_write},
-        {"by_id", system->guard.by_id_read},
+        {"creates", rights->creates},         {"adds", rights->adds},
+        {"removes", rights->removes},         {"changes", rights->changes},
+        {"switches", rights->switches},       {"transacts", rights->transacts},
+        {"atomics", rights->atomics},         {"by_id", system->access.by_id_write},
+        {"by_id", system->access.by_id_read},
     };
     memcpy(out, lists, sizeof lists);
 }

@@ -25,7 +25,7 @@ void orri_system_state_free(orr_world* world, orri_system_state* state)
     *state = (orri_system_state){0};
 }
 
-void orri_system_state_hold(orri_system* system)
+void orri_system_state_copy(orri_system* system)
 {
     memcpy(system->state_before.data, system->state.data, system->state.type->info.size);
 }

@@ -436,7 +436,7 @@ static orri_pipeline* system_pipe(orr_world* world, const orr_system_desc* desc)
         char words[256];
         orri_text text = {words, sizeof words, 0};
         words[0] = '\0';
-        orri_near_say(&near, &text);
+        orri_near_append(&near, &text);
         (void)orri_refuse(&world->env, ORR_ERR_NAME, ORR_LOG_ID_SYSTEM_REFUSED,
                           "orr_system_add: system '%s': there is no pipeline '%.80s'%s; call "
                           "orr_pipeline_add() first",
@@ -500,7 +500,7 @@ void orri_system_drop(orr_world* world, orri_system* system)
 }
 
 // The running system that makes the call, which is a violation; NULL: none.
-static const orri_system* system_breach(const orr_world* world)
+static const orri_system* system_violation(const orr_world* world)
 {
     orri_system* running = orri_system_here(world);
     if (running != NULL) {
@@ -561,7 +561,7 @@ orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
         return none;
     }
     if (schedule->now != NULL) {
-        const orri_system* running = system_breach(world);
+        const orri_system* running = system_violation(world);
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
                           "orr_system_add: system '%s' cannot be added while a tick is under "
                           "way%s%s%s; add it between "
@@ -617,7 +617,7 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
         return system_refuse_realtime(world, "orr_system_remove", system->desc.name, "removed");
     }
     if (world->schedule->now != NULL) {
-        const orri_system* running = system_breach(world);
+        const orri_system* running = system_violation(world);
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_SYSTEM_REFUSED,
             "orr_system_remove: system '%s' cannot be removed while a tick is under way%s%s%s; "

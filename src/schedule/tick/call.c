@@ -31,12 +31,12 @@ static orr_result call_tables(orr_world* world, orri_system* system)
         system->tables = tables;
         system->table_count = world->tables.capacity;
     }
-    orri_access_tables(world, &system->guard, system->tables);
+    orri_access_tables(world, &system->access, system->tables);
     const orri_view* view = world->realtime ? system->pipe->driven->view : NULL;
     for (uint32_t i = 0; view != NULL && i < world->tables.capacity; i++) {
         orr_type type = {world->schema.type_base + i};
         if (i < world->schema.type_count && orri_view_has(view, type) &&
-            orri_right(system->guard.by_id_read, &system->rights, i)) {
+            orri_right(system->access.by_id_read, &system->rights, i)) {
             system->tables[i] = orri_view_table(view, type);
         }
     }
@@ -85,8 +85,8 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units
                     !system->ordered;
     bool reserve = in_units || system->reduces || system->command_buffer_capacity == 0;
     system->in_units = in_units;
-    if (ORR_UNLIKELY(system->guards_state)) {
-        orri_system_state_hold(system);
+    if (ORR_UNLIKELY(system->state_read_only)) {
+        orri_system_state_copy(system);
     }
     return result == ORR_OK && reserve ? call_reserve(world, system) : result;
 }
@@ -100,11 +100,11 @@ static uint32_t call_creates_max(const orri_system* system, uint32_t unit)
     if (system->creates_max != 0 || !system->rights.may_create) {
         return system->creates_max;
     }
-    return system->in_units         ? orri_unit_rows(query, unit)
-           : !system->by_rows       ? 1024
-           : query->working != NULL ? query->working->visible
-           : query->order != NULL   ? query->order->count
-                                    : 1024; // A callback, before its first tick.
+    return system->in_units                ? orri_unit_rows(query, unit)
+           : !system->by_rows              ? 1024
+           : query->pinned_matches != NULL ? query->pinned_matches->visible
+           : query->order != NULL          ? query->order->count
+                                           : 1024; // A callback, before its first tick.
 }
 
 uint64_t orri_system_creates(const orri_system* system)
@@ -194,7 +194,7 @@ static void call_enter(orr_world* world, orri_system* system)
     atomic_store_explicit(&world->loops.iterating, 1, memory_order_relaxed);
     if (schedule->audit != ORR_ACCESS_CHECK_OFF) {
         // Callbacks come unprepared: without tables reads by id take the checked path.
-        orri_access_enter(world, &system->guard,
+        orri_access_enter(world, &system->access,
                           call_tables_fit(world, system) ? system->tables : NULL);
     }
 }
@@ -358,7 +358,7 @@ static call_sum call_work(orr_world* world, orri_system* system, uint32_t first,
 void orri_system_settle(orr_world* world, const orri_system* system)
 {
     const orr_query* query = system->query;
-    if (system->in_units && !query->units_listed && (query->has_changed || query->writes)) {
+    if (system->in_units && !query->units_cached && (query->has_changed || query->writes)) {
         orri_world_settle(world);
     }
 }
@@ -378,7 +378,7 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
     uint64_t begun = orri_timing_now(system->pipe);
     bool watched = world->schedule->audit != ORR_ACCESS_CHECK_OFF || world->realtime;
     orri_thread_context before =
-        orri_this_thread_enter(world, watched ? &system->guard : NULL, system,
+        orri_this_thread_enter(world, watched ? &system->access : NULL, system,
                                watched && call_tables_fit(world, system) ? system->tables : NULL);
     if (ORR_UNLIKELY(world->realtime)) {
         orri_this_thread.clock = system->pipe->driven->clock;
@@ -402,8 +402,8 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
 // Messages, events and changes that were given to it count as read.
 void orri_system_done(orr_world* world, orri_system* system)
 {
-    if (system->in_units && system->query->units_listed) {
-        orri_run_cache_owe(system->query);
+    if (system->in_units && system->query->units_cached) {
+        orri_run_cache_mark_unstamped(system->query);
     }
     if (ORR_UNLIKELY(system->query->has_changed)) {
         // What is written from now on is new to it; what it wrote itself is not.
@@ -415,8 +415,8 @@ void orri_system_done(orr_world* world, orri_system* system)
     if (system->reads) {
         orri_reader_done(system->rights.reader);
     }
-    if (system->inbox != NULL) {
-        orri_event_cursors_done(world, system->inbox);
+    if (system->event_cursors != NULL) {
+        orri_event_cursors_done(world, system->event_cursors);
     }
 }
 
@@ -529,7 +529,7 @@ ORRI_COLD static void call_back(orr_world* world, orri_system* system,
 ORRI_COLD static void call_back_realtime(orr_world* world, orri_system* system,
                                          void (*callback)(orr_run* run))
 {
-    orri_thread_context before = orri_this_thread_enter(world, &system->guard, system, NULL);
+    orri_thread_context before = orri_this_thread_enter(world, &system->access, system, NULL);
     orri_this_thread.view = system->pipe->driven->view; // Whole ticks of other pipelines.
     orri_this_thread.era = &system->pipe->driven->era;
     call_back(world, system, callback);

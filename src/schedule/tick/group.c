@@ -188,7 +188,7 @@ orr_result orri_system_end(orr_world* world, orri_system* system)
         system->stats.ticks++;
         orri_system_hand_in(world, system);
         orri_system_apply_requests(world, system);
-        if (ORR_UNLIKELY(system->guards_state)) {
+        if (ORR_UNLIKELY(system->state_read_only)) {
             orri_system_state_check(world, system);
         }
         pipe->phase = GROUP_VALUES;

@@ -188,7 +188,7 @@ static bool parallel_choose(struct orri_parallel* a, bool pays)
 static bool parallel_own_rows(const orri_system* system)
 {
     return system->due && system->desc.parallel && system->in_units && !system->unsplit &&
-           !system->desc.main_thread && system->guard.by_id_read == NULL && !system->atomic &&
+           !system->desc.main_thread && system->access.by_id_read == NULL && !system->atomic &&
            system->import_count == 0; // An import may be combined when all rows are done.
 }
 
@@ -332,7 +332,7 @@ static uint64_t parallel_work(struct orri_parallel* a, uint32_t step, uint32_t f
     if (!system->due) {
         return 0;
     }
-    orri_jobs_says(a->jobs, worker, system->handle.id - 1);
+    orri_jobs_report(a->jobs, worker, system->handle.id - 1);
     return orri_system_work(world, system, first, last, worker);
 }
 
@@ -575,7 +575,7 @@ bool orri_parallel_watch(const orri_pipeline* pipe, bool on)
 
 void orri_parallel_note_running(const orri_pipeline* pipe, uint32_t step)
 {
-    orri_jobs_says(pipe->parallel->jobs, 0, pipe->steps[step].system->handle.id - 1);
+    orri_jobs_report(pipe->parallel->jobs, 0, pipe->steps[step].system->handle.id - 1);
 }
 
 // The workers of a world, made when a pipeline first wants some. NULL without memory.

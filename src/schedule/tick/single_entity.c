@@ -57,7 +57,7 @@ static orr_type single_entity_reached(const orri_single_entity* single, const or
 {
     const orri_rights* rights = &system->rights;
     const uint64_t* sets[] = {rights->changes, rights->removes,  rights->transacts,
-                              rights->atomics, rights->switches, system->guard.by_id_write};
+                              rights->atomics, rights->switches, system->access.by_id_write};
     for (uint32_t i = 0; i < single->world->schema.type_count; i++) {
         for (uint32_t s = 0; s < ORRI_COUNT(sets); s++) {
             if (orri_right(sets[s], rights, i) && single_entity_has(single, i)) {
@@ -145,7 +145,7 @@ static orr_result single_entity_call(const orri_single_entity* single, orri_syst
                 !system->removed && single_entity_due(system, tick) &&
                 orri_query_has(system->query, single->entity);
     bool kept = system->query != NULL &&
-                (system->query->order != NULL || system->query->working != NULL);
+                (system->query->order != NULL || system->query->pinned_matches != NULL);
     if (!runs || (single->except != NULL && strcmp(system->desc.name, single->except) == 0)) {
         return ORR_OK;
     }

@@ -48,7 +48,7 @@ orr_result orri_step_check(orr_world* world, const char* call)
                        running->desc.name);
 }
 
-bool orri_half_done(const struct orri_schedule* schedule)
+bool orri_any_tick_half_done(const struct orri_schedule* schedule)
 {
     bool half = schedule->now != NULL;
     for (uint32_t i = 0; i < schedule->pipeline_count && !half; i++) {
@@ -71,7 +71,7 @@ orr_result orri_step_between(orr_world* world, const char* call)
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: not from an error handler or a hook", call);
     }
-    if (schedule != NULL && orri_half_done(schedule)) {
+    if (schedule != NULL && orri_any_tick_half_done(schedule)) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: a tick is half done; continue it first with orr_step()", call);
     }
@@ -261,7 +261,8 @@ bool orr_tick_open(const orr_world* world)
     ORR_ASSERT(world != NULL);
     const struct orri_schedule* schedule = world->schedule;
     bool meets = orri_this_thread.world == world && orri_this_thread.at_sync_point;
-    return schedule != NULL && (schedule->now != NULL || (meets && orri_half_done(schedule)));
+    return schedule != NULL &&
+           (schedule->now != NULL || (meets && orri_any_tick_half_done(schedule)));
 }
 
 orr_result orr_tick_abandon(orr_world* world)

@@ -18,8 +18,8 @@ static void tick_enable(orr_world* world, orri_system* system, bool on)
     if (system->rights.reader != NULL) {
         orri_reader_enable(world, system->rights.reader, on);
     }
-    if (system->inbox != NULL) {
-        orri_event_cursors_enable(world, system->inbox, on);
+    if (system->event_cursors != NULL) {
+        orri_event_cursors_enable(world, system->event_cursors, on);
     }
     system->started = on;
 }
@@ -85,8 +85,8 @@ static void tick_life_subscribe(const orri_pipeline* pipe)
         if (pipe->spectator && !system->pipe->spectator) {
             continue;
         }
-        if (system->inbox != NULL && system->wanted && !system->removed) {
-            orri_event_cursors_enable(world, system->inbox, true);
+        if (system->event_cursors != NULL && system->wanted && !system->removed) {
+            orri_event_cursors_enable(world, system->event_cursors, true);
         }
     }
 }
@@ -102,7 +102,7 @@ static bool tick_life_ids(orri_pipeline* pipe)
         }
     }
     return most == 0 ||
-           (most <= UINT32_MAX && orri_command_buffers_hold(pipe->world, (uint32_t)most));
+           (most <= UINT32_MAX && orri_command_buffers_withhold_ids(pipe->world, (uint32_t)most));
 }
 
 // True when a system of this pipeline begins or ends.

@@ -39,11 +39,11 @@ static void batch_end(batch_work* b)
 {
     for (uint32_t i = 0; i < b->cluster_count; i++) {
         orri_cluster* cluster = b->clusters[i];
-        if (cluster->batch_plan != NULL) {
-            cluster->batch_plan->to->batch_incoming = 0;
+        if (cluster->batch_transition != NULL) {
+            cluster->batch_transition->to->batch_incoming = 0;
         }
         cluster->batch_count = cluster->batch_base = cluster->batch_used = 0;
-        cluster->batch_plan = NULL;
+        cluster->batch_transition = NULL;
         cluster->batch_created = false;
     }
     ORRI_RELEASE(&b->world->env, ORR_MEMORY_TEMP, b->clusters, b->cluster_capacity);
@@ -147,11 +147,11 @@ static bool batch_prepare_target(orr_world* world, orri_cluster* from)
     // Several clusters can have the same target: those that differ only in the capacity of the
     // removed type. Incoming rows of other sources are made accessible again, since their chunk may
     // have grown.
-    orri_cluster* to = from->batch_plan->to;
+    orri_cluster* to = from->batch_transition->to;
     uint64_t incoming = (uint64_t)to->batch_incoming + from->batch_count;
     if (incoming > UINT32_MAX - to->row_count ||
         !orri_cluster_reserve(world, to, (uint32_t)incoming) ||
-        !orri_transition_prepare_bits(world, from->batch_plan)) {
+        !orri_transition_prepare_bits(world, from->batch_transition)) {
         return false;
     }
     from->batch_base = to->row_count + to->batch_incoming;
@@ -175,10 +175,10 @@ static void batch_abandon(batch_work* b, uint32_t count)
 {
     while (count-- > 0) {
         orri_cluster* from = b->clusters[count];
-        if (from->batch_plan == NULL) {
+        if (from->batch_transition == NULL) {
             continue;
         }
-        orri_cluster* to = from->batch_plan->to;
+        orri_cluster* to = from->batch_transition->to;
         to->batch_incoming = 0;
         orri_cluster_trim(b->world, to);
         if (to->row_count < to->row_capacity && to->chunk_count > 0) {
@@ -189,7 +189,7 @@ static void batch_abandon(batch_work* b, uint32_t count)
         if (from->batch_created) {
             orri_cluster_undo(b->world, to);
         }
-        from->batch_plan = NULL;
+        from->batch_transition = NULL;
     }
 }
 
@@ -202,15 +202,15 @@ static orr_result batch_prepare(batch_work* b, int direction)
         orri_cluster* from = b->clusters[i];
         from->batch_tail = from->row_count;
         if (direction >= 0) {
-            from->batch_plan = orri_transition_edge(world, b->call, from, b->type, direction,
-                                                    &from->batch_created);
-            if (from->batch_plan == NULL) {
+            from->batch_transition = orri_transition_edge(world, b->call, from, b->type, direction,
+                                                          &from->batch_created);
+            if (from->batch_transition == NULL) {
                 batch_abandon(b, i);
                 return orri_env_result(&world->env);
             }
         }
         if (!batch_prepare_source(world, from) ||
-            (from->batch_plan != NULL && !batch_prepare_target(world, from))) {
+            (from->batch_transition != NULL && !batch_prepare_target(world, from))) {
             batch_abandon(b, i + 1);
             return orri_refuse_room(world, b->call);
         }
@@ -231,7 +231,7 @@ static bool batch_has_values(const batch_work* b, const orri_cluster* to, uint32
 static void batch_destruct_new(batch_work* b, const orri_cluster* from, uint32_t column_count,
                                uint32_t rows_of_last)
 {
-    const orri_transition* transition = from->batch_plan;
+    const orri_transition* transition = from->batch_transition;
     for (uint32_t i = 0; i < column_count; i++) {
         uint32_t rows = i + 1 == column_count ? rows_of_last : from->batch_count;
         if (!batch_has_values(b, transition->to, transition->added[i])) {
@@ -244,7 +244,7 @@ static void batch_destruct_new(batch_work* b, const orri_cluster* from, uint32_t
 // (reported).
 static bool batch_construct_cluster(batch_work* b, orri_cluster* from)
 {
-    const orri_transition* transition = from->batch_plan;
+    const orri_transition* transition = from->batch_transition;
     for (uint32_t i = 0; i < transition->new_count; i++) {
         if (!batch_has_values(b, transition->to, transition->added[i]) &&
             !orri_column_construct(transition->to, transition->added[i], from->batch_base,
@@ -269,10 +269,11 @@ static bool batch_copy_values(batch_work* b)
             continue;
         }
         orri_cluster* from = orri_place_chunk(b->world, b->places[i])->cluster;
-        int32_t column = orri_cluster_find_column(from->batch_plan->to, b->type);
+        int32_t column = orri_cluster_find_column(from->batch_transition->to, b->type);
         uint32_t row = from->batch_base + from->batch_used;
-        if (!orri_cells_make(orri_cluster_chunk_of(from->batch_plan->to, row), (uint32_t)column,
-                             row & ORRI_SLOT_MASK, 1, b->values + (size_t)i * size)) {
+        if (!orri_cells_make(orri_cluster_chunk_of(from->batch_transition->to, row),
+                             (uint32_t)column, row & ORRI_SLOT_MASK, 1,
+                             b->values + (size_t)i * size)) {
             break;
         }
         from->batch_used++;
@@ -281,8 +282,8 @@ static bool batch_copy_values(batch_work* b)
     for (uint32_t k = 0; k < b->cluster_count; k++) {
         orri_cluster* from = b->clusters[k];
         if (!done) {
-            int32_t column = orri_cluster_find_column(from->batch_plan->to, b->type);
-            orri_column_destruct(from->batch_plan->to, (uint32_t)column, from->batch_base,
+            int32_t column = orri_cluster_find_column(from->batch_transition->to, b->type);
+            orri_column_destruct(from->batch_transition->to, (uint32_t)column, from->batch_base,
                                  from->batch_used);
         }
         from->batch_used = 0;
@@ -299,7 +300,7 @@ static orr_result batch_construct(batch_work* b)
     for (uint32_t i = 0; i < b->cluster_count; i++) {
         if (!batch_construct_cluster(b, b->clusters[i])) {
             while (i-- > 0) {
-                batch_destruct_new(b, b->clusters[i], b->clusters[i]->batch_plan->new_count,
+                batch_destruct_new(b, b->clusters[i], b->clusters[i]->batch_transition->new_count,
                                    b->clusters[i]->batch_count);
             }
             return ORR_ERR_HOOK;
@@ -320,8 +321,8 @@ static bool batch_prepare_relations_all(batch_work* b)
         const orri_chunk* chunk = orri_place_chunk(b->world, b->places[i]);
         orri_cluster* from = chunk->cluster;
         uint32_t row = from->batch_base + from->batch_used++;
-        if (from->batch_plan->indexed &&
-            !orri_relation_prepare_move(b->world, from->batch_plan, row,
+        if (from->batch_transition->indexed &&
+            !orri_relation_prepare_move(b->world, from->batch_transition, row,
                                         orri_chunk_ids(chunk)[orri_place_slot(b->places[i])])) {
             return false;
         }
@@ -335,7 +336,7 @@ static orr_result batch_prepare_relations(batch_work* b)
     bool done = b->world->relations.count == 0 || batch_prepare_relations_all(b);
     for (uint32_t k = 0; k < b->cluster_count; k++) {
         orri_cluster* from = b->clusters[k];
-        const orri_transition* transition = from->batch_plan;
+        const orri_transition* transition = from->batch_transition;
         from->batch_used = 0;
         for (uint32_t i = 0; !done && i < transition->new_count; i++) {
             // Values of plain types are not made yet, and need no destruct.
@@ -422,7 +423,7 @@ static void batch_move_run(const batch_work* b, orri_chunk* chunk, uint32_t slot
 {
     orr_world* world = b->world;
     orri_cluster* from = chunk->cluster;
-    const orri_transition* transition = from->batch_plan;
+    const orri_transition* transition = from->batch_transition;
     uint32_t row = from->batch_base + from->batch_used;
     orri_chunk* target = orri_cluster_chunk_of(transition->to, row);
     uint32_t target_slot = row & ORRI_SLOT_MASK;
@@ -534,8 +535,8 @@ static void batch_fill_gaps(batch_work* b)
     }
     for (uint32_t i = 0; i < b->cluster_count; i++) {
         orri_cluster* cluster = b->clusters[i];
-        if (cluster->batch_plan != NULL) {
-            cluster->batch_plan->to->row_count += cluster->batch_count;
+        if (cluster->batch_transition != NULL) {
+            cluster->batch_transition->to->row_count += cluster->batch_count;
         }
         orri_batch_cut(world, cluster);
     }
@@ -743,7 +744,7 @@ orr_result orri_rows_move_range(orr_world* world, const char* call, orri_transit
         result = orri_refuse_memory(&world->env, "starting a batch");
     } else {
         transition->from->batch_count = count;
-        transition->from->batch_plan = transition;
+        transition->from->batch_transition = transition;
         result = batch_transfer(&b, -1);
     }
     batch_end(&b);

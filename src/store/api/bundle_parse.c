@@ -74,7 +74,7 @@ static bool bundle_parse_unknown(bundle_parse_parser* p, const char* name, size_
         orri_near_offer(&near, world->tags.entries[i].name);
     }
     char words[ORRI_ERROR_SIZE / 2] = "";
-    orri_near_say(&near, &(orri_text){words, sizeof words, 0});
+    orri_near_append(&near, &(orri_text){words, sizeof words, 0});
     return bundle_parse_fail(
         p, ORR_ERR_TYPE, name,
         tag ? "no tag has the name '%s'%s (orr_tag_register() names one)"

@@ -330,9 +330,9 @@ static void component_fetch_shared(const orr_world* world, const orri_staged* st
 void orri_stage_end(orr_world* world, orri_staged* staged, bool set)
 {
     uint32_t copy = 0;
-    bool held = world->cow.live > 0;
+    bool shared = world->cow.live > 0;
     for (uint32_t i = 0; set && i < staged->count; i++) {
-        if (ORR_UNLIKELY(held)) {
+        if (ORR_UNLIKELY(shared)) {
             component_fetch_shared(world, staged, i);
         } else {
             component_fetch_next(world, staged, i);

@@ -54,7 +54,7 @@ static bool enable_get(const orr_world* world, const orri_record* record, uint32
 }
 
 // Slow path of orr_component_enable(), with all checks.
-ORRI_COLD static orr_result enable_component_long(orr_world* world, orr_entity entity,
+ORRI_COLD static orr_result enable_component_slow(orr_world* world, orr_entity entity,
                                                   orr_type type, bool on)
 {
     const orri_record* record = orri_record_find(world, entity);
@@ -108,7 +108,7 @@ orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type ty
             }
         }
     }
-    return enable_component_long(world, entity, type, on);
+    return enable_component_slow(world, entity, type, on);
 }
 
 bool orr_component_enabled(const orr_world* world, orr_entity entity, orr_type type)

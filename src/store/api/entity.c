@@ -164,7 +164,7 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
 
 // Fast path: creates one row of plain columns where there is room and everything is stamped in this
 // epoch. Most creations take it.
-static inline bool entity_create_short(orr_world* world, orri_cluster* cluster, orr_entity* out)
+static inline bool entity_create_fast(orr_world* world, orri_cluster* cluster, orr_entity* out)
 {
     uint32_t row = cluster->row_count, slot = row & ORRI_SLOT_MASK;
     if (row == cluster->row_capacity || !cluster->direct_new || !orri_index_ready(world)) {
@@ -187,7 +187,7 @@ static inline bool entity_create_short(orr_world* world, orri_cluster* cluster, 
 }
 
 // Slow path of a creation. A cluster created for it is undone when it is refused.
-ORRI_COLD static orr_entity entity_create_long(orr_world* world, const char* call,
+ORRI_COLD static orr_entity entity_create_slow(orr_world* world, const char* call,
                                                orri_cluster* cluster, bool created)
 {
     orr_entity entity = {0};
@@ -208,7 +208,7 @@ ORRI_COLD static orr_entity entity_create_first(orr_world* world)
         return (orr_entity){0};
     }
     orri_cluster* cluster = orri_cluster_obtain_empty(world, "orr_create", &created);
-    return cluster != NULL ? entity_create_long(world, "orr_create", cluster, created)
+    return cluster != NULL ? entity_create_slow(world, "orr_create", cluster, created)
                            : (orr_entity){0};
 }
 
@@ -218,7 +218,7 @@ orr_entity orr_create(orr_world* world)
     orr_entity entity;
     orri_cluster* cluster = world->clusters.empty;
     if (ORR_LIKELY(cluster != NULL && orri_world_open(world)) &&
-        entity_create_short(world, cluster, &entity)) {
+        entity_create_fast(world, cluster, &entity)) {
         return entity;
     }
     return entity_create_first(world);
@@ -233,10 +233,10 @@ orr_entity orr_create_in(orr_world* world, orr_cluster handle)
         (void)orri_refuse_cluster(world, "orr_create_in", handle);
         return (orr_entity){0};
     }
-    if (ORR_LIKELY(orri_world_open(world)) && entity_create_short(world, cluster, &entity)) {
+    if (ORR_LIKELY(orri_world_open(world)) && entity_create_fast(world, cluster, &entity)) {
         return entity;
     }
-    return entity_create_long(world, "orr_create_in", cluster, false);
+    return entity_create_slow(world, "orr_create_in", cluster, false);
 }
 
 // Checks the values given to orr_create_many().
@@ -393,7 +393,7 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
 
 // Slow path of orr_destroy(): prepares shared blocks, runs hooks, stamps everything, and destroys
 // what cascades reach.
-ORRI_COLD static orr_result entity_destroy_long(orr_world* world, orri_chunk* chunk, uint32_t slot,
+ORRI_COLD static orr_result entity_destroy_slow(orr_world* world, orri_chunk* chunk, uint32_t slot,
                                                 uint32_t index)
 {
     const orri_cluster* cluster = chunk->cluster;
@@ -458,7 +458,7 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
         orri_row_close_gap(world, cluster, chunk, place, last, last_row);
         return ORR_OK;
     }
-    return entity_destroy_long(world, chunk, orri_place_slot(place), index);
+    return entity_destroy_slow(world, chunk, orri_place_slot(place), index);
 }
 
 bool orr_alive(const orr_world* world, orr_entity entity)

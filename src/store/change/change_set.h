@@ -10,7 +10,7 @@
 //   groups ──> target cluster of each entity ──> room, values, links ──> rows move ──> gaps close
 //
 // Entities that a change set creates already have ids, which were predicted before (id_reserve.c)
-// or withheld (id_hold.c).
+// or withheld (id_withhold.c).
 #ifndef ORRI_STORE_CHANGE_CHANGE_SET_H
 #define ORRI_STORE_CHANGE_CHANGE_SET_H
 
@@ -46,16 +46,16 @@ bool orri_index_next(const orr_world* world, orri_index_cursor* cursor, uint32_t
 // the call comes after everything else that can be refused.
 bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count);
 
-// ---- withheld ids (id_hold.c) -------------------------------------------------------------------
+// ---- withheld ids (id_withhold.c) ---------------------------------------------------------------
 
 // Takes the next `count` ids out of the creation queue: free ones first, then unused indexes, whose
 // records are made. The records are dead and on no list, so no creation gets these ids. All or
 // nothing (reported). No system may run meanwhile.
-bool orri_index_hold(orr_world* world, orr_entity* out, uint32_t count);
+bool orri_index_withhold(orr_world* world, orr_entity* out, uint32_t count);
 // Returns withheld ids to the head of the queue, ids[0] first. Indexes that were unused before are
 // free ids from now on. Returns false when memory is refused (reported); that happens only while
 // pages of the entity index are shared, and nothing is done then. No system may run meanwhile.
-bool orri_index_unhold(orr_world* world, const orr_entity* ids, uint32_t count);
+bool orri_index_return(orr_world* world, const orr_entity* ids, uint32_t count);
 
 // ---- change sets (change_set.c) -----------------------------------------------------------------
 

@@ -74,7 +74,7 @@ static bool pool_share_copy(orr_world* world, orri_pool_share* share)
     size_t bytes = orri_pool_share_bytes(share), words = (share->used + 63) / 64;
     uint8_t* memory = orri_alloc(&world->env, ORR_MEMORY_SHARE, bytes, ORRI_BLOCK_ALIGN);
     if (memory == NULL) {
-        orri_refusal_pardon(&world->env);
+        orri_refusal_uncount(&world->env);
         return false;
     }
     if (!pool_share_copy_values(share, memory, block)) {

@@ -37,7 +37,7 @@ static orri_row_log* row_log_make(orr_world* world, uint32_t capacity, uint32_t 
     orri_row_log* log = orri_alloc(&world->env, ORR_MEMORY_SHARE, row_log_size(capacity, row_size),
                                    ORRI_BLOCK_ALIGN);
     if (log == NULL) {
-        orri_refusal_pardon(&world->env);
+        orri_refusal_uncount(&world->env);
         return NULL;
     }
     *log = (orri_row_log){.capacity = capacity, .row_size = row_size};
@@ -98,7 +98,7 @@ static bool row_log_marks_ready(orr_world* world, orri_share* share)
     }
     share->marks = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, uint64_t, row_log_words(share));
     if (share->marks == NULL) {
-        orri_refusal_pardon(&world->env);
+        orri_refusal_uncount(&world->env);
         return false;
     }
     for (uint32_t i = 0; share->log != NULL && i < share->log->count; i++) {
@@ -271,7 +271,7 @@ static bool row_log_materialize(orr_world* world, orri_share* share)
 {
     uint8_t* copy = orri_alloc(&world->env, ORR_MEMORY_SHARE, share->size, ORRI_BLOCK_ALIGN);
     if (copy == NULL) {
-        orri_refusal_pardon(&world->env);
+        orri_refusal_uncount(&world->env);
         return false;
     }
     orri_row_log_read(share, copy);

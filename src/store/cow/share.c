@@ -260,7 +260,7 @@ static bool share_copy_out(orr_world* world, orri_share* share)
 {
     void* copy = orri_alloc(&world->env, ORR_MEMORY_SHARE, share->size, ORRI_BLOCK_ALIGN);
     if (copy == NULL) {
-        orri_refusal_pardon(&world->env);
+        orri_refusal_uncount(&world->env);
         return false;
     }
     if (share->log != NULL) {

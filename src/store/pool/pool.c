@@ -358,7 +358,7 @@ void orri_pool_enter(orr_world* world, orri_pool* pool, uint32_t index)
 }
 
 // Slow path of orri_pool_add(): with all checks, reservations, hooks and listeners.
-ORRI_ASIDE static orr_result pool_add_long(orr_world* world, const char* call,
+ORRI_ASIDE static orr_result pool_add_slow(orr_world* world, const char* call,
                                            const orri_type* type, uint32_t index, const void* value)
 {
     orr_result result =
@@ -429,7 +429,7 @@ orr_result orri_pool_add(orr_world* world, const char* call, const orri_type* ty
     orri_pool* pool = orri_pool_find(world, (orr_type){type->id});
     uint32_t page = index >> ORRI_PAGE_BITS;
     if (ORR_UNLIKELY(pool == NULL || page >= pool->page_capacity || pool->pages[page] == NULL)) {
-        return pool_add_long(world, call, type, index, value);
+        return pool_add_slow(world, call, type, index, value);
     }
     uint32_t* entry = &pool->pages[page][index & ORRI_PAGE_MASK];
     if (*entry != 0) {
@@ -437,7 +437,7 @@ orr_result orri_pool_add(orr_world* world, const char* call, const orri_type* ty
     }
     if (ORR_UNLIKELY(!pool->plain || !orri_world_open(world) ||
                      (pool->free_first == 0 && pool->slot_count == pool->slot_room))) {
-        return pool_add_long(world, call, type, index, value);
+        return pool_add_slow(world, call, type, index, value);
     }
     if (!pool->small || pool_has_listener(world)) {
         return pool_add_plain(world, pool, index, value);

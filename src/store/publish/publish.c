@@ -235,7 +235,7 @@ static void publish_edition_unlink(orri_published_type* type, const orri_edition
     }
 }
 
-void orri_edition_hold(orri_publisher* publisher, orri_edition* edition)
+void orri_edition_retain(orri_publisher* publisher, orri_edition* edition)
 {
     publish_lock(publisher);
     edition->refs++;

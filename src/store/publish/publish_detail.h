@@ -245,7 +245,7 @@ orri_edition* orri_edition_take(orri_publisher* publisher, orri_published_type* 
                                 uint32_t capacity);
 bool orri_edition_reserve(orri_publisher* publisher, orri_edition* edition, uint32_t capacity);
 // Adds a reference.
-void orri_edition_hold(orri_publisher* publisher, orri_edition* edition);
+void orri_edition_retain(orri_publisher* publisher, orri_edition* edition);
 // Drops a reference. The last one ends the edition and the blocks that no other edition has.
 void orri_edition_release(orri_publisher* publisher, orri_published_type* type,
                           orri_edition* edition);

@@ -323,7 +323,7 @@ static void view_pin_type(orri_view* view, orri_view_type* type)
     if (before == newest) {
         return;
     }
-    orri_edition_hold(publisher, newest);
+    orri_edition_retain(publisher, newest);
     for (uint32_t id = 0; id < newest->capacity; id++) {
         const orri_edition_block* block = newest->blocks[id];
         if (block != NULL && (before == NULL || block != orri_edition_at(before, id))) {

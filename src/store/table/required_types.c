@@ -40,7 +40,7 @@ ORRI_COLD static orr_result required_refuse_unknown(const required_list* list,
         orri_near_offer(&near, schema->types[i]->info.name);
     }
     char words[ORRI_ERROR_SIZE / 2] = "";
-    orri_near_say(&near, &(orri_text){words, sizeof words, 0});
+    orri_near_append(&near, &(orri_text){words, sizeof words, 0});
     return orri_refuse(&list->world->env, ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
                        "%s: %s needs '%s', which is not registered%s; register it before %s is "
                        "first used",

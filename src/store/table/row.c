@@ -233,8 +233,8 @@ static void row_drop(const orri_transition* transition, orri_chunk* chunk, uint3
 
 // The fast path: a simple transition between direct clusters with room, all stamped in this epoch.
 // Nothing can be refused. False: nothing was done.
-static inline bool row_short(orr_world* world, const orri_transition* transition, uint32_t index,
-                             const orri_type* value_type, const void* value)
+static inline bool row_fast(orr_world* world, const orri_transition* transition, uint32_t index,
+                            const orri_type* value_type, const void* value)
 {
     orri_cluster *to = transition->to, *from = transition->from;
     uint32_t row = to->row_count, last_row = from->row_count - 1;
@@ -274,7 +274,7 @@ static inline bool row_short(orr_world* world, const orri_transition* transition
 }
 
 // The general path.
-ORRI_COLD static orr_result row_long(orr_world* world, const char* call,
+ORRI_COLD static orr_result row_slow(orr_world* world, const char* call,
                                      const orri_transition* transition, uint32_t index,
                                      const orri_type* value_type, const void* value)
 {
@@ -322,8 +322,8 @@ ORRI_COLD static orr_result row_long(orr_world* world, const char* call,
 orr_result orri_move_one(orr_world* world, const char* call, const orri_transition* transition,
                          uint32_t index, const orri_type* value_type, const void* value)
 {
-    if (ORR_LIKELY(row_short(world, transition, index, value_type, value))) {
+    if (ORR_LIKELY(row_fast(world, transition, index, value_type, value))) {
         return ORR_OK;
     }
-    return row_long(world, call, transition, index, value_type, value);
+    return row_slow(world, call, transition, index, value_type, value);
 }

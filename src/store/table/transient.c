@@ -88,7 +88,7 @@ static bool transient_reserve_row(orr_world* world)
 
 // ---- reserved ids -------------------------------------------------------------------------------
 
-bool orri_transient_hold(orr_world* world, orr_entity* out, uint32_t count)
+bool orri_transient_withhold(orr_world* world, orr_entity* out, uint32_t count)
 {
     orri_transient* transient = &world->transient;
     uint32_t listed = count < transient->free_count ? count : transient->free_count,
@@ -116,7 +116,7 @@ bool orri_transient_hold(orr_world* world, orr_entity* out, uint32_t count)
     return true;
 }
 
-void orri_transient_unhold(orr_world* world, const orr_entity* ids, uint32_t count)
+void orri_transient_return(orr_world* world, const orr_entity* ids, uint32_t count)
 {
     for (uint32_t i = count; i-- > 0;) { // The list has room for all.
         world->transient.free[world->transient.free_count++] = orri_id_index(ids[i]);

@@ -42,11 +42,11 @@ static inline bool orri_id_transient(orr_entity entity)
 // The id that the creation after `position` others (0: the next) will get, if no other call comes
 // in between. Null past ORR_TRANSIENTS_MAX.
 orr_entity orri_transient_nth(const orr_world* world, uint32_t position);
-// Reserves the next `count` ids, so that no creation gets them (as orri_index_hold()): free ones,
-// then fresh ones. All or nothing (reported). Unhold returns them, so that ids[0] is the next
-// again. No system may run.
-bool orri_transient_hold(orr_world* world, orr_entity* out, uint32_t count);
-void orri_transient_unhold(orr_world* world, const orr_entity* ids, uint32_t count);
+// Takes the next `count` ids, so that no creation gets them (as orri_index_withhold()): free ones,
+// then fresh ones. All or nothing (reported). orri_transient_return() returns them, so that ids[0]
+// is the next again. No system may run.
+bool orri_transient_withhold(orr_world* world, orr_entity* out, uint32_t count);
+void orri_transient_return(orr_world* world, const orr_entity* ids, uint32_t count);
 // Creates a transient entity with an id of orri_transient_nth(); ids before it stay free. All or
 // nothing (reported).
 orr_result orri_transient_create(orr_world* world, const char* call, orr_entity entity);

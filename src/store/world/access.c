@@ -90,7 +90,7 @@ ORRI_COLD static bool access_refuse(const orr_world* world, const char* call, co
     return false;
 }
 
-bool orri_access_reads_long(const orr_world* world, const char* call, orr_type type,
+bool orri_access_reads_slow(const orr_world* world, const char* call, orr_type type,
                             orr_entity entity)
 {
     return access_has(orri_access_of(world), orri_access_of(world)->by_id_read,
@@ -98,7 +98,7 @@ bool orri_access_reads_long(const orr_world* world, const char* call, orr_type t
            access_refuse(world, call, orri_type_label(world, type), entity, "");
 }
 
-bool orri_access_writes_long(const orr_world* world, const char* call, orr_type type,
+bool orri_access_writes_slow(const orr_world* world, const char* call, orr_type type,
                              orr_entity entity)
 {
     return access_has(orri_access_of(world), orri_access_of(world)->by_id_write,
@@ -106,7 +106,7 @@ bool orri_access_writes_long(const orr_world* world, const char* call, orr_type 
            access_refuse(world, call, orri_type_label(world, type), entity, "write ");
 }
 
-bool orri_access_builtin_long(const orr_world* world, const char* call, const char* name,
+bool orri_access_builtin_slow(const orr_world* world, const char* call, const char* name,
                               orr_entity entity)
 {
     orr_type type = orri_type_find(&world->schema, name);
@@ -115,7 +115,7 @@ bool orri_access_builtin_long(const orr_world* world, const char* call, const ch
            access_refuse(world, call, name, entity, "");
 }
 
-bool orri_access_tags_long(const orr_world* world, const char* call, orr_tag tag)
+bool orri_access_tags_slow(const orr_world* world, const char* call, orr_tag tag)
 {
     const orri_access* access = orri_access_of(world);
     for (uint32_t i = 0; i < access->by_id_tag_count; i++) {
@@ -137,7 +137,7 @@ bool orri_access_tags_long(const orr_world* world, const char* call, orr_tag tag
     return access_refuse(world, call, name, (orr_entity){0}, "");
 }
 
-bool orri_access_places_long(const orr_world* world, const char* call, orr_entity entity)
+bool orri_access_places_slow(const orr_world* world, const char* call, orr_entity entity)
 {
     const orri_access* access = orri_access_of(world);
     if (access->by_id_read != NULL) {
@@ -156,7 +156,7 @@ bool orri_access_places_long(const orr_world* world, const char* call, orr_entit
     return false;
 }
 
-bool orri_access_looks_long(const orr_world* world, const char* call, orr_entity entity)
+bool orri_access_looks_slow(const orr_world* world, const char* call, orr_entity entity)
 {
     const orri_access* access = orri_access_of(world);
     if (!access->own_rows) {
@@ -172,7 +172,7 @@ bool orri_access_looks_long(const orr_world* world, const char* call, orr_entity
     return false;
 }
 
-bool orri_access_owns_long(const orr_world* world, const char* call)
+bool orri_access_owns_slow(const orr_world* world, const char* call)
 {
     const orri_access* access = orri_access_of(world);
     if (access->owns) {

@@ -138,49 +138,49 @@ ORRI_COLD bool orri_access_foreign_thread(const orr_world* world, const char* ca
 // slow paths.
 
 // Reads or writes a type by entity id.
-ORRI_COLD bool orri_access_reads_long(const orr_world* world, const char* call, orr_type type,
+ORRI_COLD bool orri_access_reads_slow(const orr_world* world, const char* call, orr_type type,
                                       orr_entity entity);
-ORRI_COLD bool orri_access_writes_long(const orr_world* world, const char* call, orr_type type,
+ORRI_COLD bool orri_access_writes_slow(const orr_world* world, const char* call, orr_type type,
                                        orr_entity entity);
 // Reads names, tags or enable bits, which are declared as orr_name, orr_tags and orr_enabled.
-ORRI_COLD bool orri_access_builtin_long(const orr_world* world, const char* call, const char* name,
+ORRI_COLD bool orri_access_builtin_slow(const orr_world* world, const char* call, const char* name,
                                         orr_entity entity);
 // Asks where an entity is stored: allowed for systems that access anything by id.
-ORRI_COLD bool orri_access_places_long(const orr_world* world, const char* call, orr_entity entity);
+ORRI_COLD bool orri_access_places_slow(const orr_world* world, const char* call, orr_entity entity);
 static inline bool orri_access_reads(const orr_world* world, const char* call, orr_type type,
                                      orr_entity entity)
 {
     return ORR_LIKELY(!orri_access_checked(world)) ||
-           orri_access_reads_long(world, call, type, entity);
+           orri_access_reads_slow(world, call, type, entity);
 }
 static inline bool orri_access_writes(const orr_world* world, const char* call, orr_type type,
                                       orr_entity entity)
 {
     return ORR_LIKELY(!orri_access_checked(world)) ||
-           orri_access_writes_long(world, call, type, entity);
+           orri_access_writes_slow(world, call, type, entity);
 }
 static inline bool orri_access_builtin(const orr_world* world, const char* call, const char* name,
                                        orr_entity entity)
 {
     return ORR_LIKELY(!orri_access_checked(world)) ||
-           orri_access_builtin_long(world, call, name, entity);
+           orri_access_builtin_slow(world, call, name, entity);
 }
 // Creates strings or arrays, or changes their reference counts.
-ORRI_COLD bool orri_access_owns_long(const orr_world* world, const char* call);
+ORRI_COLD bool orri_access_owns_slow(const orr_world* world, const char* call);
 static inline bool orri_access_owns(const orr_world* world, const char* call)
 {
-    return ORR_LIKELY(!orri_access_checked(world)) || orri_access_owns_long(world, call);
+    return ORR_LIKELY(!orri_access_checked(world)) || orri_access_owns_slow(world, call);
 }
 // Asks whether entities are alive, how many there are, which types they have: refused only with
 // `.own_rows`.
-ORRI_COLD bool orri_access_looks_long(const orr_world* world, const char* call, orr_entity entity);
+ORRI_COLD bool orri_access_looks_slow(const orr_world* world, const char* call, orr_entity entity);
 static inline bool orri_access_looks(const orr_world* world, const char* call, orr_entity entity)
 {
-    return ORR_LIKELY(!orri_access_checked(world)) || orri_access_looks_long(world, call, entity);
+    return ORR_LIKELY(!orri_access_checked(world)) || orri_access_looks_slow(world, call, entity);
 }
 static inline bool orri_access_places(const orr_world* world, const char* call, orr_entity entity)
 {
-    return ORR_LIKELY(!orri_access_checked(world)) || orri_access_places_long(world, call, entity);
+    return ORR_LIKELY(!orri_access_checked(world)) || orri_access_places_slow(world, call, entity);
 }
 // Refuses a change of structure by a running system. Type and entity may be null.
 ORRI_COLD orr_result orri_refuse_structure(const orr_world* world, const char* call, orr_type type,
@@ -194,10 +194,10 @@ static inline orr_result orri_check_open_of(const orr_world* world, const char* 
                : orri_refuse_structure(world, call, type, entity);
 }
 // Asks for a tag in a query.
-ORRI_COLD bool orri_access_tags_long(const orr_world* world, const char* call, orr_tag tag);
+ORRI_COLD bool orri_access_tags_slow(const orr_world* world, const char* call, orr_tag tag);
 static inline bool orri_access_tags(const orr_world* world, const char* call, orr_tag tag)
 {
-    return ORR_LIKELY(!orri_access_checked(world)) || orri_access_tags_long(world, call, tag);
+    return ORR_LIKELY(!orri_access_checked(world)) || orri_access_tags_slow(world, call, tag);
 }
 // Refuses a call that is not allowed inside a system, or in real time between sync points.
 ORRI_COLD orr_result orri_refuse_running(const orr_world* world, const char* call);

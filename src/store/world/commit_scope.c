@@ -26,7 +26,7 @@ static void commit_scope_note(orr_world* world, orri_commit_scope* scope, uint32
     orri_bit_set(scope->bits, index, true);
 }
 
-bool orri_commit_scope_touch_long(orr_world* world, const orri_cluster* cluster)
+bool orri_commit_scope_touch_slow(orr_world* world, const orri_cluster* cluster)
 {
     orri_commit_scope* scope = world->change.commit_scope;
     if (cluster->transient || orri_commit_scope_has(scope, cluster->index)) {
@@ -40,7 +40,7 @@ bool orri_commit_scope_touch_long(orr_world* world, const orri_cluster* cluster)
     return true;
 }
 
-bool orri_commit_scope_registry_long(orr_world* world)
+bool orri_commit_scope_registry_slow(orr_world* world)
 {
     return world->change.commit_scope->recording ||
            commit_scope_refuse(world, "would create a cluster");

@@ -27,18 +27,18 @@ static inline bool orri_commit_scope_has(const orri_commit_scope* scope, uint32_
 }
 // Call it before a cluster is changed. False (reported): the cluster is outside the scope of the
 // commit.
-ORRI_COLD bool orri_commit_scope_touch_long(orr_world* world, const orri_cluster* cluster);
+ORRI_COLD bool orri_commit_scope_touch_slow(orr_world* world, const orri_cluster* cluster);
 static inline bool orri_commit_scope_touch(orr_world* world, const orri_cluster* cluster)
 {
     return ORR_LIKELY(world->change.commit_scope == NULL) ||
-           orri_commit_scope_touch_long(world, cluster);
+           orri_commit_scope_touch_slow(world, cluster);
 }
 // Call it before a cluster is created or gets enable bits: queries would match it, while running
 // systems iterate their matches. False (reported): the commit is limited to its scope.
-ORRI_COLD bool orri_commit_scope_registry_long(orr_world* world);
+ORRI_COLD bool orri_commit_scope_registry_slow(orr_world* world);
 static inline bool orri_commit_scope_registry(orr_world* world)
 {
-    return ORR_LIKELY(world->change.commit_scope == NULL) || orri_commit_scope_registry_long(world);
+    return ORR_LIKELY(world->change.commit_scope == NULL) || orri_commit_scope_registry_slow(world);
 }
 void orri_commit_scope_free(orr_world* world, orri_commit_scope* scope);
 

@@ -220,7 +220,7 @@ struct orri_cluster {
     uint32_t bits_added;
     uint32_t batch_incoming; // Scratch of a batch: rows that arrive.
     // Scratch of a batch: the transition of the rows that leave.
-    struct orri_transition* batch_plan;
+    struct orri_transition* batch_transition;
     bool batch_created; // Scratch of a batch: the transition's target was created for it.
     // Scratch of a change set (change_detail.h), 0 outside of it: the cluster is on the set's list;
     // route of the group being processed, plus 1.

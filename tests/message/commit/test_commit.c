@@ -94,9 +94,9 @@ ORR_TEST(commit_drops_values_that_refer_to_dead_entities)
     CHECK_OK(orr_send_change(&t.a.run, t.bob, Link, {dead, 2}));
     CHECK_OK(orr_send_change(&t.a.run, t.eve, Link,
                              {dead, 2})); // It stood there before: that stays allowed.
-    orr_entity stillborn = orr_send_create(&t.a.run);
-    CHECK_OK(orr_send_destroy(&t.a.run, stillborn));
-    CHECK_OK(orr_send_add(&t.a.run, t.bob, Owner, {stillborn}));
+    orr_entity short_lived = orr_send_create(&t.a.run);
+    CHECK_OK(orr_send_destroy(&t.a.run, short_lived));
+    CHECK_OK(orr_send_add(&t.a.run, t.bob, Owner, {short_lived}));
     CHECK_OK(orr_send_add(&t.a.run, t.eve, Owner, {t.bob}));
     CHECK_OK(orr_send_name(&t.a.run, t.bob, dead, "nobody"));
     sender_commit(&t.a);
@@ -340,13 +340,13 @@ ORR_TEST(events_go_to_their_queue_at_the_systems_end_in_order_of_runs)
 {
     commit_test t;
     begin(&t);
-    orri_event_cursors* inbox = orri_event_cursors_create(t.world, &t.k.count, 1);
-    CHECK(inbox != NULL);
-    orri_event_cursors_enable(t.world, inbox, true);
+    orri_event_cursors* cursors = orri_event_cursors_create(t.world, &t.k.count, 1);
+    CHECK(cursors != NULL);
+    orri_event_cursors_enable(t.world, cursors, true);
     uint64_t receives[SENDER_WORDS] = {0};
     sender_may(&t.b, receives, t.k.count);
     t.b.rights.receives = receives;
-    t.b.rights.inbox = inbox;
+    t.b.rights.event_cursors = cursors;
     for (int32_t r = 0; r < 3; r++) {
         (void)sender_open(&t.a, 0);
         for (int32_t i = 0; i < 40; i++) {
@@ -364,7 +364,7 @@ ORR_TEST(events_go_to_their_queue_at_the_systems_end_in_order_of_runs)
     for (int32_t i = 0; i < 120; i++) {
         CHECK_EQ(events[i].n, i);
     }
-    orri_event_cursors_done(t.world, inbox);
+    orri_event_cursors_done(t.world, cursors);
     sender_close(&t.b);
     // More than the queue takes: refused and dropped.
     CHECK_OK(orr_events_limit(t.world, t.k.count, 2));
@@ -376,8 +376,8 @@ ORR_TEST(events_go_to_their_queue_at_the_systems_end_in_order_of_runs)
     CHECK_OK(sender_end(&t.a));
     CHECK_EQ(t.a.rights.counts.dropped, 3);
     CHECK(!orri_commit_pending(t.world));
-    t.b.rights.inbox = NULL;
-    orri_event_cursors_destroy(t.world, inbox);
+    t.b.rights.event_cursors = NULL;
+    orri_event_cursors_destroy(t.world, cursors);
     command_kit_end(&t.k);
 }
 

@@ -183,7 +183,7 @@ ORR_TEST(merge_removed_then_removed_ignores) /* N0-61 */
     end(&t);
 }
 
-ORR_TEST(merge_removed_then_added_of_one_that_existed_is_a_change) /* N0-43 N0-61 */
+ORR_TEST(merge_removed_then_added_component_is_a_change) /* N0-43 N0-61 */
 {
     merge_test t;
     begin_with(&t, 1);

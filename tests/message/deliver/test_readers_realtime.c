@@ -189,7 +189,7 @@ ORR_TEST(reader_disabled_or_destroyed_releases_messages_handed_to_it)
 
 typedef struct receiver {
     orri_rights rights;
-    orri_event_cursors* inbox;
+    orri_event_cursors* event_cursors;
     orr_run run;
 } receiver;
 
@@ -197,23 +197,23 @@ static void receiver_begin(orr_world* w, receiver* e, const char* name)
 {
     orr_type types[] = {KIT_TYPE(w, Hit), KIT_TYPE(w, Bell)};
     *e = (receiver){.rights = {.name = name}};
-    e->inbox = orri_event_cursors_create(w, types, 2);
-    CHECK(e->inbox != NULL);
-    orri_event_cursors_name(e->inbox, name);
-    orri_event_cursors_enable(w, e->inbox, true);
-    e->rights.inbox = e->inbox;
+    e->event_cursors = orri_event_cursors_create(w, types, 2);
+    CHECK(e->event_cursors != NULL);
+    orri_event_cursors_name(e->event_cursors, name);
+    orri_event_cursors_enable(w, e->event_cursors, true);
+    e->rights.event_cursors = e->event_cursors;
 }
 
 static void receiver_open(orr_world* w, receiver* e)
 {
-    CHECK(orri_event_cursors_take(w, e->inbox));
+    CHECK(orri_event_cursors_take(w, e->event_cursors));
     e->run = (orr_run){.world = w, .commands = orri_command_buffer_open(w, &e->rights, 0)};
 }
 
 static void receiver_close(orr_world* w, receiver* e)
 {
     orri_command_buffer_close(w, e->run.commands);
-    orri_event_cursors_done(w, e->inbox);
+    orri_event_cursors_done(w, e->event_cursors);
     CHECK_OK(orri_events_validate(w));
 }
 
@@ -286,7 +286,7 @@ ORR_TEST(events_shown_are_those_of_the_start_of_the_system)
     receiver_expects(&a, 300, 1);
     receiver_close(w, &a);
     CHECK_EQ(orri_event_queue_of(w, KIT_TYPE(w, Hit))->count, 0);
-    orri_event_cursors_destroy(w, a.inbox);
+    orri_event_cursors_destroy(w, a.event_cursors);
     w->realtime = false;
     stage_end(&s);
 }
@@ -298,7 +298,7 @@ ORR_TEST(events_dropped_while_a_system_runs_are_not_read_twice)
     receiver a, b;
     receiver_begin(w, &a, "a");
     receiver_begin(w, &b, "looks on");
-    orri_event_cursors_spectator(b.inbox);
+    orri_event_cursors_spectator(b.event_cursors);
     CHECK_OK(orr_events_limit(w, KIT_TYPE(w, Hit), 4));
     w->realtime = true;
     hit(w, 1);
@@ -319,17 +319,17 @@ ORR_TEST(events_dropped_while_a_system_runs_are_not_read_twice)
     // Disabled and enabled while it runs: earlier events are not for it.
     receiver_open(w, &a);
     receiver_expects(&a, 3, 3);
-    orri_event_cursors_enable(w, a.inbox, false);
+    orri_event_cursors_enable(w, a.event_cursors, false);
     CHECK_OK(orri_events_validate(w));
-    orri_event_cursors_done(w, a.inbox);
+    orri_event_cursors_done(w, a.event_cursors);
     CHECK_OK(orri_events_validate(w));
     orri_command_buffer_close(w, a.run.commands);
-    orri_event_cursors_enable(w, a.inbox, true);
+    orri_event_cursors_enable(w, a.event_cursors, true);
     hit(w, 6);
     receiver_open(w, &a);
     receiver_expects(&a, 6, 1);
-    orri_event_cursors_enable(w, a.inbox, false);
-    orri_event_cursors_enable(w, a.inbox, true);
+    orri_event_cursors_enable(w, a.event_cursors, false);
+    orri_event_cursors_enable(w, a.event_cursors, true);
     receiver_close(w, &a);
     receiver_open(w, &a);
     receiver_expects(&a, 0, 0);
@@ -351,7 +351,7 @@ ORR_TEST(events_without_memory_are_shown_later)
     }
     ring(w);
     failing_alloc_arm(&s.k.memory, 1, false);
-    CHECK(!orri_event_cursors_take(w, a.inbox));
+    CHECK(!orri_event_cursors_take(w, a.event_cursors));
     CHECK_EQ(s.k.errors.result, ORR_ERR_MEMORY);
     failing_alloc_arm(&s.k.memory, 0, false);
     a.run = (orr_run){.world = w, .commands = orri_command_buffer_open(w, &a.rights, 0)};

@@ -16,7 +16,7 @@ ORR_MARKER(Bell)
 // A system that only reads events.
 typedef struct receiver {
     orri_rights rights;
-    orri_event_cursors* inbox;
+    orri_event_cursors* event_cursors;
     orr_run run;
 } receiver;
 
@@ -24,11 +24,11 @@ static void receiver_open_types(orr_world* world, receiver* e, const char* name,
                                 const orr_type* types, uint32_t count)
 {
     *e = (receiver){.rights = {.name = name}};
-    e->inbox = orri_event_cursors_create(world, types, count);
-    CHECK(e->inbox != NULL);
-    orri_event_cursors_name(e->inbox, name);
-    orri_event_cursors_enable(world, e->inbox, true);
-    e->rights.inbox = e->inbox;
+    e->event_cursors = orri_event_cursors_create(world, types, count);
+    CHECK(e->event_cursors != NULL);
+    orri_event_cursors_name(e->event_cursors, name);
+    orri_event_cursors_enable(world, e->event_cursors, true);
+    e->rights.event_cursors = e->event_cursors;
 }
 
 // Receives Hit.
@@ -45,7 +45,7 @@ static void receiver_begin(orr_world* world, receiver* e)
 
 static void receiver_end(orr_world* world, receiver* e)
 {
-    orri_event_cursors_done(world, e->inbox);
+    orri_event_cursors_done(world, e->event_cursors);
     orri_command_buffer_close(world, e->run.commands);
 }
 
@@ -93,12 +93,12 @@ ORR_TEST(events_reach_each_reader_once_and_in_order)
     CHECK_EQ(queue_of(world)->count, 0); // Read by all systems, so removed.
     receiver_expect(world, &b, 0, 0);
     CHECK_EQ(k.errors.count, 0);
-    orri_event_cursors_destroy(world, a.inbox);
-    orri_event_cursors_destroy(world, b.inbox);
+    orri_event_cursors_destroy(world, a.event_cursors);
+    orri_event_cursors_destroy(world, b.event_cursors);
     kit_end(&k);
 }
 
-ORR_TEST(event_sent_during_a_run_comes_in_the_next_one)
+ORR_TEST(event_sent_during_a_run_is_received_in_the_next_run)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -122,7 +122,7 @@ ORR_TEST(event_sent_during_a_run_comes_in_the_next_one)
     CHECK_EQ(count, 0);
     receiver_end(world, &a);
     receiver_expect(world, &a, 3, 1);
-    kit_end(&k); // An inbox that was not returned is freed with the world.
+    kit_end(&k); // Cursors that were not destroyed are freed with the world.
 }
 
 ORR_TEST(event_not_asked_for_waits)
@@ -132,7 +132,7 @@ ORR_TEST(event_not_asked_for_waits)
     orr_type types[] = {KIT_TYPE(world, Hit), KIT_TYPE(world, Loud), KIT_TYPE(world, Hit)};
     receiver a;
     receiver_open_types(world, &a, "a", types, 3); // Named twice is received once.
-    CHECK_EQ(a.inbox->count, 2);
+    CHECK_EQ(a.event_cursors->count, 2);
     send(world, 1);
     receiver_begin(world, &a);
     uint32_t count;
@@ -157,7 +157,7 @@ ORR_TEST(events_of_several_runs_of_a_system_are_the_same)
         CHECK_EQ(count, 1);
         orri_command_buffer_close(world, a.run.commands);
     }
-    orri_event_cursors_done(world, a.inbox);
+    orri_event_cursors_done(world, a.event_cursors);
     receiver_expect(world, &a, 0, 0);
     kit_end(&k);
 }
@@ -285,7 +285,7 @@ ORR_TEST(event_without_a_receiver_is_not_kept)
     kit_end(&k);
 }
 
-ORR_TEST(event_does_not_wait_for_a_disabled_inbox)
+ORR_TEST(event_does_not_wait_for_a_disabled_receiver)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -295,26 +295,26 @@ ORR_TEST(event_does_not_wait_for_a_disabled_inbox)
     send(world, 1);
     receiver_expect(world, &b, 1, 1);
     CHECK_EQ(queue_of(world)->count, 1);
-    orri_event_cursors_enable(world, a.inbox, false);
-    orri_event_cursors_enable(world, a.inbox, false); // Twice does no harm.
+    orri_event_cursors_enable(world, a.event_cursors, false);
+    orri_event_cursors_enable(world, a.event_cursors, false); // Twice does no harm.
     CHECK_EQ(queue_of(world)->count, 0);
     receiver_expect(world, &a, 0, 0);
     send(world, 2);
     receiver_expect(world, &b, 2, 1);
-    orri_event_cursors_enable(world, a.inbox, true);
+    orri_event_cursors_enable(world, a.event_cursors, true);
     receiver_expect(world, &a, 0, 0);
     send(world, 3);
     receiver_expect(world, &a, 3, 1);
-    orri_event_cursors_enable(world, a.inbox, false);
-    orri_event_cursors_enable(world, b.inbox, false);
+    orri_event_cursors_enable(world, a.event_cursors, false);
+    orri_event_cursors_enable(world, b.event_cursors, false);
     CHECK_EQ(queue_of(world)->count, 0);
     send(world, 4); // All are off: that is no mistake, and it is not kept.
     CHECK_EQ(k.errors.count, 0);
-    orri_event_cursors_enable(world, b.inbox, true);
+    orri_event_cursors_enable(world, b.event_cursors, true);
     receiver_expect(world, &b, 0, 0);
-    // An inbox that is destroyed is not waited for either.
+    // Destroyed cursors are not waited for either.
     send(world, 5);
-    orri_event_cursors_destroy(world, b.inbox);
+    orri_event_cursors_destroy(world, b.event_cursors);
     CHECK_EQ(queue_of(world)->count, 0);
     orri_event_cursors_destroy(world, NULL);
     kit_end(&k);
@@ -385,14 +385,14 @@ ORR_TEST(event_out_of_memory_has_no_effect)
         uint64_t hash = orr_world_hash(world);
         failing_alloc_arm(&k.memory, n, false);
         uint64_t refused = 0;
-        orri_event_cursors* inbox;
-        while ((inbox = orri_event_cursors_create(world, types, 2)) == NULL) {
+        orri_event_cursors* cursors;
+        while ((cursors = orri_event_cursors_create(world, types, 2)) == NULL) {
             CHECK_EQ(++refused, k.memory.refused);
             CHECK_RESULT(k.errors.result, ORR_ERR_MEMORY);
             CHECK_OK(orr_world_validate(world));
             CHECK_EQ(orr_world_hash(world), hash);
         }
-        orri_event_cursors_enable(world, inbox, true);
+        orri_event_cursors_enable(world, cursors, true);
         for (uint32_t i = 0; i < 200; i++) {
             while (!orri_events_reserve(world, types[0], 1)) {
                 CHECK_EQ(++refused, k.memory.refused);
@@ -407,7 +407,7 @@ ORR_TEST(event_out_of_memory_has_no_effect)
         }
         bool last = k.memory.refused == 0;
         CHECK_EQ(k.errors.count, last ? 0 : 1);
-        orri_event_cursors_destroy(world, inbox);
+        orri_event_cursors_destroy(world, cursors);
         kit_end(&k);
         if (last) {
             CHECK(n > 6);
@@ -444,8 +444,8 @@ ORR_TEST(events_unread_are_part_of_the_state)
     receiver_expect(world, &a, 1, 1);
     send(world, 2);
     CHECK(orri_events_hash(world, 1) != one);
-    orri_event_cursors_enable(world, a.inbox, false);
-    orri_event_cursors_enable(world, b.inbox, false);
+    orri_event_cursors_enable(world, a.event_cursors, false);
+    orri_event_cursors_enable(world, b.event_cursors, false);
     CHECK_EQ(orri_events_hash(world, 1), none);
     kit_end(&k);
 }
@@ -498,19 +498,19 @@ ORR_TEST(event_queue_with_a_wrong_count_is_reported)
     CHECK_RESULT(orri_events_validate(world), ORR_ERR_CORRUPT);
     CHECK_CONTAINS(k.errors.text, "the event queue of Hit has a wrong count of cursors");
     queue->at_base--;
-    a.inbox->cursors[0].at += 2;
+    a.event_cursors->cursors[0].at += 2;
     CHECK_RESULT(orri_events_validate(world), ORR_ERR_CORRUPT);
-    a.inbox->cursors[0].at -= 1, queue->at_base = 0;
+    a.event_cursors->cursors[0].at -= 1, queue->at_base = 0;
     CHECK_RESULT(orri_events_validate(world), ORR_ERR_CORRUPT);
     CHECK_CONTAINS(k.errors.text, "keeps events that all systems have read");
-    a.inbox->cursors[0].at -= 1, queue->at_base = 1;
+    a.event_cursors->cursors[0].at -= 1, queue->at_base = 1;
     uint32_t capacity = queue->capacity;
     queue->capacity = 0;
     CHECK_RESULT(orri_events_validate(world), ORR_ERR_CORRUPT);
     queue->capacity = capacity;
-    a.inbox->cursors[0].queue = NULL;
+    a.event_cursors->cursors[0].queue = NULL;
     CHECK_RESULT(orri_events_validate(world), ORR_ERR_CORRUPT);
-    a.inbox->cursors[0].queue = queue;
+    a.event_cursors->cursors[0].queue = queue;
     kit_end(&k);
 }
 
@@ -597,7 +597,7 @@ static void listening_run(listening* l, uint32_t e)
 
 static void listening_switch(listening* l, uint32_t e, bool on)
 {
-    orri_event_cursors_enable(l->world, l->ears[e].inbox, on);
+    orri_event_cursors_enable(l->world, l->ears[e].event_cursors, on);
     if (on && !l->on[e]) {
         memcpy(l->next[e], l->sent, sizeof l->sent);
     }
@@ -618,7 +618,7 @@ static void listening_step(listening* l)
     } else if (what == 18) {
         listening_switch(l, e, pick(l, 2) != 0);
     } else {
-        orri_event_cursors_destroy(l->world, l->ears[e].inbox);
+        orri_event_cursors_destroy(l->world, l->ears[e].event_cursors);
         l->there[e] = l->on[e] = false;
     }
 }

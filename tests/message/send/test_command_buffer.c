@@ -36,7 +36,8 @@ static void end(buffer_test* t)
 }
 
 // Refused, reported, counted; and nothing of it is stored.
-static void check_breach(buffer_test* t, orr_result result, uint64_t violations, const char* words)
+static void check_violation(buffer_test* t, orr_result result, uint64_t violations,
+                            const char* words)
 {
     CHECK_RESULT(result, ORR_ERR_STATE);
     CHECK_EQ(t->s.rights.counts.violations, violations);
@@ -52,9 +53,9 @@ ORR_TEST(send_add_undeclared_names_system_type_entity_and_remedy) /* N0-48 */
     buffer_test t;
     begin(&t);
     orr_result result = orr_send_add_type(t.run, t.bob, t.k.frozen, NULL, NULL);
-    check_breach(&t, result, 1,
-                 "sends ComponentAdded of Frozen for bob (0v1), which it did not declare; add "
-                 "Frozen to its .adds");
+    check_violation(&t, result, 1,
+                    "sends ComponentAdded of Frozen for bob (0v1), which it did not declare; add "
+                    "Frozen to its .adds");
     end(&t);
     CHECK_EQ(t.s.rights.counts.sent, 0);
 }
@@ -65,32 +66,34 @@ ORR_TEST(send_undeclared_of_every_kind_is_a_violation) /* N0-44 N0-48 N0-49 */
     begin(&t);
     orr_run* run = t.run;
     orr_type none = {0};
-    check_breach(&t, orr_send_change_type(run, t.bob, t.k.count, 0, &(Count){1}), 1,
-                 "ComponentChanged of Count for bob (0v1), which it did not declare; add Count to "
-                 "its .changes");
-    check_breach(&t, orr_send_remove_type(run, t.bob, t.k.count, 0), 2,
-                 "ComponentRemoved of Count for bob (0v1), which it did not declare; add Count to "
-                 "its .removes");
-    check_breach(&t, orr_send_destroy(run, t.bob), 3, "EntityRemoved for bob (0v1)");
+    check_violation(
+        &t, orr_send_change_type(run, t.bob, t.k.count, 0, &(Count){1}), 1,
+        "ComponentChanged of Count for bob (0v1), which it did not declare; add Count to "
+        "its .changes");
+    check_violation(
+        &t, orr_send_remove_type(run, t.bob, t.k.count, 0), 2,
+        "ComponentRemoved of Count for bob (0v1), which it did not declare; add Count to "
+        "its .removes");
+    check_violation(&t, orr_send_destroy(run, t.bob), 3, "EntityRemoved for bob (0v1)");
     CHECK_CONTAINS(t.k.k.errors.text, ".destroys");
     CHECK_EQ(orr_send_create(run).id, 0);
-    check_breach(&t, t.k.k.errors.result, 4, "EntityAdded");
+    check_violation(&t, t.k.k.errors.result, 4, "EntityAdded");
     CHECK_CONTAINS(t.k.k.errors.text, ".creates");
-    check_breach(&t, orr_send_tag(run, t.bob, 17, true), 5, "adds #17 for bob (0v1)");
+    check_violation(&t, orr_send_tag(run, t.bob, 17, true), 5, "adds #17 for bob (0v1)");
     CHECK_CONTAINS(t.k.k.errors.text, "add #17 to its .tags");
-    check_breach(&t, orr_send_enable_type(run, t.bob, t.k.count, 0, true), 6,
-                 "enables or disables Count for bob (0v1)");
-    check_breach(&t, orr_send_enable_type(run, t.bob, none, 0, true), 7,
-                 "enables or disables an entity for bob (0v1)");
+    check_violation(&t, orr_send_enable_type(run, t.bob, t.k.count, 0, true), 6,
+                    "enables or disables Count for bob (0v1)");
+    check_violation(&t, orr_send_enable_type(run, t.bob, none, 0, true), 7,
+                    "enables or disables an entity for bob (0v1)");
     CHECK_CONTAINS(t.k.k.errors.text, "add * to its .switches");
-    check_breach(&t, orr_send_name(run, t.bob, (orr_entity){0}, "x"), 8, "sends a name for bob");
+    check_violation(&t, orr_send_name(run, t.bob, (orr_entity){0}, "x"), 8, "sends a name for bob");
     CHECK_CONTAINS(t.k.k.errors.text, ".renames");
-    check_breach(&t, orr_send_event_type(run, t.k.count, &(Count){1}), 9, "the event Count");
+    check_violation(&t, orr_send_event_type(run, t.k.count, &(Count){1}), 9, "the event Count");
     CHECK_CONTAINS(t.k.k.errors.text, ".sends");
     orr_cluster cluster = KIT_CLUSTER(t.world, Count);
-    check_breach(&t, orr_send_create_many(run, cluster, 1, NULL, 0, NULL), 10, "EntityAdded");
-    check_breach(&t, orr_send_change_many(run, t.k.count, &t.bob, NULL, 1, &(Count){1}), 11,
-                 "ComponentChanged of Count");
+    check_violation(&t, orr_send_create_many(run, cluster, 1, NULL, 0, NULL), 10, "EntityAdded");
+    check_violation(&t, orr_send_change_many(run, t.k.count, &t.bob, NULL, 1, &(Count){1}), 11,
+                    "ComponentChanged of Count");
     end(&t);
 }
 
@@ -107,9 +110,9 @@ ORR_TEST(send_add_declared_by_creates_is_for_new_entities_only)
         CHECK_OK(orr_send_add_type(t.run, fresh, t.k.count, &(Count){i}, NULL));
         CHECK_OK(orr_send_destroy(t.run, fresh)); // It may destroy what it created.
     }
-    check_breach(&t, orr_send_add_type(t.run, t.bob, t.k.count, &(Count){1}, NULL), 1,
-                 "ComponentAdded of Count for bob");
-    check_breach(&t, orr_send_destroy(t.run, t.bob), 2, "EntityRemoved for bob");
+    check_violation(&t, orr_send_add_type(t.run, t.bob, t.k.count, &(Count){1}, NULL), 1,
+                    "ComponentAdded of Count for bob");
+    check_violation(&t, orr_send_destroy(t.run, t.bob), 2, "EntityRemoved for bob");
     end(&t);
 }
 
@@ -128,8 +131,8 @@ ORR_TEST(send_create_many_needs_all_types_and_tags_declared)
         &(orr_cluster_desc){
             .types = &t.k.count, .type_count = 1, .tags = (const orr_tag[]){5}, .tag_count = 1},
         &tagged));
-    check_breach(&t, orr_send_create_many(t.run, both, 1, NULL, 0, NULL), 1, "Position");
-    check_breach(&t, orr_send_create_many(t.run, tagged, 1, NULL, 0, NULL), 2, "#5");
+    check_violation(&t, orr_send_create_many(t.run, both, 1, NULL, 0, NULL), 1, "Position");
+    check_violation(&t, orr_send_create_many(t.run, tagged, 1, NULL, 0, NULL), 2, "#5");
     CHECK_OK(orr_send_create_many(t.run, one, 2, NULL, 0, NULL));
     end(&t);
 }
@@ -145,8 +148,8 @@ ORR_TEST(send_destroy_checks_the_declared_targets)
     CHECK_OK(orr_set(t.world, two, Count, {1}));
     CHECK_OK(orr_add(t.world, two, Frozen));
     CHECK_OK(orr_send_destroy(t.run, one));
-    check_breach(&t, orr_send_destroy(t.run, two), 1, "EntityRemoved for 2v1");
-    check_breach(&t, orr_send_destroy(t.run, t.bob), 2, "EntityRemoved for bob (0v1)");
+    check_violation(&t, orr_send_destroy(t.run, two), 1, "EntityRemoved for 2v1");
+    check_violation(&t, orr_send_destroy(t.run, t.bob), 2, "EntityRemoved for bob (0v1)");
     sender_commit(&t.s);
     CHECK(!orr_alive(t.world, one) && orr_alive(t.world, two) && orr_alive(t.world, t.bob));
     orr_query_destroy(query);
@@ -164,8 +167,8 @@ ORR_TEST(send_tag_checks_the_declared_list)
     CHECK_OK(orr_send_tag(t.run, t.bob, 3, true));
     CHECK_OK(orr_send_tag(t.run, t.bob, 10, true));
     CHECK_OK(orr_send_tag(t.run, t.bob, 20, false));
-    check_breach(&t, orr_send_tag(t.run, t.bob, 11, true), 1, "#11");
-    check_breach(&t, orr_send_tag(t.run, t.bob, 30, false), 2, "removes #level3");
+    check_violation(&t, orr_send_tag(t.run, t.bob, 11, true), 1, "#11");
+    check_violation(&t, orr_send_tag(t.run, t.bob, 30, false), 2, "removes #level3");
     end(&t);
     CHECK_EQ(t.s.rights.counts.sent, 3);
 }

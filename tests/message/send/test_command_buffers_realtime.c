@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Command buffers of several pipelines at once: held ids, which pipeline gets which, what is
+// Command buffers of several pipelines at once: withheld ids, which pipeline gets which, what is
 // returned; shared transactions. By hand, and at random against a list of entities that must be
 // alive.
 #include "message/command_kit.h"
@@ -57,8 +57,8 @@ static void end(buffers_test* t)
 {
     for (uint32_t i = SETS; i-- > 0;) {
         use(t, i);
-        CHECK(orri_command_buffers_unhold(t->world));
-        CHECK_EQ(orri_command_buffers_held_left(t->world), 0);
+        CHECK(orri_command_buffers_return_ids(t->world));
+        CHECK_EQ(orri_command_buffers_withheld_left(t->world), 0);
         orri_command_buffers_use(t->world, NULL);
         orri_command_buffers_destroy(t->world, t->sets[i]);
     }
@@ -67,10 +67,10 @@ static void end(buffers_test* t)
     command_kit_end(&t->k);
 }
 
-static orr_run* opened(buffers_test* t, uint32_t set, uint32_t hold, uint32_t creates_max)
+static orr_run* opened(buffers_test* t, uint32_t set, uint32_t ids, uint32_t creates_max)
 {
     use(t, set);
-    CHECK(orri_command_buffers_hold(t->world, hold));
+    CHECK(orri_command_buffers_withhold_ids(t->world, ids));
     return sender_open(&t->senders[set], creates_max);
 }
 
@@ -118,28 +118,28 @@ static void some_free(orr_world* world, orr_entity* out, uint32_t count)
     }
 }
 
-ORR_TEST(held_ids_that_are_returned_leave_no_trace)
+ORR_TEST(withheld_ids_that_are_returned_leave_no_trace)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
-    orr_entity made[8], held[4];
+    orr_entity made[8], withheld[4];
     some_free(world, made, 8);
     uint64_t hash = orr_world_hash(world);
     uint32_t before[8], after[8];
     CHECK_EQ(line(world, before, 8), 4);
     CHECK(before[0] == orri_id_index(made[6]) && before[3] == orri_id_index(made[0]));
-    CHECK(orri_index_hold(world, held, 2));
-    CHECK_EQ(orri_id_index(held[0]), before[0]);
-    CHECK_EQ(orri_id_index(held[1]), before[1]);
-    CHECK_EQ(orri_id_generation(held[0]), orri_id_generation(made[6]) + 1);
-    CHECK(!orr_alive(world, held[0]));
+    CHECK(orri_index_withhold(world, withheld, 2));
+    CHECK_EQ(orri_id_index(withheld[0]), before[0]);
+    CHECK_EQ(orri_id_index(withheld[1]), before[1]);
+    CHECK_EQ(orri_id_generation(withheld[0]), orri_id_generation(made[6]) + 1);
+    CHECK(!orr_alive(world, withheld[0]));
     CHECK_OK(orr_world_validate(world));
-    CHECK(orri_index_hold(world, held + 2, 1));
+    CHECK(orri_index_withhold(world, withheld + 2, 1));
     // No entity gets them.
     orr_entity other = orr_create(world);
     CHECK_EQ(orri_id_index(other), before[3]);
     CHECK_OK(orr_destroy(world, other));
-    CHECK(orri_index_unhold(world, held, 3));
+    CHECK(orri_index_return(world, withheld, 3));
     CHECK_EQ(line(world, after, 8), 4);
     CHECK(memcmp(before, after, 3 * sizeof *before) == 0);
     CHECK_OK(orr_world_validate(world));
@@ -147,36 +147,36 @@ ORR_TEST(held_ids_that_are_returned_leave_no_trace)
     // Without the other entity: the same hash.
     kit_begin(&k, NULL);
     some_free(k.world, made, 8);
-    CHECK(orri_index_hold(k.world, held, 4));
+    CHECK(orri_index_withhold(k.world, withheld, 4));
     CHECK_EQ(k.world->index.free_count, 0);
     CHECK(orr_world_hash(k.world) != hash);
-    CHECK(orri_index_unhold(k.world, held + 1, 3));
-    CHECK(orri_index_unhold(k.world, held, 1));
+    CHECK(orri_index_return(k.world, withheld + 1, 3));
+    CHECK(orri_index_return(k.world, withheld, 1));
     CHECK_EQ(orr_world_hash(k.world), hash);
     kit_end(&k);
 }
 
-ORR_TEST(held_ids_that_were_fresh_become_free_ones)
+ORR_TEST(withheld_ids_that_were_fresh_become_free)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.entities_max = 6});
-    orr_entity made[2], held[4];
+    orr_entity made[2], withheld[4];
     some_free(world, made, 2);
-    CHECK(orri_index_hold(world, held, 4));
-    CHECK_EQ(orri_id_index(held[0]), orri_id_index(made[0]));
+    CHECK(orri_index_withhold(world, withheld, 4));
+    CHECK_EQ(orri_id_index(withheld[0]), orri_id_index(made[0]));
     for (uint32_t i = 1; i < 4; i++) {
-        CHECK_EQ(orri_id_index(held[i]), i + 1);
+        CHECK_EQ(orri_id_index(withheld[i]), i + 1);
     }
     CHECK_EQ(world->hot.count, 5);
     CHECK_OK(orr_world_validate(world));
     // More than the world may have: none.
-    CHECK(!orri_index_hold(world, held, 2));
+    CHECK(!orri_index_withhold(world, withheld, 2));
     CHECK_EQ(k.errors.result, ORR_ERR_CAPACITY);
     CHECK_EQ(world->hot.count, 5);
-    CHECK(orri_index_unhold(world, held, 4));
+    CHECK(orri_index_return(world, withheld, 4));
     CHECK_EQ(world->index.free_count, 4);
     for (uint32_t i = 0; i < 4; i++) {
-        CHECK_EQ(orr_create(world).id, held[i].id);
+        CHECK_EQ(orr_create(world).id, withheld[i].id);
     }
     CHECK_EQ(orri_id_index(orr_create(world)), 5);
     CHECK_EQ(orr_create(world).id, 0);
@@ -184,22 +184,22 @@ ORR_TEST(held_ids_that_were_fresh_become_free_ones)
 }
 
 // A snapshot shares the page of the index: it is copied, or (memory) nothing is done.
-ORR_TEST(holding_ids_is_all_or_nothing_without_memory)
+ORR_TEST(withholding_ids_without_memory_is_all_or_nothing)
 {
     for (uint32_t back = 0; back < 2; back++) {
         for (uint64_t n = 1;; n++) {
             kit k = {0};
             orr_world* world = kit_begin(&k, NULL);
-            orr_entity made[8], held[5000];
+            orr_entity made[8], withheld[5000];
             some_free(world, made, 8);
-            CHECK(back == 0 || orri_index_hold(world, held, 6));
+            CHECK(back == 0 || orri_index_withhold(world, withheld, 6));
             orr_tick_advance(world);
             orri_share* share = orri_share_page(world, 0, ORRI_SHARE_FROZEN);
             CHECK(share != NULL);
             uint64_t hash = orr_world_hash(world);
             failing_alloc_arm(&k.memory, n, false);
-            bool done = back != 0 ? orri_index_unhold(world, held, 6)
-                                  : orri_index_hold(world, held, 5000);
+            bool done = back != 0 ? orri_index_return(world, withheld, 6)
+                                  : orri_index_withhold(world, withheld, 5000);
             bool enough = k.memory.refused == 0;
             failing_alloc_arm(&k.memory, 0, false);
             CHECK_EQ(done, enough);
@@ -254,32 +254,32 @@ ORR_TEST(buffers_keep_ids_that_were_reserved_and_not_used)
     buffers_test t;
     begin(&t, NULL);
     orr_run* run = opened(&t, 0, 5, 3);
-    CHECK_EQ(orri_command_buffers_held_left(t.world), 2);
+    CHECK_EQ(orri_command_buffers_withheld_left(t.world), 2);
     orr_entity ids[5];
-    memcpy(ids, t.sets[0]->held, sizeof ids);
+    memcpy(ids, t.sets[0]->withheld, sizeof ids);
     CHECK_EQ(created(run, 1).id, ids[0].id);
     sender_close(&t.senders[0]);
     run = sender_open(&t.senders[0], 2);
-    CHECK_EQ(orri_command_buffers_held_left(t.world), 0);
+    CHECK_EQ(orri_command_buffers_withheld_left(t.world), 0);
     CHECK_EQ(created(run, 2).id, ids[3].id);
     sender_close(&t.senders[0]);
     CHECK_OK(committed(&t, 0));
     // The rest is at the front, in order.
-    CHECK_EQ(orri_command_buffers_held_left(t.world), 3);
-    CHECK(t.sets[0]->held[0].id == ids[1].id && t.sets[0]->held[1].id == ids[2].id &&
-          t.sets[0]->held[2].id == ids[4].id);
-    CHECK(orri_command_buffers_hold(t.world, 3));
-    CHECK_EQ(orri_command_buffers_held_left(t.world), 3);
-    CHECK(orri_command_buffers_hold(t.world, 4));
-    CHECK_EQ(orri_command_buffers_held_left(t.world), 4);
+    CHECK_EQ(orri_command_buffers_withheld_left(t.world), 3);
+    CHECK(t.sets[0]->withheld[0].id == ids[1].id && t.sets[0]->withheld[1].id == ids[2].id &&
+          t.sets[0]->withheld[2].id == ids[4].id);
+    CHECK(orri_command_buffers_withhold_ids(t.world, 3));
+    CHECK_EQ(orri_command_buffers_withheld_left(t.world), 3);
+    CHECK(orri_command_buffers_withhold_ids(t.world, 4));
+    CHECK_EQ(orri_command_buffers_withheld_left(t.world), 4);
     // A buffer that is opened and taken back.
     uint64_t reserved = orri_command_buffers_reserved(t.world);
     run = sender_open(&t.senders[0], 4);
-    CHECK_EQ(orri_command_buffers_held_left(t.world), 0);
+    CHECK_EQ(orri_command_buffers_withheld_left(t.world), 0);
     sender_close(&t.senders[0]);
     orri_command_buffers_rewind(t.world, reserved);
-    CHECK_EQ(orri_command_buffers_held_left(t.world), 4);
-    // Many at once; then more than are held.
+    CHECK_EQ(orri_command_buffers_withheld_left(t.world), 4);
+    // Many at once; then more than are withheld.
     run = sender_open(&t.senders[0], 100);
     orr_cluster cluster = KIT_CLUSTER(t.world, Count);
     Count counts[3] = {{21}, {22}, {23}};
@@ -295,7 +295,7 @@ ORR_TEST(buffers_keep_ids_that_were_reserved_and_not_used)
     sender_close(&t.senders[0]);
     CHECK_OK(committed(&t, 0));
     CHECK_EQ(count_of(&t, many[2]), 23);
-    CHECK_EQ(orri_command_buffers_held_left(t.world), 0);
+    CHECK_EQ(orri_command_buffers_withheld_left(t.world), 0);
     end(&t);
 }
 
@@ -315,7 +315,7 @@ ORR_TEST(buffers_that_are_abandoned_keep_their_ids)
     use(&t, 0);
     orri_commit_abandon(t.world);
     CHECK(!orr_alive(t.world, first));
-    CHECK_EQ(orri_command_buffers_held_left(t.world), 2);
+    CHECK_EQ(orri_command_buffers_withheld_left(t.world), 2);
     // Transactions of the other are not dropped.
     CHECK_EQ(t.senders[0].rights.counts.dropped, 3);
     CHECK_EQ(t.senders[1].rights.counts.dropped, 0);
@@ -347,16 +347,16 @@ ORR_TEST(buffers_create_and_destroy_in_one_commit)
     CHECK_EQ(orr_entity_count(t.world), 2);
     CHECK(count_of(&t, ids[0]) == 0 && count_of(&t, ids[3]) == 3);
     // Their ids are used: they come again with another generation.
-    CHECK_EQ(orri_command_buffers_held_left(t.world), 0);
-    CHECK(orri_command_buffers_hold(t.world, 2));
+    CHECK_EQ(orri_command_buffers_withheld_left(t.world), 0);
+    CHECK(orri_command_buffers_withhold_ids(t.world, 2));
     CHECK_EQ(t.world->index.free_count, 0);
-    CHECK_EQ(orri_id_index(t.sets[0]->held[0]), orri_id_index(ids[1]));
-    CHECK_EQ(orri_id_generation(t.sets[0]->held[0]), orri_id_generation(ids[1]) + 1);
+    CHECK_EQ(orri_id_index(t.sets[0]->withheld[0]), orri_id_index(ids[1]));
+    CHECK_EQ(orri_id_generation(t.sets[0]->withheld[0]), orri_id_generation(ids[1]) + 1);
     end(&t);
 }
 
 // For every allocation: a refused commit has no effect, on ids neither, and can be repeated.
-ORR_TEST(buffers_of_a_refused_commit_hold_their_ids_again)
+ORR_TEST(buffers_of_a_refused_commit_withhold_their_ids_again)
 {
     for (uint64_t n = 1;; n++) {
         buffers_test t;
@@ -423,12 +423,12 @@ ORR_TEST(buffers_are_made_or_refused)
             orri_command_buffers_use(world, command_buffers);
             for (uint64_t h = 1; h < 20; h++) { // Ids: all, or none.
                 failing_alloc_arm(&k.memory, h, false);
-                bool held = orri_command_buffers_hold(world, 100);
+                bool withheld = orri_command_buffers_withhold_ids(world, 100);
                 bool refused = k.memory.refused > 0;
                 failing_alloc_arm(&k.memory, 0, false);
-                CHECK_EQ(held, !refused);
-                CHECK_EQ(orri_command_buffers_held_left(world), held ? 100 : 0);
-                if (held) {
+                CHECK_EQ(withheld, !refused);
+                CHECK_EQ(orri_command_buffers_withheld_left(world), withheld ? 100 : 0);
+                if (withheld) {
                     break;
                 }
             }
@@ -460,7 +460,7 @@ static orr_entity marked(orr_run* run, int32_t n)
 }
 
 // Two spectators and the simulation.
-ORR_TEST(buffers_of_spectators_hold_ids_of_transient_entities)
+ORR_TEST(buffers_of_spectators_withhold_ids_of_transient_entities)
 {
     for (uint64_t n = 0; n < 12; n++) {
         buffers_test t;
@@ -488,14 +488,14 @@ ORR_TEST(buffers_of_spectators_hold_ids_of_transient_entities)
         CHECK_OK(committed(&t, 0));
         CHECK(mark_of(t.world, a1) == 1 && mark_of(t.world, a2) == 2);
         CHECK_EQ(orr_transient_count(t.world), 4);
-        CHECK_EQ(orri_command_buffers_held_left(t.world), 2);
-        // One is destroyed; its id comes again; ids that are abandoned stay held.
+        CHECK_EQ(orri_command_buffers_withheld_left(t.world), 2);
+        // One is destroyed; its id comes again; ids that are abandoned stay withheld.
         a = sender_open(&t.senders[0], 2);
         CHECK_OK(orr_send_destroy(a, a1));
         orr_entity a3 = marked(a, 3);
         sender_close(&t.senders[0]);
         orri_commit_abandon(t.world);
-        CHECK_EQ(orri_command_buffers_held_left(t.world), 2);
+        CHECK_EQ(orri_command_buffers_withheld_left(t.world), 2);
         a = sender_open(&t.senders[0], 2);
         CHECK_EQ(marked(a, 4).id, a3.id);
         CHECK_OK(orr_send_destroy(a, a1));
@@ -615,17 +615,17 @@ typedef struct model_entity {
     uint32_t set;
 } model_entity;
 
-typedef struct model_doom {
+typedef struct model_destroyed {
     uint32_t entity, set;
-} model_doom;
+} model_destroyed;
 
 typedef struct model {
     buffers_test t;
     uint64_t seed, turn;
     model_entity entities[MODEL_MOST];
     uint32_t count;
-    model_doom dooms[MODEL_MOST];
-    uint32_t doom_count;
+    model_destroyed destroys[MODEL_MOST];
+    uint32_t destroy_count;
     bool open[SETS];
 } model;
 
@@ -674,13 +674,13 @@ static void model_destroy(model* m, uint32_t set)
 {
     uint32_t i = m->count > 0 ? below(m, m->count) : 0;
     i = m->count > 40 && below(m, 2) == 0 ? m->count - 1 - below(m, 40) : i;
-    if (m->count == 0 || m->doom_count == MODEL_MOST) {
+    if (m->count == 0 || m->destroy_count == MODEL_MOST) {
         return;
     }
     const model_entity* entity = &m->entities[i];
     if (entity->state == MODEL_LIVE || (entity->state == MODEL_SENT && entity->set == set)) {
         CHECK_OK(orr_send_destroy(&m->t.senders[set].run, entity->id));
-        m->dooms[m->doom_count++] = (model_doom){i, set};
+        m->destroys[m->destroy_count++] = (model_destroyed){i, set};
     }
 }
 
@@ -712,14 +712,14 @@ static void model_commit(model* m, uint32_t set, bool abandon)
         }
     }
     uint32_t kept = 0;
-    for (uint32_t d = 0; d < m->doom_count; d++) {
-        if (m->dooms[d].set != set) {
-            m->dooms[kept++] = m->dooms[d];
+    for (uint32_t d = 0; d < m->destroy_count; d++) {
+        if (m->destroys[d].set != set) {
+            m->destroys[kept++] = m->destroys[d];
         } else if (!abandon) {
-            m->entities[m->dooms[d].entity].state = MODEL_DEAD;
+            m->entities[m->destroys[d].entity].state = MODEL_DEAD;
         }
     }
-    m->doom_count = kept;
+    m->destroy_count = kept;
 }
 
 static void model_check(model* m)
@@ -736,12 +736,12 @@ static void model_check(model* m)
         }
     }
     CHECK_EQ(orr_entity_count(m->t.world), live);
-    // No id is lost: all are alive, free or held.
-    uint32_t held = 0;
+    // No id is lost: all are alive, free or withheld.
+    uint32_t withheld = 0;
     for (uint32_t s = 0; s < SETS; s++) {
-        held += m->t.sets[s]->held_count;
+        withheld += m->t.sets[s]->withheld_count;
     }
-    CHECK_EQ(m->t.world->hot.count, live + m->t.world->index.free_count + held);
+    CHECK_EQ(m->t.world->hot.count, live + m->t.world->index.free_count + withheld);
     (void)hash_of(m->t.world);
 }
 
@@ -768,7 +768,7 @@ static void model_step(model* m)
     } else if (what < 9) {
         model_commit(m, set, what == 8);
     } else if (model_rests(m, set)) {
-        CHECK(orri_command_buffers_unhold(m->t.world));
+        CHECK(orri_command_buffers_return_ids(m->t.world));
     }
 }
 

@@ -211,8 +211,8 @@ ORR_TEST(journal_set_inside_a_tick_is_refused)
     CHECK_STR(w.k.errors.text, "orr_journal_set: not now, a tick is under way");
     CHECK_RESULT(orr_trace_set(w.world, "x"), ORR_ERR_STATE);
     _Atomic uint64_t violations = 0;
-    orri_access guard = {.system = "move", .violations = &violations};
-    w.world->running.access = &guard;
+    orri_access access = {.system = "move", .violations = &violations};
+    w.world->running.access = &access;
     CHECK_RESULT(orr_journal_set(w.world, 10), ORR_ERR_STATE);
     CHECK_CONTAINS(w.k.errors.text, "'move'");
     CHECK_EQ(w.k.errors.id, ORR_LOG_ID_ACCESS_VIOLATION);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The scene of the tests of access checks: bob, an entity with everything; systems of all flavours
 // that may or may not access bob; and the expected error for each violation.
-#ifndef TEST_POLICE_KIT_H
-#define TEST_POLICE_KIT_H
+#ifndef TEST_AUDIT_KIT_H
+#define TEST_AUDIT_KIT_H
 
 #include "schedule/schedule_kit.h"
 #include "support/pinned_kit.h"
@@ -19,13 +19,13 @@ ORR_STRUCT(Count, (int32_t, value, (.preset = "7")))
 
 // Flavours of the system that violates its declaration.
 typedef enum flavour {
-    STRANGER = 1, // Direct, with a type that bob lacks.
+    NO_MATCH = 1, // Direct, with a type that bob lacks.
     READER = 2,   // Declared all types of bob to read.
     WRITER = 4,   // Declared all types of bob to write.
     ONCE = 8,     // Direct, called once, with a type in .by_id.
     INDIRECT = 16,
-    EVERYBODY = 31,
-    NOT_READERS = STRANGER | ONCE | INDIRECT,
+    ALL_FLAVOURS = 31,
+    NOT_READERS = NO_MATCH | ONCE | INDIRECT,
     NOT_WRITERS = NOT_READERS | READER,
 } flavour;
 
@@ -174,7 +174,7 @@ ORR_MAYBE_UNUSED static const char* verdict(const violation* b, orr_system culpr
 ORR_MAYBE_UNUSED static uint32_t check_violations(const violation* violations, size_t count)
 {
     uint32_t planted = 0, missed = 0;
-    for (uint32_t flavour_bit = STRANGER; flavour_bit < EVERYBODY; flavour_bit *= 2) {
+    for (uint32_t flavour_bit = NO_MATCH; flavour_bit < ALL_FLAVOURS; flavour_bit *= 2) {
         uint64_t hash = hash_without_violation((flavour)flavour_bit);
         for (size_t i = 0; i < count; i++) {
             const violation* b = &violations[i];

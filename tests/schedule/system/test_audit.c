@@ -56,15 +56,15 @@ static const sneak sneaks[] = {
     {write_got, "system 'culprit' wrote Position of bob", READER},
     {write_got_pinned, "system 'culprit' wrote Body of bob", READER},
     {write_got_instance, "system 'culprit' wrote Cargo of bob", READER},
-    {write_kept, "system 'culprit' wrote Position of bob", EVERYBODY & ~(uint32_t)WRITER},
-    {write_kept_wind, "system 'culprit' wrote Wind of system 'weather'", EVERYBODY},
-    {write_kept_count, "system 'culprit' wrote Count of system 'weather'", EVERYBODY},
+    {write_kept, "system 'culprit' wrote Position of bob", ALL_FLAVOURS & ~(uint32_t)WRITER},
+    {write_kept_wind, "system 'culprit' wrote Wind of system 'weather'", ALL_FLAVOURS},
+    {write_kept_count, "system 'culprit' wrote Count of system 'weather'", ALL_FLAVOURS},
 };
 
 /* N2-05 */
 ORR_TEST(full_access_checks_find_writes_through_pointers_and_undo_them)
 {
-    for (uint32_t flavour_bit = STRANGER; flavour_bit < EVERYBODY; flavour_bit *= 2) {
+    for (uint32_t flavour_bit = NO_MATCH; flavour_bit < ALL_FLAVOURS; flavour_bit *= 2) {
         for (size_t i = 0; i < sizeof sneaks / sizeof sneaks[0]; i++) {
             if ((sneaks[i].flavours & flavour_bit) == 0) {
                 continue;
@@ -339,7 +339,7 @@ static void free_for_all(orr_run* run)
 
 ORR_TEST(access_checks_allow_unrestricted_calls_for_every_system)
 {
-    for (uint32_t flavour_bit = STRANGER; flavour_bit < EVERYBODY; flavour_bit *= 2) {
+    for (uint32_t flavour_bit = NO_MATCH; flavour_bit < ALL_FLAVOURS; flavour_bit *= 2) {
         orr_world* world = begin();
         orr_system culprit = add_culprit(world, (flavour)flavour_bit);
         s.violation = free_for_all;
@@ -574,7 +574,7 @@ static void undeclared(orr_run* run)
 
 ORR_TEST(access_checks_off_allows_undeclared_access)
 {
-    for (uint32_t flavour_bit = STRANGER; flavour_bit < EVERYBODY; flavour_bit *= 2) {
+    for (uint32_t flavour_bit = NO_MATCH; flavour_bit < ALL_FLAVOURS; flavour_bit *= 2) {
         orr_world* world = begin();
         orr_access_check_set(world, ORR_ACCESS_CHECK_OFF);
         orr_system culprit = add_culprit(world, (flavour)flavour_bit);

@@ -115,7 +115,7 @@ ORR_TEST(atomic_section_within_a_section_of_another_world_is_refused) /* N3-25 *
 
 // ---- calls inside a section ---------------------------------------------------------------------
 
-static void reach_out(void* value, void* user)
+static void section_access_world(void* value, void* user)
 {
     nest* at = user;
     (void)value;
@@ -128,10 +128,10 @@ static void reach_out(void* value, void* user)
     at->calls += orr_alive(at->run->world, at->eve); // This call is allowed.
 }
 
-static void reach_run(orr_run* run)
+static void section_run(orr_run* run)
 {
     n.run = run;
-    CHECK_OK(orr_atomic_on(run, n.bob, Health, reach_out, &n));
+    CHECK_OK(orr_atomic_on(run, n.bob, Health, section_access_world, &n));
     CHECK_EQ(orr_get(run->world, n.eve, Score)->points, 0); // Allowed again.
     CHECK_OK(orr_transact(run, ORR_OP_ADD, n.eve, Score, points, 1));
 }
@@ -142,9 +142,9 @@ ORR_TEST(atomic_section_that_accesses_more_than_its_value_is_refused) /* N3-25 *
         kit k;
         orr_world* world = nest_begin(&k, workers);
         orri_parallel_share(world, ORRI_SHARE_NOTHING, 0);
-        orr_system system = KIT_SYSTEM(world, .name = "reach", .query = "Velocity",
-                                       .by_id = "write Score", .adds = "Frozen",
-                                       .transacts = "Score", .atomics = "Health", .run = reach_run);
+        orr_system system = KIT_SYSTEM(
+            world, .name = "reach", .query = "Velocity", .by_id = "write Score", .adds = "Frozen",
+            .transacts = "Score", .atomics = "Health", .run = section_run);
         KIT_SYSTEM(world, .name = "beside", .query = "Aim", .run = kit_run_nothing);
         KIT_STEP(world, 1);
         CHECK_EQ(n.calls, 6);
@@ -162,7 +162,7 @@ ORR_TEST(atomic_section_that_accesses_more_than_its_value_is_named)
     kit k;
     orr_world* world = nest_begin(&k, 0);
     KIT_SYSTEM(world, .name = "reach", .query = "Velocity", .by_id = "write Score",
-               .atomics = "Health", .adds = "Frozen", .transacts = "Score", .run = reach_run);
+               .atomics = "Health", .adds = "Frozen", .transacts = "Score", .run = section_run);
     struct orri_messages* messages = world->messages;
     CHECK(messages->sections != NULL);
     KIT_STEP(world, 1);
@@ -250,7 +250,7 @@ ORR_TEST(atomic_sections_on_an_unknown_type_refuse_the_tick)
     kit_end(&k);
 }
 
-static void overreach(orr_run* run)
+static void send_undeclared(orr_run* run)
 {
     const targets* t = orr_run_settings(run);
     orr_type score = orr_type_of(run->world, ORR_TYPE(Score));
@@ -282,7 +282,7 @@ ORR_TEST(atomic_section_that_is_not_declared_is_refused_and_named) /* N3-15 */
     CHECK_OK(orr_set(world, t.bob, Score, {0}));
     orr_system system = KIT_SYSTEM(world, .name = "reach", .query = "Health",
                                    .atomics = "Score, Cargo", .settings = &t, .user = &k,
-                                   .impure = true, .run = overreach);
+                                   .impure = true, .run = send_undeclared);
     KIT_STEP(world, 1);
     CHECK_EQ(kit_stats(world, system).violations, 1);
     CHECK_EQ(kit_stats(world, system).dropped, 0);

@@ -322,7 +322,7 @@ ORR_TEST(cross_of_a_run_with_undeclared_types_is_a_violation)
         "the loop updates, so no other system may run at the same time; set .alone");
 }
 
-ORR_TEST(cross_of_a_run_that_reads_by_id_what_it_writes_is_refused)
+ORR_TEST(pairs_of_a_run_that_reads_by_id_what_it_writes_is_refused)
 {
     kit k;
     orr_world* world = begin_with(&k, 0);

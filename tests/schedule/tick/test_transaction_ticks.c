@@ -347,7 +347,7 @@ ORR_TEST(transact_is_reported_as_a_written_value)
     kit_end(&k);
 }
 
-static void write_told(orr_run* run)
+static void write_notified(orr_run* run)
 {
     Health* health = orr_write(run, Health);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -363,7 +363,7 @@ ORR_TEST(transact_with_a_writer_of_the_group_is_reported_separately)
     CHECK_OK(orr_set(world, bob, Health, {100, 0}));
     CHECK_OK(orr_set(world, eve, Score, {0}));
     (void)aimer(world, bob, 1);
-    KIT_SYSTEM(world, .name = "write", .query = "write Health", .run = write_told);
+    KIT_SYSTEM(world, .name = "write", .query = "write Health", .run = write_notified);
     KIT_SYSTEM(world, .name = "hit", .query = "Aim", .transacts = "Health", .run = hit);
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health",
                .run = kit_note_messages);
@@ -425,7 +425,7 @@ static void begin_hit(orr_run* run)
     CHECK_OK(orr_transact(run, ORR_OP_ADD, *bob, Health, armour, 5));
 }
 
-static void overreach(orr_run* run)
+static void send_undeclared(orr_run* run)
 {
     const orr_entity* bob = orr_run_settings(run);
     CHECK_RESULT(orr_transact(run, ORR_OP_ADD, *bob, Score, points, 5), ORR_ERR_STATE);
@@ -438,7 +438,7 @@ ORR_TEST(transact_that_is_not_declared_is_refused_and_named)
     orr_entity bob = orr_create_named(world, "bob");
     CHECK_OK(orr_set(world, bob, Health, {100, 0}));
     orr_system system = KIT_SYSTEM(world, .name = "reach", .once = true, .transacts = "Health",
-                                   .settings = &bob, .start = begin_hit, .run = overreach);
+                                   .settings = &bob, .start = begin_hit, .run = send_undeclared);
     KIT_STEP(world, 1);
     KIT_ERROR(
         &k, ORR_ERR_STATE,

@@ -573,11 +573,11 @@ ORR_TEST(whole_world_calls_inside_systems_or_their_error_handlers_are_refused)
     static const uint32_t counts[] = {0, 1, 2, 8};
     for (uint32_t at = 0; at < 16; at++) {
         reads = (reading){.from_handler = at / 4 % 2};
-        bool policed = at < 8;
+        bool checked = at < 8;
         orr_world* world = orr_world_create(&(orr_world_desc){
             .workers = counts[at % 4], .on_error = read_on_error, .log = {.level = ORR_LOG_OFF}});
         ORR_REGISTER(world, Position, Velocity, Health);
-        orr_access_check_set(world, policed ? ORR_ACCESS_CHECK_CALLS : ORR_ACCESS_CHECK_OFF);
+        orr_access_check_set(world, checked ? ORR_ACCESS_CHECK_CALLS : ORR_ACCESS_CHECK_OFF);
         orri_parallel_share(world, ORRI_SHARE_NOTHING, 0);
         CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Position), ROWS, NULL, 0, NULL));
         orr_entity one = orr_create(world);
@@ -586,7 +586,7 @@ ORR_TEST(whole_world_calls_inside_systems_or_their_error_handlers_are_refused)
         KIT_SYSTEM(world, .name = "beside", .query = "write Position", .parallel = true,
                    .run = move);
         KIT_STEP(world, 5);
-        CHECK_EQ(reads.refused, policed || !reads.from_handler ? 10 : 0);
+        CHECK_EQ(reads.refused, checked || !reads.from_handler ? 10 : 0);
         CHECK_OK(orr_world_validate(world));
         orr_world_destroy(world);
     }

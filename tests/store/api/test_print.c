@@ -65,7 +65,7 @@ ORR_TEST(print_of_references_and_dead_entities)
     kit_end(&k);
 }
 
-ORR_TEST(print_into_a_small_buffer_tells_the_length_and_terminates)
+ORR_TEST(print_into_a_small_buffer_returns_the_length_and_terminates)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

@@ -565,13 +565,13 @@ ORR_TEST(apply_destroy_cascades)
     CHECK_OK(orr_set(world, e[4], Owner, {e[0]}));  // Its reference is cleared.
     CHECK_OK(orr_component_add(world, e[1], body));
     orr_entity made[2] = {nth(world, 0), nth(world, 1)};
-    Parent saved = {e[5]}, doomed = {e[0]}, parents[2] = {{e[2]}, {e[4]}};
+    Parent saved = {e[5]}, dying = {e[0]}, parents[2] = {{e[2]}, {e[4]}};
     Owner owns = {made[1]};
     orri_given to_save = {parent, (const uint8_t*)&saved},
-               to_doom = {parent, (const uint8_t*)&doomed};
+               to_dying = {parent, (const uint8_t*)&dying};
     orri_given created = {parent, (const uint8_t*)parents}, marker = {tiny, NULL};
     orri_given owned = {owner, (const uint8_t*)&owns};
-    (void)to_doom;
+    (void)to_dying;
     orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_DESTROY, .entities = e, .count = 1},
                            {.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = e + 2,

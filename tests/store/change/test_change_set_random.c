@@ -667,8 +667,8 @@ static void oracle_switch(model* m, const throw *t)
 
 static void oracle_apply(model* m)
 {
-    static orr_entity doomed[MOST];
-    uint32_t doomed_count = 0;
+    static orr_entity dying[MOST];
+    uint32_t dying_count = 0;
     for (uint32_t g = 0; g < m->throw_count; g++) {
         if (m->throws[g].kind == ORRI_CHANGE_KIND_CREATE) {
             oracle_create(m, &m->throws[g]);
@@ -691,7 +691,7 @@ static void oracle_apply(model* m)
                 oracle_change_instances(m, t, true);
             }
             if (t->kind == ORRI_CHANGE_KIND_DESTROY) {
-                doomed[doomed_count++] = m->chosen[t->first + i];
+                dying[dying_count++] = m->chosen[t->first + i];
             }
         }
     }
@@ -706,7 +706,7 @@ static void oracle_apply(model* m)
     for (uint32_t g = 0; g < m->throw_count; g++) {
         oracle_switch(m, &m->throws[g]);
     }
-    CHECK_OK(orr_destroy_many(m->b.world, doomed, doomed_count));
+    CHECK_OK(orr_destroy_many(m->b.world, dying, dying_count));
 }
 
 // ---- holding ------------------------------------------------------------------------------------

@@ -666,7 +666,7 @@ ORR_TEST(snapshot_with_a_refusing_hook_is_lost)
     kit_end(&a.kit);
 }
 
-ORR_TEST(snapshot_in_a_loop_or_beside_an_appender_is_refused)
+ORR_TEST(snapshot_in_a_loop_or_with_an_open_appender_is_refused)
 {
     all_begin();
     orr_appender appender;
@@ -683,7 +683,7 @@ ORR_TEST(snapshot_in_a_loop_or_beside_an_appender_is_refused)
 
 // What is published does not stand in the way of what is remembered. (Going back is for when it is
 // gone.)
-ORR_TEST(snapshot_beside_published_values_is_complete)
+ORR_TEST(snapshot_with_published_values_is_complete)
 {
     all_begin();
     orri_publisher* publisher = orri_publisher_create(a.world);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Retired memory: lists that are replaced while systems may read them. (Commit scopes:
-// tests/realtime/test_realtime_narrow.c.)
+// tests/realtime/test_realtime_commit_scope.c.)
 #include "store/world/commit_scope.h"
 #include "support/store_kit.h"
 #include "test.h"
 
-static orr_world* reach_begin(kit* k)
+static orr_world* scope_begin(kit* k)
 {
     orr_world* world = kit_begin(k, NULL);
     (void)orr_create(world);
@@ -20,7 +20,7 @@ static bool longer_list(orr_world* world)
 ORR_TEST(list_replaced_in_real_time_is_freed_when_no_system_runs)
 {
     kit k;
-    orr_world* world = reach_begin(&k);
+    orr_world* world = scope_begin(&k);
     orri_record** old = world->hot.pages;
     orri_record* page = old[0];
     uint64_t blocks = k.memory.live_blocks;
@@ -39,7 +39,7 @@ ORR_TEST(list_replaced_in_real_time_is_freed_when_no_system_runs)
 ORR_TEST(list_replaced_in_lockstep_is_freed_at_once)
 {
     kit k;
-    orr_world* world = reach_begin(&k);
+    orr_world* world = scope_begin(&k);
     uint64_t blocks = k.memory.live_blocks;
     CHECK(longer_list(world));
     CHECK_EQ(world->change.retired_count, 0);
@@ -50,7 +50,7 @@ ORR_TEST(list_replaced_in_lockstep_is_freed_at_once)
 ORR_TEST(list_without_memory_for_retiring_is_not_replaced)
 {
     kit k;
-    orr_world* world = reach_begin(&k);
+    orr_world* world = scope_begin(&k);
     orri_record** old = world->hot.pages;
     world->realtime = true;
     for (uint64_t n = 1; n <= 2; n++) {

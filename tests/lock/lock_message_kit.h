@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Systems of the lock model that have names, and their schedule as text.
-#ifndef ORR_LOCK_SAY_KIT_H
-#define ORR_LOCK_SAY_KIT_H
+#ifndef ORR_LOCK_MESSAGE_KIT_H
+#define ORR_LOCK_MESSAGE_KIT_H
 
 #include "lock/lock_theory_kit.h"
 

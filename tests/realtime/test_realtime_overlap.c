@@ -6,55 +6,55 @@
 
 // ---- a resource outside of the world ------------------------------------------------------------
 
-static room beside_room;
-static rendezvous beside_both;
-static _Atomic uint32_t beside_begun, beside_others;
+static room overlap_room;
+static rendezvous overlap_both;
+static _Atomic uint32_t overlap_begun, overlap_others;
 
-static void beside_visit(orr_run* run)
+static void overlap_visit(orr_run* run)
 {
     (void)run;
-    visit(&beside_room);
+    visit(&overlap_room);
 }
 
-static void beside_visit_too(orr_run* run)
+static void overlap_visit_too(orr_run* run)
 {
     (void)run;
-    visit(&beside_room);
-    beside_others++;
+    visit(&overlap_room);
+    overlap_others++;
 }
 
 // Each system waits ten times, after all three systems have begun. A system that begins needs
 // exclusive structure.
-static void beside_wait_for_other(orr_run* run)
+static void overlap_wait_for_other(orr_run* run)
 {
     uint32_t* met = orr_run_user(run);
-    beside_begun += run->tick == 1;
-    if (beside_begun == 3 && *met < 10) {
+    overlap_begun += run->tick == 1;
+    if (overlap_begun == 3 && *met < 10) {
         ++*met;
-        rendezvous_wait(&beside_both);
+        rendezvous_wait(&overlap_both);
     }
 }
 
-static orr_world* beside_begin(kit* k)
+static orr_world* overlap_begin(kit* k)
 {
     orr_world* world = hard_begin(k, 0);
     hard_pipe(world, "a", 0, false);
     hard_pipe(world, "b", 0, true);
-    beside_room = (room){0};
-    beside_both = (rendezvous){0};
-    beside_begun = beside_others = 0;
+    overlap_room = (room){0};
+    overlap_both = (rendezvous){0};
+    overlap_begun = overlap_others = 0;
     return world;
 }
 
-static void beside_stop(orr_run* run)
+static void overlap_stop(orr_run* run)
 {
-    uint32_t others = beside_others; // Each of the two systems runs at least 20 times.
-    if (others >= 20 && beside_room.visits >= others + 20) {
+    uint32_t others = overlap_others; // Each of the two systems runs at least 20 times.
+    if (others >= 20 && overlap_room.visits >= others + 20) {
         orr_stop(run->world);
     }
 }
 
-static const char* beside_trace(kit* k)
+static const char* overlap_trace(kit* k)
 {
     static char text[200000];
     (void)orr_lock_trace_print(k->world, text, sizeof text);
@@ -65,34 +65,34 @@ ORR_TEST(overlap_systems_of_two_pipelines_with_one_user_never_overlap)
 {
     kit k;
     uint32_t shared = 0, other = 0;
-    orr_world* world = beside_begin(&k);
-    KIT_SYSTEM(world, .name = "stop", .once = true, .user = &other, .run = beside_stop);
+    orr_world* world = overlap_begin(&k);
+    KIT_SYSTEM(world, .name = "stop", .once = true, .user = &other, .run = overlap_stop);
     KIT_SYSTEM(world, .name = "one", .once = true, .pipeline = "a", .user = &shared,
-               .run = beside_visit);
+               .run = overlap_visit);
     KIT_SYSTEM(world, .name = "two", .once = true, .pipeline = "b", .user = &shared,
-               .run = beside_visit_too);
+               .run = overlap_visit_too);
     KIT_SYSTEM(world, .name = "three", .once = true, .pipeline = "b", .user = &shared,
-               .run = beside_visit_too);
+               .run = overlap_visit_too);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.lock_trace = 50}));
-    CHECK_EQ(beside_room.overlaps, 0);
-    CHECK_CONTAINS(beside_trace(&k), "a, one: .user of one exclusive taken");
-    CHECK_CONTAINS(beside_trace(&k), "b, two: .user of one exclusive taken");
-    CHECK(strstr(beside_trace(&k), ".user of stop") == NULL); // No other system has this .user.
+    CHECK_EQ(overlap_room.overlaps, 0);
+    CHECK_CONTAINS(overlap_trace(&k), "a, one: .user of one exclusive taken");
+    CHECK_CONTAINS(overlap_trace(&k), "b, two: .user of one exclusive taken");
+    CHECK(strstr(overlap_trace(&k), ".user of stop") == NULL); // No other system has this .user.
     hard_end(&k);
 }
 
 ORR_TEST(overlap_impure_systems_of_two_pipelines_never_overlap)
 {
     kit k;
-    orr_world* world = beside_begin(&k);
+    orr_world* world = overlap_begin(&k);
     ORR_REGISTER(world, Tree);
-    KIT_SYSTEM(world, .name = "stop", .once = true, .run = beside_stop);
+    KIT_SYSTEM(world, .name = "stop", .once = true, .run = overlap_stop);
     KIT_SYSTEM(world, .name = "one", .once = true, .pipeline = "a", .impure = true,
-               .run = beside_visit);
-    KIT_SYSTEM(world, .name = "two", .once = true, .impure = true, .run = beside_visit_too);
+               .run = overlap_visit);
+    KIT_SYSTEM(world, .name = "two", .once = true, .impure = true, .run = overlap_visit_too);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.lock_trace = 50}));
-    CHECK_EQ(beside_room.overlaps, 0);
-    CHECK_CONTAINS(beside_trace(&k), "a, one: what is impure exclusive taken");
+    CHECK_EQ(overlap_room.overlaps, 0);
+    CHECK_CONTAINS(overlap_trace(&k), "a, one: what is impure exclusive taken");
     hard_end(&k);
 }
 
@@ -103,7 +103,7 @@ ORR_TEST(overlap_without_memory_is_refused_and_begins_when_called_again)
     for (uint64_t n = 1; refused > 0; n++) {
         kit k;
         uint32_t shared[3] = {0};
-        orr_world* world = beside_begin(&k);
+        orr_world* world = overlap_begin(&k);
         static const char* const names[] = {"one", "two", "three", "four", "five", "six"};
         static const char* const pipes[] = {"main", "a", "b"};
         for (uint32_t i = 0; i < 6; i++) {
@@ -123,10 +123,10 @@ ORR_TEST(overlap_without_memory_is_refused_and_begins_when_called_again)
     CHECK(ended > 10);
 }
 
-static void beside_stop_met(orr_run* run)
+static void overlap_stop_met(orr_run* run)
 {
-    beside_begun += run->tick == 1;
-    if (beside_both.arrived >= 20 || beside_both.timeouts > 0) {
+    overlap_begun += run->tick == 1;
+    if (overlap_both.arrived >= 20 || overlap_both.timeouts > 0) {
         orr_stop(run->world);
     }
 }
@@ -137,34 +137,34 @@ ORR_TEST(overlap_systems_that_share_nothing_overlap)
 {
     kit k;
     uint32_t one = 0, two = 0;
-    orr_world* world = beside_begin(&k);
-    KIT_SYSTEM(world, .name = "stop", .once = true, .run = beside_stop_met);
+    orr_world* world = overlap_begin(&k);
+    KIT_SYSTEM(world, .name = "stop", .once = true, .run = overlap_stop_met);
     KIT_SYSTEM(world, .name = "one", .once = true, .pipeline = "a", .user = &one, .impure = true,
-               .run = beside_wait_for_other);
+               .run = overlap_wait_for_other);
     KIT_SYSTEM(world, .name = "two", .once = true, .pipeline = "b", .user = &two,
-               .run = beside_wait_for_other);
+               .run = overlap_wait_for_other);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.lock_trace = 50}));
-    CHECK_EQ(beside_both.timeouts, 0);
-    CHECK_EQ(beside_both.arrived, 20);
-    CHECK(strstr(beside_trace(&k), ".user") == NULL);
-    CHECK(strstr(beside_trace(&k), "impure") == NULL);
+    CHECK_EQ(overlap_both.timeouts, 0);
+    CHECK_EQ(overlap_both.arrived, 20);
+    CHECK(strstr(overlap_trace(&k), ".user") == NULL);
+    CHECK(strstr(overlap_trace(&k), "impure") == NULL);
     hard_end(&k);
 }
 
 // ---- a wait callback ----------------------------------------------------------------------------
 
 // A gate stands for a screen: the wait callback blocks at the gate until the test opens it.
-typedef struct beside_gate {
+typedef struct overlap_gate {
     _Atomic uint32_t come, opened, late;
     _Atomic uint64_t commits, ticks, sync_points;
     _Atomic bool free; // No caller waits any more.
     _Atomic bool ended;
     orr_world* world;
     _Atomic uint32_t elsewhere;
-} beside_gate;
-static beside_gate gate;
+} overlap_gate;
+static overlap_gate gate;
 
-static bool beside_until(const _Atomic uint64_t* word, uint64_t value)
+static bool overlap_until(const _Atomic uint64_t* word, uint64_t value)
 {
     for (uint32_t i = 0; i < 100000 && *word < value; i++) {
         hard_sleep(100000);
@@ -174,24 +174,24 @@ static bool beside_until(const _Atomic uint64_t* word, uint64_t value)
 
 // Blocks until the other pipelines have made 20 more commits and reached one more sync point. If
 // the wait callback delayed them, both waits would time out.
-static void beside_screen(void* user)
+static void overlap_screen(void* user)
 {
     (void)user;
     uint64_t commits = gate.commits, sync_points = gate.sync_points;
     if (gate.come++ < 3) {
-        gate.late += !beside_until(&gate.commits, commits + 20);
-        gate.late += !beside_until(&gate.sync_points, sync_points + 1);
+        gate.late += !overlap_until(&gate.commits, commits + 20);
+        gate.late += !overlap_until(&gate.sync_points, sync_points + 1);
     }
 }
 
-static void beside_at_sync_point(orr_world* world, void* data)
+static void overlap_at_sync_point(orr_world* world, void* data)
 {
     (void)data;
     gate.late += orr_world_validate(world) != ORR_OK;
     gate.sync_points++;
 }
 
-static void beside_churn(orr_run* run)
+static void overlap_churn(orr_run* run)
 {
     gate.commits++;
     for (uint32_t i = 0; i < run->count && i < 3; i++) {
@@ -200,14 +200,14 @@ static void beside_churn(orr_run* run)
         orr_send_add(run, fresh, Tree, {run->tick, 2 * run->tick});
     }
     if (run->tick % 10 == 0) {
-        gate.late += orr_post_exclusive(run->world, beside_at_sync_point, NULL, 0) != ORR_OK;
+        gate.late += orr_post_exclusive(run->world, overlap_at_sync_point, NULL, 0) != ORR_OK;
     }
     if (gate.ticks >= 5) {
         orr_stop(run->world);
     }
 }
 
-static void beside_draw(orr_run* run)
+static void overlap_draw(orr_run* run)
 {
     const Tree* t = orr_read(run, Tree);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -216,9 +216,9 @@ static void beside_draw(orr_run* run)
     gate.ticks = run->tick;
 }
 
-static orr_world* beside_gated(kit* k, orr_pipeline_desc desc)
+static orr_world* overlap_gated(kit* k, orr_pipeline_desc desc)
 {
-    gate = (beside_gate){0};
+    gate = (overlap_gate){0};
     orr_world* world = hard_begin(k, 0);
     gate.world = world;
     ORR_REGISTER(world, Tree);
@@ -226,8 +226,8 @@ static orr_world* beside_gated(kit* k, orr_pipeline_desc desc)
     desc.name = "view";
     CHECK(orr_pipeline_add(world, &desc).id != 0);
     KIT_SYSTEM(world, .name = "churn", .query = "Tree", .creates = "Tree", .destroys = "Tree",
-               .run = beside_churn);
-    KIT_SYSTEM(world, .name = "draw", .pipeline = "view", .query = "Tree", .run = beside_draw);
+               .run = overlap_churn);
+    KIT_SYSTEM(world, .name = "draw", .pipeline = "view", .query = "Tree", .run = overlap_draw);
     return world;
 }
 
@@ -235,9 +235,9 @@ ORR_TEST(overlap_wait_callback_delays_no_commit_and_no_sync_point)
 {
     for (uint32_t i = 0; i < 4; i++) {
         kit k;
-        orr_world* world = beside_gated(&k, (orr_pipeline_desc){.spectator = i % 2 == 0,
-                                                                .wait = beside_screen,
-                                                                .wait_main = i >= 2});
+        orr_world* world = overlap_gated(&k, (orr_pipeline_desc){.spectator = i % 2 == 0,
+                                                                 .wait = overlap_screen,
+                                                                 .wait_main = i >= 2});
         CHECK_OK(orr_realtime(world, NULL));
         CHECK_EQ(gate.late, 0);
         CHECK(gate.come >= gate.ticks); // One call before each tick.
@@ -246,7 +246,7 @@ ORR_TEST(overlap_wait_callback_delays_no_commit_and_no_sync_point)
     }
 }
 
-static void beside_stand(void* user)
+static void overlap_stand(void* user)
 {
     (void)user;
     gate.come++;
@@ -255,7 +255,7 @@ static void beside_stand(void* user)
     }
 }
 
-static bool beside_comes(uint32_t count)
+static bool overlap_comes(uint32_t count)
 {
     for (uint32_t i = 0; i < 100000 && gate.come < count; i++) {
         hard_sleep(100000);
@@ -263,11 +263,11 @@ static bool beside_comes(uint32_t count)
     return gate.come == count;
 }
 
-static void beside_guide(void* data)
+static void overlap_guide(void* data)
 {
     orr_world* world = data;
     uint64_t commits;
-    gate.late += !beside_comes(1);
+    gate.late += !overlap_comes(1);
     orr_pause(world, true); // Does not wait for the callback.
     gate.opened = 1;
     while (!orr_paused(world)) {
@@ -279,9 +279,9 @@ static void beside_guide(void* data)
     }
     gate.late += gate.ticks != 0 || gate.come != 1;
     orr_pause(world, false);
-    gate.late += !beside_until(&gate.ticks, 1) || !beside_comes(2);
+    gate.late += !overlap_until(&gate.ticks, 1) || !overlap_comes(2);
     commits = gate.commits;
-    gate.late += !beside_until(&gate.commits, commits + 5);
+    gate.late += !overlap_until(&gate.commits, commits + 5);
     orr_stop(world); // orr_stop() returns after the wait callback has returned.
     for (uint32_t i = 0; i < 20; i++) {
         hard_sleep(100000);
@@ -295,10 +295,10 @@ ORR_TEST(overlap_pause_and_stop_during_a_wait_callback)
     for (uint32_t i = 0; i < 2; i++) {
         kit k;
         orr_world* world =
-            beside_gated(&k, (orr_pipeline_desc){.wait = beside_stand, .wait_main = i == 1});
+            overlap_gated(&k, (orr_pipeline_desc){.wait = overlap_stand, .wait_main = i == 1});
         const orr_platform* platform = orr_platform_default();
         orr_thread guide;
-        CHECK(platform->thread_create(NULL, "guide", beside_guide, world, &guide) == 0);
+        CHECK(platform->thread_create(NULL, "guide", overlap_guide, world, &guide) == 0);
         CHECK_OK(orr_realtime(world, NULL));
         gate.ended = true;
         platform->thread_join(NULL, guide);
@@ -308,12 +308,12 @@ ORR_TEST(overlap_pause_and_stop_during_a_wait_callback)
     }
 }
 
-static _Thread_local bool beside_here;
+static _Thread_local bool overlap_here;
 
-static void beside_where(void* user)
+static void overlap_where(void* user)
 {
     gate.come++;
-    gate.elsewhere += beside_here != (user != NULL);
+    gate.elsewhere += overlap_here != (user != NULL);
     // A wait callback has no access to the world: every call is refused.
     gate.late += orr_create(gate.world).id != 0;
     if (gate.come >= 5) {
@@ -323,12 +323,13 @@ static void beside_where(void* user)
 
 ORR_TEST(overlap_wait_is_called_on_the_thread_it_asks_for_and_has_no_right_to_the_world)
 {
-    beside_here = true;
+    overlap_here = true;
     for (uint32_t i = 0; i < 2; i++) {
         kit k;
-        orr_world* world = beside_gated(
-            &k, (orr_pipeline_desc){
-                    .wait = beside_where, .wait_main = i == 1, .wait_user = i == 1 ? &gate : NULL});
+        orr_world* world =
+            overlap_gated(&k, (orr_pipeline_desc){.wait = overlap_where,
+                                                  .wait_main = i == 1,
+                                                  .wait_user = i == 1 ? &gate : NULL});
         CHECK_OK(orr_step(world, 3)); // Lockstep does not call it.
         CHECK_EQ(gate.come, 0);
         gate.ticks = 0;
@@ -346,7 +347,7 @@ ORR_TEST(overlap_wait_of_a_pipeline_with_a_rate_is_refused)
     kit k;
     orr_world* world = hard_begin(&k, 0);
     CHECK_EQ(orr_pipeline_add(
-                 world, &(orr_pipeline_desc){.name = "view", .rate_hz = 60, .wait = beside_stand})
+                 world, &(orr_pipeline_desc){.name = "view", .rate_hz = 60, .wait = overlap_stand})
                  .id,
              0);
     KIT_ERROR(&k, ORR_ERR_ARGUMENT, "'view': wait is for continuous pipelines");

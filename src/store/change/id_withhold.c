@@ -4,7 +4,7 @@
 // and destroy. The record of a withheld id is dead and on no list.
 #include "store/change/change_set.h"
 
-bool orri_index_hold(orr_world* world, orr_entity* out, uint32_t count)
+bool orri_index_withhold(orr_world* world, orr_entity* out, uint32_t count)
 {
     if (orri_index_reserve(world, "reserving entity ids", count) != ORR_OK) {
         return false;
@@ -28,7 +28,7 @@ bool orri_index_hold(orr_world* world, orr_entity* out, uint32_t count)
     return true;
 }
 
-bool orri_index_unhold(orr_world* world, const orr_entity* ids, uint32_t count)
+bool orri_index_return(orr_world* world, const orr_entity* ids, uint32_t count)
 {
     orri_index* index = &world->index;
     for (uint32_t i = 0; index->share_count > 0 && i < count; i++) {

@@ -5,24 +5,24 @@
 #include "schedule/system_kit.h"
 #include <stdatomic.h>
 
-typedef struct beside {
+typedef struct caller_test {
     orr_world* world;
     orr_pipeline pipelines[3];
     uint32_t posted, done, met; // `done` and `met` are written on the world's threads.
     _Atomic bool ended;
     _Atomic uint64_t ticks;
     _Atomic uint32_t refused;
-} beside;
+} caller_test;
 
-static beside b;
+static caller_test b;
 
-static void beside_tick(orr_run* run)
+static void caller_tick(orr_run* run)
 {
     (void)run;
     atomic_fetch_add(&b.ticks, 1);
 }
 
-static void beside_call(orr_world* world, void* data)
+static void caller_call(orr_world* world, void* data)
 {
     orr_entity entity = orr_create(world);
     (void)orr_set(world, entity, Position, {*(float*)data, 0, 0});
@@ -36,10 +36,10 @@ static void outside_at_sync_point(orr_world* world, void* data)
     b.done++;
 }
 
-static void beside_calls(uint32_t i)
+static void caller_calls(uint32_t i)
 {
     float value = (float)i;
-    b.posted += orr_post(b.world, beside_call, &value, sizeof value) == ORR_OK;
+    b.posted += orr_post(b.world, caller_call, &value, sizeof value) == ORR_OK;
     b.posted += i % 8 == 0 && orr_post_exclusive(b.world, outside_at_sync_point, NULL, 0) == ORR_OK;
     orr_wait_stats stats;
     (void)orr_wait_stats_get(b.world, b.pipelines[i % 3], &stats);
@@ -52,7 +52,7 @@ static void beside_calls(uint32_t i)
 }
 
 // These calls are refused and have no effect.
-static void beside_refused(void)
+static void caller_refused(void)
 {
     uint32_t refused = orr_step(b.world, 1) == ORR_ERR_STATE;
     refused += orr_update(b.world, 1000) == ORR_ERR_STATE;
@@ -62,15 +62,15 @@ static void beside_refused(void)
     atomic_fetch_add(&b.refused, refused);
 }
 
-static void beside_thread(void* arg)
+static void caller_thread(void* arg)
 {
     uint32_t rounds = *(const uint32_t*)arg;
     while (atomic_load(&b.ticks) == 0) {
         orr_platform_default()->thread_yield(NULL);
     }
     for (uint32_t i = 0; i < rounds; i++) {
-        beside_calls(i);
-        beside_refused();
+        caller_calls(i);
+        caller_refused();
         orr_platform_default()->sleep_ns(NULL, 200000);
     }
     orr_pause(b.world, false);
@@ -78,7 +78,7 @@ static void beside_thread(void* arg)
 }
 
 // Handlers are called on the thread whose call was refused.
-static void beside_error(void* user, orr_world* world, const orr_error* error)
+static void caller_error(void* user, orr_world* world, const orr_error* error)
 {
     (void)user;
     (void)world;
@@ -90,7 +90,7 @@ ORR_TEST(realtime_with_a_thread_that_makes_all_allowed_calls_loses_nothing)
     uint32_t rounds = test_rounds(200, 60, 5000);
     memset(&b, 0, sizeof b);
     b.world = orr_world_create(&(orr_world_desc){
-        .rate_hz = 1000, .on_error = beside_error, .log = {.level = ORR_LOG_OFF}});
+        .rate_hz = 1000, .on_error = caller_error, .log = {.level = ORR_LOG_OFF}});
     ORR_REGISTER(b.world, Position);
     orr_access_check_set(b.world, ORR_ACCESS_CHECK_CALLS);
     b.pipelines[0] = orr_pipeline_find(b.world, "main");
@@ -100,11 +100,11 @@ ORR_TEST(realtime_with_a_thread_that_makes_all_allowed_calls_loses_nothing)
     static const char* const names[] = {"main", "b", "o"};
     for (uint32_t i = 0; i < 3; i++) {
         KIT_SYSTEM(b.world, .name = names[i], .pipeline = names[i], .once = true,
-                   .by_id = "Position", .run = beside_tick);
+                   .by_id = "Position", .run = caller_tick);
     }
     orr_thread thread;
     const orr_platform* platform = orr_platform_default();
-    CHECK_EQ(platform->thread_create(NULL, "beside", beside_thread, &rounds, &thread), 0);
+    CHECK_EQ(platform->thread_create(NULL, "caller", caller_thread, &rounds, &thread), 0);
     CHECK_OK(orr_realtime(b.world, NULL));
     platform->thread_join(NULL, thread);
     CHECK_EQ(b.done, b.posted);

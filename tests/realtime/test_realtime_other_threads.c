@@ -15,7 +15,7 @@ static struct {
     const char* first_allowed;
 } st;
 
-static void stranger_error(void* user, orr_world* world, const orr_error* error)
+static void other_thread_error(void* user, orr_world* world, const orr_error* error)
 {
     (void)user;
     (void)world;
@@ -25,7 +25,7 @@ static void stranger_error(void* user, orr_world* world, const orr_error* error)
 
 // ---- calls that are not allowed -----------------------------------------------------------------
 
-static void stranger_call(const char* name, bool refused)
+static void other_thread_call(const char* name, bool refused)
 {
     st.calls++;
     st.allowed += !refused;
@@ -33,52 +33,52 @@ static void stranger_call(const char* name, bool refused)
 }
 
 // Calls from a single value to the whole world.
-static void stranger_calls(void)
+static void other_thread_calls(void)
 {
     orr_world* world = st.world;
     orr_query* query = orr_query_create(world, &(orr_query_desc){ORR_TERMS(ORR_R(world, Tree))});
-    stranger_call("orr_create", orr_create(world).id == 0);
-    stranger_call("orr_set", orr_set(world, st.entity, Tree, {1, 3}) != ORR_OK);
-    stranger_call("orr_destroy", orr_destroy(world, st.entity) != ORR_OK);
-    stranger_call("orr_query_create", query == NULL);
-    stranger_call("orr_world_hash", orr_world_hash(world) == 0);
-    stranger_call("orr_world_validate", orr_world_validate(world) != ORR_OK);
-    stranger_call("orr_step", orr_step(world, 1) == ORR_ERR_STATE);
-    stranger_call("orr_update", orr_update(world, 1000000) == ORR_ERR_STATE);
-    stranger_call("orr_realtime", orr_realtime(world, NULL) == ORR_ERR_STATE);
-    stranger_call("orr_system_add",
-                  KIT_ADD(world, .name = "x", .once = true, .run = tree_grow).id == 0);
-    stranger_call("orr_system_remove",
-                  orr_system_remove(world, orr_system_find(world, "look")) != ORR_OK);
+    other_thread_call("orr_create", orr_create(world).id == 0);
+    other_thread_call("orr_set", orr_set(world, st.entity, Tree, {1, 3}) != ORR_OK);
+    other_thread_call("orr_destroy", orr_destroy(world, st.entity) != ORR_OK);
+    other_thread_call("orr_query_create", query == NULL);
+    other_thread_call("orr_world_hash", orr_world_hash(world) == 0);
+    other_thread_call("orr_world_validate", orr_world_validate(world) != ORR_OK);
+    other_thread_call("orr_step", orr_step(world, 1) == ORR_ERR_STATE);
+    other_thread_call("orr_update", orr_update(world, 1000000) == ORR_ERR_STATE);
+    other_thread_call("orr_realtime", orr_realtime(world, NULL) == ORR_ERR_STATE);
+    other_thread_call("orr_system_add",
+                      KIT_ADD(world, .name = "x", .once = true, .run = tree_grow).id == 0);
+    other_thread_call("orr_system_remove",
+                      orr_system_remove(world, orr_system_find(world, "look")) != ORR_OK);
 }
 
 // An inline call that looks up the entity before it can be refused. The lookup races with a thread
 // that creates, so it is only called where no thread creates.
-static void stranger_read(void)
+static void other_thread_read(void)
 {
-    stranger_call("orr_get", orr_get(st.world, st.entity, Tree) == NULL);
+    other_thread_call("orr_get", orr_get(st.world, st.entity, Tree) == NULL);
 }
 
 enum {
-    STRANGER_ROUNDS = 20,
-    STRANGER_CALLS = 12
+    OTHER_THREAD_ROUNDS = 20,
+    OTHER_THREAD_CALLS = 12
 };
 
-static void stranger_thread(void* arg)
+static void other_thread_main(void* arg)
 {
     (void)arg;
     while (!st.begins) {
         hard_sleep(50000);
     }
-    for (uint32_t i = 0; i < STRANGER_ROUNDS; i++) {
-        stranger_calls();
-        stranger_read();
+    for (uint32_t i = 0; i < OTHER_THREAD_ROUNDS; i++) {
+        other_thread_calls();
+        other_thread_read();
     }
     st.over = true;
 }
 
 // The caller waits until the other thread has made all its calls.
-static void stranger_lets_loose(void)
+static void other_thread_run_calls(void)
 {
     st.begins = true;
     while (!st.over) {
@@ -86,11 +86,11 @@ static void stranger_lets_loose(void)
     }
 }
 
-static void stranger_begin(void)
+static void other_thread_begin(void)
 {
     memset(&st, 0, sizeof st);
     st.world = orr_world_create(&(orr_world_desc){
-        .rate_hz = 200, .on_error = stranger_error, .log = {.level = ORR_LOG_OFF}});
+        .rate_hz = 200, .on_error = other_thread_error, .log = {.level = ORR_LOG_OFF}});
     orr_access_check_set(st.world, ORR_ACCESS_CHECK_CALLS);
     CHECK_OK(orr_time_scale_set(st.world, 5));
     trees_add(st.world, 50);
@@ -98,18 +98,18 @@ static void stranger_begin(void)
     CHECK_OK(orr_set(st.world, st.entity, Tree, {0, 0}));
 }
 
-static void stranger_run(void (*thread)(void* arg), const orr_realtime_desc* desc)
+static void other_thread_run(void (*thread)(void* arg), const orr_realtime_desc* desc)
 {
     const orr_platform* platform = orr_platform_default();
     orr_thread handle;
-    CHECK_EQ(platform->thread_create(platform->user, "stranger", thread, NULL, &handle), 0);
+    CHECK_EQ(platform->thread_create(platform->user, "other", thread, NULL, &handle), 0);
     CHECK_OK(orr_realtime(st.world, desc));
     st.over = true;
     platform->thread_join(platform->user, handle);
 }
 
 // Refused calls had no effect.
-static void stranger_end(uint64_t entities)
+static void other_thread_end(uint64_t entities)
 {
     if (st.allowed != 0) {
         test_fail(__FILE__, __LINE__, "%u of %u calls were allowed, the first of them %s",
@@ -123,67 +123,67 @@ static void stranger_end(uint64_t entities)
     orr_world_destroy(st.world);
 }
 
-static void stranger_at_sync_point(orr_world* world, void* data)
+static void other_thread_at_sync_point(orr_world* world, void* data)
 {
     (void)data;
-    stranger_lets_loose();
+    other_thread_run_calls();
     HARD_CHECK(orr_world_hash(world) != 0, "a sync point is refused an exclusive call");
     orr_entity entity = orr_create(world);
     HARD_CHECK(orr_destroy(world, entity) == ORR_OK, "%s", orr_error_last(world));
 }
 
-static void stranger_posted(orr_world* world, void* data)
+static void other_thread_posted(orr_world* world, void* data)
 {
     (void)data;
-    stranger_lets_loose();
+    other_thread_run_calls();
     orr_entity entity = orr_create(world);
     HARD_CHECK(orr_destroy(world, entity) == ORR_OK, "%s", orr_error_last(world));
 }
 
-static void stranger_in_a_system(orr_run* run)
+static void other_thread_in_a_system(orr_run* run)
 {
     if (run->tick == 4) {
-        stranger_lets_loose();
+        other_thread_run_calls();
     }
 }
 
-static void stranger_posts_exclusive(orr_run* run)
+static void other_thread_posts_exclusive(orr_run* run)
 {
     if (run->tick == 4) {
-        (void)orr_post_exclusive(run->world, stranger_at_sync_point, NULL, 0);
+        (void)orr_post_exclusive(run->world, other_thread_at_sync_point, NULL, 0);
     }
 }
 
-static void stranger_asks_to_post(orr_run* run)
+static void other_thread_asks_to_post(orr_run* run)
 {
     if (run->tick == 4) {
-        (void)orr_post(run->world, stranger_posted, NULL, 0);
+        (void)orr_post(run->world, other_thread_posted, NULL, 0);
     }
 }
 
-static void stranger_is_refused(void (*run)(orr_run* run))
+static void other_thread_is_refused(void (*run)(orr_run* run))
 {
-    stranger_begin();
+    other_thread_begin();
     KIT_SYSTEM(st.world, .name = "guide", .once = true, .run = run);
-    stranger_run(stranger_thread, &(orr_realtime_desc){.ticks = 8});
-    CHECK_EQ(st.calls, STRANGER_ROUNDS * STRANGER_CALLS);
+    other_thread_run(other_thread_main, &(orr_realtime_desc){.ticks = 8});
+    CHECK_EQ(st.calls, OTHER_THREAD_ROUNDS * OTHER_THREAD_CALLS);
     CHECK_EQ(st.refused, st.calls); // Each refusal was reported.
-    stranger_end(51);
+    other_thread_end(51);
 }
 
 ORR_TEST(realtime_other_thread_is_refused_while_a_system_runs)
 {
-    stranger_is_refused(stranger_in_a_system);
+    other_thread_is_refused(other_thread_in_a_system);
 }
 
 ORR_TEST(realtime_other_thread_is_refused_during_a_sync_point)
 {
-    stranger_is_refused(stranger_posts_exclusive);
+    other_thread_is_refused(other_thread_posts_exclusive);
 }
 
 ORR_TEST(realtime_other_thread_is_refused_while_a_posted_call_runs)
 {
-    stranger_is_refused(stranger_asks_to_post);
+    other_thread_is_refused(other_thread_asks_to_post);
 }
 
 // ---- at random moments --------------------------------------------------------------------------
@@ -222,7 +222,7 @@ static void loose_thread(void* arg)
         hard_sleep(50000);
     }
     for (uint32_t i = 0; i < test_rounds(300, 100, 3000); i++) {
-        stranger_calls();
+        other_thread_calls();
     }
     st.over = true;
 }
@@ -230,12 +230,12 @@ static void loose_thread(void* arg)
 // Ticks, calls and sync points run meanwhile; the other thread is refused at every moment.
 ORR_TEST(realtime_other_thread_is_refused_at_any_moment)
 {
-    stranger_begin();
+    other_thread_begin();
     loose_made = 0;
     KIT_SYSTEM(st.world, .name = "ask", .once = true, .run = loose_ask);
-    stranger_run(loose_thread, NULL);
+    other_thread_run(loose_thread, NULL);
     CHECK(loose_made > 0 && st.refused == st.calls);
-    stranger_end(51 + loose_made);
+    other_thread_end(51 + loose_made);
 }
 
 // ---- allowed calls at the beginning and end of runs ---------------------------------------------
@@ -261,7 +261,7 @@ ORR_TEST(realtime_pause_time_scale_and_stop_of_another_thread_around_begin_and_e
 {
     const orr_platform* platform = orr_platform_default();
     orr_thread handle;
-    stranger_begin();
+    other_thread_begin();
     CHECK_EQ(platform->thread_create(platform->user, "edge", edge_thread, NULL, &handle), 0);
     for (uint32_t i = 0; i < test_rounds(150, 60, 2000); i++) {
         CHECK_OK(orr_realtime(st.world, &(orr_realtime_desc){.ticks = 1 + i % 2}));
@@ -276,7 +276,7 @@ ORR_TEST(realtime_pause_time_scale_and_stop_of_another_thread_around_begin_and_e
     CHECK_OK(orr_realtime(st.world, &(orr_realtime_desc){.ticks = 3}));
     CHECK_EQ(hard_ticks(st.world, "main"), 3);
     CHECK_EQ(st.refused, 0);
-    stranger_end(51);
+    other_thread_end(51);
 }
 
 // ---- calls posted while real time begins --------------------------------------------------------

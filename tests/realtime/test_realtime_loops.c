@@ -7,11 +7,11 @@ ORR_STRUCT(Deep, (float, z))
 ORR_STRUCT(Wide, (float, x))
 ORR_STRUCT(Dent, (int32_t, depth))
 
-static orr_query* loose_query;
-static orr_iter loose_iter;
-static _Atomic uint32_t loose_wrong, loose_looks;
+static orr_query* loops_query;
+static orr_iter loops_iter;
+static _Atomic uint32_t loops_wrong, loops_looks;
 
-static orr_world* loose_begin(kit* k, uint32_t workers)
+static orr_world* loops_begin(kit* k, uint32_t workers)
 {
     orr_world* world = hard_begin(k, workers);
     ORR_REGISTER(world, Deep, Wide);
@@ -20,15 +20,15 @@ static orr_world* loose_begin(kit* k, uint32_t workers)
         CHECK_OK(orr_set(world, entity, Deep, {0}));
         CHECK_OK(orr_set(world, entity, Wide, {0}));
     }
-    loose_query = orr_query_create(
+    loops_query = orr_query_create(
         world, &(orr_query_desc){ORR_TERMS(ORR_R(world, Deep)), .order_by = "Deep.z"});
-    CHECK(loose_query != NULL);
+    CHECK(loops_query != NULL);
     hard_pipe(world, "a", 300, false);
-    loose_wrong = loose_looks = 0;
+    loops_wrong = loops_looks = 0;
     return world;
 }
 
-static void loose_go(orr_world* world, bool realtime, uint32_t ticks)
+static void loops_go(orr_world* world, bool realtime, uint32_t ticks)
 {
     orr_result result = realtime ? orr_realtime(world, &(orr_realtime_desc){.ticks = ticks})
                                  : orr_step(world, ticks);
@@ -37,7 +37,7 @@ static void loose_go(orr_world* world, bool realtime, uint32_t ticks)
 
 // ---- loops that are not ended -------------------------------------------------------------------
 
-static void loose_write(orr_run* run)
+static void loops_write(orr_run* run)
 {
     Deep* d = orr_write(run, Deep);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -45,23 +45,23 @@ static void loose_write(orr_run* run)
     }
 }
 
-static void loose_leave(orr_run* run)
+static void loops_leave(orr_run* run)
 {
     (void)run;
     orr_iter it; // ORR_EACH would end the loop.
-    orr_iter_begin(&it, loose_query, NULL);
-    loose_wrong += !orr_iter_next(&it);
+    orr_iter_begin(&it, loops_query, NULL);
+    loops_wrong += !orr_iter_next(&it);
 }
 
-static void loose_check(orr_run* run)
+static void loops_check(orr_run* run)
 {
     float last = -1;
     (void)run;
-    loose_looks++;
-    ORR_EACH (it, loose_query) {
+    loops_looks++;
+    ORR_EACH (it, loops_query) {
         const Deep* d = orr_read(&it, Deep);
         for (uint32_t i = 0; i < it.count; i++) {
-            loose_wrong += d[i].z < last;
+            loops_wrong += d[i].z < last;
             last = d[i].z;
         }
     }
@@ -69,21 +69,21 @@ static void loose_check(orr_run* run)
 
 // One system leaves a loop over a kept order open in every tick. The order that later systems see,
 // in this pipeline and in another, is right.
-static void loose_order(bool realtime, uint32_t workers)
+static void loops_order(bool realtime, uint32_t workers)
 {
     kit k;
-    orr_world* world = loose_begin(&k, workers);
-    KIT_SYSTEM(world, .name = "write", .query = "write Deep", .run = loose_write);
+    orr_world* world = loops_begin(&k, workers);
+    KIT_SYSTEM(world, .name = "write", .query = "write Deep", .run = loops_write);
     KIT_SYSTEM(world, .name = "leave", .once = true, .alone = true, .by_id = "Deep",
-               .run = loose_leave);
+               .run = loops_leave);
     KIT_SYSTEM(world, .name = "check", .once = true, .alone = true, .by_id = "Deep",
-               .run = loose_check);
+               .run = loops_check);
     KIT_SYSTEM(world, .name = "again", .once = true, .alone = true, .pipeline = "a",
-               .by_id = "Deep", .run = loose_check);
-    loose_go(world, realtime, 20);
-    CHECK_EQ(loose_wrong, 0);
-    CHECK(loose_looks >= 20);
-    CHECK_OK(orr_query_count(loose_query) == 50 ? ORR_OK : ORR_ERR_STATE);
+               .by_id = "Deep", .run = loops_check);
+    loops_go(world, realtime, 20);
+    CHECK_EQ(loops_wrong, 0);
+    CHECK(loops_looks >= 20);
+    CHECK_OK(orr_query_count(loops_query) == 50 ? ORR_OK : ORR_ERR_STATE);
     CHECK(orr_create(world).id != 0); // No loop is open any more.
     CHECK_OK(orr_world_validate(world));
     hard_end(&k);
@@ -92,20 +92,20 @@ static void loose_order(bool realtime, uint32_t workers)
 ORR_TEST(realtime_open_loop_over_an_order_ends_with_its_system)
 {
     for (uint32_t workers = 0; workers <= 2; workers += 2) {
-        loose_order(false, workers);
-        loose_order(true, workers);
+        loops_order(false, workers);
+        loops_order(true, workers);
     }
 }
 
-static void loose_keep(orr_run* run)
+static void loops_keep(orr_run* run)
 {
     if (run->tick == 2) {
-        orr_iter_begin(&loose_iter, orr_run_query(run), NULL);
-        loose_wrong += !orr_iter_next(&loose_iter);
+        orr_iter_begin(&loops_iter, orr_run_query(run), NULL);
+        loops_wrong += !orr_iter_next(&loops_iter);
     } else if (run->tick == 4) {
-        loose_looks++;
-        loose_wrong += orr_iter_next(&loose_iter);
-        orr_iter_end(&loose_iter);
+        loops_looks++;
+        loops_wrong += orr_iter_next(&loops_iter);
+        orr_iter_end(&loops_iter);
     }
 }
 
@@ -114,35 +114,35 @@ ORR_TEST(realtime_iterator_that_outlives_its_system_is_refused)
 {
     for (uint32_t i = 0; i < 4; i++) {
         kit k;
-        orr_world* world = loose_begin(&k, 0);
+        orr_world* world = loops_begin(&k, 0);
         KIT_SYSTEM(world, .name = "keep", .once = true, .query = "Wide", .alone = i >= 2,
-                   .run = loose_keep);
-        loose_go(world, i % 2 == 1, 8);
-        CHECK_EQ(loose_wrong, 0);
-        CHECK_EQ(loose_looks, 1);
+                   .run = loops_keep);
+        loops_go(world, i % 2 == 1, 8);
+        CHECK_EQ(loops_wrong, 0);
+        CHECK_EQ(loops_looks, 1);
         KIT_ERROR(&k, ORR_ERR_STATE, "iteration ends here");
         hard_end(&k);
     }
 }
 
-static void loose_start(orr_run* run)
+static void loops_start(orr_run* run)
 {
-    loose_leave(run);
+    loops_leave(run);
 }
 
 ORR_TEST(realtime_open_loop_of_a_callback_ends_with_the_callback)
 {
     for (uint32_t i = 0; i < 2; i++) {
         kit k;
-        orr_world* world = loose_begin(&k, 0);
-        KIT_SYSTEM(world, .name = "write", .query = "write Deep", .run = loose_write);
+        orr_world* world = loops_begin(&k, 0);
+        KIT_SYSTEM(world, .name = "write", .query = "write Deep", .run = loops_write);
         KIT_SYSTEM(world, .name = "leave", .once = true, .alone = true, .by_id = "Deep",
-                   .start = loose_start, .run = kit_run_nothing);
+                   .start = loops_start, .run = kit_run_nothing);
         KIT_SYSTEM(world, .name = "check", .once = true, .alone = true, .by_id = "Deep",
-                   .run = loose_check);
-        loose_go(world, i == 1, 5);
-        CHECK_EQ(loose_wrong, 0);
-        CHECK_EQ(loose_looks, 5);
+                   .run = loops_check);
+        loops_go(world, i == 1, 5);
+        CHECK_EQ(loops_wrong, 0);
+        CHECK_EQ(loops_looks, 5);
         hard_end(&k);
     }
 }
@@ -152,26 +152,26 @@ ORR_TEST(realtime_open_loop_of_a_callback_ends_with_the_callback)
 ORR_TEST(realtime_loop_over_an_order_needs_alone)
 {
     kit k;
-    orr_world* world = loose_begin(&k, 0);
+    orr_world* world = loops_begin(&k, 0);
     KIT_SYSTEM(world, .name = "sloppy", .query = "changed Wide", .by_id = "Deep",
-               .run = loose_check);
-    loose_go(world, true, 3);
+               .run = loops_check);
+    loops_go(world, true, 3);
     KIT_ERROR(&k, ORR_ERR_STATE, "sloppy' loops over a query with an order");
     hard_end(&k);
 }
 
 // ---- calls from outside -------------------------------------------------------------------------
 
-typedef struct loose_call {
+typedef struct loops_call {
     orr_query* query;
-    uint32_t deeds; // Bits of loose_try().
+    uint32_t deeds; // Bits of loops_try().
     uint32_t done;
-} loose_call;
-static loose_call loose_results[8];
-static uint32_t loose_calls;
+} loops_call;
+static loops_call loops_results[8];
+static uint32_t loops_calls;
 
 // Makes all calls that change structure. @return those that were not refused, as bits.
-static uint32_t loose_try(orr_world* world, orr_entity entity)
+static uint32_t loops_try(orr_world* world, orr_entity entity)
 {
     uint32_t done = 0;
     done |= (uint32_t)(orr_create(world).id != 0) << 0;
@@ -182,66 +182,66 @@ static uint32_t loose_try(orr_world* world, orr_entity entity)
     return done;
 }
 
-static void loose_change(orr_world* world, void* data)
+static void loops_change(orr_world* world, void* data)
 {
-    loose_call* call = data;
+    loops_call* call = data;
     orr_entity entity = {0};
     ORR_EACH (it, call->query) {
         entity = orr_iter_entity(&it, 0);
-        call->deeds |= loose_try(world, entity);
+        call->deeds |= loops_try(world, entity);
     }
     call->done = orr_set(world, entity, Dent, {1}) == ORR_OK;
     orr_iter left;
     orr_iter_begin(&left, call->query, NULL); // The loop stays open until this call ends.
-    loose_wrong += !orr_iter_next(&left);
-    loose_results[loose_calls++] = *call;
+    loops_wrong += !orr_iter_next(&left);
+    loops_results[loops_calls++] = *call;
 }
 
-static bool loose_predicate(void* user, const orr_world* world, orr_cluster cluster)
+static bool loops_predicate(void* user, const orr_world* world, orr_cluster cluster)
 {
     (void)cluster;
     *(uint32_t*)user += orr_create((orr_world*)(uintptr_t)world).id != 0;
     return true;
 }
 
-static void loose_ask(orr_world* world, void* data)
+static void loops_ask(orr_world* world, void* data)
 {
     (void)data;
     uint32_t created = 0;
     orr_query* query =
         orr_query_create(world, &(orr_query_desc){ORR_TERMS(ORR_R(world, Wide)),
-                                                  .predicate = loose_predicate, .user = &created});
-    loose_results[loose_calls++] = (loose_call){.deeds = created, .done = query != NULL};
+                                                  .predicate = loops_predicate, .user = &created});
+    loops_results[loops_calls++] = (loops_call){.deeds = created, .done = query != NULL};
     orr_query_destroy(query);
 }
 
-static void loose_post(orr_run* run)
+static void loops_post(orr_run* run)
 {
     orr_world* world = run->world;
-    loose_call call = {.query = loose_query};
+    loops_call call = {.query = loops_query};
     if (run->tick == 2) {
         for (uint32_t i = 0; i < 2; i++) {
-            loose_wrong += orr_post(world, loose_change, &call, sizeof call) != ORR_OK;
-            loose_wrong += orr_post_exclusive(world, loose_change, &call, sizeof call) != ORR_OK;
+            loops_wrong += orr_post(world, loops_change, &call, sizeof call) != ORR_OK;
+            loops_wrong += orr_post_exclusive(world, loops_change, &call, sizeof call) != ORR_OK;
         }
-        loose_wrong += orr_post(world, loose_ask, NULL, 0) != ORR_OK;
+        loops_wrong += orr_post(world, loops_ask, NULL, 0) != ORR_OK;
     }
 }
 
 ORR_TEST(realtime_call_that_changes_structure_inside_its_loop_is_refused)
 {
     kit k;
-    orr_world* world = loose_begin(&k, 0);
+    orr_world* world = loops_begin(&k, 0);
     ORR_REGISTER(world, Dent, Fruit);
-    loose_calls = 0;
-    KIT_SYSTEM(world, .name = "post", .once = true, .run = loose_post);
-    KIT_SYSTEM(world, .name = "write", .pipeline = "a", .query = "write Deep", .run = loose_write);
-    loose_go(world, true, 5);
-    CHECK_EQ(loose_wrong, 0);
-    CHECK_EQ(loose_calls, 5);
-    for (uint32_t i = 0; i < loose_calls; i++) {
-        CHECK_EQ(loose_results[i].deeds, 0);
-        CHECK_EQ(loose_results[i].done, 1);
+    loops_calls = 0;
+    KIT_SYSTEM(world, .name = "post", .once = true, .run = loops_post);
+    KIT_SYSTEM(world, .name = "write", .pipeline = "a", .query = "write Deep", .run = loops_write);
+    loops_go(world, true, 5);
+    CHECK_EQ(loops_wrong, 0);
+    CHECK_EQ(loops_calls, 5);
+    for (uint32_t i = 0; i < loops_calls; i++) {
+        CHECK_EQ(loops_results[i].deeds, 0);
+        CHECK_EQ(loops_results[i].done, 1);
     }
     KIT_ERROR(&k, ORR_ERR_STATE, "not while a query is iterated");
     CHECK_EQ(orr_entity_count(world), 50);
@@ -250,12 +250,12 @@ ORR_TEST(realtime_call_that_changes_structure_inside_its_loop_is_refused)
 }
 
 // Calls that are left when the run ends run as in lockstep, one after another.
-static void loose_post_last(orr_run* run)
+static void loops_post_last(orr_run* run)
 {
-    loose_call call = {.query = loose_query};
+    loops_call call = {.query = loops_query};
     if (run->tick == 3) {
         for (uint32_t i = 0; i < 3; i++) {
-            loose_wrong += orr_post(run->world, loose_change, &call, sizeof call) != ORR_OK;
+            loops_wrong += orr_post(run->world, loops_change, &call, sizeof call) != ORR_OK;
         }
         orr_stop(run->world);
     }
@@ -264,15 +264,15 @@ static void loose_post_last(orr_run* run)
 ORR_TEST(realtime_calls_at_the_end_of_a_run_leave_no_loop_open)
 {
     kit k;
-    orr_world* world = loose_begin(&k, 0);
+    orr_world* world = loops_begin(&k, 0);
     ORR_REGISTER(world, Dent, Fruit);
-    loose_calls = 0;
-    KIT_SYSTEM(world, .name = "post", .once = true, .run = loose_post_last);
+    loops_calls = 0;
+    KIT_SYSTEM(world, .name = "post", .once = true, .run = loops_post_last);
     CHECK_OK(orr_realtime(world, NULL));
-    CHECK_EQ(loose_calls, 3);
-    for (uint32_t i = 0; i < loose_calls; i++) {
-        CHECK_EQ(loose_results[i].deeds, 0);
-        CHECK_EQ(loose_results[i].done, 1);
+    CHECK_EQ(loops_calls, 3);
+    for (uint32_t i = 0; i < loops_calls; i++) {
+        CHECK_EQ(loops_results[i].deeds, 0);
+        CHECK_EQ(loops_results[i].done, 1);
     }
     KIT_ERROR(&k, ORR_ERR_STATE, "not while a query is iterated");
     CHECK(orr_create(world).id != 0);
@@ -281,51 +281,51 @@ ORR_TEST(realtime_calls_at_the_end_of_a_run_leave_no_loop_open)
 
 // ---- the journal --------------------------------------------------------------------------------
 
-static _Atomic uint32_t loose_found, loose_posted;
+static _Atomic uint32_t loops_found, loops_posted;
 
-static void loose_journal(orr_run* run)
+static void loops_journal(orr_run* run)
 {
     orr_journal_entry entries[4];
-    loose_found += orr_journal_get(run->world, (orr_entity){0}, entries, 4);
-    loose_looks++;
+    loops_found += orr_journal_get(run->world, (orr_entity){0}, entries, 4);
+    loops_looks++;
 }
 
-static void loose_journal_call(orr_world* world, void* data)
+static void loops_journal_call(orr_world* world, void* data)
 {
     (void)data;
     orr_journal_entry entries[4];
-    loose_posted += orr_journal_get(world, (orr_entity){0}, entries, 4) > 0;
+    loops_posted += orr_journal_get(world, (orr_entity){0}, entries, 4) > 0;
 }
 
-static void loose_journal_post(orr_run* run)
+static void loops_journal_post(orr_run* run)
 {
     orr_send_add(run, orr_send_create(run), Dent, {(int32_t)run->tick});
     if (run->tick == 5) {
-        loose_wrong += orr_post(run->world, loose_journal_call, NULL, 0) != ORR_OK;
-        loose_wrong += orr_post_exclusive(run->world, loose_journal_call, NULL, 0) != ORR_OK;
+        loops_wrong += orr_post(run->world, loops_journal_call, NULL, 0) != ORR_OK;
+        loops_wrong += orr_post_exclusive(run->world, loops_journal_call, NULL, 0) != ORR_OK;
     }
 }
 
 ORR_TEST(realtime_journal_read_by_systems_while_it_is_written_is_refused)
 {
     kit k;
-    orr_world* world = loose_begin(&k, 0);
+    orr_world* world = loops_begin(&k, 0);
     ORR_REGISTER(world, Dent);
     CHECK_OK(orr_journal_set(world, 100));
-    loose_found = loose_posted = 0;
-    KIT_SYSTEM(world, .name = "post", .once = true, .creates = "Dent", .run = loose_journal_post);
-    KIT_SYSTEM(world, .name = "look", .once = true, .run = loose_journal);
-    KIT_SYSTEM(world, .name = "beside", .once = true, .pipeline = "a", .run = loose_journal);
-    loose_go(world, true, 10);
-    CHECK_EQ(loose_found, 0);
-    CHECK_EQ(loose_posted, 2);
-    CHECK_EQ(loose_wrong, 0);
+    loops_found = loops_posted = 0;
+    KIT_SYSTEM(world, .name = "post", .once = true, .creates = "Dent", .run = loops_journal_post);
+    KIT_SYSTEM(world, .name = "look", .once = true, .run = loops_journal);
+    KIT_SYSTEM(world, .name = "parallel", .once = true, .pipeline = "a", .run = loops_journal);
+    loops_go(world, true, 10);
+    CHECK_EQ(loops_found, 0);
+    CHECK_EQ(loops_posted, 2);
+    CHECK_EQ(loops_wrong, 0);
     KIT_ERROR(&k, ORR_ERR_STATE, "orr_journal_get: not allowed while pipelines run");
     // Each tick created one entity with a Dent: no entry was lost, whichever systems ran at the
     // same time.
     CHECK_EQ(orr_journal_get(world, (orr_entity){0}, NULL, 0), 10);
-    loose_go(world, false, 10); // In lockstep the journal can be read.
-    CHECK(loose_found > 0);
+    loops_go(world, false, 10); // In lockstep the journal can be read.
+    CHECK(loops_found > 0);
     hard_end(&k);
 }
 
@@ -334,74 +334,74 @@ ORR_TEST(realtime_journal_read_by_systems_while_it_is_written_is_refused)
 ORR_STRUCT(Never, (int32_t, x))
 
 // Each call, and the advice in its refusal.
-static void loose_say(orr_world* world, const char* hash, const char* type)
+static void loops_say(orr_world* world, const char* hash, const char* type)
 {
-    loose_wrong += orr_world_hash(world) != 0 || strstr(orr_error_last(world), hash) == NULL;
-    loose_wrong += orr_world_validate(world) == ORR_OK ||
+    loops_wrong += orr_world_hash(world) != 0 || strstr(orr_error_last(world), hash) == NULL;
+    loops_wrong += orr_world_validate(world) == ORR_OK ||
                    strstr(orr_error_last(world), hash) == NULL;
-    loose_looks++;
+    loops_looks++;
     if (type != NULL) {
-        loose_wrong += orr_type_of(world, ORR_TYPE(Never)).id != 0 ||
+        loops_wrong += orr_type_of(world, ORR_TYPE(Never)).id != 0 ||
                        strstr(orr_error_last(world), type) == NULL;
-        loose_wrong += orr_create(world).id != 0;
+        loops_wrong += orr_create(world).id != 0;
     }
 }
 
-static void loose_say_call(orr_world* world, void* data)
+static void loops_say_call(orr_world* world, void* data)
 {
     (void)data;
-    loose_say(world, "not while pipelines run; post it with orr_post_exclusive()", NULL);
+    loops_say(world, "not while pipelines run; post it with orr_post_exclusive()", NULL);
 }
 
-static void loose_say_at_sync_point(orr_world* world, void* data)
+static void loops_say_at_sync_point(orr_world* world, void* data)
 {
     (void)data;
-    loose_wrong += orr_world_hash(world) == 0 || orr_world_validate(world) != ORR_OK;
-    loose_looks++;
+    loops_wrong += orr_world_hash(world) == 0 || orr_world_validate(world) != ORR_OK;
+    loops_looks++;
 }
 
-static void loose_stranger(void* data)
+static void loops_other_thread(void* data)
 {
-    loose_say(data, "orr_post_exclusive", "post the call with orr_post()");
+    loops_say(data, "orr_post_exclusive", "post the call with orr_post()");
 }
 
-static void loose_say_run(orr_run* run)
+static void loops_say_run(orr_run* run)
 {
     const orr_platform* platform = orr_platform_default();
     orr_thread thread;
     if (run->tick == 3) {
-        loose_say(run->world, "post it with orr_post_exclusive(), or call it before orr_realtime()",
+        loops_say(run->world, "post it with orr_post_exclusive(), or call it before orr_realtime()",
                   "is the first to use");
-        loose_wrong +=
-            platform->thread_create(NULL, "stranger", loose_stranger, run->world, &thread) != 0;
+        loops_wrong +=
+            platform->thread_create(NULL, "other", loops_other_thread, run->world, &thread) != 0;
         platform->thread_join(NULL, thread);
-        loose_wrong += orr_post(run->world, loose_say_call, NULL, 0) != ORR_OK;
-        loose_wrong += orr_post_exclusive(run->world, loose_say_at_sync_point, NULL, 0) != ORR_OK;
+        loops_wrong += orr_post(run->world, loops_say_call, NULL, 0) != ORR_OK;
+        loops_wrong += orr_post_exclusive(run->world, loops_say_at_sync_point, NULL, 0) != ORR_OK;
     }
 }
 
-static uint32_t loose_marks;
+static uint32_t loops_marks;
 
-static void loose_mark_call(orr_world* world, void* data)
+static void loops_mark_call(orr_world* world, void* data)
 {
     (void)world, (void)data;
-    loose_marks++;
+    loops_marks++;
 }
 
 ORR_TEST(realtime_refusals_say_what_to_do)
 {
     kit k;
-    orr_world* world = loose_begin(&k, 0);
-    KIT_SYSTEM(world, .name = "say", .once = true, .run = loose_say_run);
-    loose_go(world, true, 6);
-    CHECK_EQ(loose_wrong, 0);
-    CHECK_EQ(loose_looks, 4);
+    orr_world* world = loops_begin(&k, 0);
+    KIT_SYSTEM(world, .name = "say", .once = true, .run = loops_say_run);
+    loops_go(world, true, 6);
+    CHECK_EQ(loops_wrong, 0);
+    CHECK_EQ(loops_looks, 4);
     k.errors = (kit_errors){0};
     // In lockstep the call waits for the next tick.
-    CHECK_OK(orr_post(world, loose_mark_call, NULL, 0));
-    CHECK_EQ(loose_marks, 0);
+    CHECK_OK(orr_post(world, loops_mark_call, NULL, 0));
+    CHECK_EQ(loops_marks, 0);
     CHECK_OK(orr_step(world, 1));
-    CHECK_EQ(loose_marks, 1);
+    CHECK_EQ(loops_marks, 1);
     k.errors = (kit_errors){0};
     CHECK_RESULT(orr_post_exclusive(world, NULL, NULL, 0), ORR_ERR_ARGUMENT);
     KIT_ERROR(&k, ORR_ERR_ARGUMENT, "orr_post_exclusive: the call, or its data, is NULL");
@@ -410,42 +410,42 @@ ORR_TEST(realtime_refusals_say_what_to_do)
 
 // ---- the world's tick ---------------------------------------------------------------------------
 
-static _Atomic uint64_t loose_newest;
+static _Atomic uint64_t loops_newest;
 
 // The world's tick that a system sees never decreases, and is not smaller than the system's own
 // tick.
-static void loose_tick(orr_run* run)
+static void loops_tick(orr_run* run)
 {
-    uint64_t now = orr_world_tick(run->world), before = loose_newest;
+    uint64_t now = orr_world_tick(run->world), before = loops_newest;
     uint64_t* last = &orr_state(run, Count)->last;
-    loose_wrong += now < *last || (orr_run_settings(run) != NULL && now < run->tick);
+    loops_wrong += now < *last || (orr_run_settings(run) != NULL && now < run->tick);
     *last = now;
-    while (now > before && !atomic_compare_exchange_weak(&loose_newest, &before, now)) {
+    while (now > before && !atomic_compare_exchange_weak(&loops_newest, &before, now)) {
     }
 }
 
 ORR_TEST(realtime_world_tick_counts_begun_ticks_of_all_but_spectators)
 {
     kit k;
-    orr_world* world = loose_begin(&k, 0);
+    orr_world* world = loops_begin(&k, 0);
     hard_pipe(world, "b", 0, false);
     hard_pipe(world, "view", 0, true);
-    loose_newest = 0;
+    loops_newest = 0;
     static const char* const names[] = {"main", "a", "b", "view"};
     for (uint32_t i = 0; i < 4; i++) {
         KIT_SYSTEM(world, .name = names[i], .pipeline = names[i], .once = true,
                    .state = ORR_TYPE(Count), .settings = i < 3 ? names[i] : NULL,
-                   .run = loose_tick);
+                   .run = loops_tick);
     }
-    loose_go(world, true, 20);
+    loops_go(world, true, 20);
     uint64_t sum = 0;
     for (uint32_t i = 0; i < 4; i++) {
         orr_pipeline_stats stats;
         CHECK_OK(orr_pipeline_stats_get(world, orr_pipeline_find(world, names[i]), &stats));
         sum += stats.spectator ? 0 : stats.tick;
     }
-    CHECK_EQ(loose_wrong, 0);
+    CHECK_EQ(loops_wrong, 0);
     CHECK_EQ(orr_world_tick(world), sum);
-    CHECK(loose_newest <= sum);
+    CHECK(loops_newest <= sum);
     hard_end(&k);
 }

@@ -13,23 +13,22 @@ ORR_STRUCT(Mark0, (uint32_t, value))
 ORR_STRUCT(Mark1, (uint32_t, value))
 ORR_STRUCT(Mark2, (uint32_t, value))
 
-static _Atomic uint32_t
-    narrow_commits; // Groups of the creating pipeline that began after a commit.
-static _Atomic bool narrow_inside;
-static uint32_t narrow_met, narrow_late;
-static _Atomic uint32_t narrow_rows;
+static _Atomic uint32_t scope_commits; // Groups of the creating pipeline that began after a commit.
+static _Atomic bool scope_inside;
+static uint32_t scope_overlapped, scope_late;
+static _Atomic uint32_t scope_rows;
 
-static void narrow_reset(void)
+static void scope_reset(void)
 {
-    narrow_commits = 0;
-    narrow_inside = false;
-    narrow_met = narrow_late = 0;
-    narrow_rows = 0;
+    scope_commits = 0;
+    scope_inside = false;
+    scope_overlapped = scope_late = 0;
+    scope_rows = 0;
 }
 
-static orr_world* narrow_begin(kit* k, uint32_t rocks)
+static orr_world* scope_begin(kit* k, uint32_t rocks)
 {
-    narrow_reset();
+    scope_reset();
     orr_world* world = hard_begin(k, 0);
     hard_pipe(world, "walk", 0, false);
     ORR_REGISTER(world, Rock, Dust, Spark, Glow, Mark0, Mark1, Mark2);
@@ -39,55 +38,55 @@ static orr_world* narrow_begin(kit* k, uint32_t rocks)
     return world;
 }
 
-static void narrow_count(orr_run* run)
+static void scope_count(orr_run* run)
 {
-    narrow_commits++;
+    scope_commits++;
     if (run->tick > 400) {
         orr_stop(run->world);
     }
 }
 
-static void narrow_spark(orr_run* run)
+static void scope_spark(orr_run* run)
 {
     orr_send_add(run, orr_send_create(run), Spark, {run->tick});
 }
 
 // Keeps its rows until two more commits were made, if commits can be made meanwhile. The first
 // commits cannot: their scope is not known yet.
-static void narrow_wait(orr_run* run)
+static void scope_wait(orr_run* run)
 {
     const orr_platform* platform = orr_platform_default();
     uint64_t patience = *(const uint64_t*)orr_run_settings(run);
-    uint32_t before = narrow_commits;
+    uint32_t before = scope_commits;
     if (before < 10) {
         return;
     }
     uint64_t until = platform->clock_ns(NULL) + patience;
-    while (narrow_commits < before + 3 && platform->clock_ns(NULL) < until) {
+    while (scope_commits < before + 3 && platform->clock_ns(NULL) < until) {
         platform->thread_yield(NULL);
     }
-    if (narrow_commits >= before + 3) {
-        narrow_met++;
+    if (scope_commits >= before + 3) {
+        scope_overlapped++;
     } else {
-        narrow_late++;
+        scope_late++;
     }
-    if (narrow_met + narrow_late >= 5) {
+    if (scope_overlapped + scope_late >= 5) {
         orr_stop(run->world);
     }
 }
 
-static void narrow_run_waiting(bool own_rows, const char* query, uint64_t patience_ns, kit* k)
+static void scope_run_waiting(bool own_rows, const char* query, uint64_t patience_ns, kit* k)
 {
-    orr_world* world = narrow_begin(k, 10);
+    orr_world* world = scope_begin(k, 10);
     KIT_SYSTEM(world, .name = "spark", .once = true, .creates = "Spark", .creates_max = 1,
-               .run = narrow_spark);
-    KIT_SYSTEM(world, .name = "count", .once = true, .by_id = "Spark", .run = narrow_count);
+               .run = scope_spark);
+    KIT_SYSTEM(world, .name = "count", .once = true, .by_id = "Spark", .run = scope_count);
     KIT_SYSTEM(world, .name = "wait", .pipeline = "walk", .query = query, .own_rows = own_rows,
-               .settings = &patience_ns, .run = narrow_wait);
+               .settings = &patience_ns, .run = scope_wait);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.lock_trace = 200}));
 }
 
-static const char* narrow_trace(const kit* k)
+static const char* scope_trace(const kit* k)
 {
     static char text[1 << 22];
     (void)orr_lock_trace_print(k->world, text, sizeof text);
@@ -95,12 +94,12 @@ static const char* narrow_trace(const kit* k)
 }
 
 /* N0-53 */
-ORR_TEST(narrow_commit_does_not_wait_for_a_system_that_keeps_to_other_clusters)
+ORR_TEST(scoped_commit_does_not_wait_for_a_system_with_other_clusters)
 {
     kit k;
-    narrow_run_waiting(true, "write Rock", RENDEZVOUS_TIMEOUT_NS, &k);
-    CHECK_EQ(narrow_met, 5);
-    const char* text = narrow_trace(&k);
+    scope_run_waiting(true, "write Rock", RENDEZVOUS_TIMEOUT_NS, &k);
+    CHECK_EQ(scope_overlapped, 5);
+    const char* text = scope_trace(&k);
     CHECK_CONTAINS(text, "wait: registry read within taken");
     CHECK_CONTAINS(text, "wait: rows of cluster");
     CHECK_CONTAINS(text, "commit: registry write within taken");
@@ -109,20 +108,20 @@ ORR_TEST(narrow_commit_does_not_wait_for_a_system_that_keeps_to_other_clusters)
 }
 
 // The opposite of the first test: shows that its result is no accident.
-ORR_TEST(narrow_commit_waits_for_a_system_that_may_look_anywhere)
+ORR_TEST(scoped_commit_waits_for_a_system_that_may_read_any_row)
 {
     kit k;
-    narrow_run_waiting(false, "write Rock", 30000000, &k);
-    CHECK_EQ(narrow_met, 0);
+    scope_run_waiting(false, "write Rock", 30000000, &k);
+    CHECK_EQ(scope_overlapped, 0);
     hard_end(&k);
 }
 
-ORR_TEST(narrow_commit_waits_for_a_system_that_walks_its_cluster)
+ORR_TEST(scoped_commit_waits_for_a_system_that_loops_over_its_cluster)
 {
     kit k;
-    narrow_run_waiting(true, "Spark", 30000000, &k);
-    CHECK_EQ(narrow_met, 0);
-    CHECK(narrow_late > 0);
+    scope_run_waiting(true, "Spark", 30000000, &k);
+    CHECK_EQ(scope_overlapped, 0);
+    CHECK(scope_late > 0);
     hard_end(&k);
 }
 
@@ -137,7 +136,7 @@ static void storm_walk(orr_run* run)
         rocks[i].value++;
         rocks[i].twice += 2;
     }
-    narrow_rows += run->count;
+    scope_rows += run->count;
 }
 
 // Reads published values of other pipelines, in clusters that commits touch and in others.
@@ -284,7 +283,7 @@ static void storm_run(uint32_t workers, uint32_t rocks, uint64_t ticks)
     kit k;
     static storm_mirror mirrors[2];
     memset(mirrors, 0, sizeof mirrors);
-    narrow_reset();
+    scope_reset();
     orr_world* world = hard_begin(&k, workers);
     hard_pipe(world, "walk", 0, false);
     ORR_REGISTER(world, Rock, Dust, Spark, Glow, Mark0, Mark1, Mark2);
@@ -294,8 +293,8 @@ static void storm_run(uint32_t workers, uint32_t rocks, uint64_t ticks)
     storm_add(world, &ticks, mirrors);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.lock_trace = 5000}));
     CHECK_OK(orr_world_validate(world));
-    CHECK(narrow_rows > 0);
-    CHECK_CONTAINS(narrow_trace(&k), "commit: registry write within taken");
+    CHECK(scope_rows > 0);
+    CHECK_CONTAINS(scope_trace(&k), "commit: registry write within taken");
     // In lockstep, with no more sends, all waiting messages are delivered.
     CHECK_OK(orr_system_enable(world, orr_system_find(world, "create"), false));
     CHECK_OK(orr_system_enable(world, orr_system_find(world, "change"), false));
@@ -322,7 +321,7 @@ ORR_TEST(scoped_commits_grow_clusters_that_running_systems_read)
 
 // ---- refusals -----------------------------------------------------------------------------------
 
-static void narrow_glow(orr_run* run)
+static void scope_glow(orr_run* run)
 {
     Glow* glow = orr_write(run, Glow);
     for (uint32_t i = 0; i < run->count; i++) {
@@ -332,16 +331,16 @@ static void narrow_glow(orr_run* run)
 
 // Memory is refused to a scoped commit or to the publisher. The tick stays open and continues when
 // it is called again.
-ORR_TEST(narrow_commits_without_memory_lose_nothing)
+ORR_TEST(scoped_commits_without_memory_lose_nothing)
 {
     uint32_t refusals = 0, most = test_rounds(150, 40, 1500);
     for (uint32_t n = 1; n <= most; n++) {
         kit k;
-        orr_world* world = narrow_begin(&k, 5);
+        orr_world* world = scope_begin(&k, 5);
         hard_pipe(world, "draw", 0, true);
         KIT_SYSTEM(world, .name = "spark", .once = true, .creates = "Spark, Glow", .creates_max = 1,
-                   .run = narrow_spark);
-        KIT_SYSTEM(world, .name = "glow", .query = "write Glow", .run = narrow_glow);
+                   .run = scope_spark);
+        KIT_SYSTEM(world, .name = "glow", .query = "write Glow", .run = scope_glow);
         KIT_SYSTEM(world, .name = "wait", .pipeline = "walk", .query = "write Rock",
                    .own_rows = true, .run = kit_run_nothing);
         KIT_SYSTEM(world, .name = "look", .pipeline = "draw", .query = "Rock", .own_rows = true,
@@ -370,33 +369,33 @@ ORR_TEST(narrow_commits_without_memory_lose_nothing)
 
 // ---- what a system without structure may not do -------------------------------------------------
 
-static orr_entity narrow_other;
+static orr_entity scope_other;
 
-static void narrow_peek(orr_run* run)
+static void scope_peek(orr_run* run)
 {
     const char* what = orr_run_settings(run);
     if (strcmp(what, "alive") == 0) {
-        CHECK(!orr_alive(run->world, narrow_other));
+        CHECK(!orr_alive(run->world, scope_other));
     } else if (strcmp(what, "count") == 0) {
         CHECK_EQ(orr_entity_count(run->world), 0);
     } else if (strcmp(what, "print") == 0) {
         char text[64];
-        orr_entity_print(run->world, narrow_other, text, sizeof text);
+        orr_entity_print(run->world, scope_other, text, sizeof text);
         CHECK_CONTAINS(text, "not readable here");
     } else {
-        CHECK(orr_get(run->world, narrow_other, Rock) == NULL);
+        CHECK(orr_get(run->world, scope_other, Rock) == NULL);
     }
 }
 
-ORR_TEST(narrow_system_that_looks_beyond_its_rows_is_named)
+ORR_TEST(own_rows_system_that_reads_other_rows_is_named)
 {
     static const char* const peeks[] = {"alive", "count", "print", "get"};
     for (uint32_t i = 0; i < ORRI_COUNT(peeks); i++) {
         kit k;
-        orr_world* world = narrow_begin(&k, 2);
-        narrow_other = orr_create(world);
+        orr_world* world = scope_begin(&k, 2);
+        scope_other = orr_create(world);
         KIT_SYSTEM(world, .name = "peek", .query = "Rock", .own_rows = true, .settings = peeks[i],
-                   .run = narrow_peek);
+                   .run = scope_peek);
         CHECK_OK(orr_step(world, 1));
         CHECK_CONTAINS(k.errors.text, "system 'peek'");
         orr_system_stats stats;
@@ -407,10 +406,10 @@ ORR_TEST(narrow_system_that_looks_beyond_its_rows_is_named)
     }
 }
 
-ORR_TEST(narrow_system_that_sends_or_reaches_by_id_is_refused)
+ORR_TEST(own_rows_system_that_sends_or_declares_by_id_is_refused)
 {
     kit k;
-    orr_world* world = narrow_begin(&k, 1);
+    orr_world* world = scope_begin(&k, 1);
     const orr_system_desc wrong[] = {
         {.name = "a", .query = "Rock", .own_rows = true, .by_id = "Dust", .run = kit_run_nothing},
         {.name = "b", .query = "Rock", .own_rows = true, .creates = "Dust", .run = kit_run_nothing},
