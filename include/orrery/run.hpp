@@ -81,7 +81,7 @@ class message {
     explicit message(const orr_message* from) : message_(from)
     {
     }
-    /// What happened.
+    /// The kind of event that the message reports.
     orr_message_kind kind() const
     {
         return message_->kind;

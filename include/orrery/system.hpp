@@ -369,7 +369,7 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
     {
     }
 
-    // What it works on, in addition to the arguments of its lambda.
+    // Types it accesses in addition to the arguments of its lambda.
 
     /// Adds terms: query<orr::changed<orr::read<T>>, orr::any_of<…>, orr::tag<7>>().
     template <class... More> auto query() const
@@ -405,7 +405,7 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
         return say<&D::by_id>(text);
     }
 
-    // What it may send.
+    // Changes it may send.
 
     /// Types that created entities may have.
     template <class... Ts> auto creates() const
