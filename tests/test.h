@@ -41,8 +41,8 @@ bool test_long(void);
 bool test_slow(void);
 // True under TSan, which looks for what threads do to each other, and takes longest: what one thread does alone is left to the others.
 bool test_races(void);
-// True in the stage tsan of a `./dev test` without --long (ORR_BRIEF=1): TSan takes longest, so a test that repeats itself
-// (other seeds, other numbers of workers, each refused allocation) repeats less often.
+// True in the stages asan and tsan of a `./dev test` without --long (ORR_BRIEF=1): a test that repeats itself (other seeds,
+// other numbers of workers, each refused allocation) repeats less often.
 bool test_brief(void);
 // Number of rounds: `usual`, `few` in slow builds (half of them in brief runs), `many` with --long (a tenth of them in slow builds).
 uint32_t test_rounds(uint32_t usual, uint32_t few, uint32_t many);

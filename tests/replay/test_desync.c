@@ -423,7 +423,9 @@ ORR_TEST(desync_without_memory_is_refused_and_reported)
     uint32_t refusals = 0;
     for (uint32_t second = 0; second < 2; second++) {
         uint64_t refused = 1;
-        for (uint64_t n = 1; refused > 0; n += test_slow() && !test_long() ? 3 : 1) {
+        for (uint64_t n = 1; refused > 0; n += test_brief()                  ? 7
+                                               : test_slow() && !test_long() ? 3
+                                                                             : 1) {
             orr_desync found;
             run_build(&a, 0);
             run_build(&b, 0);

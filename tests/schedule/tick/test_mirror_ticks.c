@@ -636,5 +636,5 @@ static void mirrors_run(uint64_t seed, uint32_t ticks)
 
 ORR_TEST(mirrors_equal_the_world_after_every_tick) /* N0-10 N0-11 N0-45 */
 {
-    mirrors_run(test_seed(), test_rounds(4000, 500, 100000));
+    mirrors_run(test_seed(), test_rounds(2500, 500, 100000));
 }

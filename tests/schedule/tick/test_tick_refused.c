@@ -194,7 +194,7 @@ static bool busy_short(uint32_t tick, uint64_t n, bool for_good, uint64_t hash, 
 ORR_TEST(tick_with_refused_memory_ends_with_the_hash_of_a_tick_without)
 {
     shortage seen = {0};
-    uint64_t stride = test_slow() && !test_long() ? 3 : 1;
+    uint64_t stride = test_brief() ? 7 : test_slow() && !test_long() ? 3 : 1;
     for (uint32_t tick = 1; tick <= BUSY_TICKS; tick += tick) {
         uint64_t hash = busy_hash(tick);
         for (uint32_t for_good = 0; for_good < 2; for_good++) {
