@@ -94,13 +94,43 @@ extern const bench_work bench_schedule_2, bench_frame_7_2;        // bench_syste
 extern const bench_work bench_update_alone, bench_update_pair, bench_disjoint_systems,
     bench_disjoint_clusters; // bench_workers.c
 
-extern const bench_work bench_two_pipelines; // bench_pipelines.c
+extern const bench_work bench_two_pipelines_1, bench_two_pipelines_100, bench_two_pipelines_1000,
+    bench_two_pipelines_shuffled_1, bench_two_pipelines_shuffled_100,
+    bench_two_pipelines_shuffled_1000;       // bench_pipelines.c
+extern const bench_work bench_realtime_pair; // bench_realtime.c
 
 extern const bench_work bench_remember_chunks, bench_remember_scattered, bench_travel_back,
     bench_memory_600;                   // bench_history.c
 extern const bench_work bench_rollback; // bench_rollback.c
 
 extern const bench_work bench_math, bench_math_float; // bench_math.c
+
+// One entity at a time (bench_single.c, bench_single_system.c).
+extern const bench_work bench_create_naive_2, bench_create_naive_6, bench_create_in_2,
+    bench_add_remove_lone, bench_get_macro, bench_get_many, bench_tree_build,
+    bench_query_first_pass; // bench_single.c
+extern const bench_work bench_add_told, bench_add_hooked,
+    bench_deferred_preset; // bench_single_system.c
+extern const bench_work bench_create_bulk_recycled, bench_create_empty_recycled; // bench_life.c
+extern const bench_work bench_add_remove_macro, bench_get_reader;                // bench_change.c
+extern const bench_work bench_add_remove_pinned_macro;                           // bench_pinned.c
+
+// Shared by the rows that create or destroy (bench_life.c): several rounds of an untimed part, a
+// timed part and a digest.
+typedef void (*bench_part)(bench_env* env);
+bench_sample bench_life_measure(bench_env* env, bench_part before, bench_part timed,
+                                uint64_t (*digest)(bench_env* env));
+// Number and ids of the entities, and their positions.
+uint64_t bench_life_ours_digest(bench_env* env);
+uint64_t bench_life_limit_digest(bench_env* env);
+// Empties the first table and the records of the limit.
+void bench_life_clear(bench_env* env);
+
+// Shared by the rows about access by id and moves (bench_change.c).
+void bench_change_raw_table_make(bench_env* env); // The second table of the limit.
+void bench_shuffled_open(bench_env* env);         // A filled world, and ids in shuffled order.
+bench_sample bench_get_limit(bench_env* env);
+uint64_t bench_float_bits(float value);
 
 // Shared by the rows about pinned types (bench_pinned.c).
 void bench_pinned_open(bench_env* env);
@@ -172,6 +202,13 @@ void bench_table_row_print(const bench_row* row, const bench_figures* figures);
 void bench_json_write(const char* path, const bench_row* rows, const bench_figures* figures,
                       uint32_t count);
 void bench_grow_print(uint32_t repeats);
+
+// A call without a limit whose cost per item is shown by `--grow` (bench_growth.c).
+typedef struct bench_growth {
+    const char* name;
+    uint64_t (*ns)(uint32_t n); // Time of n items.
+} bench_growth;
+extern const bench_growth bench_growths[]; // Terminated by one without a name.
 // bench_waits.c: waiting times in real time, over `ticks` ticks of each case.
 void bench_waits_print(uint32_t ticks);
 

@@ -11,7 +11,7 @@ static void change_open(bench_env* env)
     bench_world_fill(env);
 }
 
-static void change_raw_table_make(bench_env* env)
+void bench_change_raw_table_make(bench_env* env)
 {
     raw_table* t = &env->raw.tables[1];
     t->positions = bench_array(env->n, sizeof(Position));
@@ -42,7 +42,7 @@ static uint64_t change_moved(bench_env* env)
 static void change_add_remove_open(bench_env* env)
 {
     change_open(env);
-    change_raw_table_make(env);
+    bench_change_raw_table_make(env);
 }
 
 static void change_add_each(bench_env* env)
@@ -67,6 +67,33 @@ static void change_remove_each(bench_env* env)
     int failed = 0;
     for (uint32_t i = 0, n = env->n; i < n; i++) {
         failed |= (int)orr_component_remove(world, ids[i], type);
+    }
+    if (failed != 0) {
+        bench_die("a component could not be removed");
+    }
+}
+
+// As above, by the macros.
+static void change_add_macro(bench_env* env)
+{
+    orr_world* world = env->world;
+    const orr_entity* ids = env->ids;
+    int failed = 0;
+    for (uint32_t i = 0, n = env->n; i < n; i++) {
+        failed |= (int)orr_add(world, ids[i], Health);
+    }
+    if (failed != 0) {
+        bench_die("a component could not be added");
+    }
+}
+
+static void change_remove_macro(bench_env* env)
+{
+    orr_world* world = env->world;
+    const orr_entity* ids = env->ids;
+    int failed = 0;
+    for (uint32_t i = 0, n = env->n; i < n; i++) {
+        failed |= (int)orr_remove(world, ids[i], Health);
     }
     if (failed != 0) {
         bench_die("a component could not be removed");
@@ -106,6 +133,11 @@ static bench_sample change_pair(bench_env* env, void (*add)(bench_env*), void (*
 static bench_sample change_add_remove_ours(bench_env* env)
 {
     return change_pair(env, change_add_each, change_remove_each);
+}
+
+static bench_sample change_add_remove_macro_ours(bench_env* env)
+{
+    return change_pair(env, change_add_macro, change_remove_macro);
 }
 
 static bench_sample change_add_remove_many_ours(bench_env* env)
@@ -200,7 +232,7 @@ static bench_sample change_toggle_limit(bench_env* env)
 
 // ---- get and set by id --------------------------------------------------------------------------
 
-static void change_get_open(bench_env* env)
+void bench_shuffled_open(bench_env* env)
 {
     change_open(env);
     env->ids_shuffled = bench_array(env->n, sizeof(orr_entity));
@@ -209,7 +241,7 @@ static void change_get_open(bench_env* env)
     bench_shuffle(env->raw_ids_shuffled, env->raw_ids, env->n);
 }
 
-static uint64_t change_bits(float value)
+uint64_t bench_float_bits(float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -236,19 +268,19 @@ static bench_sample change_get_ours(bench_env* env)
     uint64_t start = bench_now_ns();
     for (uint32_t round = bench_rounds(env->n); round > 0; round--) {
         sample.check +=
-            change_bits(change_get_pass(env->world, env->ids_shuffled, env->n, env->position));
+            bench_float_bits(change_get_pass(env->world, env->ids_shuffled, env->n, env->position));
         sample.items += env->n;
     }
     sample.ns = bench_since_ns(start);
     return sample;
 }
 
-static bench_sample change_get_limit(bench_env* env)
+bench_sample bench_get_limit(bench_env* env)
 {
     bench_sample sample = {0};
     uint64_t start = bench_now_ns();
     for (uint32_t round = bench_rounds(env->n); round > 0; round--) {
-        sample.check += change_bits(raw_get(&env->raw, env->raw_ids_shuffled, env->n));
+        sample.check += bench_float_bits(raw_get(&env->raw, env->raw_ids_shuffled, env->n));
         sample.items += env->n;
     }
     sample.ns = bench_since_ns(start);
@@ -312,14 +344,19 @@ static bench_sample change_set_limit(bench_env* env)
 const bench_work bench_add_remove = {
     "add_remove", "component added to each, then removed; per pair", change_add_remove_open,
     change_add_remove_ours, change_add_remove_limit};
+const bench_work bench_add_remove_macro = {"add_remove", "the same by orr_add and orr_remove",
+                                           change_add_remove_open, change_add_remove_macro_ours,
+                                           change_add_remove_limit};
 const bench_work bench_add_remove_many = {
     "add_remove_many", "the same through the batch calls; per pair", change_add_remove_open,
     change_add_remove_many_ours, change_add_remove_limit};
 const bench_work bench_toggle = {"toggle", "component disabled for each, then enabled; per pair",
                                  change_toggle_open, change_toggle_ours, change_toggle_limit};
-const bench_work bench_get = {"get_random", "Position read by id, shuffled", change_get_open,
-                              change_get_ours, change_get_limit};
-const bench_work bench_set = {"set_random", "Position set by id, shuffled", change_get_open,
+const bench_work bench_get = {"get_random", "Position read by id, shuffled", bench_shuffled_open,
+                              change_get_ours, bench_get_limit};
+const bench_work bench_get_reader = {"get_reader", "Position read by orr_reader, shuffled",
+                                     bench_shuffled_open, change_get_ours, bench_get_limit};
+const bench_work bench_set = {"set_random", "Position set by id, shuffled", bench_shuffled_open,
                               change_set_ours, change_set_limit};
 const bench_work bench_set_many = {"set_many_random", "Position set by id, shuffled, in one call",
-                                   change_get_open, change_set_many_ours, change_set_limit};
+                                   bench_shuffled_open, change_set_many_ours, change_set_limit};

@@ -55,7 +55,9 @@ uint64_t bench_since_ns(uint64_t start_ns)
     static uint64_t cost_ns = UINT64_MAX; // Not known yet.
     uint64_t ns = bench_clock_ns() - start_ns;
     cost_ns = cost_ns == UINT64_MAX ? bench_clock_cost_ns() : cost_ns;
-    return ns > cost_ns ? ns - cost_ns : 0;
+    // At least 1: the cost is measured once, and while the machine was slow it may have been higher
+    // than a short sample taken later. A limit of 0 ns would make the ratio infinite.
+    return ns > cost_ns ? ns - cost_ns : 1;
 }
 
 _Noreturn void bench_die(const char* format, ...)

@@ -12,6 +12,7 @@ static const uint32_t grow_entities[] = {1000, 10000, 100000, 1000000, 10000000}
 static const uint32_t grow_clusters[] = {1, 16, 256, 1024, 4096};
 static const bench_work* const grow_schedules[] = {&bench_schedule, &bench_schedule_2};
 static const uint32_t grow_systems[] = {1, 10, 100, 300, 1000};
+static const uint32_t grow_items[] = {100, 400, 1600, 6400, 25600};
 
 #define GROW_STEPS 5
 #define GROW_WORKS (sizeof grow_works / sizeof grow_works[0])
@@ -55,6 +56,23 @@ static void grow_work_print(const bench_work* work, const uint32_t* steps, uint3
     grow_line_print("", "limit", limit);
 }
 
+// The best of `repeats` times.
+static void grow_growth_print(const bench_growth* growth, uint32_t repeats)
+{
+    double ours[GROW_STEPS];
+    for (uint32_t i = 0; i < GROW_STEPS; i++) {
+        uint32_t n = grow_items[i];
+        uint64_t best = UINT64_MAX;
+        fprintf(stderr, "orr_bench: %s, n = %" PRIu32 " …\n", growth->name, n);
+        for (uint32_t r = 0; r < repeats; r++) {
+            uint64_t ns = growth->ns(n);
+            best = ns < best ? ns : best;
+        }
+        ours[i] = (double)best / n;
+    }
+    grow_line_print(growth->name, "ours", ours);
+}
+
 void bench_grow_print(uint32_t repeats)
 {
     grow_head_print("ns per item by number of entities, one cluster", grow_entities);
@@ -70,5 +88,12 @@ void bench_grow_print(uint32_t repeats)
     grow_head_print("ns per system by number of systems, without and with 2 workers", grow_systems);
     for (size_t w = 0; w < sizeof grow_schedules / sizeof grow_schedules[0]; w++) {
         grow_work_print(grow_schedules[w], grow_systems, repeats);
+    }
+    printf("\n");
+    grow_head_print("ns per item by number of systems, functions, clusters, bundles or remembered "
+                    "ticks",
+                    grow_items);
+    for (const bench_growth* growth = bench_growths; growth->name != NULL; growth++) {
+        grow_growth_print(growth, repeats);
     }
 }

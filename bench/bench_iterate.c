@@ -8,7 +8,7 @@
 
 // ---- iterate_1 ----------------------------------------------------------------------------------
 
-static void iterate_ask(bench_env* env, const orr_term* terms, uint32_t count)
+static void iterate_query_create(bench_env* env, const orr_term* terms, uint32_t count)
 {
     env->query =
         orr_query_create(env->world, &(orr_query_desc){.terms = terms, .term_count = count});
@@ -21,16 +21,16 @@ static void iterate_open(bench_env* env)
 {
     bench_world_open(env);
     bench_world_fill(env);
-    iterate_ask(env, &(orr_term){.type = env->position, .access = ORR_WRITE}, 1);
+    iterate_query_create(env, &(orr_term){.type = env->position, .access = ORR_WRITE}, 1);
 }
 
 static void iterate_2_open(bench_env* env)
 {
     bench_world_open(env);
     bench_world_fill(env);
-    iterate_ask(env,
-                (orr_term[]){{.type = env->position, .access = ORR_WRITE}, {.type = env->velocity}},
-                2);
+    iterate_query_create(
+        env, (orr_term[]){{.type = env->position, .access = ORR_WRITE}, {.type = env->velocity}},
+        2);
 }
 
 static bench_sample iterate_1_ours(bench_env* env)
@@ -107,13 +107,13 @@ static void iterate_5_open(bench_env* env)
                               {env->acceleration, raw->accelerations}};
     bench_expect(env, orr_create_many(env->world, env->clusters[0], env->n, data, 3, NULL),
                  "filling a cluster of five");
-    iterate_ask(env,
-                (orr_term[]){{.type = env->position, .access = ORR_WRITE},
-                             {.type = env->velocity, .access = ORR_WRITE},
-                             {.type = env->acceleration},
-                             {.type = env->health, .access = ORR_WRITE},
-                             {.type = env->data, .access = ORR_WRITE}},
-                5);
+    iterate_query_create(env,
+                         (orr_term[]){{.type = env->position, .access = ORR_WRITE},
+                                      {.type = env->velocity, .access = ORR_WRITE},
+                                      {.type = env->acceleration},
+                                      {.type = env->health, .access = ORR_WRITE},
+                                      {.type = env->data, .access = ORR_WRITE}},
+                         5);
 }
 
 static void iterate_5_pass(bench_env* env)

@@ -12,11 +12,8 @@ static uint32_t life_rounds(const bench_env* env)
     return rounds < 32 ? rounds : 32;
 }
 
-// The timed part of one round. Returns its contribution to the sample's check.
-typedef void (*life_part)(bench_env* env);
-
-static bench_sample life_measure(bench_env* env, life_part before, life_part timed,
-                                 uint64_t (*digest)(bench_env* env))
+bench_sample bench_life_measure(bench_env* env, bench_part before, bench_part timed,
+                                uint64_t (*digest)(bench_env* env))
 {
     bench_sample sample = {0};
     for (uint32_t round = life_rounds(env); round > 0; round--) {
@@ -38,13 +35,13 @@ static uint64_t life_digest(uint64_t alive, uint64_t first, uint64_t last, uint6
     return alive * 3 + (first != last) + positions;
 }
 
-static uint64_t life_ours_digest(bench_env* env)
+uint64_t bench_life_ours_digest(bench_env* env)
 {
     return life_digest(orr_entity_count(env->world), env->ids[0].id, env->ids[env->n - 1].id,
                        bench_world_digest(env));
 }
 
-static uint64_t life_limit_digest(bench_env* env)
+uint64_t bench_life_limit_digest(bench_env* env)
 {
     return life_digest(env->raw.tables[0].count, env->raw_ids[0], env->raw_ids[env->n - 1],
                        raw_store_digest(&env->raw));
@@ -70,7 +67,7 @@ static uint64_t life_limit_alive(bench_env* env)
 
 // ---- create_empty -------------------------------------------------------------------------------
 
-static void life_raw_clear(bench_env* env)
+void bench_life_clear(bench_env* env)
 {
     env->raw.tables[0].count = 0;
     memset(env->raw.records, 0, sizeof(raw_record) * env->n);
@@ -101,17 +98,17 @@ static void life_create_empty_limit(bench_env* env)
 
 static bench_sample life_create_empty_ours(bench_env* env)
 {
-    return life_measure(env, bench_world_open, life_create_empty, life_ours_alive);
+    return bench_life_measure(env, bench_world_open, life_create_empty, life_ours_alive);
 }
 
 static bench_sample life_create_empty_bulk_ours(bench_env* env)
 {
-    return life_measure(env, bench_world_open, life_create_empty_bulk, life_ours_alive);
+    return bench_life_measure(env, bench_world_open, life_create_empty_bulk, life_ours_alive);
 }
 
 static bench_sample life_create_empty_raw(bench_env* env)
 {
-    return life_measure(env, life_raw_clear, life_create_empty_limit, life_limit_alive);
+    return bench_life_measure(env, bench_life_clear, life_create_empty_limit, life_limit_alive);
 }
 
 // ---- create_2 -----------------------------------------------------------------------------------
@@ -163,22 +160,43 @@ static void life_create_2_bulk_open(bench_env* env)
 
 static bench_sample life_create_2_ours(bench_env* env)
 {
-    return life_measure(env, bench_world_open, life_create_2, life_ours_digest);
+    return bench_life_measure(env, bench_world_open, life_create_2, bench_life_ours_digest);
 }
 
 static bench_sample life_create_2_bulk_ours(bench_env* env)
 {
-    return life_measure(env, bench_world_open, life_create_2_bulk, life_ours_digest);
+    return bench_life_measure(env, bench_world_open, life_create_2_bulk, bench_life_ours_digest);
+}
+
+// The same with ids that were used before: the world is emptied, not made anew.
+static void life_empty(bench_env* env)
+{
+    if (env->world == NULL) {
+        bench_world_open(env);
+        bench_world_fill(env);
+    }
+    bench_expect(env, orr_destroy_many(env->world, env->ids, env->n), "destroying many");
+}
+
+static bench_sample life_create_bulk_recycled_ours(bench_env* env)
+{
+    return bench_life_measure(env, life_empty, life_create_2_bulk, bench_life_ours_digest);
+}
+
+static bench_sample life_create_empty_recycled_ours(bench_env* env)
+{
+    return bench_life_measure(env, life_empty, life_create_empty, life_ours_alive);
 }
 
 static bench_sample life_create_2_raw(bench_env* env)
 {
-    return life_measure(env, life_raw_clear, life_create_2_limit, life_limit_digest);
+    return bench_life_measure(env, bench_life_clear, life_create_2_limit, bench_life_limit_digest);
 }
 
 static bench_sample life_create_2_bulk_raw(bench_env* env)
 {
-    return life_measure(env, life_raw_clear, life_create_2_bulk_limit, life_limit_digest);
+    return bench_life_measure(env, bench_life_clear, life_create_2_bulk_limit,
+                              bench_life_limit_digest);
 }
 
 // ---- create_2_cold: in memory the process never touched -----------------------------------------
@@ -209,12 +227,12 @@ static void life_raw_cold(bench_env* env)
 
 static bench_sample life_create_2_cold_ours(bench_env* env)
 {
-    return life_measure(env, life_cold_world, life_create_2, life_ours_digest);
+    return bench_life_measure(env, life_cold_world, life_create_2, bench_life_ours_digest);
 }
 
 static bench_sample life_create_2_cold_raw(bench_env* env)
 {
-    return life_measure(env, life_raw_cold, life_create_2_limit, life_limit_digest);
+    return bench_life_measure(env, life_raw_cold, life_create_2_limit, bench_life_limit_digest);
 }
 
 // ---- destroy ------------------------------------------------------------------------------------
@@ -287,27 +305,28 @@ static void life_destroy_shuffled_limit(bench_env* env)
 
 static bench_sample life_destroy_ordered_ours(bench_env* env)
 {
-    return life_measure(env, life_fill, life_destroy_ordered, life_ours_alive);
+    return bench_life_measure(env, life_fill, life_destroy_ordered, life_ours_alive);
 }
 
 static bench_sample life_destroy_ordered_raw(bench_env* env)
 {
-    return life_measure(env, life_raw_fill, life_destroy_ordered_limit, life_limit_alive);
+    return bench_life_measure(env, life_raw_fill, life_destroy_ordered_limit, life_limit_alive);
 }
 
 static bench_sample life_destroy_shuffled_ours(bench_env* env)
 {
-    return life_measure(env, life_fill_shuffled, life_destroy_shuffled, life_ours_alive);
+    return bench_life_measure(env, life_fill_shuffled, life_destroy_shuffled, life_ours_alive);
 }
 
 static bench_sample life_destroy_many_ours(bench_env* env)
 {
-    return life_measure(env, life_fill_shuffled, life_destroy_many, life_ours_alive);
+    return bench_life_measure(env, life_fill_shuffled, life_destroy_many, life_ours_alive);
 }
 
 static bench_sample life_destroy_shuffled_raw(bench_env* env)
 {
-    return life_measure(env, life_raw_fill_shuffled, life_destroy_shuffled_limit, life_limit_alive);
+    return bench_life_measure(env, life_raw_fill_shuffled, life_destroy_shuffled_limit,
+                              life_limit_alive);
 }
 
 // ---- delete_cluster -----------------------------------------------------------------------------
@@ -326,12 +345,12 @@ static void life_delete_cluster_limit(bench_env* env)
 
 static bench_sample life_delete_cluster_ours(bench_env* env)
 {
-    return life_measure(env, life_fill, life_delete_cluster, life_ours_alive);
+    return bench_life_measure(env, life_fill, life_delete_cluster, life_ours_alive);
 }
 
 static bench_sample life_delete_cluster_raw(bench_env* env)
 {
-    return life_measure(env, life_raw_fill, life_delete_cluster_limit, life_limit_alive);
+    return bench_life_measure(env, life_raw_fill, life_delete_cluster_limit, life_limit_alive);
 }
 
 // ---- memory_per_entity: bytes in the place of nanoseconds ---------------------------------------
@@ -384,6 +403,12 @@ const bench_work bench_create_2 = {"create_2", "entity with two components, by t
 const bench_work bench_create_2_cold = {
     "create_2_cold", "entity with two components, in memory never touched before", NULL,
     life_create_2_cold_ours, life_create_2_cold_raw};
+const bench_work bench_create_bulk_recycled = {
+    "create_bulk_recycled", "entity with two components, in one call, ids used before",
+    life_create_2_bulk_open, life_create_bulk_recycled_ours, life_create_2_bulk_raw};
+const bench_work bench_create_empty_recycled = {
+    "create_empty_recycled", "entity created, one by one, ids used before", NULL,
+    life_create_empty_recycled_ours, life_create_empty_raw};
 const bench_work bench_create_2_bulk = {"create_2_bulk", "entity with two components, in one call",
                                         life_create_2_bulk_open, life_create_2_bulk_ours,
                                         life_create_2_bulk_raw};

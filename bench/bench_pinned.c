@@ -48,6 +48,33 @@ static void pinned_remove_each(bench_env* env)
     }
 }
 
+// As above, by the macros.
+static void pinned_add_macro(bench_env* env)
+{
+    orr_world* world = env->world;
+    const orr_entity* ids = env->ids;
+    int failed = 0;
+    for (uint32_t i = 0, n = env->n; i < n; i++) {
+        failed |= (int)orr_add(world, ids[i], Anchor);
+    }
+    if (failed != 0) {
+        bench_die("a pinned component could not be added");
+    }
+}
+
+static void pinned_remove_macro(bench_env* env)
+{
+    orr_world* world = env->world;
+    const orr_entity* ids = env->ids;
+    int failed = 0;
+    for (uint32_t i = 0, n = env->n; i < n; i++) {
+        failed |= (int)orr_remove(world, ids[i], Anchor);
+    }
+    if (failed != 0) {
+        bench_die("a pinned component could not be removed");
+    }
+}
+
 static void pinned_add_many(bench_env* env)
 {
     bench_expect(env, orr_component_add_many(env->world, env->ids, env->n, pinned_type(env), NULL),
@@ -81,6 +108,11 @@ static bench_sample pinned_pair(bench_env* env, void (*add)(bench_env*), void (*
 bench_sample bench_pinned_ours(bench_env* env)
 {
     return pinned_pair(env, pinned_add_each, pinned_remove_each);
+}
+
+static bench_sample pinned_macro_ours(bench_env* env)
+{
+    return pinned_pair(env, pinned_add_macro, pinned_remove_macro);
 }
 
 static bench_sample pinned_add_remove_many_ours(bench_env* env)
@@ -147,6 +179,9 @@ static bench_sample pinned_get_limit(bench_env* env)
 const bench_work bench_add_remove_pinned = {
     "add_remove_pinned", "pinned component added to each, then removed; per pair",
     bench_pinned_open, bench_pinned_ours, bench_pinned_limit};
+const bench_work bench_add_remove_pinned_macro = {
+    "add_remove_pinned", "the same by orr_add and orr_remove", bench_pinned_open, pinned_macro_ours,
+    bench_pinned_limit};
 const bench_work bench_add_remove_pinned_many = {
     "add_remove_pinned_many", "the same through the batch calls; per pair", bench_pinned_open,
     pinned_add_remove_many_ours, bench_pinned_limit};

@@ -330,7 +330,7 @@ static bench_sample query_bulk_limit(bench_env* env)
     return (bench_sample){ns, env->n, env->n + raw_digest(env->raw.tables[1].positions, env->n)};
 }
 
-// ---- pinned_queries: N4-14, what pinned sets cost when a pinned value comes and goes -----------
+// ---- pinned_queries: N4-14, cost of pinned sets when pinned values are added and removed --------
 
 static void query_pinned_open(bench_env* env, uint32_t queries)
 {

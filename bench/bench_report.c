@@ -29,6 +29,8 @@ void bench_param_text(const bench_row* row, const bench_figures* figures, char o
         snprintf(out, 32, "clusters=%" PRIu32, row->clusters);
     } else if (figures->workers != 0) {
         snprintf(out, 32, "workers=%" PRIu32, figures->workers);
+    } else if (figures->tick_items != 0) { // Half of two_pipelines' messages.
+        snprintf(out, 32, "changes=%" PRIu32, figures->tick_items / 2);
     }
 }
 

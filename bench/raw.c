@@ -1,27 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The limits. Each is the plainest known loop that does the work and keeps ids checkable.
-#include "raw.h"
+#include "raw_limit.h"
 #include <string.h>
-
-// Prevents gcc from specialising a limit for the sizes that its callers pass.
-#if defined(__has_attribute)
-#if __has_attribute(noipa)
-#define RAW_LIMIT __attribute__((noipa))
-#endif
-#endif
-#ifndef RAW_LIMIT
-#define RAW_LIMIT __attribute__((noinline))
-#endif
-
-static inline uint64_t raw_id(uint32_t index, uint32_t generation)
-{
-    return (uint64_t)generation << 32 | index;
-}
-
-static inline bool raw_alive(const raw_record* record, uint64_t id)
-{
-    return record->generation == (uint32_t)(id >> 32);
-}
 
 // ---- loops over columns -------------------------------------------------------------------------
 
@@ -251,24 +231,6 @@ RAW_LIMIT void raw_free_records(raw_store* raw)
 
 // ---- changing -----------------------------------------------------------------------------------
 
-// Moves a row to the end of another table and fills the gap with the last row.
-static inline void raw_row_move(raw_record* records, raw_table* from, raw_table* to, uint32_t row,
-                                uint32_t table_bit_from, uint32_t table_bit_to)
-{
-    uint32_t new_row = to->count++;
-    uint32_t owner = from->owners[row];
-    to->positions[new_row] = from->positions[row];
-    to->velocities[new_row] = from->velocities[row];
-    to->owners[new_row] = owner;
-    uint32_t last = --from->count;
-    uint32_t moved = from->owners[last];
-    from->positions[row] = from->positions[last];
-    from->velocities[row] = from->velocities[last];
-    from->owners[row] = moved;
-    records[moved].row = row | table_bit_from;
-    records[owner].row = new_row | table_bit_to;
-}
-
 RAW_LIMIT uint32_t raw_add(raw_store* raw, const uint64_t* ids, uint32_t count)
 {
     raw_record* records = raw->records;
@@ -312,8 +274,8 @@ RAW_LIMIT uint32_t raw_add_noted(raw_store* raw, const uint64_t* ids, uint64_t* 
 
 // One pass of a radix sort by `bits` bits of the index, starting at bit `shift`. `counts` holds the
 // number of items of each digit.
-static void raw_deal(raw_note* restrict to, const raw_note* restrict from, uint32_t count,
-                     uint32_t* counts, uint32_t shift, uint32_t bits)
+static void raw_radix_pass(raw_note* restrict to, const raw_note* restrict from, uint32_t count,
+                           uint32_t* counts, uint32_t shift, uint32_t bits)
 {
     uint32_t at = 0, mask = (1u << bits) - 1;
     for (uint32_t d = 0; d <= mask; d++) {
@@ -340,8 +302,8 @@ RAW_LIMIT uint32_t raw_transact(raw_store* raw, const uint64_t* targets, const f
         low[(uint32_t)targets[i] & mask]++;
         high[(uint32_t)targets[i] >> half & mask]++;
     }
-    raw_deal(sorted, notes, count, low, 0, half);
-    raw_deal(notes, sorted, count, high, half, half);
+    raw_radix_pass(sorted, notes, count, low, 0, half);
+    raw_radix_pass(notes, sorted, count, high, half, half);
     const raw_record* records = raw->records;
     Position* positions = raw->tables[0].positions;
     uint32_t done = 0;

@@ -106,6 +106,47 @@ typedef struct raw_note {
 uint32_t raw_transact(raw_store* raw, const uint64_t* targets, const float* amounts, uint32_t count,
                       raw_note* restrict notes, raw_note* restrict sorted, uint32_t bits);
 
+// ---- one entity at a time (raw_single.c) --------------------------------------------------------
+
+// The six types of create_naive_6.
+typedef struct raw_six {
+    Position position;
+    Velocity velocity;
+    Health health;
+    Acceleration acceleration;
+    Data data;
+    Life life;
+} raw_six;
+
+// Creates one entity with two values, in a recycled record if there is one. Returns its id.
+uint64_t raw_create_one(raw_store* raw, Position p, Velocity v);
+// The same with six values; the columns of the other four types are in `six`.
+typedef struct raw_columns_six {
+    Health* healths;
+    Acceleration* accelerations;
+    Data* data;
+    Life* lives;
+} raw_columns_six;
+uint64_t raw_create_one_six(raw_store* raw, const raw_columns_six* six, const raw_six* values);
+// Moves one row to the second table and back, `count` times. Returns the number of pairs.
+uint32_t raw_move_lone(raw_store* raw, uint64_t id, uint32_t count);
+// Copies the positions of some entities. Returns their number.
+uint32_t raw_get_many(const raw_store* raw, const uint64_t* ids, uint32_t count,
+                      Position* restrict out);
+
+// A tree: each parent has a doubly linked list of its children, so that a child can leave it.
+typedef struct raw_node {
+    uint32_t parent, first, next, previous; // Indices of records; RAW_NONE: none.
+} raw_node;
+// Creates a node without a parent. Returns its id.
+uint64_t raw_create_node(raw_store* raw, raw_node* nodes, Position p);
+// Makes a node the first child of its parent. false if one of them is dead, or it has a parent.
+bool raw_parent_set(const raw_record* records, raw_node* nodes, uint64_t child_id,
+                    uint64_t parent_id);
+
+// Lists the rows of the tables that have some. Returns the number of spans.
+uint32_t raw_spans_list(const raw_table* const* tables, uint32_t count, raw_span* restrict out);
+
 // Number of the `count` positions whose distance to `a` is less than 1.
 uint32_t raw_near(Position a, const Position* b, uint32_t count);
 // Writes the indices of the signatures that have all of `wanted`. Returns their number.

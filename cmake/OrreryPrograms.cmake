@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: MIT
 # Programs: tests, fuzzers, benchmarks, examples, apps. Included only if one of these is enabled; by default if Orrery is the top-level project.
 
+# Programs use all modules. Where one is left out, only golden tests are built.
+if(orr_left_out_macros)
+    set(ORR_GOLDEN_ONLY ON)
+    set(ORR_BUILD_EXTRAS OFF)
+    set(ORR_BUILD_FUZZERS OFF)
+endif()
+
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 # The library is C only. A C++ compiler is needed only for the C++ tests and examples.
 if(ORR_BUILD_CXX AND (ORR_BUILD_EXTRAS OR (ORR_BUILD_TESTS AND NOT ORR_GOLDEN_ONLY)))
@@ -38,6 +45,10 @@ function(orr_test source module kit)
     # Golden hashes must be equal for every compiler and optimisation level.
     if(name MATCHES "golden")
         list(APPEND labels golden)
+    endif()
+    # Random and golden worlds, and untrusted files: few files that reach most of the library.
+    if(name MATCHES "${ORR_TESTS_WIDE}")
+        list(APPEND labels wide)
     endif()
     if(ORR_TESTS_LABEL AND NOT ORR_TESTS_LABEL IN_LIST labels)
         return()
@@ -81,6 +92,7 @@ endfunction()
 if(ORR_BUILD_TESTS)
     enable_testing()
     set(ORR_TESTS_OPTIMISED "golden|model|lock|math|random|hash|pairs|shuffle|mirror|_odd" CACHE INTERNAL "")
+    set(ORR_TESTS_WIDE "golden|random|test_model|mirror|decode|untrusted|replay_file|test_rows|test_desync|playback|test_query$" CACHE INTERNAL "")
     include(tests/support/tests_support.cmake)
     list(APPEND ORR_TEST_SUPPORT tests/test.c)
     if(ORR_GOLDEN_ONLY) # Without controlled threads, which need to switch stacks.
@@ -97,6 +109,10 @@ if(ORR_BUILD_TESTS)
         include(tests/${module}/tests.cmake)
         if(NOT ORR_TESTS_${upper})
             message(FATAL_ERROR "tests/${module}/tests.cmake lists no file in ORR_TESTS_${upper}")
+        endif()
+        if(orr_left_out_macros) # The golden tests of generated programs travel and replay.
+            list(FILTER ORR_TESTS_${upper} EXCLUDE REGEX "golden_programs")
+            list(FILTER ORR_TEST_EXTRA_${upper} INCLUDE REGEX "oracle|store_kit")
         endif()
         # Code shared by the tests of a module is compiled once.
         set(orr_test_kit "")
@@ -157,8 +173,12 @@ if(ORR_BUILD_FUZZERS)
         message(FATAL_ERROR "fuzz/fuzz.cmake lists no file in ORR_FUZZERS")
     endif()
     set(orr_fuzz_programs "")
-    add_library(orr_fuzz_kit OBJECT ${ORR_FUZZ_EXTRA}) # Code shared by the fuzzers is compiled once.
+    add_custom_target(fuzzers) # All fuzzers. Not part of `all` where tests are built, because only one stage needs them.
+    add_library(orr_fuzz_kit OBJECT EXCLUDE_FROM_ALL ${ORR_FUZZ_EXTRA}) # Code shared by the fuzzers is compiled once.
     orr_flags(orr_fuzz_kit)
+    if(ORR_FUZZERS_BLIND)
+        target_sources(orr_fuzz_kit PRIVATE fuzz/blind.c)
+    endif()
     target_include_directories(orr_fuzz_kit PRIVATE src tests)
     target_link_libraries(orr_fuzz_kit PUBLIC orr_scenarios orrery)
     foreach(source IN LISTS ORR_FUZZERS)
@@ -166,7 +186,11 @@ if(ORR_BUILD_FUZZERS)
         orr_program(${name} ${source})
         target_link_libraries(${name} PRIVATE orr_fuzz_kit)
         target_include_directories(${name} PRIVATE src tests)
-        target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+        if(NOT ORR_FUZZERS_BLIND)
+            target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+        endif()
+        set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ${ORR_BUILD_TESTS})
+        add_dependencies(fuzzers ${name})
         string(APPEND orr_fuzz_programs "${name}\n")
     endforeach()
     file(WRITE ${PROJECT_BINARY_DIR}/fuzzers.txt "${orr_fuzz_programs}")

@@ -9,7 +9,7 @@ endforeach()
 set(orr_single_dir ${PROJECT_BINARY_DIR}/single)
 add_custom_target(single
     COMMAND ${PROJECT_SOURCE_DIR}/tools/amalgamate ${orr_single_dir}
-            ${orr_single_headers} ${ORR_SOURCES}
+            ${orr_single_headers} ${orr_single_sources}
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     COMMENT "Writing single/orrery.c and single/orrery.h"
     VERBATIM)

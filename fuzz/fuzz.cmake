@@ -1,4 +1,5 @@
 set(ORR_FUZZERS
+    fuzz/fuzz_codec.c
     fuzz/fuzz_query.c
     fuzz/fuzz_recording.c
     fuzz/fuzz_store.c

@@ -23,7 +23,7 @@ ORR_STRUCT(Logbook, (uint64_t, digest), (uint64_t, entries))
 enum {
     ASK_MOVING,  // Moves enabled entities.
     ASK_SORTED,  // Ordered by position; determines the order of waves.
-    ASK_HULLS,   // A working set.
+    ASK_HULLS,   // Entities with a pinned type.
     ASK_LADEN,   // A multiple type.
     ASK_CHANGED, // Entities written since the last tick.
     ASK_GROUPED,

@@ -422,9 +422,10 @@ static bool churn_ties(scenario_run* run)
 
 // ---- many to one: transactions and reductions ---------------------------------------------------
 
-static void churn_rite(const orr_world* world, orr_entity target, void* value, const void* argument)
+static void churn_rite(const orr_world* world, orr_entity target, void* value, const void* argument,
+                       uint32_t size)
 {
-    (void)world;
+    (void)world, (void)size;
     uint64_t found[3] = {((Well*)value)->rites, target.id, *(const uint64_t*)argument};
     ((Well*)value)->rites = orr_hash(found, sizeof found, 0);
 }

@@ -510,7 +510,7 @@ static void clocks_boom(orr_run* run)
     clocks_count(&clocks_of(run)->boomed, clocks_hits_read(run));
 }
 
-// ---- the whole ----------------------------------------------------------------------------------
+// ---- building -----------------------------------------------------------------------------------
 
 typedef struct clocks_part {
     const char* name;

@@ -58,7 +58,7 @@ typedef struct scenario_run scenario_run;
 
 typedef struct scenario {
     const char* name;
-    const char* what; ///< One line.
+    const char* what; ///< Description in one line.
     bool (*build)(scenario_run* run);
     bool (*step)(scenario_run* run);
     bool direct;  ///< Calls the world, which must be a real world.

@@ -374,10 +374,18 @@ bool scenario_begin(scenario_run* run, const scenario* what, const scenario_targ
     return what->build(run);
 }
 
+// Systems of scenarios send changes to entities that may have died, and names that may be taken.
+static bool scenario_tick(orr_world* world)
+{
+    orr_result result = orr_step(world, 1);
+    return result == ORR_OK || result == ORR_ERR_ENTITY || result == ORR_ERR_ABSENT ||
+           result == ORR_ERR_CONFLICT;
+}
+
 bool scenario_step(scenario_run* run)
 {
     bool done = run->scenario->step(run) &&
-                (run->scenario->systems ? orr_step(run->target.world, 1) == ORR_OK
+                (run->scenario->systems ? scenario_tick(run->target.world)
                                         : run->target.tick(run->target.self));
     run->tick++;
     return done;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs the tests of one program, or of one file in it. Its own code, not cmocka: MSan needs every line instrumented, and a test
-// should be named in one place.
+// Runs the tests of one program, or of one file in it. Its own code, not cmocka: MSan needs every
+// line instrumented, and a test should be named in one place.
 #include "test.h"
 
 #include <stdarg.h>
@@ -131,17 +131,22 @@ static bool test_selected(const test_case* test, char** names, int name_count)
     if (only_file != NULL && !file_is(test->file, only_file)) {
         return false;
     }
-    for (int i = 0; i < without_count; i++) {
-        if (strstr(test->name, without[i]) != NULL) {
-            return false;
-        }
-    }
     for (int i = 0; i < name_count; i++) {
         if (strstr(test->name, names[i]) != NULL) {
             return true;
         }
     }
     return name_count == 0;
+}
+
+static bool test_left_out(const test_case* test)
+{
+    for (int i = 0; i < without_count; i++) {
+        if (strstr(test->name, without[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static double time_now(void)
@@ -151,9 +156,20 @@ static double time_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+// CPU seconds of the process: of the test and the threads it started. WASI has no such clock.
+static double time_cpu(void)
+{
+#ifdef __wasi__
+    return 0;
+#else
+    return (double)clock() / CLOCKS_PER_SEC;
+#endif
+}
+
 static int test_run(const test_case* test)
 {
     double start = time_now();
+    double cpu_start = time_cpu();
     test_outcome = 0;
     seed_state = 0;
     orr_assert_handler_set(assert_handler);
@@ -167,7 +183,8 @@ static int test_run(const test_case* test)
         }
     }
     if (times_shown) {
-        printf("took %.3f s: %s\n", time_now() - start, test->name);
+        printf("took %.3f s, %.3f s CPU: %s\n", time_now() - start, time_cpu() - cpu_start,
+               test->name);
         fflush(stdout); // A crash of the next test must not take it along.
     }
     return test_outcome;
@@ -176,7 +193,7 @@ static int test_run(const test_case* test)
 int main(int argc, char** argv)
 {
     char* names[64];
-    int name_count = 0, passed = 0, failed = 0, skipped = 0;
+    int name_count = 0, passed = 0, failed = 0, skipped = 0, left_out = 0;
     bool list = false;
     const char* seed_text = getenv("ORR_SEED");
     long_run = getenv("ORR_LONG") != NULL && strcmp(getenv("ORR_LONG"), "0") != 0;
@@ -204,9 +221,14 @@ int main(int argc, char** argv)
     seed_given = seed_text != NULL;
     seed_value = seed_given ? strtoull(seed_text, NULL, 0) : (uint64_t)time(NULL);
     for (const test_case* test = tests_first; test != NULL; test = test->next) {
-        if (test_selected(test, names, name_count) && list) {
+        if (!test_selected(test, names, name_count)) {
+            continue;
+        }
+        if (test_left_out(test)) {
+            left_out++;
+        } else if (list) {
             puts(test->name);
-        } else if (test_selected(test, names, name_count)) {
+        } else {
             int outcome = test_run(test);
             passed += outcome == 0;
             failed += outcome == 1;
@@ -220,5 +242,6 @@ int main(int argc, char** argv)
         printf("seed %" PRIu64 "\n", seed_value);
     }
     printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
-    return failed > 0 || passed + skipped == 0;
+    // No test ran: a name is misspelt, unless --without left all of them out.
+    return failed > 0 || passed + skipped + left_out == 0;
 }

@@ -6,12 +6,19 @@
 //         CHECK_EQ(orr_queue_send(...), ORR_ERR_CAPACITY);
 //     }
 //
-// The test files of a module are one program, `tests_store`; a target of its own makes a program of one file, `test_batch`,
-// for a debugger. Either way: `NAME…` runs the tests whose name contains NAME, `--file test_batch` only those of that file,
-// `--without NAME` leaves out
-// those whose name contains NAME, `--seed N` sets test_seed(), `--long` runs more rounds, `--times` prints how long each test took, `--list` lists.
-// A failed check ends its test; the rest still run. Each file is run in a process of its own (./dev test, ctest), so that
-// a crash, a handler or a changed locale concerns no other file.
+// The test files of a module are one program, `tests_store`; a target of its own makes a program of
+// one file, `test_batch`, for a debugger. Options of both:
+//
+//     NAME…              runs the tests whose name contains NAME
+//     --file test_batch  runs the tests of that file only
+//     --without NAME     leaves out the tests whose name contains NAME
+//     --seed N           sets test_seed()
+//     --long             runs more rounds
+//     --times            prints how long each test took
+//     --list             prints the names of the tests
+//
+// A failed check ends its test; the rest still run. Each file is run in a process of its own (./dev
+// test, ctest), so that a crash, a handler or a changed locale concerns no other file.
 #ifndef ORR_TEST_H
 #define ORR_TEST_H
 
@@ -19,6 +26,15 @@
 #include <orrery/base.h>
 #include <stdio.h>
 #include <string.h>
+
+// True for results of ticks that ran to their end although systems made mistakes, as those of random
+// worlds do: they send changes for dead entities, absent components or null, names that are taken,
+// and more than limits allow.
+static inline bool test_ticks_ran(orr_result result)
+{
+    return result == ORR_OK || result == ORR_ERR_ENTITY || result == ORR_ERR_ABSENT ||
+           result == ORR_ERR_CONFLICT || result == ORR_ERR_CAPACITY || result == ORR_ERR_ARGUMENT;
+}
 
 typedef struct test_case {
     const char* name;
@@ -29,22 +45,25 @@ typedef struct test_case {
 
 void test_register(test_case* test);
 _Noreturn void test_fail(const char* file, int line, const char* format, ...) ORR_PRINTF(3, 4);
-// The seed of this run: from --seed, from ORR_SEED, or from the clock; printed when a test that asked fails,
-// and at the end if any asked.
+// The seed of this run: from --seed, from ORR_SEED, or from the clock; printed when a test that
+// asked fails, and at the end if any asked.
 uint64_t test_seed(void);
 // A number from the seed, a new one with each call.
 uint64_t test_random(void);
 // True under --long (or ORR_LONG=1).
 bool test_long(void);
-// True where everything takes ten times as long: under sanitizers, and without optimisation. Also in `./dev test --quick`
-// (ORR_QUICK=1), which wants few rounds.
+// True where everything takes ten times as long: under sanitizers, and without optimisation. Also
+// in `./dev test --quick` (ORR_QUICK=1), which wants few rounds.
 bool test_slow(void);
-// True under TSan, which looks for what threads do to each other, and takes longest: what one thread does alone is left to the others.
+// True under TSan, which finds races between threads and is the slowest build: code of a single
+// thread is tested in the other builds.
 bool test_races(void);
-// True in the stages asan and tsan of a `./dev test` without --long (ORR_BRIEF=1): a test that repeats itself (other seeds,
-// other numbers of workers, each refused allocation) repeats less often.
+// True in the stages asan and tsan of a `./dev test` without --long (ORR_BRIEF=1): a test that
+// repeats itself (other seeds, other numbers of workers, each refused allocation) repeats less
+// often.
 bool test_brief(void);
-// Number of rounds: `usual`, `few` in slow builds (half of them in brief runs), `many` with --long (a tenth of them in slow builds).
+// Number of rounds: `usual`, `few` in slow builds (half of them in brief runs), `many` with --long
+// (a tenth of them in slow builds).
 uint32_t test_rounds(uint32_t usual, uint32_t few, uint32_t many);
 // Ends the test as skipped with a reason that is printed.
 _Noreturn void test_skip(const char* reason);

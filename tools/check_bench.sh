@@ -19,7 +19,7 @@ fail() {
 }
 
 # One object per line, with these keys in this order.
-form='^  \{"workload": "[a-z0-9_]+", "n": [0-9]+, "param": "((clusters|workers)=[0-9]+)?", "ns_per_item": [0-9.]+, "limit_ns_per_item": [0-9.]+, "ratio": [0-9.]+, "commit": "[^"]*", "compiler": "[^"]*", "flags": "[^"]*"\},?$'
+form='^  \{"workload": "[a-z0-9_]+", "n": [0-9]+, "param": "((changes|clusters|workers)=[0-9]+)?", "ns_per_item": [0-9.]+, "limit_ns_per_item": [0-9.]+, "ratio": [0-9.]+, "commit": "[^"]*", "compiler": "[^"]*", "flags": "[^"]*"\},?$'
 
 "$bench" --list >list 2>/dev/null || fail "--list fails"
 names=$(sed 's/ .*//' list)
@@ -30,7 +30,10 @@ names=$(sed 's/ .*//' list)
 [ "$(head -n 1 bench.json)" = "[" ] && [ "$(tail -n 1 bench.json)" = "]" ] || fail "bench.json is not an array"
 lines=$(sed '1d;$d' bench.json | wc -l)
 right=$(sed '1d;$d' bench.json | grep -Ec "$form" || true)
-[ "$lines" -gt 0 ] && [ "$lines" = "$right" ] || fail "$right of $lines objects have the right form"
+[ "$lines" -gt 0 ] && [ "$lines" = "$right" ] || {
+    sed '1d;$d' bench.json | grep -Ev "$form" >&2 || true
+    fail "$right of $lines objects have the right form; the others are above"
+}
 [ "$(sed '1d;$d' bench.json | grep -c '},$')" = $((lines - 1)) ] || fail "commas are wrong"
 for name in $names; do
     grep -q "\"workload\": \"$name\"" bench.json || fail "$name is not in bench.json"

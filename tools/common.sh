@@ -51,4 +51,24 @@ cmake_list() {
     }'
 }
 
+# Reads src/modules.txt into rank[module], and each src/MODULE/folders.txt into folder_rank[module/folder] and, for the lower
+# folders after its "^", folder_below[module/folder module/other]=0. Headers directly in a module have no folder.
+read_folders() {
+    local list module folder below other i=0
+    declare -gA rank folder_rank folder_below
+    while read -r module; do
+        rank[$module]=$((i++))
+    done <src/modules.txt
+    for list in src/*/folders.txt; do
+        module=${list#src/} module=${module%%/*} i=1
+        while read -r folder below; do
+            [ -d "src/$module/$folder" ] || complain "$list: src/$module/$folder does not exist"
+            folder_rank[$module/$folder]=$((i++))
+            for other in ${below#^}; do
+                folder_below[$module/$folder $module/$other]=0
+            done
+        done <"$list"
+    done
+}
+
 warnings="-Wall -Wextra -Wconversion -Wpedantic -Wshadow -Wstrict-prototypes -Werror"

@@ -41,14 +41,20 @@ int main(void)
     }
     orr_append_end(&a);
 
-    // Copy, change, put back.
+    // Copy the value, change the copy, set it.
     Monster grub = *orr_get(world, ids[0], Monster);
     grub.weakness = FIRE | SILVER;
     grub.target = ids[2];
-    orr_put(world, ids[0], Monster, &grub);
+    orr_set(world, ids[0], Monster, grub);
     for (int n = 0; n < 3; n++) {
         orr_print(world, ids[n]);
     }
+
+    // An initialiser does not apply presets, so orr_set() would make `health` 0. orr_set_preset()
+    // begins with the presets.
+    orr_entity fury = orr_create(world);
+    orr_set_preset(world, fury, Monster, .mood = ANGRY, .target = ids[1]);
+    orr_print(world, fury);
 
     // A reference to a destroyed entity keeps its id; orr_alive() detects it.
     orr_destroy(world, ids[2]);

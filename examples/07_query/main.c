@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A query finds the entities that have certain components, and gives access to their columns. It is
-// matched once, when it is created, and updated as entities change. Create queries at the start and
-// keep them. A loop over a query is a loop over plain arrays.
+// A query finds the entities that have certain components, and gives access to their columns. It
+// finds the matching clusters when it is created, and is updated when clusters are created or
+// deleted. Create queries at the start and keep them. A loop over a query is a loop over plain
+// arrays.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ int main(void)
                                  ORR_TERMS(ORR_W(world, Position), ORR_W(world, Velocity),
                                            ORR_OPT(world, Mass), ORR_NOT(world, Frozen))});
     if (moving == NULL) {
-        return 1; // refused; the log says why
+        return 1; // refused; the log has the reason
     }
 
     orr_entity stone = orr_create_named(world, "stone");

@@ -16,7 +16,7 @@ int main()
     auto moving = orr::make_query<orr::write<Position>, orr::write<Velocity>, orr::optional<Mass>,
                                   orr::without<Frozen>>(world);
     if (!moving) {
-        return 1; // refused; the log says why
+        return 1; // refused; the log has the reason
     }
 
     orr::entity stone = world.create(Position{0, 100}, Velocity{3, 0}, Mass{2});

@@ -14,7 +14,7 @@ static void colliders_print(orr_world* world, orr_query* query, const char* titl
     printf("%s\n", title);
     ORR_EACH (it, query) {
         const Position* p = orr_read(&it, Position);
-        const Collider* c = orr_read(&it, Collider); // `capacity` of them per row
+        const Collider* c = orr_read(&it, Collider); // `capacity` values per row
         orr_instances n = orr_instances_of(&it, Collider);
         for (uint32_t i = 0; i < it.count; i++) {
             char name[32];

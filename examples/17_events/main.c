@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Events report something that happened and is not a change of state. An event is a value of a type
-// that a system declares to send (.sends) and others to receive (.receives). Each receiver gets
-// each event once, in an order that is the same in every run.
+// Events report something that happened and is not a change of state. An event is a value of a
+// type. Systems declare the event types they send (.sends) and receive (.receives). Each receiver
+// gets each event once, in an order that is the same in every run.
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>

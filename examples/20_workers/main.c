@@ -31,7 +31,8 @@ static void burn_out(orr_run* run) // its changes are applied after it, in row o
 {
     const Heat* h = orr_read(run, Heat);
     for (uint32_t i = 0; i < run->count; i++) {
-        if (h[i].value < 1 && orr_run_random(run, orr_iter_entity(run, i)) % 4 == 0) {
+        orr_rng rng = orr_run_rng(run, orr_iter_entity(run, i)); // for this entity and this tick
+        if (h[i].value < 1 && orr_rng_next(&rng) % 4 == 0) {
             orr_send_destroy(run, orr_iter_entity(run, i));
         }
     }

@@ -20,11 +20,13 @@ static void shoot(orr_run* run) // parallel: two chunks may hit the same giant a
 }
 
 // A custom transaction: its result depends on the current value.
-static void weaken(const orr_world* world, orr_entity target, void* value, const void* argument)
+static void weaken(const orr_world* world, orr_entity target, void* value, const void* argument,
+                   uint32_t size)
 {
     Giant* giant = value;
     (void)world;
     (void)target;
+    (void)size;
     giant->hp -= (int32_t)((float)giant->hp * ((const Poison*)argument)->share);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Three rates in one world: physics 120 times a second, logic 30 times, a log once. Each is a
+// Three rates in one world: physics 120 times a second, logic 30 times, logging once. Each is a
 // pipeline. A type is written by one pipeline and may be read by all.
 #include <orrery/orrery.h>
 #include <stdio.h>

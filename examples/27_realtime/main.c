@@ -39,7 +39,9 @@ static void report(orr_run* run) // "log", twice a second
     for (uint32_t i = 0; i < run->count; i++) {
         above += p[i].y >= 0;
     }
-    printf("%llu: %u balls above the ground\n", (unsigned long long)run->tick, above);
+    if (run->tick <= 3) { // A busy machine may get to a fourth: ticks of "main" are dropped there.
+        printf("%llu: %u balls above the ground\n", (unsigned long long)run->tick, above);
+    }
 }
 
 static orr_world* build(void)
@@ -66,8 +68,9 @@ static orr_world* build(void)
     return world;
 }
 
-static void throw_in(orr_world* world, void* data) // runs between two ticks, while no system runs
+static void throw_in(orr_world* world, void* data, size_t size) // runs between two ticks
 {
+    (void)size;
     orr_entity ball = orr_create(world);
     orr_put(world, ball, Position, data);
     orr_set(world, ball, Velocity, {0});
@@ -88,7 +91,7 @@ int main(void)
     const orr_platform* platform = orr_platform_default();
     orr_thread thread;
     platform->thread_create(NULL, "outside", from_outside, world, &thread);
-    orr_realtime(world, &(orr_realtime_desc){.ticks = 100, .record = recording, .hashes = true});
+    orr_realtime(world, &(orr_realtime_desc){.ticks = 110, .record = recording, .hashes = true});
     platform->thread_join(NULL, thread);
     uint64_t hash = orr_world_hash(world);
     orr_world_destroy(world);

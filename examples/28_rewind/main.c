@@ -8,7 +8,7 @@
 ORR_STRUCT(Position, (float, x), (float, y))
 ORR_STRUCT(Velocity, (float, x), (float, y))
 ORR_STRUCT(Bounces,
-           (int32_t, count)) // An integer is not interpolated: playback takes the lower slot.
+           (int32_t, count)) // Integers are not interpolated: they are as in the lower slot.
 
 static void fly(orr_run* run)
 {

@@ -43,7 +43,8 @@ static void fly(orr_run* run)
         pilot[i].reload -= pilot[i].reload > 0;
         if ((pilot[i].keys & KEY_FIRE) != 0 && pilot[i].reload == 0) {
             pilot[i].reload = 6;
-            float spread = (float)(orr_run_random(run, orr_iter_entity(run, i)) % 100) / 100 - 0.5f;
+            orr_rng rng = orr_run_rng(run, orr_iter_entity(run, i));
+            float spread = (float)(orr_rng_next(&rng) % 100) / 100 - 0.5f;
             orr_entity bullet = orr_send_create(run);
             orr_send_add(run, bullet, Position, {p[i].x, p[i].y});
             orr_send_add(run, bullet, Velocity, {spread, pilot[i].number == 0 ? 4 : -4});

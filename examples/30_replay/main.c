@@ -13,8 +13,9 @@ typedef struct Push { // An input of the player: plain bytes that a file can hol
     double by;
 } Push;
 
-static void push(orr_world* world, void* data) // applies the input; posted by play()
+static void push(orr_world* world, void* data, size_t size) // applies the input; posted by play()
 {
+    (void)size; // sizeof(Push): registered with this size, so that no file has another.
     const Push* p = data;
     Velocity* v = orr_edit(world, (orr_entity){p->entity}, Velocity);
     if (v != NULL) {
@@ -43,7 +44,7 @@ static orr_world* build(orr_entity balls[4], const bool* wrong) // the same worl
                                              .query = "write Position, Velocity",
                                              .settings = wrong,
                                              .run = move});
-    orr_call_register(world, "push", push); // the name used in files
+    orr_call_register(world, "push", push, sizeof(Push)); // name and size of the data in files
     for (int i = 0; i < 4; i++) {
         balls[i] = orr_create(world);
         orr_set(world, balls[i], Position, {i});

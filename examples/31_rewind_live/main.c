@@ -39,8 +39,8 @@ static void show(orr_world* world, const char* what)
 }
 
 // The world counts the ticks of both pipelines, but is remembered only after ticks of the first. To
-// step by one frame, ask for the nearest remembered tick. Other ticks cannot be restored, and
-// travelling forward to one would run it, which drops the remembered future.
+// step by one frame, ask for the nearest remembered tick. Other ticks cannot be restored:
+// travelling forward to them runs ticks, which drops the remembered future.
 static bool step_back(orr_world* world)
 {
     uint64_t before, after, now = orr_world_tick(world);
@@ -56,11 +56,11 @@ static bool step_forward(orr_world* world)
 }
 
 // The slider of a debugger, or of a player who tries again.
-static void scrub(orr_world* world, void* data)
+static void scrub(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     uint64_t paused = orr_world_tick(world);
-    orr_remember(world); // The window moves on, but this tick stays.
+    orr_remember(world); // The window may drop its snapshots, but this one stays.
     orr_pause(world, true);
     show(world, "paused");
     for (int i = 1; i <= 25 && step_back(world); i++) {
@@ -86,7 +86,7 @@ static void scrub(orr_world* world, void* data)
 static void ask(orr_run* run)
 {
     if (run->tick == 60 && orr_timeline(run->world) == 0) {
-        orr_post_exclusive(run->world, scrub, NULL, 0); // From any thread or an impure system.
+        orr_post_exclusive(run->world, scrub, NULL, 0); // From any thread or system.
     }
     if (run->tick == 100) {
         orr_stop(run->world);

@@ -31,10 +31,10 @@ extern "C" {
 
 /// Version of these headers. Compare with orr_version() to detect a library of another version.
 #define ORR_VERSION_MAJOR 0
-#define ORR_VERSION_MINOR 7
+#define ORR_VERSION_MINOR 8
 #define ORR_VERSION_PATCH 0
 
-/// Version of the library as text, such as "0.7.0". Static storage.
+/// Version of the library as text, such as "0.8.0". Static storage.
 ORR_API const char* orr_version(void);
 
 // ---- results ----------------------------------------------------------------------------------
@@ -61,7 +61,8 @@ ORR_API const char* orr_version(void);
     X(ERR_CORRUPT, "an internal invariant is violated")                                 \
     X(ERR_IO, "the operating system failed to read or write")                           \
     X(ERR_FORMAT, "the magic, version or layout hash of the data differs")              \
-    X(ERR_PAST, "the tick or slot is not remembered")
+    X(ERR_PAST, "the tick or slot is not remembered")                                   \
+    X(ERR_FAILED, "a function of the program reported a failure, or threw an exception")
 
 /// Outcome of a call. See ORR_RESULTS for the meaning of each value.
 typedef enum orr_result {
@@ -122,19 +123,19 @@ typedef struct orr_allocator {
 } orr_allocator;
 
 /// All purposes of memory: name without the prefix ORR_MEMORY_, name as text.
-#define ORR_MEMORY_PURPOSES(X)                                                           \
-    X(WORLD, "world")     /* the world struct, its tables and lists */                   \
-    X(SCHEMA, "schema")   /* types, fields, names, tags */                               \
-    X(BLOB, "blob")       /* owned strings and arrays */                                 \
-    X(INDEX, "index")     /* entity records: generation and place of each entity */      \
-    X(CLUSTER, "cluster") /* clusters, chunk headers, transitions between clusters */    \
-    X(COLUMN, "column")   /* component values, row ids, enable bits */                   \
-    X(QUERY, "query")     /* queries: matched clusters, cached runs, sorted entities */  \
-    X(MESSAGE, "message") /* command buffers, batches, baselines of readers, events */   \
-    X(SYSTEM, "system")   /* systems, their state and exports, plans, journal, trace */  \
-    X(SHARE, "share")     /* snapshots and history: blocks and rows of earlier states */ \
-    X(SHOWN, "shown")     /* real time: values published to other pipelines */           \
-    X(TEMP, "temp")       /* freed before the call returns */
+#define ORR_MEMORY_PURPOSES(X)                                                               \
+    X(WORLD, "world")         /* the world struct, its tables and lists */                   \
+    X(SCHEMA, "schema")       /* types, fields, names, tags */                               \
+    X(BLOB, "blob")           /* owned strings and arrays */                                 \
+    X(INDEX, "index")         /* entity records: generation and place of each entity */      \
+    X(CLUSTER, "cluster")     /* clusters, chunk headers, transitions between clusters */    \
+    X(COLUMN, "column")       /* component values, row ids, enable bits */                   \
+    X(QUERY, "query")         /* queries: matched clusters, cached runs, sorted entities */  \
+    X(MESSAGE, "message")     /* command buffers, batches, baselines of readers, events */   \
+    X(SYSTEM, "system")       /* systems, their state and exports, plans, journal, trace */  \
+    X(SHARE, "share")         /* snapshots and history: blocks and rows of earlier states */ \
+    X(PUBLISHED, "published") /* real time: values published to other pipelines */           \
+    X(TEMP, "temp")           /* freed before the call returns */
 
 /// Purpose of an allocation. Every byte of a world is counted under exactly one purpose.
 typedef enum orr_memory_purpose {
@@ -214,6 +215,7 @@ typedef enum orr_log_category {
     X(5004, COMMIT_REFUSED, ERROR, MESSAGE)    /* a commit cannot be applied */                    \
     X(5005, QUEUE_FULL, ERROR, MESSAGE)        /* an event queue is full */                        \
     X(5006, SPECTATOR_LATE, WARNING, MESSAGE)  /* a spectator missed events */                     \
+    X(5007, TRAVEL_PENDING, WARNING, MESSAGE)  /* readers are notified of a travel later */        \
     X(6001, SYSTEM_REFUSED, ERROR, SCHEDULE)   /* a system or pipeline desc is invalid */          \
     X(6002, ACCESS_VIOLATION, ERROR, SCHEDULE) /* an access violation of a system */               \
     X(6003, PLAN_REFUSED, ERROR, SCHEDULE)     /* systems have no valid order or import */         \
@@ -226,7 +228,10 @@ typedef enum orr_log_category {
     X(6011, RECORDING_INCOMPLETE, WARNING, SCHEDULE)     /* a change was not recorded */           \
     X(6012, RECORDING_CUT, WARNING, SCHEDULE)            /* a recording file is truncated */       \
     X(6013, STRETCHER_IDLE, WARNING, SCHEDULE)           /* playback has no system that runs it */ \
-    X(9001, USER_LINE, INFO, USER)                       /* orr_log() */
+    X(6014, POST_LATE, WARNING, SCHEDULE)      /* a call was posted at the end of a run */         \
+    X(6015, IMPORT_STALE, WARNING, SCHEDULE)   /* an import from a system that is disabled */      \
+    X(6016, FAILURE_REPORTED, ERROR, SCHEDULE) /* orr_error_report(), or a C++ exception */        \
+    X(9001, USER_LINE, INFO, USER)             /* orr_log() */
 
 /// Kind of a log line or of an error. See ORR_LOG_ITEMS for the meaning of each value.
 typedef enum orr_log_id {
@@ -250,10 +255,13 @@ typedef void (*orr_log_sink)(void* user, const orr_log_line* line);
 
 /// Settings of a world's log.
 typedef struct orr_log_desc {
-    orr_log_level level;       ///< Lines below this level are dropped. Default ORR_LOG_INFO.
-    uint32_t lines_per_second; ///< Limit for each id; more are counted and dropped. Default 16.
-    orr_log_sink sink;         ///< Default: writes "orrery: error: text [store 3001]" to stderr.
-    void* user;                ///< Passed to the sink.
+    orr_log_level level; ///< Lines below this level are dropped. Default ORR_LOG_INFO.
+    /// Limit for each id; more are counted and dropped. A line that differs from all others of the
+    /// same second by more than numbers is written all the same (at most 32 such lines a second, of
+    /// all ids together). Default 16.
+    uint32_t lines_per_second;
+    orr_log_sink sink; ///< Default: writes "orrery: error: text [store 3001]" to stderr.
+    void* user;        ///< Passed to the sink.
 } orr_log_desc;
 
 /// Name of a level, such as "warning". "?" for an invalid number.
@@ -280,7 +288,25 @@ ORR_API float orr_random_float(uint64_t random);
 /// Maps a random number of 64 bits to [0, 1), with 53 random bits.
 ORR_API double orr_random_double(uint64_t random);
 
-// ---- worker threads of the program -----------------------------------------------------------------
+/// A stream of random numbers: a plain value of the caller. A copy continues with the same numbers.
+/// Systems get one from orr_run_rng(). Elsewhere:
+/// orr_rng rng = {.first = orr_random(seed, 1, 2, 3)}.
+typedef struct orr_rng {
+    uint64_t first; ///< The first number of the stream. It determines all others.
+    uint64_t drawn; ///< How many numbers were drawn.
+} orr_rng;
+
+/// The next number of a stream: `first`, then orr_random(first, 1, 0, 0), then
+/// orr_random(first, 2, 0, 0) and so on.
+ORR_API uint64_t orr_rng_next(orr_rng* rng);
+/// The next number of a stream, mapped to 0 … count - 1; 0 if count is 0.
+ORR_API uint64_t orr_rng_below(orr_rng* rng, uint64_t count);
+/// The next number of a stream, mapped to [0, 1).
+ORR_API float orr_rng_float(orr_rng* rng);
+/// The next number of a stream, mapped to [0, 1).
+ORR_API double orr_rng_double(orr_rng* rng);
+
+// ---- worker threads of the program --------------------------------------------------------------
 
 #define ORR_WORKERS_MAX 64u ///< Most threads that run the systems of a world.
 

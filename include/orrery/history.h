@@ -29,22 +29,22 @@ extern "C" {
 /// @return ORR_ERR_MEMORY; ORR_ERR_CAPACITY if orr_history_desc.bytes_max is exceeded;
 /// ORR_ERR_STATE if a system runs or a tick is half done. On error nothing is remembered and
 /// nothing else changes.
-ORR_API orr_result orr_remember(orr_world* world);
+ORR_API_HISTORY orr_result orr_remember(orr_world* world);
 /// True if the tick is remembered.
-ORR_API bool orr_remembered(const orr_world* world, uint64_t tick);
+ORR_API_HISTORY bool orr_remembered(const orr_world* world, uint64_t tick);
 /// Finds the remembered ticks nearest to `tick`: `*before` gets the latest one up to `tick`,
 /// `*after` the earliest one from `tick` on; UINT64_MAX if there is none. For a time slider: in
 /// real time, and with orr_history_desc.every, not all ticks are remembered. Travelling to a later
 /// tick that is not remembered runs ticks, which forgets all later remembered ticks.
-ORR_API void orr_remembered_near(const orr_world* world, uint64_t tick, uint64_t* before,
-                                 uint64_t* after);
+ORR_API_HISTORY void orr_remembered_near(const orr_world* world, uint64_t tick, uint64_t* before,
+                                         uint64_t* after);
 /// Forgets one tick. @return ORR_ERR_PAST if the tick is not remembered.
-ORR_API orr_result orr_forget(orr_world* world, uint64_t tick);
+ORR_API_HISTORY orr_result orr_forget(orr_world* world, uint64_t tick);
 /// Forgets ticks `first` to `last`, except multiples of `keep_every`; with `keep_every` 0 all of
 /// them.
 /// @return the number of ticks forgotten.
-ORR_API uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t last,
-                                  uint64_t keep_every);
+ORR_API_HISTORY uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t last,
+                                          uint64_t keep_every);
 
 /// Brings the world to the state after tick `tick`.
 ///
@@ -56,8 +56,8 @@ ORR_API uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t las
 /// world is unchanged since it travelled back, and ticks ahead are still remembered, the latest of
 /// them up to `tick` is restored first.
 ///
-/// Spectators, and indirect systems with a `user` pointer, receive the differences as messages,
-/// with the cause ORR_CAUSE_TRAVEL.
+/// Spectators, and indirect systems with a `user` pointer and without `state` and `exports`,
+/// receive the differences as messages, with the cause ORR_CAUSE_TRAVEL.
 ///
 /// In real time, ticks ahead are run at the sync point, by all pipelines except spectators. If such
 /// a tick is left half done, or if the published values cannot be rebuilt at the end of the sync
@@ -67,10 +67,18 @@ ORR_API uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t las
 /// or removed since; the log names it. ORR_ERR_ARGUMENT if the tick is more than UINT32_MAX ticks
 /// ahead. ORR_ERR_MEMORY, ORR_ERR_STATE. On all of these errors nothing changed. Errors of ticks
 /// that run are as orr_step(). Allocates.
-ORR_API orr_result orr_time_travel(orr_world* world, uint64_t tick);
+///
+/// If memory runs out after the world was restored, when readers are notified, the travel is made
+/// all the same: the result is ORR_OK, and the log has a warning (TRAVEL_PENDING). Readers are then
+/// notified before the next tick, and before the next call that changes the world. While there is
+/// no memory for that, such calls (orr_step(), orr_set(), orr_edit(), orr_create(), loops that
+/// write, orr_remember(), orr_time_travel() and so on) are refused with ORR_ERR_MEMORY, or null,
+/// without effect; calls that read are not. In real time orr_realtime() ends with ORR_ERR_MEMORY
+/// after the posted calls.
+ORR_API_HISTORY orr_result orr_time_travel(orr_world* world, uint64_t tick);
 /// Number of times the world was restored to a remembered tick. Not part of the world's state: it
 /// is never restored itself, and in no hash.
-ORR_API uint64_t orr_timeline(const orr_world* world);
+ORR_API_HISTORY uint64_t orr_timeline(const orr_world* world);
 
 /// Which ticks are remembered automatically. All zero: none. Ticks are the world's
 /// (orr_world_tick()), which counts the ticks of all pipelines except spectators.
@@ -92,7 +100,7 @@ typedef struct orr_history_desc {
 /// remembered when it ends; in a world without systems a tick ends when the next one begins
 /// (orr_tick_advance()). Ticks remembered by orr_remember() are never forgotten by these settings.
 /// Allocates.
-ORR_API orr_result orr_history_set(orr_world* world, const orr_history_desc* desc);
+ORR_API_HISTORY orr_result orr_history_set(orr_world* world, const orr_history_desc* desc);
 
 /// Content and cost of a world's history.
 typedef struct orr_history_stats {
@@ -110,9 +118,9 @@ typedef struct orr_history_stats {
     uint64_t ticks_run; ///< Ticks run by travelling forward.
 } orr_history_stats;
 /// Gets the statistics of a world's history. All zero if there is none.
-ORR_API void orr_history_stats_get(const orr_world* world, orr_history_stats* out);
+ORR_API_HISTORY void orr_history_stats_get(const orr_world* world, orr_history_stats* out);
 /// Writes the statistics as a table. Buffer and result as orr_value_print().
-ORR_API size_t orr_history_print(const orr_world* world, char* out, size_t out_size);
+ORR_API_HISTORY size_t orr_history_print(const orr_world* world, char* out, size_t out_size);
 
 #ifdef __cplusplus
 }

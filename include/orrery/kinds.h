@@ -33,8 +33,8 @@ typedef uint32_t orr_component_id;
 
 // A row of a cluster has room for 1, 2, 4, 8 … instances of each multiple type. This capacity is
 // part of the identity of the cluster. It doubles when the row is full and halves when a quarter is
-// used, so most additions move no row. Queries ignore the capacity: an entity with one instance
-// matches like an entity with five.
+// used, so most additions move no row. Queries ignore the capacity, and it does not matter for
+// matching how many instances an entity has.
 //
 // orr_component_add() adds an instance if there is none, orr_component_remove() removes all
 // instances, orr_component_get() returns the first. orr_component_set() and orr_component_edit()
@@ -48,15 +48,17 @@ ORR_API orr_component_id orr_instance_add(orr_world* world, orr_entity entity, o
 /// Adds an instance from an initialiser: orr_add_instance(world, bob, Collider, {.radius = 2}). As
 /// orr_instance_add(). C only.
 #ifndef __cplusplus
-#define orr_add_instance(world, entity, type, ...) \
-    orr_instance_add(world, entity, orr_type_of(world, ORR_TYPE(type)), &(const type)__VA_ARGS__)
+#define orr_add_instance(world, entity, type, ...)                                                \
+    ORR_PP_CALL(type,                                                                             \
+                orr_instance_add(world, entity, orr_type_of(world, ORR_TYPE(type)), &orr_value_), \
+                __VA_ARGS__)
 #endif
 /// Removes one instance. The others keep their order. Removing the last instance removes the
 /// component. Allocates.
 /// @return ORR_ERR_ABSENT if the entity has no instance with this id.
 ORR_API orr_result orr_instance_remove(orr_world* world, orr_entity entity, orr_type type,
                                        orr_component_id id);
-/// Copies a value into an instance.
+/// Copies a value into an instance. Allocates.
 /// @return ORR_ERR_ABSENT if the entity has no instance with this id.
 ORR_API orr_result orr_instance_set(orr_world* world, orr_entity entity, orr_type type,
                                     orr_component_id id, const void* value);
@@ -159,6 +161,7 @@ typedef struct orr_name {
 } orr_name;
 /// Desc of orr_name, for ORR_TYPE(orr_name).
 extern ORR_API const orr_type_desc orr_desc_orr_name;
+ORR_DESCRIBED(orr_name)
 
 /// Largest entity name, in bytes. A name is not empty and has no '/' and no control characters.
 #define ORR_ENTITY_NAME_MAX 255
@@ -193,7 +196,7 @@ ORR_API orr_entity orr_world_entity(orr_world* world);
 ORR_API const void* orr_singleton_get(const orr_world* world, orr_type type);
 /// const Gravity* g = orr_singleton(world, Gravity). As orr_singleton_get().
 #define orr_singleton(world, type) \
-    ((const type*)orr_singleton_get(world, orr_type_of(world, ORR_TYPE(type))))
+    ORR_PP_READ(type, orr_singleton_get(world, orr_type_of(world, ORR_TYPE(type))))
 
 // ---- bundles ------------------------------------------------------------------------------------
 

@@ -51,7 +51,8 @@ typedef struct orr_system {
 
 // ---- messages to readers ------------------------------------------------------------------------
 
-/// Kind of change that a message reports. Messages of one commit come in this order.
+/// Kind of change that a message reports. Messages of one commit come in this order; those about a
+/// travel (ORR_CAUSE_TRAVEL) begin with ORR_ENTITY_REMOVED.
 typedef enum orr_message_kind {
     /// The reader's query selects these entities from now on. The message has their components.
     ORR_ENTITY_ADDED = 0,
@@ -69,10 +70,12 @@ typedef enum orr_cause {
     ORR_CAUSE_DESTROYED,   ///< The entity was destroyed.
     ORR_CAUSE_COMPONENT,   ///< The entity got or lost a component or a tag.
     ORR_CAUSE_ENABLED,     ///< The entity or a component was enabled or disabled.
-    ORR_CAUSE_READER,      ///< The reader is new or was enabled, and receives the current state.
+    /// The reader is new or was enabled, and receives the current state. Also after a travel, for
+    /// entities with changes that the reader had not received when the tick was remembered.
+    ORR_CAUSE_READER,
     /// The world went to another tick (orr_time_travel()) and differs there. Only readers whose
-    /// queue is not part of the world's state receive this cause: spectators, and systems with a
-    /// `user` pointer.
+    /// queue is not part of the world's state receive this cause: spectators, systems with a `user`
+    /// pointer and without `state` and `exports`, and the journal.
     ORR_CAUSE_TRAVEL,
 } orr_cause;
 
@@ -130,6 +133,8 @@ typedef struct orr_enabled {
 typedef struct orr_tags orr_tags;
 /// Descs of the built-in types, for ORR_TYPE(orr_enabled) and ORR_TYPE(orr_tags).
 extern ORR_API const orr_type_desc orr_desc_orr_enabled, orr_desc_orr_tags;
+ORR_DESCRIBED(orr_enabled)
+ORR_DESCRIBED(orr_tags)
 
 /// Takes the next message from the queue of an indirect system. Messages that the system does not
 /// take stay in the queue for its next tick.
@@ -143,12 +148,12 @@ ORR_API const orr_message* orr_receive(orr_run* run);
 /// The values of a type in a message, one per entity: the values of a component message of that
 /// type, or the column of an ORR_ENTITY_ADDED. NULL if the message has none, and for pinned and
 /// multiple types of an ORR_ENTITY_ADDED (refused; use orr_values_of()).
-#define orr_values(m, type) ((const type*)orr_message_values(m, ORR_TYPE(type)))
+#define orr_values(m, type) ORR_PP_READ(type, orr_message_values(m, ORR_TYPE(type)))
 /// The values of entity `i` of an ORR_ENTITY_ADDED, and their number in `*count`. For pinned and
 /// multiple types (orr_name is pinned), of which an entity may have none or several. NULL if the
 /// entity has none.
 #define orr_values_of(m, type, i, count) \
-    ((const type*)orr_message_values_of(m, ORR_TYPE(type), i, count))
+    ORR_PP_READ(type, orr_message_values_of(m, ORR_TYPE(type), i, count))
 /// The call behind orr_values_of().
 ORR_API const void* orr_message_values_of(const orr_message* message, const orr_type_desc* desc,
                                           uint32_t i, uint32_t* count);
@@ -169,8 +174,9 @@ ORR_API const char* orr_cause_name(orr_cause cause);
 
 // ---- sending changes ----------------------------------------------------------------------------
 
-// Values are copied. A change takes effect at a commit point. Changes are applied in the order of
-// systems, then of a system's runs, then of calls, whatever the number of workers. Results:
+// Values are copied; all calls that send may allocate. A change takes effect at a commit point.
+// Changes are applied in the order of systems, then of a system's runs, then of calls, whatever the
+// number of workers. Results:
 //
 //   ORR_ERR_STATE      the system did not declare the change (logged with system, type and entity)
 //   ORR_ERR_MEMORY     no memory to record the change
@@ -178,12 +184,19 @@ ORR_API const char* orr_cause_name(orr_cause cause);
 //   ORR_ERR_ARGUMENT   an argument is missing or outside its range
 //   ORR_ERR_CAPACITY   a limit was reached, for example `creates_max`
 
-/// Creates an entity (EntityAdded). The returned id may be stored and sent at once; the entity is
-/// alive after the commit. Declared by `creates`.
+/// Creates an entity (EntityAdded). The entity is alive after the commit. Declared by `creates`.
+///
+/// The returned id can be used at once in everything that the same run sends: as the entity of a
+/// change or transaction, as a name's scope, in fields of values and events. The first ids of a
+/// chunk, as many as are reserved (orr_system_desc.creates_max), may also be stored elsewhere: in
+/// rows, states, exports. All further ids are provisional: when the system has ended, the final id
+/// replaces them in everything that was sent. A copy of a provisional id elsewhere never names an
+/// entity. Calls that send one in an owned array, or (at a multiple of 8 bytes) in the argument of
+/// orr_transact_call(), return ORR_ERR_ENTITY, because they would not be replaced there.
 /// @return null when refused, also when the system has used up its `creates_max`.
 ORR_API orr_entity orr_send_create(orr_run* run);
 /// Creates `count` entities in a cluster, with columns of values, as orr_create_many(). The fastest
-/// way to create. Declared by `creates`. `out` (may be NULL) gets the ids.
+/// way to create. Declared by `creates`. `out` (may be NULL) gets the ids, as orr_send_create().
 ORR_API orr_result orr_send_create_many(orr_run* run, orr_cluster cluster, uint32_t count,
                                         const orr_column_data* data, uint32_t data_count,
                                         orr_entity* out);
@@ -192,8 +205,10 @@ ORR_API orr_result orr_send_destroy(orr_run* run, orr_entity entity);
 /// Adds a component (ComponentAdded). `value` NULL: the type's preset. If the entity already has a
 /// unique component of this type, its value is set, and a warning is logged; if another pipeline
 /// owns the type, the addition is dropped instead. Declared by `adds` or by `creates`. `out_id`
-/// (may be NULL) gets the id of the new instance of a multiple type, which is valid in further
-/// calls of this run.
+/// gets the id of the new instance of a multiple type, 0 for other types. It is the id that the
+/// instance has after the commit, and can be used at once in all calls that send. NULL: the id is
+/// not needed. A run with rows gets at most 16384 ids, other calls of the system's functions
+/// 262144; then ORR_ERR_CAPACITY.
 ORR_API orr_result orr_send_add_type(orr_run* run, orr_entity entity, orr_type type,
                                      const void* value, orr_component_id* out_id);
 /// Sets the value of an existing component (ComponentChanged). `id` is 0 for a unique type. Dropped
@@ -225,14 +240,18 @@ ORR_API orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity sco
 #ifndef __cplusplus
 /// Typed form of orr_send_add_type(): orr_send_add(run, bob, Position, {1, 2}). C only; in C++ and
 /// for run-time types use the call itself.
-#define orr_send_add(run, entity, type, ...)                                  \
-    orr_send_add_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), \
-                      &(const type)__VA_ARGS__, NULL)
+#define orr_send_add(run, entity, type, ...)                                              \
+    ORR_PP_CALL(type,                                                                     \
+                orr_send_add_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), \
+                                  &orr_value_, NULL),                                     \
+                __VA_ARGS__)
 /// Typed form of orr_send_change_type() for a unique type:
 /// orr_send_change(run, bob, Position, {1, 2}). C only.
-#define orr_send_change(run, entity, type, ...)                                     \
-    orr_send_change_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), 0, \
-                         &(const type)__VA_ARGS__)
+#define orr_send_change(run, entity, type, ...)                                                 \
+    ORR_PP_CALL(type,                                                                           \
+                orr_send_change_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), 0, \
+                                     &orr_value_),                                              \
+                __VA_ARGS__)
 #endif
 /// As orr_send_add(), with a pointer to a value whose type the compiler checks. C and C++.
 #define orr_send_put(run, entity, type, pointer)                              \
@@ -248,9 +267,18 @@ ORR_API orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity sco
 /// Removes a component; all instances of a multiple type.
 #define orr_send_remove(run, entity, type) \
     orr_send_remove_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), 0)
-/// Enables or disables a component; all instances of a multiple type.
+/// Enables or disables a component; all instances of a multiple type. Never the entity, also if the
+/// type cannot be registered.
 #define orr_send_enable(run, entity, type, on) \
-    orr_send_enable_type(run, entity, orr_type_of((run)->world, ORR_TYPE(type)), 0, on)
+    orr_send_enable_type(run, entity,          \
+                         orr_pp_type_refused(orr_type_of((run)->world, ORR_TYPE(type))), 0, on)
+/// The type; for a null type one that every call refuses, where null has a meaning.
+static inline orr_type orr_pp_type_refused(orr_type type)
+{
+    orr_type out = type;
+    out.id = type.id != 0 ? type.id : UINT32_MAX;
+    return out;
+}
 
 // ---- transactions -------------------------------------------------------------------------------
 
@@ -290,13 +318,16 @@ ORR_API orr_result orr_transact_field(orr_run* run, orr_op op, orr_entity target
                                       orr_component_id id, uint32_t offset, uint32_t size,
                                       const void* number);
 /// Function of a transaction: changes `value`, a component of `target`, using a copy of the
-/// argument. It must not read or write anything else of the world, nor keep state outside. Called
-/// on the thread that drives the world.
+/// argument, which has `size` bytes. It must not read or write anything else of the world, nor keep
+/// state outside. Called on the thread that drives the world. In a replay the argument may come
+/// from a file: read no more than `size` bytes, or declare the size (orr_transaction_register()).
 typedef void (*orr_transaction)(const orr_world* world, orr_entity target, void* value,
-                                const void* argument);
+                                const void* argument, uint32_t size);
 /// Sends a transaction that calls `function`. `size` bytes of `argument` are copied; the copy is
 /// aligned to 16 bytes. `argument` may be NULL if `size` is 0. Only for plain types: no owned
 /// fields, no indexed fields, no hooks. `id` is 0 for a unique type.
+/// @return ORR_ERR_ARGUMENT if the function was registered with another size
+/// (orr_transaction_register()). Other results as for all changes (see "sending changes").
 ORR_API orr_result orr_transact_call(orr_run* run, orr_entity target, orr_type type,
                                      orr_component_id id, orr_transaction function,
                                      const void* argument, uint32_t size);
@@ -319,10 +350,10 @@ ORR_API orr_result orr_transact_call(orr_run* run, orr_entity target, orr_type t
 // runs at the same time.
 //
 // No write is lost, but the order of sections depends on timing. Results that depend on the order
-// (a sum of floats, the last writer, a value that a section returns through `user`) differ from run
-// to run. The promise of one hash for any number of workers does not hold for them, so a world must
-// allow sections (orr_world_desc.atomic_sections). Prefer transactions (above) where they are
-// sufficient.
+// (a sum of floats, the last writer, a value that a section returns through `user`) differ each
+// time the program is executed. The promise of one hash for any number of workers does not hold for
+// them, so a world must allow sections (orr_world_desc.atomic_sections). Prefer transactions
+// (above) where they are sufficient.
 
 /// Function of an atomic section: reads and changes `value`. It must not access anything else of
 /// the world, except by the calls that schedule.h lists as always allowed. It must return: no
@@ -334,8 +365,9 @@ typedef void (*orr_section)(void* value, void* user);
 /// the call is counted as a dropped change. Types with owned strings, arrays, hooks or indexed
 /// fields, types without fields, and the library's own types are refused when the system is added.
 /// @return ORR_ERR_STATE if the type is not declared, or inside another section, of this world or
-/// any other. ORR_ERR_MEMORY if a snapshot shares the block and it could not be copied: nothing was
-/// done.
+/// any other. ORR_ERR_MEMORY if, in real time, the block is published to other pipelines and there
+/// is no memory for a copy: nothing was done. A remembered tick that shares the block never causes
+/// an error: without memory for the old values that tick is lost (history.h).
 ORR_API orr_result orr_atomic(orr_run* run, orr_entity target, orr_type type, orr_component_id id,
                               orr_section section, void* user);
 /// Typed form of orr_atomic() for a unique type: orr_atomic_on(run, target, Health, hurt, &damage).
@@ -350,14 +382,17 @@ ORR_API orr_result orr_atomic(orr_run* run, orr_entity target, orr_type type, or
 // calls: in the same tick if the reader runs later, otherwise in the next tick. Unread events are
 // part of the world's state. Types with owned strings, arrays or hooks are refused.
 
-/// Default limit of unread events of one type. Events beyond the limit are dropped, counted and
-/// logged, and orr_step() returns ORR_ERR_CAPACITY. orr_events_limit() changes the limit.
+/// Default limit of unread events of one type. If the events of a type that a system sent in a tick
+/// do not all fit, all of them are dropped, counted and logged, and orr_step() returns
+/// ORR_ERR_CAPACITY. orr_events_limit() changes the limit.
 #define ORR_EVENTS_MAX 1048576u
 
 #ifndef __cplusplus
 /// Sends an event: orr_send_event(run, Hit, {.a = a, .b = b}). C only.
-#define orr_send_event(run, type, ...) \
-    orr_send_event_type(run, orr_type_of((run)->world, ORR_TYPE(type)), &(const type)__VA_ARGS__)
+#define orr_send_event(run, type, ...)                                                            \
+    ORR_PP_CALL(type,                                                                             \
+                orr_send_event_type(run, orr_type_of((run)->world, ORR_TYPE(type)), &orr_value_), \
+                __VA_ARGS__)
 #endif
 /// As orr_send_event(), with a pointer to a value whose type the compiler checks. C and C++.
 #define orr_send_event_put(run, type, pointer)                          \
@@ -370,11 +405,11 @@ ORR_API orr_result orr_send_event_type(orr_run* run, orr_type type, const void* 
 /// types that the system does not ask for stay unread. NULL if there are none. Valid until the
 /// system's function returns.
 #define orr_events(run, type, count) \
-    ((const type*)orr_events_type(run, orr_type_of((run)->world, ORR_TYPE(type)), count))
+    ORR_PP_READ(type, orr_events_type(run, orr_type_of((run)->world, ORR_TYPE(type)), count))
 /// The call behind orr_events(). `*count` gets the number of events.
 ORR_API const void* orr_events_type(orr_run* run, orr_type type, uint32_t* count);
 /// Sets the limit of unread events of a type. `most` 0: ORR_EVENTS_MAX, the default. Call between
-/// ticks, on the thread that drives the world.
+/// ticks, on the thread that drives the world. Allocates.
 ORR_API orr_result orr_events_limit(orr_world* world, orr_type type, uint32_t most);
 
 #ifdef __cplusplus

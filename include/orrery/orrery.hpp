@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file orrery.hpp
 /// Orrery in C++17: typed classes and lambdas over the C calls of orrery.h. Header-only and inline.
-/// Allocates nothing itself and throws nothing.
+/// Allocates nothing itself and throws nothing of its own: only an exception that left a system is
+/// thrown again, by step(), update() or realtime().
 ///
 ///     ORR_STRUCT(Position, (float, x), (float, y)) // at namespace scope, in any namespace
 ///     ORR_STRUCT(Velocity, (float, x), (float, y))
@@ -54,24 +55,125 @@
 #ifndef ORRERY_ORRERY_HPP
 #define ORRERY_ORRERY_HPP
 
+#include <atomic>
 #include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
 #include <orrery/orrery.h>
 #include <tuple>
 #include <type_traits>
 #include <utility>
-
-/// Returns the desc of a component type; found by argument-dependent lookup. ORR_STRUCT, ORR_MARKER
-/// and ORR_ENUM declare it. For a type with a hand-written desc, declare it in the type's
-/// namespace.
-inline const orr_type_desc* orr_desc_of(const orr_name*)
-{
-    return &orr_desc_orr_name;
-}
+#include <vector>
 
 namespace orr {
 
 /// Handle of an entity.
 using entity = orr_entity;
+
+// ---- exceptions ---------------------------------------------------------------------------------
+
+namespace detail {
+
+// Exceptions that left the functions of systems. C code runs between a system and the call that
+// runs the tick, and an exception cannot pass it. So it is caught around the system and kept here,
+// and the call of the world throws it again when the tick has ended.
+class thrown {
+  public:
+    // Calls `f`. An exception is reported, so the C call that runs the tick returns it, and kept for
+    // the world, unless one with a smaller order() is.
+    template <class F, class Order>
+    static void guard(const orr_world* world, F&& f, Order&& order) noexcept
+    {
+#if defined(__cpp_exceptions)
+        try {
+            f();
+        } catch (const std::exception& e) {
+            orr_error_report(world, "it threw an exception: %s", e.what());
+            keep(world, order(), std::current_exception());
+        } catch (...) {
+            orr_error_report(world, "it threw an exception that is no std::exception");
+            keep(world, order(), std::current_exception());
+        }
+#else
+        (void)world, (void)order;
+        f();
+#endif
+    }
+
+    // Throws the exception that is kept for the world, if there is one.
+    static void again(const orr_world* world)
+    {
+        if (count().load(std::memory_order_acquire) != 0) {
+            std::exception_ptr error = take(world);
+            if (error) {
+                std::rethrow_exception(error);
+            }
+        }
+    }
+
+    // The world ends: drops its exception.
+    static void drop(const orr_world* world) noexcept
+    {
+        if (count().load(std::memory_order_acquire) != 0) {
+            (void)take(world);
+        }
+    }
+
+  private:
+    struct entry {
+        const orr_world* world;
+        uint64_t order;
+        std::exception_ptr error;
+    };
+
+    static void keep(const orr_world* world, uint64_t order, std::exception_ptr error)
+    {
+        std::lock_guard<std::mutex> lock(mutex());
+        for (entry& e : entries()) {
+            if (e.world == world) {
+                if (order < e.order) {
+                    e = entry{world, order, std::move(error)};
+                }
+                return;
+            }
+        }
+        entries().push_back(entry{world, order, std::move(error)});
+        count().fetch_add(1, std::memory_order_release);
+    }
+
+    static std::exception_ptr take(const orr_world* world)
+    {
+        std::lock_guard<std::mutex> lock(mutex());
+        for (std::size_t i = 0; i < entries().size(); i++) {
+            if (entries()[i].world == world) {
+                std::exception_ptr error = std::move(entries()[i].error);
+                entries().erase(entries().begin() + static_cast<std::ptrdiff_t>(i));
+                count().fetch_sub(1, std::memory_order_release);
+                return error;
+            }
+        }
+        return nullptr;
+    }
+
+    static std::mutex& mutex()
+    {
+        static std::mutex one;
+        return one;
+    }
+    static std::vector<entry>& entries()
+    {
+        static std::vector<entry> all;
+        return all;
+    }
+    static std::atomic<uint32_t>& count()
+    {
+        static std::atomic<uint32_t> number{0};
+        return number;
+    }
+};
+
+} // namespace detail
 
 // ---- types --------------------------------------------------------------------------------------
 
@@ -84,6 +186,22 @@ struct has_desc<T, std::void_t<decltype(orr_desc_of(static_cast<const T*>(nullpt
     : std::true_type {
 };
 
+// The desc of T; null if there is none. The callers below check has_desc where the program names T,
+// so that the error is short.
+template <class T> const orr_type_desc* find_desc()
+{
+    if constexpr (has_desc<T>::value) {
+        return orr_desc_of(static_cast<const T*>(nullptr));
+    } else {
+        return nullptr;
+    }
+}
+
+#define ORR_PP_NO_COMPONENT \
+    "orrery: this is no component type: declare it with ORR_STRUCT or ORR_MARKER"
+
+#define ORR_PP_NO_TERM "orrery: this is no term: write orr::read<T> or orr::write<T> instead of T"
+
 // False for a marker: it is declared and never defined.
 template <class T, class = void> struct has_data : std::false_type {
 };
@@ -92,12 +210,12 @@ template <class T> struct has_data<T, std::void_t<decltype(sizeof(T))>> : std::t
 
 } // namespace detail
 
-/// Returns the desc of component type T.
+/// Returns the desc of component type T: orr_desc_of(const T*), found by argument-dependent lookup.
+/// ORR_STRUCT, ORR_MARKER, ORR_ENUM and ORR_DESCRIBED declare it.
 template <class T> const orr_type_desc* desc()
 {
-    static_assert(detail::has_desc<T>::value,
-                  "orrery: this is no component type: declare it with ORR_STRUCT or ORR_MARKER");
-    return orr_desc_of(static_cast<const T*>(nullptr));
+    static_assert(detail::has_desc<T>::value, ORR_PP_NO_COMPONENT);
+    return detail::find_desc<T>();
 }
 
 /// The instances of a `multiple` type of one entity, as a range: `for (Collider& c : colliders)`.
@@ -163,7 +281,7 @@ struct term {
     static orr_term make(orr_world* world)
     {
         orr_term out = {};
-        out.type = orr_type_of(world, desc<T>());
+        out.type = orr_type_of(world, detail::find_desc<T>());
         out.kind = Kind;
         out.access = Access;
         out.state = State;
@@ -218,6 +336,35 @@ template <orr_tag T, orr_term_kind K, uint32_t G> struct modify<tag_term<T, K, G
 
 template <class... Ts> struct list {
 };
+
+// True if all types that a term, a choice, a declaration or a list of these names have a desc.
+template <class T> struct known : has_desc<T> {
+};
+template <class T, orr_term_kind K, orr_access A, orr_enable_state S, bool C, bool M, uint32_t G>
+struct known<term<T, K, A, S, C, M, G>> : has_desc<T> {
+};
+template <orr_tag T, orr_term_kind K, uint32_t G> struct known<tag_term<T, K, G>> : std::true_type {
+};
+template <class... Members> struct known<any_of<Members...>> : known<list<Members...>> {
+};
+template <class... Items>
+struct known<list<Items...>> : std::bool_constant<(known<Items>::value && ...)> {
+};
+
+// True for what may stand in the list of terms of a query. A component alone is no term, because it
+// does not say whether it is read or written.
+template <class T> struct is_term : std::false_type {
+};
+template <class T, orr_term_kind K, orr_access A, orr_enable_state S, bool C, bool M, uint32_t G>
+struct is_term<term<T, K, A, S, C, M, G>> : std::true_type {
+};
+template <orr_tag T, orr_term_kind K, uint32_t G>
+struct is_term<tag_term<T, K, G>> : std::true_type {
+};
+template <class... Members> struct is_term<any_of<Members...>> : std::true_type {
+};
+// A type that is no term counts as read<T>, so that the compiler reports one error and not thirty.
+template <class T> using as_term = std::conditional_t<is_term<T>::value, T, read<T>>;
 
 // Expands any_of<…> in a list of terms; its members get the number of their group.
 template <uint32_t Group, class Out, class... Terms> struct flatten {
@@ -340,9 +487,9 @@ template <class Term> auto column_of(orr_iter& it)
 {
     using T = typename Term::type;
     if constexpr (Term::access == ORR_WRITE) {
-        return static_cast<T*>(orr_iter_write(&it, desc<T>()));
+        return static_cast<T*>(orr_iter_write(&it, find_desc<T>()));
     } else {
-        return static_cast<const T*>(orr_iter_read(&it, desc<T>()));
+        return static_cast<const T*>(orr_iter_read(&it, find_desc<T>()));
     }
 }
 
@@ -354,7 +501,7 @@ using value_of =
 // this check from loops over types in chunks.
 template <class Term> bool is_pinned()
 {
-    const orr_type_settings& settings = desc<typename Term::type>()->settings;
+    const orr_type_settings& settings = find_desc<typename Term::type>()->settings;
     return settings.storage == ORR_PINNED || settings.transient;
 }
 
@@ -362,7 +509,7 @@ template <class Term> bool is_pinned()
 // without all<> gives the first.
 template <class Term> size_t step_of(orr_iter& it)
 {
-    const orr_type_desc* type = desc<typename Term::type>();
+    const orr_type_desc* type = find_desc<typename Term::type>();
     return type->settings.multiplicity == ORR_MULTIPLE ? orr_iter_instances(&it, type).capacity : 1;
 }
 
@@ -384,7 +531,7 @@ template <class Term> struct column<Term, shape::reference> {
     row at(uint32_t i) const
     {
         return is_pinned<Term>() ? *static_cast<value*>(orr_iter_pinned(
-                                       it, desc<typename Term::type>(), Term::access, i))
+                                       it, find_desc<typename Term::type>(), Term::access, i))
                                  : data[i * step];
     }
     static run all(orr_iter& it)
@@ -409,7 +556,7 @@ template <class Term> struct column<Term, shape::pointer> {
     row at(uint32_t i) const
     {
         return is_pinned<Term>() ? static_cast<value*>(orr_iter_pinned(
-                                       it, desc<typename Term::type>(), Term::access, i))
+                                       it, find_desc<typename Term::type>(), Term::access, i))
                : data != nullptr ? data + i * step
                                  : nullptr;
     }
@@ -434,7 +581,7 @@ template <class Term> struct column<Term, shape::flag> {
     }
     static run all(orr_iter& it)
     {
-        return orr_iter_read(&it, desc<typename Term::type>()) != nullptr;
+        return orr_iter_read(&it, find_desc<typename Term::type>()) != nullptr;
     }
 };
 
@@ -454,7 +601,7 @@ template <class Term> struct column<Term, shape::instances> {
     }
     static run all(orr_iter& it)
     {
-        return {column_of<Term>(it), orr_iter_instances(&it, desc<typename Term::type>())};
+        return {column_of<Term>(it), orr_iter_instances(&it, find_desc<typename Term::type>())};
     }
 };
 
@@ -574,7 +721,9 @@ template <class... Terms> struct loops<list<Terms...>> {
 /// A query with these terms. Owns its orr_query. Must be destroyed (or released) before its world.
 /// Movable, not copyable.
 template <class... Terms> class query {
-    using flat = typename detail::flatten<0, detail::list<>, Terms...>::type;
+    static_assert((detail::known<Terms>::value && ...), ORR_PP_NO_COMPONENT);
+    static_assert((detail::is_term<Terms>::value && ...), ORR_PP_NO_TERM);
+    using flat = typename detail::flatten<0, detail::list<>, detail::as_term<Terms>...>::type;
 
   public:
     /// A null query.
@@ -643,6 +792,11 @@ template <class... Terms> class query {
         loop::spans(query_, &settings, f);
     }
 
+    /// Brings an order or pinned set up to date, so that loops need no memory: orr_query_prepare().
+    orr_result prepare()
+    {
+        return orr_query_prepare(query_);
+    }
     /// Number of selected entities: orr_query_count().
     uint64_t count() const
     {
@@ -724,13 +878,23 @@ class world_view {
     /// The type T in this world. Registers it at first use.
     template <class T> orr_type type() const
     {
-        return orr_type_of(world_, desc<T>());
+        static_assert(detail::has_desc<T>::value, ORR_PP_NO_COMPONENT);
+        return orr_type_of(world_, detail::find_desc<T>());
     }
     /// Registers types that texts will name: register_types<Hit, Frozen>(). False if one is
     /// refused.
     template <class... Ts> bool register_types() const
     {
         return ((type<Ts>().id != 0) && ...);
+    }
+
+    /// A value with the presets of its type: orr_type_preset(). Zero, with an error, if the type is
+    /// refused.
+    template <class T> T preset() const
+    {
+        T out = {};
+        orr_type_preset(world_, type<T>(), &out);
+        return out;
     }
 
     /// Creates an entity without components. Null when refused. Allocates.
@@ -760,7 +924,9 @@ class world_view {
         return orr_alive(world_, e);
     }
 
-    /// Sets a component, and adds it if it is missing: orr_component_set().
+    /// Sets a component, and adds it if it is missing: orr_component_set(). Fields that an
+    /// initialiser leaves out are zero, also if they have a preset: set(e, Health{50}). To begin
+    /// with the presets, change a value of preset<Health>().
     template <class T> orr_result set(orr_entity e, const T& value) const
     {
         return orr_component_set(world_, e, type<T>(), &value);
@@ -843,24 +1009,45 @@ class world_view {
     {
         return orr_pipeline_add(world_, &desc);
     }
-    /// Runs ticks: orr_step().
+    /// Runs ticks: orr_step(). If a system throws, its run ends there, the ticks go on to their
+    /// end, and then the exception is thrown again here: that of the system registered first.
     orr_result step(uint32_t ticks = 1) const
     {
-        return orr_step(world_, ticks);
+        return ended(orr_step(world_, ticks));
     }
-    /// Advances the world by nanoseconds: orr_update().
+    /// Advances the world by nanoseconds: orr_update(). Throws as step().
     orr_result update(uint64_t elapsed_ns) const
     {
-        return orr_update(world_, elapsed_ns);
+        return ended(orr_update(world_, elapsed_ns));
+    }
+    /// Runs all pipelines in real time: orr_realtime(). A system that throws ends the run, and its
+    /// exception is thrown again here.
+    orr_result realtime(const orr_realtime_desc& desc = {}) const
+    {
+        return ended(orr_realtime(world_, &desc));
+    }
+    /// Throws the exception of a system, if one was thrown since the last step(), update() or
+    /// realtime(). For programs that run ticks by calls of the C API, which return ORR_ERR_FAILED.
+    void rethrow() const
+    {
+        detail::thrown::again(world_);
     }
 
   protected:
+    orr_result ended(orr_result result) const
+    {
+        detail::thrown::again(world_);
+        return result;
+    }
+
     // Sets a unique component, or adds an instance of a multiple type.
     template <class T> orr_result put(orr_entity e, const T& value) const
     {
-        return desc<T>()->settings.multiplicity == ORR_MULTIPLE
-                   ? (add_instance(e, value) != 0 ? ORR_OK : ORR_ERR_STATE)
-                   : set(e, value);
+        orr_type type_of_value = type<T>();
+        return detail::find_desc<T>()->settings.multiplicity != ORR_MULTIPLE
+                   ? orr_component_set(world_, e, type_of_value, &value)
+               : orr_instance_add(world_, e, type_of_value, &value) != 0 ? ORR_OK
+                                                                         : ORR_ERR_STATE;
     }
 
     orr_world* world_;
@@ -885,7 +1072,7 @@ class world : public world_view {
     world& operator=(world&& other) noexcept
     {
         if (this != &other) {
-            orr_world_destroy(world_);
+            end();
             world_ = std::exchange(other.world_, nullptr);
         }
         return *this;
@@ -893,7 +1080,14 @@ class world : public world_view {
     /// Destroys the world.
     ~world()
     {
+        end();
+    }
+
+  private:
+    void end() noexcept
+    {
         orr_world_destroy(world_);
+        detail::thrown::drop(world_);
     }
 };
 
@@ -909,6 +1103,25 @@ template <class... Terms> query<Terms...> make_query(orr_world* world, const orr
 }
 
 } // namespace orr
+
+/// True if both are the id of the same entity, or both are null.
+inline bool operator==(orr_entity a, orr_entity b)
+{
+    return a.id == b.id;
+}
+/// False if both are the id of the same entity, or both are null.
+inline bool operator!=(orr_entity a, orr_entity b)
+{
+    return a.id != b.id;
+}
+/// Hash of an id, for std::unordered_map and std::unordered_set. For std::map compare `id`.
+template <> struct std::hash<orr_entity> {
+    /// Hash of the id.
+    size_t operator()(orr_entity entity) const noexcept
+    {
+        return std::hash<uint64_t>()(entity.id);
+    }
+};
 
 #include <orrery/run.hpp>
 #include <orrery/system.hpp>

@@ -25,6 +25,33 @@ extern "C" {
 #define ORR_API
 #endif
 
+/// Marks the functions of a module that a build can leave out: real time (ORR_NO_REALTIME), history
+/// (ORR_NO_HISTORY), replay (ORR_NO_REPLAY). See docs/BUILDING.md. A call of a function that was left
+/// out is an error of the compiler (gcc, clang) or of the linker.
+#if defined(__has_attribute)
+#if __has_attribute(error)
+#define ORR_LEFT_OUT(option) __attribute__((error("Orrery was built without it: " option "=OFF")))
+#endif
+#endif
+#ifndef ORR_LEFT_OUT
+#define ORR_LEFT_OUT(option)
+#endif
+#ifdef ORR_NO_REALTIME
+#define ORR_API_REALTIME ORR_LEFT_OUT("ORR_REALTIME")
+#else
+#define ORR_API_REALTIME ORR_API
+#endif
+#ifdef ORR_NO_HISTORY
+#define ORR_API_HISTORY ORR_LEFT_OUT("ORR_HISTORY")
+#else
+#define ORR_API_HISTORY ORR_API
+#endif
+#ifdef ORR_NO_REPLAY
+#define ORR_API_REPLAY ORR_LEFT_OUT("ORR_REPLAY")
+#else
+#define ORR_API_REPLAY ORR_API
+#endif
+
 /// Compiler attributes and hints. Compilers other than gcc and clang ignore them.
 /// - ORR_NODISCARD: the compiler warns if the caller ignores the return value.
 /// - ORR_PRINTF(f, a): argument f is a printf format, its arguments begin at argument a.
@@ -46,12 +73,12 @@ extern "C" {
 
 /// Handle of an open file. All-zero is null.
 typedef struct orr_file {
-    uint64_t handle1; ///< Chosen by the platform: its own number plus 1, so that 0 is null.
+    uint64_t handle; ///< Chosen by the platform, for example its own number plus 1. 0 is null.
 } orr_file;
 
 /// Handle of a running thread. All-zero is null.
 typedef struct orr_thread {
-    uint64_t handle1; ///< Chosen by the platform; 0 is null.
+    uint64_t handle; ///< Chosen by the platform. 0 is null.
 } orr_thread;
 
 /// How orr_platform.file_open opens a file. The file can be read in every mode.

@@ -24,7 +24,10 @@
 /// goto ends the iteration.
 ///
 /// Threads: several threads may iterate at once, also over one query, if no two of them write the
-/// same block.
+/// same block. A query with an order or required pinned types is updated by the first iteration
+/// after a change, during which no other thread may iterate it.
+///
+/// Memory: beginning an iteration allocates if the query must be updated or its runs are cached.
 #ifndef ORRERY_QUERY_H
 #define ORRERY_QUERY_H
 
@@ -113,9 +116,10 @@ typedef struct orr_query_desc {
     const orr_term* terms;     ///< Terms. Copied.
     uint32_t term_count;       ///< Number of `terms`, at most ORR_TERMS_MAX.
     orr_enable_state entities; ///< Enable state of the entities. Default ORR_ENABLED.
-    /// Further condition on clusters. Called when a cluster is created, and possibly again. The
-    /// result must depend on the types and tags of the cluster alone. The function cannot create,
-    /// destroy or move entities. Default NULL: true.
+    /// Further condition on clusters. Called for all clusters when the query is created, for each
+    /// cluster that is created later, and possibly again. The result must depend on the types and
+    /// tags of the cluster alone. The function cannot create, destroy or move entities. Default
+    /// NULL: true.
     bool (*predicate)(void* user, const orr_world* world, orr_cluster cluster);
     /// Sorts clusters by this key, then by creation. Same rules as for `predicate`. Default NULL.
     uint64_t (*group_by)(void* user, const orr_world* world, orr_cluster cluster);
@@ -166,6 +170,14 @@ ORR_API orr_query* orr_query_text(orr_world* world, const char* text);
 /// Destroys a query. NULL is allowed. Refused, without effect, while an iteration is open in the
 /// world.
 ORR_API void orr_query_destroy(orr_query* query);
+
+/// Brings a query with `order_by`, or with a required pinned type, up to date, as a loop does when
+/// it begins. Loops and lookups after this call need no memory until the world changes. Without it,
+/// a loop that is refused memory has no runs, and only the error handler is called. Not needed
+/// inside a system: the tick reserves the memory before it calls the system, or stops there. No
+/// effect on other queries. Allocates.
+/// @return ORR_ERR_MEMORY if refused.
+ORR_API orr_result orr_query_prepare(orr_query* query);
 
 /// Writes a query as text that creates an equal query. Predicate, order, group and sets have no
 /// syntax and are described in words. Size and return value as for orr_value_print().
@@ -271,29 +283,30 @@ typedef struct orr_iter {
     orr_world* world;                    ///< World of the query.
     struct orr_command_buffer* commands; // In a system: buffer of sent changes. NULL in a loop.
     uint32_t field_count;                // Number of `fields`.
-    uint32_t unit1;    // In a system with `combine`: 1 + number of the run's chunk; otherwise 0.
-    orr_hot_span* now; // Current run; NULL: none yet.
-    orr_hot_field* fields;           // Of the query.
-    const uint64_t* clock;           // Current tick and epoch. A block with this epoch is stamped.
-    bool listed;                     // Spans come from the run cache; otherwise from `spans`.
-    bool counted;                    // Counted in the world's open iterations.
-    uint32_t span_left;              // Spans after the current one.
-    size_t span_stride;              // Bytes from one span to the next.
-    orr_hot_span* next;              // Next span.
-    const uint32_t* era_now;         // Current era of iterations; grows with each tick.
-    uint32_t era;                    // Era in which the iteration began; 0: ended.
-    uint32_t entry, entry_end;       // Next matched cluster, and the end.
-    uint32_t chunk, chunk_end, slot; // Next chunk and row within the cluster, and the last chunk.
-    uint32_t mask_word1;             // 1 + number of the 64 rows described by `mask`; 0: none.
-    uint64_t mask;                   // One bit per row: it matches.
-    uint64_t position;               // In a sorted or pinned set: position of the next run,
-    uint64_t pinned_first;           // and of the current run.
-    orr_query* query;                // The query.
-    orr_each each;                   // Settings of the iteration.
+    uint32_t unit;         // In a system with `combine`: number of the run's chunk, from 1; else 0.
+    orr_hot_span* now;     // Current run; NULL: none yet.
+    orr_hot_field* fields; // Of the query.
+    const uint64_t* clock; // Current tick and epoch. A block with this epoch is stamped.
+    bool listed;           // Spans come from the run cache; otherwise from `spans`.
+    bool counted;          // Counted in the world's open iterations.
+    uint32_t span_left;    // Spans after the current one.
+    size_t span_stride;    // Bytes from one span to the next.
+    orr_hot_span* next;    // Next span.
+    const uint32_t* era_now;           // Current era of iterations; grows with each tick.
+    uint32_t era;                      // Era in which the iteration began; 0: ended.
+    uint32_t entry, entry_end;         // Next matched cluster, and the end.
+    uint32_t chunk, chunk_end, slot;   // Next chunk and row within the cluster, and the last chunk.
+    uint32_t mask_word;                // Number, from 1, of the 64 rows in `mask`; 0: none.
+    uint64_t mask;                     // One bit per row: it matches.
+    uint64_t position;                 // In a sorted or pinned set: position of the next run,
+    uint64_t pinned_first;             // and of the current run.
+    orr_query* query;                  // The query.
+    orr_each each;                     // Settings of the iteration.
     orr_hot_span spans[ORR_HOT_SPANS]; // Spans found ahead.
 } orr_iter;
 
-/// Opens an iteration. `each` may be NULL: the defaults. A refused iteration has no runs.
+/// Opens an iteration. `each` may be NULL: the defaults. A refused iteration has no runs. After
+/// orr_query_prepare() it is not refused for lack of memory.
 /// @return `it`.
 ORR_API orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each);
 /// Ends an iteration. Allowed at any time and more than once. orr_iter_next() ends it before it
@@ -340,13 +353,15 @@ static inline bool orr_iter_next(orr_iter* it)
 /// Position). NULL if the cluster lacks the type of an optional or any-of term. A type that the
 /// query does not name, writing with a read term, and a pinned type are programming errors: NULL
 /// and an assertion. The column of a marker is not NULL but has no data.
-#define orr_read(it, type)  ((const type*)orr_iter_read(it, ORR_TYPE(type)))
-#define orr_write(it, type) ((type*)orr_iter_write(it, ORR_TYPE(type)))
+#define orr_read(it, type)  ORR_PP_READ(type, orr_iter_read(it, ORR_TYPE(type)))
+#define orr_write(it, type) ORR_PP_WRITE(type, orr_iter_write(it, ORR_TYPE(type)))
 
 /// Value of a pinned type in row `i` of the current run; NULL if the entity lacks the type of an
 /// optional or any-of term. orr_write_pinned() needs a write term and stamps the value.
-#define orr_read_pinned(it, type, i)  ((const type*)orr_iter_pinned(it, ORR_TYPE(type), ORR_READ, i))
-#define orr_write_pinned(it, type, i) ((type*)orr_iter_pinned(it, ORR_TYPE(type), ORR_WRITE, i))
+#define orr_read_pinned(it, type, i) \
+    ORR_PP_READ(type, orr_iter_pinned(it, ORR_TYPE(type), ORR_READ, i))
+#define orr_write_pinned(it, type, i) \
+    ORR_PP_WRITE(type, orr_iter_pinned(it, ORR_TYPE(type), ORR_WRITE, i))
 
 /// Instances of a multiple type in the current run (orr_instances). orr_read() and orr_write()
 /// return the values; those of row i are values[i * n.capacity] to values[i * n.capacity +
@@ -358,8 +373,8 @@ static inline bool orr_iter_next(orr_iter* it)
 ORR_API const void* orr_iter_read_first(orr_iter* it, const orr_type_desc* desc);
 /// Slow path of orr_write(): the first use of a desc, and errors.
 ORR_API void* orr_iter_write_first(orr_iter* it, const orr_type_desc* desc);
-/// Slow path of orr_write(): stamps the block of a field. @return the column; NULL if a snapshot
-/// shares the block and there is no memory for a copy.
+/// Slow path of orr_write(): stamps the block of a field. @return the column; NULL as for
+/// orr_column_write().
 ORR_API void* orr_iter_stamp(orr_iter* it, uint32_t field);
 /// Slow path of orr_read_pinned() and orr_write_pinned(): the first use of a desc, and errors.
 ORR_API void* orr_iter_pinned_first(orr_iter* it, const orr_type_desc* desc, orr_access access,

@@ -2,9 +2,9 @@
 /// @file replay.h
 /// Recordings: the inputs of a run, recorded, saved to a file, and replayed.
 ///
-///     static void fire(orr_world* world, void* data) { … } // an input from outside the world
+///     static void fire(orr_world* world, void* data, size_t size) { … } // an input from outside
 ///
-///     orr_call_register(world, "fire", fire);               // its name in files
+///     orr_call_register(world, "fire", fire, sizeof(Shot)); // its name in files, and its data
 ///     orr_record(world, recording, &(orr_record_desc){.hash_every = 60});
 ///     orr_post(world, fire, &(Shot){.angle = 0.5f}, sizeof(Shot)); // done in the next tick
 ///     orr_step(world, 600);
@@ -51,15 +51,16 @@ typedef struct orr_record_desc {
 /// @return ORR_ERR_STATE if the world or the recording is in use, or a tick is half done;
 /// ORR_ERR_CONFLICT if the recording to append to does not end at the world's tick and hash;
 /// ORR_ERR_TYPE if an impure system changes a type with strings, arrays or hooks; ORR_ERR_MEMORY.
-ORR_API orr_result orr_record(orr_world* world, orr_recording* recording,
-                              const orr_record_desc* desc);
-/// Ends the recording, with the hash of the world as it is now.
+ORR_API_REPLAY orr_result orr_record(orr_world* world, orr_recording* recording,
+                                     const orr_record_desc* desc);
+/// Ends the recording, with the hash of the world as it is now. Allocates.
 /// @return ORR_ERR_STATE if the world is not recorded, or a tick is half done.
-ORR_API orr_result orr_record_end(orr_world* world);
-/// Drops all ticks after a tick of the world. The rest can be appended to. Lockstep only.
+ORR_API_REPLAY orr_result orr_record_end(orr_world* world);
+/// Drops all ticks after a tick of the world. The rest can be appended to. Lockstep only. After a
+/// replay of the rest the time of the world is that at the beginning of the first dropped tick.
 /// @return ORR_ERR_PAST if the recording does not have that tick; ORR_ERR_STATE if it is empty, in
 /// use, or of a run in real time.
-ORR_API orr_result orr_recording_cut(orr_recording* recording, uint64_t tick);
+ORR_API_REPLAY orr_result orr_recording_cut(orr_recording* recording, uint64_t tick);
 
 // ---- replay -------------------------------------------------------------------------------------
 
@@ -93,13 +94,15 @@ typedef struct orr_replay_report {
 /// world's tick. Recorded calls are done again; impure systems are not called, their recorded
 /// results are used. Spectators of this world run during the replay. orr_post() by calls and
 /// systems is ignored during a replay, because the recording has these calls. After a replay with
-/// `until_tick` the world can be stepped as usual. `desc` and `out` may be NULL.
+/// `until_tick` the world can be stepped as usual. `desc` and `out` may be NULL. Allocates.
 /// @return ORR_ERR_CONFLICT if the world differs from the recorded one, or a hash differs: the log
-/// names the tick, and the world stays as that tick left it. ORR_ERR_PAST if the recording does not
-/// have the world's tick. ORR_ERR_ABSENT if a call was not registered when the file was loaded.
-/// Errors of ticks as orr_step(): calling again continues the tick.
-ORR_API orr_result orr_replay(orr_world* world, const orr_recording* recording,
-                              const orr_replay_desc* desc, orr_replay_report* out);
+/// names the tick, and the world stays as that tick left it. ORR_ERR_CONFLICT also if an impure
+/// system has recorded effects that it does not declare in this world, or if a recorded time is too
+/// far from that of the world. ORR_ERR_PAST if the recording does not have the world's tick.
+/// ORR_ERR_ABSENT if a call was not registered when the file was loaded. Errors of ticks as
+/// orr_step(): calling again continues the tick.
+ORR_API_REPLAY orr_result orr_replay(orr_world* world, const orr_recording* recording,
+                                     const orr_replay_desc* desc, orr_replay_report* out);
 
 // ---- files --------------------------------------------------------------------------------------
 
@@ -108,8 +111,8 @@ ORR_API orr_result orr_replay(orr_world* world, const orr_recording* recording,
 /// existing file is unchanged. Allocates.
 /// @return ORR_ERR_NAME if a recorded call has no name (orr_call_register()); ORR_ERR_IO;
 /// ORR_ERR_ARGUMENT if the path or the recording is empty; ORR_ERR_MEMORY.
-ORR_API orr_result orr_recording_save(orr_world* world, const orr_recording* recording,
-                                      const char* path);
+ORR_API_REPLAY orr_result orr_recording_save(orr_world* world, const orr_recording* recording,
+                                             const char* path);
 /// Reads a recording from a file; the recording is emptied first. Calls are found by the names
 /// registered in the world; a recording with other calls can be inspected, but not replayed. The
 /// file may come from an untrusted source: all sizes and numbers in it are checked. A truncated
@@ -117,9 +120,11 @@ ORR_API orr_result orr_recording_save(orr_world* world, const orr_recording* rec
 /// orr_recording_stats.cut, and a warning in the log names the last tick. On error the recording is
 /// empty. Allocates.
 /// @return ORR_ERR_FORMAT if the file is not a recording, or of another version; ORR_ERR_CORRUPT if
-/// a block is damaged (the log has the byte offset), or a file of real time is truncated;
-/// ORR_ERR_IO; ORR_ERR_MEMORY.
-ORR_API orr_result orr_recording_load(orr_world* world, orr_recording* recording, const char* path);
+/// a block is damaged (the log has the byte offset), if it has impossible numbers, or if a file of
+/// real time is truncated; ORR_ERR_CONFLICT if the data of a call has another size than the
+/// registered one; ORR_ERR_IO; ORR_ERR_MEMORY.
+ORR_API_REPLAY orr_result orr_recording_load(orr_world* world, orr_recording* recording,
+                                             const char* path);
 
 // ---- inspecting recordings ----------------------------------------------------------------------
 
@@ -140,8 +145,8 @@ typedef struct orr_recorded_tick {
 } orr_recorded_tick;
 /// Gets one tick of a recording. @return false if the recording does not have this tick of the
 /// world.
-ORR_API bool orr_recording_tick(const orr_recording* recording, uint64_t tick,
-                                orr_recorded_tick* out);
+ORR_API_REPLAY bool orr_recording_tick(const orr_recording* recording, uint64_t tick,
+                                       orr_recorded_tick* out);
 
 /// One posted call of a recording. Valid as long as the recording is unchanged.
 typedef struct orr_recorded_call {
@@ -150,12 +155,13 @@ typedef struct orr_recorded_call {
     uint32_t size;    ///< Bytes of data.
 } orr_recorded_call;
 /// Gets one call of a recording, of lockstep or real time. @return false if there is no such index.
-ORR_API bool orr_recording_call(const orr_recording* recording, uint32_t index,
-                                orr_recorded_call* out);
+ORR_API_REPLAY bool orr_recording_call(const orr_recording* recording, uint32_t index,
+                                       orr_recorded_call* out);
 
 /// Writes a summary: ticks, calls by name and, if it was loaded from a file, types, pipelines and
 /// systems. Buffer and result as orr_value_print().
-ORR_API size_t orr_recording_print(const orr_recording* recording, char* out, size_t out_size);
+ORR_API_REPLAY size_t orr_recording_print(const orr_recording* recording, char* out,
+                                          size_t out_size);
 
 /// First difference of two recordings of lockstep.
 typedef struct orr_recording_difference {
@@ -171,8 +177,8 @@ typedef struct orr_recording_difference {
 /// Compares inputs and hashes, tick by tick, as far as both recordings go. Calls are compared by
 /// name, or by function if one of the recordings has no names.
 /// @return ORR_ERR_STATE if one of them is not of lockstep.
-ORR_API orr_result orr_recording_compare(const orr_recording* a, const orr_recording* b,
-                                         orr_recording_difference* out);
+ORR_API_REPLAY orr_result orr_recording_compare(const orr_recording* a, const orr_recording* b,
+                                                orr_recording_difference* out);
 
 // ---- desync: where two runs diverge -------------------------------------------------------------
 
@@ -218,10 +224,11 @@ typedef struct orr_desync {
 /// ORR_ERR_CONFLICT if a world, run again, does not reach its own recorded hash: it depends on
 /// something that is not recorded. ORR_ERR_STATE if a recording is not a finished recording of
 /// lockstep, if a world is being recorded, or if a tick is half done. ORR_ERR_MEMORY.
-ORR_API orr_result orr_desync_find(orr_world* a, const orr_recording* recording_a, orr_world* b,
-                                   const orr_recording* recording_b, orr_desync* out);
+ORR_API_REPLAY orr_result orr_desync_find(orr_world* a, const orr_recording* recording_a,
+                                          orr_world* b, const orr_recording* recording_b,
+                                          orr_desync* out);
 /// Writes the result as one line of text. Buffer and result as orr_value_print().
-ORR_API size_t orr_desync_print(const orr_desync* desync, char* out, size_t out_size);
+ORR_API_REPLAY size_t orr_desync_print(const orr_desync* desync, char* out, size_t out_size);
 
 #ifdef __cplusplus
 }

@@ -81,7 +81,7 @@ class message {
     explicit message(const orr_message* from) : message_(from)
     {
     }
-    /// The kind of event that the message reports.
+    /// The kind of change that the message reports.
     orr_message_kind kind() const
     {
         return message_->kind;
@@ -121,6 +121,11 @@ class message {
     }
     /// The message, for C calls.
     const orr_message* get() const
+    {
+        return message_;
+    }
+    /// The message, for C calls.
+    operator const orr_message*() const
     {
         return message_;
     }
@@ -300,6 +305,27 @@ template <class... Rest> struct drop_id<list<orr_entity, Rest...>> {
     static constexpr bool found = true;
 };
 
+// False when a run or an entity stands among the arguments that are components.
+template <class List> struct in_order;
+template <class... Args>
+struct in_order<list<Args...>>
+    : std::bool_constant<!((std::is_same_v<std::decay_t<Args>, orr_entity> ||
+                            std::is_same_v<std::decay_t<Args>, run>) ||
+                           ...)> {
+};
+
+// False when a marker stands among them: it is declared and never defined.
+template <class T> struct component_of {
+    using type = std::remove_cv_t<std::remove_pointer_t<std::remove_reference_t<T>>>;
+};
+template <class List> struct have_values;
+template <class... Args>
+struct have_values<list<Args...>>
+    : std::bool_constant<((has_data<typename component_of<Args>::type>::value ||
+                           !has_desc<typename component_of<Args>::type>::value) &&
+                          ...)> {
+};
+
 // The term of an argument of each(): per row.
 template <class P> struct row_term { // By value: a copy.
     using type = read<P>;
@@ -431,14 +457,19 @@ template <class T, class... Rest> struct target<list<T&, Rest...>> {
 };
 
 template <class F, class T, class A>
-void transaction(const orr_world*, orr_entity, void* value, const void* argument) noexcept
+void transaction(const orr_world* world, orr_entity, void* value, const void* argument,
+                 uint32_t) noexcept
 {
-    stateless<F>()(*static_cast<T*>(value), *static_cast<const A*>(argument));
+    thrown::guard(
+        world, [&] { stateless<F>()(*static_cast<T*>(value), *static_cast<const A*>(argument)); },
+        [] { return UINT64_MAX; }); // After the systems.
 }
 template <class F, class T>
-void transaction_alone(const orr_world*, orr_entity, void* value, const void*) noexcept
+void transaction_alone(const orr_world* world, orr_entity, void* value, const void*,
+                       uint32_t) noexcept
 {
-    stateless<F>()(*static_cast<T*>(value));
+    thrown::guard(
+        world, [&] { stateless<F>()(*static_cast<T*>(value)); }, [] { return UINT64_MAX; });
 }
 template <class F, class T> void section(void* value, void* user) noexcept
 {
@@ -458,6 +489,11 @@ class run {
     }
     /// The orr_run, for C calls.
     orr_run* get() const
+    {
+        return run_;
+    }
+    /// The orr_run, for C calls.
+    operator orr_run*() const
     {
         return run_;
     }
@@ -486,7 +522,13 @@ class run {
     {
         return world_view(run_->world);
     }
-    /// A random number from seed, tick, system and entity: orr_run_random().
+    /// A stream of random numbers from seed, tick, system and entity: orr_run_rng(). Draw with
+    /// orr_rng_next(), orr_rng_below() or orr_rng_float().
+    orr_rng rng(orr_entity e = orr_entity()) const
+    {
+        return orr_run_rng(run_, e);
+    }
+    /// The first number of rng(), the same in every call for this entity and tick.
     uint64_t random(orr_entity e = orr_entity()) const
     {
         return orr_run_random(run_, e);
@@ -584,8 +626,8 @@ class run {
     {
         return orr_send_add_type(run_, e, type<T>(), nullptr, nullptr);
     }
-    /// Adds an instance of a multiple type. Returns its id, valid in further calls of this run; 0
-    /// when refused.
+    /// Adds an instance of a multiple type. Returns the id that it has from now on; 0 when refused.
+    /// If the id is not needed, use add(): the number of ids per run is limited.
     template <class T> orr_component_id add_instance(orr_entity e, const T& value) const
     {
         orr_component_id id = 0;
@@ -605,7 +647,7 @@ class run {
     template <class T>
     orr_result enable(orr_entity e, bool on = true, orr_component_id id = 0) const
     {
-        return orr_send_enable_type(run_, e, type<T>(), id, on);
+        return orr_send_enable_type(run_, e, orr_pp_type_refused(type<T>()), id, on);
     }
     /// Enables or disables the entity itself.
     orr_result enable(orr_entity e, bool on = true) const
@@ -739,7 +781,8 @@ class run {
   private:
     template <class T> orr_type type() const
     {
-        return orr_type_of(run_->world, desc<T>());
+        static_assert(detail::has_desc<T>::value, ORR_PP_NO_COMPONENT);
+        return orr_type_of(run_->world, detail::find_desc<T>());
     }
 
     orr_run* run_;

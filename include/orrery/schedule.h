@@ -32,6 +32,9 @@
 /// world, that is, the thread that calls orr_step() or orr_update(). This may be any thread, one at
 /// a time. Functions of systems are called by the world's workers, if it has any
 /// (orr_world_desc.workers, docs/PARALLEL.md).
+///
+/// Memory: a call that may allocate says "Allocates.". In addition, the first call of this header
+/// that needs the schedule of the world allocates it.
 #ifndef ORRERY_SCHEDULE_H
 #define ORRERY_SCHEDULE_H
 
@@ -75,7 +78,8 @@ typedef struct orr_pipeline_desc {
     /// lock: a place to wait for the screen (vsync) or anything else outside of the world. Other
     /// pipelines continue meanwhile; orr_realtime() does not return before `wait` returns. To
     /// change the world `wait` posts a call. Not called in lockstep; in a replay called for
-    /// spectators only. Default NULL.
+    /// spectators only. Default NULL: the next tick begins at once, and the pipeline uses a whole
+    /// core.
     void (*wait)(void* user);
     void* wait_user; ///< Passed to `wait`.
     /// Calls `wait` on the thread that called orr_realtime(). Systems with `main_thread` wait
@@ -89,7 +93,8 @@ typedef struct orr_pipeline_desc {
 ORR_API orr_pipeline orr_pipeline_add(orr_world* world, const orr_pipeline_desc* desc);
 /// Finds a pipeline by name. @return null if there is none.
 ORR_API orr_pipeline orr_pipeline_find(orr_world* world, const char* name);
-/// Number of pipelines. Their ids are 1 to this number, in the order in which they were added.
+/// Number of pipelines, at least 1: every world has "main". Their ids are 1 to this number, in the
+/// order in which they were added.
 ORR_API uint32_t orr_pipeline_count(const orr_world* world);
 
 /// Settings and progress of a pipeline.
@@ -103,6 +108,8 @@ typedef struct orr_pipeline_stats {
     bool spectator;       ///< As in its desc.
 } orr_pipeline_stats;
 /// Gets the statistics of a pipeline.
+/// @return ORR_ERR_STATE in real time, except at sync points (orr_post_exclusive());
+/// ORR_ERR_ARGUMENT if there is no such pipeline.
 ORR_API orr_result orr_pipeline_stats_get(orr_world* world, orr_pipeline pipeline,
                                           orr_pipeline_stats* out);
 
@@ -144,13 +151,18 @@ typedef struct orr_system_desc {
     // Changes and events it may send (message.h). Default: none.
     const char* creates; ///< Types that created entities may have: "Position, Velocity".
     /// Limit of entities created per chunk of rows. For a system that is called once, or whose rows
-    /// come in a sorted order or from pinned types: per tick. Default: the number of rows; 1024 for
-    /// a system that is called once. That many ids are reserved in each tick, which costs time and,
-    /// with a history, memory: set the limit if a system creates few entities from many rows.
+    /// come in a sorted order or from pinned types: per tick. Default: no limit but that of the
+    /// world (for a system of a spectator: as many as ids are reserved). A creation beyond the
+    /// limit is refused with ORR_ERR_CAPACITY and counts as a violation.
+    ///
+    /// It is also the number of ids that are reserved in advance (default: the number of rows; 1024
+    /// for a system that is called once). Only these are final at once (orr_send_create()).
     uint32_t creates_max;
-    const char* destroys; ///< Terms of entities it destroys: "Bullet, !Player". "*": any entity.
-    const char* adds;     ///< Types of components it adds.
-    const char* removes;  ///< Types of components it removes.
+    /// Terms of entities it destroys, as in `query`: "Bullet, !Player" selects entities with a Bullet
+    /// and without a Player, "Bullet|Rock" those with a Bullet or a Rock. "*": any entity.
+    const char* destroys;
+    const char* adds;    ///< Types of components it adds.
+    const char* removes; ///< Types of components it removes.
     /// Types whose values a direct system sends (orr_send_change()). An indirect system uses write
     /// terms in its query instead.
     const char* changes;
@@ -180,7 +192,7 @@ typedef struct orr_system_desc {
     // When it runs.
     const char* pipeline; ///< Name of its pipeline. Default: the world's first.
     /// Systems or groups of its pipeline that run after it: "draw, physics". "?draw": no error if
-    /// there is none.
+    /// there is none. A list is NULL or names something, and nothing twice.
     const char* before;
     const char* after; ///< Systems or groups that run before it; as `before`.
     const char* group; ///< Name shared by systems that are ordered and enabled together.
@@ -212,8 +224,9 @@ typedef struct orr_system_desc {
     bool impure;
     /// State outside of the world, for orr_run_user(). Not copied. A system of the simulation that
     /// has it and writes or sends must be `impure`. When the world travels in time, an indirect
-    /// system with `user` receives the differences as messages (ORR_CAUSE_TRAVEL). If it has no
-    /// `state` and no `exports` and sends nothing, it is not part of the world's state and hash.
+    /// system with `user` that has no `state` and no `exports` receives the differences as messages
+    /// (ORR_CAUSE_TRAVEL); if it is not `impure`, it is not part of the world's state and hash.
+    /// With `state` or `exports` its queue is restored with them, and it receives no differences.
     void* user;
     /// Constant data for orr_run_settings(). Not copied; it must not change while the system
     /// exists.
@@ -239,7 +252,7 @@ ORR_API orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
 /// state is freed.
 ORR_API orr_result orr_system_remove(orr_world* world, orr_system system);
 /// Enables or disables a system from the next tick on. A system runs if both it and its group are
-/// enabled. Also allowed inside a system that is not parallel.
+/// enabled. Also allowed inside a system that is not parallel. Allocates.
 ORR_API orr_result orr_system_enable(orr_world* world, orr_system system, bool on);
 /// Enables or disables all systems of a group; as orr_system_enable().
 ORR_API orr_result orr_group_enable(orr_world* world, const char* group, bool on);
@@ -263,29 +276,48 @@ ORR_API orr_system orr_run_self(const orr_run* run);
 ORR_API void* orr_run_user(const orr_run* run);
 /// orr_system_desc.settings of the running system.
 ORR_API const void* orr_run_settings(const orr_run* run);
-/// A random number computed from the world's seed, the tick, the system and the entity. It does not
-/// depend on order or threads, and is the same in every call of the tick. For further numbers:
-/// orr_random(number, 1, 0, 0), orr_random(number, 2, 0, 0) … Without an entity: (orr_entity){0}.
+/// A stream of random numbers computed from the world's seed, the tick, the system and the entity:
+///
+///     orr_rng rng = orr_run_rng(run, orr_iter_entity(run, i));
+///     float angle = orr_rng_float(&rng) * 6.28f, speed = orr_rng_float(&rng);
+///
+/// It does not depend on order or threads. Take one stream per entity and tick: a second call for
+/// the same entity in the same tick gives the same numbers again. Without an entity:
+/// (orr_entity){0}.
+ORR_API orr_rng orr_run_rng(const orr_run* run, orr_entity entity);
+/// The first number of orr_run_rng(). Every call for the same entity in the same tick returns the
+/// same number: use it only for a single number.
 ORR_API uint64_t orr_run_random(const orr_run* run, orr_entity entity);
 
+/// Reports a failure of the program's own code: a file that a system cannot read, a result that is not
+/// a number. It is logged with the name of the system; inside a system, a function of a transaction or a
+/// posted call it counts as a refused call of it (orr_system_stats.refused), so the call that runs the
+/// tick, such as orr_step(), returns it. The tick goes on. The C++ layer calls it with the text of each
+/// exception that leaves such a function. `format` is as for printf. From any thread.
+/// @return ORR_ERR_FAILED.
+ORR_API orr_result orr_error_report(const orr_world* world, const char* format, ...)
+    ORR_PRINTF(2, 3);
+
 /// The system's state: Count* c = orr_state(run, Count). A parallel system may only read it.
-#define orr_state(run, type) ((type*)orr_run_state(run, ORR_TYPE(type)))
+#define orr_state(run, type) ORR_PP_WRITE(type, orr_run_state(run, ORR_TYPE(type)))
 /// The system's exports, for writing. With `combine`: the export of this run's chunk. A parallel
 /// system without `combine` may only read it.
-#define orr_export(run, type) ((type*)orr_run_export(run, ORR_TYPE(type)))
+#define orr_export(run, type) ORR_PP_WRITE(type, orr_run_export(run, ORR_TYPE(type)))
 /// The exports of another system, for reading: const Contacts* c = orr_import(run, "physics",
-/// Contacts). The other system must be in `imports`.
-#define orr_import(run, system, type) ((const type*)orr_run_import(run, system, ORR_TYPE(type)))
+/// Contacts). The other system must be in `imports`. While the other system is disabled this is the
+/// value of its last tick: logged (IMPORT_STALE) and counted (orr_system_stats.stale_imports).
+#define orr_import(run, system, type) ORR_PP_READ(type, orr_run_import(run, system, ORR_TYPE(type)))
 /// The call behind orr_state(). NULL if the system has no state of this type.
 ORR_API void* orr_run_state(orr_run* run, const orr_type_desc* desc);
 /// The call behind orr_export(). NULL if the system has no exports of this type.
 ORR_API void* orr_run_export(orr_run* run, const orr_type_desc* desc);
 /// The call behind orr_import(). NULL if the system may not import it.
 ORR_API const void* orr_run_import(orr_run* run, const char* system, const orr_type_desc* desc);
-/// The state of a system, from outside, between ticks. NULL if it has none, or has not started yet.
+/// The state of a system, from outside, between ticks; before its first tick the type's preset. NULL
+/// if it has none.
 ORR_API const void* orr_system_state(const orr_world* world, orr_system system);
-/// The exports of a system, from outside, between ticks. NULL if it has none, or has not started
-/// yet.
+/// The exports of a system, from outside, between ticks; before its first tick the type's preset.
+/// NULL if it has none.
 ORR_API const void* orr_system_exports(const orr_world* world, orr_system system);
 
 // ---- ticks in lockstep --------------------------------------------------------------------------
@@ -297,30 +329,46 @@ ORR_API const void* orr_system_exports(const orr_world* world, orr_system system
 // A tick is finished before another one begins, so every pipeline sees the last finished ticks of
 // the others.
 //
-// If a tick cannot continue (for lack of memory for a commit), the call returns the error and the
-// tick stays half done: everything before that point is done, nothing after it. Calling again
-// continues there. Meanwhile the world can be read; calls that change structure, names or enable
-// bits are refused with ORR_ERR_STATE.
+// If a tick cannot continue (for lack of memory for a commit, or for the order or pinned set of a
+// query that a system may loop over), the call returns the error and the tick stays half done:
+// everything before that point is done, nothing after it. Calling again continues there. Meanwhile
+// the world can be read; calls that change structure, names or enable bits are refused with
+// ORR_ERR_STATE.
+//
+// Mistakes inside systems never stop a tick: it runs to its end, and all ticks that were requested
+// run. The call then returns the first refusal in them: a refused call of a system, of a function of a
+// transaction or of a posted call, a failure that one of these reported (orr_error_report(), or an
+// exception in C++), a sent change that was dropped, or events that did not fit into their queue. First means
+// first by tick, then in the order of the plan, then by chunk, then by call, whatever the number of
+// workers; what was dropped at the commit comes after the system's refused calls. A posted call comes
+// before the tick that begins after it; in real time, where ticks of several pipelines overlap, before
+// all ticks that end after it. The log has all texts, orr_system_stats the counts. Drops for types of another pipeline, and all drops in real
+// time, are counted and logged, but are no errors: another pipeline may have destroyed the entity
+// after the system had looked. After an error orr_tick_open() says whether a tick is half done or
+// ran to its end with a refusal.
 
 /// Runs `count` ticks of the first pipeline, and the ticks of other pipelines that are due before.
-/// A continuous first pipeline uses a dt of 1/60 s.
-/// @return the first error; ticks that ran before it stay done.
+/// A continuous first pipeline uses a dt of 1/60 s. Allocates.
+/// @return why it stopped (a tick is half done, or could not begin; ticks that ran before stay
+/// done); else the first refusal in the ticks, all of which ran; else ORR_OK.
 ORR_API orr_result orr_step(orr_world* world, uint32_t count);
 /// Advances the world by `elapsed_ns` nanoseconds. A continuous first pipeline runs one tick with
 /// this dt; a fixed one runs the ticks that are due, at most 2, and drops the remaining time. Other
 /// pipelines run the ticks that are due in that time. With a continuous first pipeline they advance
 /// by at most 0.25 s per call, or two intervals of the slowest pipeline if that is longer. Does
-/// nothing while paused.
+/// nothing while paused. Allocates.
+/// @return as orr_step().
 ORR_API orr_result orr_update(orr_world* world, uint64_t elapsed_ns);
 /// Runs ticks until the world's tick is `tick`, or the world is paused, or `done` (may be NULL)
-/// returns true. `done` is called after each tick, except ticks of spectators. It must not destroy
-/// the world.
+/// returns true. `done` is called after each tick, except ticks of spectators. It cannot
+/// destroy the world. Allocates.
+/// @return as orr_step().
 ORR_API orr_result orr_run_until(orr_world* world, uint64_t tick,
                                  bool (*done)(void* user, orr_world* world), void* user);
-/// Pauses orr_update() and orr_run_until(), or continues them. orr_step() steps a paused world,
-/// too. Also allowed inside a system that is not parallel and not of a spectator: it takes effect
-/// at the end of the tick, and the last call in system order counts. In real time allowed from any
-/// thread: stops or resumes the world's time.
+/// Pauses orr_update() and orr_run_until(), or lets them run again. orr_step() runs ticks of a
+/// paused world, too. Also allowed inside a system that is not parallel and not of a spectator: it
+/// takes effect at the end of the tick, and the last call in system order counts. In real time
+/// allowed from any thread: stops or resumes the world's time.
 ORR_API void orr_pause(orr_world* world, bool on);
 /// True if the world is paused.
 ORR_API bool orr_paused(const orr_world* world);
@@ -340,8 +388,10 @@ ORR_API orr_result orr_tick_abandon(orr_world* world);
 // `live`, in place under a lock. Results depend on timing; but a recording has everything that they
 // depend on, and a replay computes the same results. See docs/REALTIME.md.
 
-/// A call from outside that changes the world (orr_post()). `data` is a copy of the posted data.
-typedef void (*orr_call)(orr_world* world, void* data);
+/// A call from outside that changes the world (orr_post()). `data` is a copy of the posted data,
+/// aligned to 16 bytes, and `size` is its size in bytes. In a replay the data comes from the
+/// recording: read no more than `size` bytes, or declare the size (orr_call_register()).
+typedef void (*orr_call)(orr_world* world, void* data, size_t size);
 /// A recording of a run. Created by orr_recording_create().
 typedef struct orr_recording orr_recording;
 
@@ -365,7 +415,7 @@ typedef struct orr_realtime_desc {
     /// the replay. Ends with the recording, or earlier by the limits above. A recording may end in
     /// the middle of ticks (orr_recording_stats); these ticks are finished. Returns
     /// ORR_ERR_CONFLICT if the world does something that was not recorded, or if a recorded hash
-    /// differs; the log names pipeline and tick.
+    /// differs, or if recorded times are far from the world's; the log names pipeline and tick.
     const orr_recording* replay;
     /// Replay only: ticks begin when they are due by the wall clock, for spectators to watch.
     /// orr_time_scale_set() sets the speed, 0 stops it. Pauses of the recorded run take no time.
@@ -373,21 +423,22 @@ typedef struct orr_realtime_desc {
     bool paced;
 } orr_realtime_desc;
 
-/// Runs all pipelines until orr_stop(), a limit of the desc, or an error, which is returned;
-/// calling again continues. Meanwhile the calling thread runs the systems with `main_thread`.
-/// Systems may make the same calls as in lockstep; other threads may call only orr_post() and
-/// functions marked "from any thread". `desc` may be NULL. Allocates.
-/// @return ORR_ERR_STATE if a thread cannot be created; ORR_ERR_ARGUMENT if `record` or `replay`
-/// does not fit; ORR_ERR_TYPE if an impure system changes a type that cannot be recorded;
+/// Runs all pipelines until orr_stop(), a limit of the desc, or an error; calling again continues.
+/// Meanwhile the calling thread runs the systems with `main_thread`. Systems may make the same
+/// calls as in lockstep; other threads may call only orr_post() and functions marked "from any
+/// thread". `desc` may be NULL. Allocates.
+/// @return the error that ended the run; else the first refusal in its ticks, as orr_step(); else
+/// ORR_OK. Errors: ORR_ERR_STATE if a thread cannot be created; ORR_ERR_ARGUMENT if `record` or
+/// `replay` does not fit; ORR_ERR_TYPE if an impure system changes a type that cannot be recorded;
 /// ORR_ERR_CONFLICT by a replay; ORR_ERR_MEMORY.
-ORR_API orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc);
+ORR_API_REALTIME orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc);
 /// Ends orr_realtime() after every pipeline has finished its tick. From any thread, also inside a
 /// system. No effect if the world does not run in real time.
-ORR_API void orr_stop(orr_world* world);
+ORR_API_REALTIME void orr_stop(orr_world* world);
 
 /// True while orr_realtime() runs; calls from outside must be posted then. From any thread. The run
 /// may have ended when this function returns, so check the result of orr_post().
-ORR_API bool orr_running(const orr_world* world);
+ORR_API_REALTIME bool orr_running(const orr_world* world);
 
 /// Posts a call, which is done between two ticks of the first pipeline, while no system runs: all
 /// functions of the store are allowed in it. `size` bytes of `data` are copied. This is how input
@@ -400,48 +451,59 @@ ORR_API bool orr_running(const orr_world* world);
 /// waiting calls stay posted, and are done when the next tick begins.
 ///
 /// From any thread; before the world has a system only from the thread that drives it. During a
-/// replay posted calls are ignored, because the recording has its own.
+/// replay posted calls are ignored, because the recording has its own. Allocates.
 /// @return ORR_ERR_STATE in lockstep inside a system of the simulation that is not impure (it sends
 /// changes instead), in `on_tick` of a replay, and at the end of a run in real time, when the call
-/// can no longer be done.
-ORR_API orr_result orr_post(orr_world* world, orr_call call, const void* data, size_t size);
+/// can no longer be done; ORR_ERR_ARGUMENT if the call was registered with another size.
+ORR_API_REALTIME orr_result orr_post(orr_world* world, orr_call call, const void* data,
+                                     size_t size);
 /// As orr_post(), but the call is done at a sync point, where all pipelines are between ticks. For
 /// calls that need the whole world (orr_world_hash(), orr_world_validate()), travel in
 /// time (history.h), or add and remove systems and types. New pipelines and ticks (orr_step()) are
 /// refused in it.
-ORR_API orr_result orr_post_exclusive(orr_world* world, orr_call call, const void* data,
-                                      size_t size);
-/// Names a posted call, for files. Its data is saved as bytes: it must have no pointers, and the
-/// same layout wherever it is replayed. Allocates.
-/// @return ORR_ERR_CONFLICT if the function has another name, or the name another function.
-ORR_API orr_result orr_call_register(orr_world* world, const char* name, orr_call call);
-/// Names a function that impure systems pass to orr_transact_call(); as orr_call_register().
+ORR_API_REALTIME orr_result orr_post_exclusive(orr_world* world, orr_call call, const void* data,
+                                               size_t size);
+/// Size of data that may have any size: for orr_call_register() and orr_transaction_register().
+#define ORR_SIZE_ANY SIZE_MAX
+/// Names a posted call, for files, and declares the size of its data in bytes. Data of another size
+/// is refused: by orr_post(), when a recording is loaded, and before a recording is replayed. So a
+/// call with a declared size needs no check of its own: sizeof(Shot), 0 for a call without data.
+/// With ORR_SIZE_ANY every size is accepted, and the call must check `size` before it reads: a file
+/// may contain any. Data is saved as bytes: it must have no pointers, and the same layout wherever
+/// it is replayed. Registering the same again has no effect. Allocates.
+/// @return ORR_ERR_CONFLICT if the function has another name, or the name another function, or both
+/// were registered with another size.
+ORR_API orr_result orr_call_register(orr_world* world, const char* name, orr_call call,
+                                     size_t size);
+/// Names a function that impure systems pass to orr_transact_call(), and declares the size of its
+/// argument; as orr_call_register(). An argument of another size is refused by orr_transact_call(),
+/// and ends a replay with ORR_ERR_CONFLICT.
 ORR_API orr_result orr_transaction_register(orr_world* world, const char* name,
-                                            orr_transaction function);
+                                            orr_transaction function, size_t size);
 
 /// Sets the requested time scale: 1 (the default) is real time, 0.5 half as fast. From any thread.
 /// @return ORR_ERR_ARGUMENT below 0, above 1000 and for NaN.
-ORR_API orr_result orr_time_scale_set(orr_world* world, double scale);
+ORR_API_REALTIME orr_result orr_time_scale_set(orr_world* world, double scale);
 /// The current time scale: the requested one, reduced if a pipeline with a rate cannot keep up;
 /// time then passes slower for all pipelines. From any thread.
-ORR_API double orr_time_scale(orr_world* world);
+ORR_API_REALTIME double orr_time_scale(orr_world* world);
 /// Position of the world's time between the due times of the pipeline's last tick (0) and its next
 /// tick (1), for drawing interpolated motion. 1 if the next tick is late. 0 for a continuous
 /// pipeline in real time, which has no next due time. 1 in a replay without a clock. 0 if there is
 /// no such pipeline. In lockstep the time is that of the clock shared by the pipelines: during a
 /// tick it stands still, between ticks it is where orr_update() left it. In real time from any
 /// thread and any system; the value depends on timing there.
-ORR_API double orr_phase(orr_world* world, orr_pipeline pipeline);
+ORR_API_REALTIME double orr_phase(orr_world* world, orr_pipeline pipeline);
 /// While the world is paused in real time (orr_pause(), which is then allowed from any thread):
 /// runs `ticks` ticks of the first pipeline, and ticks of other pipelines that are due until then,
 /// as fast as possible. A continuous pipeline uses its lockstep dt. From any thread.
 /// @return ORR_ERR_STATE if the world is not paused, or does not run in real time.
-ORR_API orr_result orr_realtime_step(orr_world* world, uint32_t ticks);
+ORR_API_REALTIME orr_result orr_realtime_step(orr_world* world, uint32_t ticks);
 
-/// Creates an empty recording, independent of any world. @return NULL without memory.
+/// Creates an empty recording, independent of any world. Allocates. @return NULL without memory.
 ORR_API orr_recording* orr_recording_create(void);
-/// Destroys a recording; NULL does nothing. Asserts that no world is being recorded to it: call
-/// orr_record_end(), or destroy the world, first.
+/// Destroys a recording; NULL does nothing. Asserts that no world is being recorded to it, or
+/// replays it: call orr_record_end(), finish the replay, or destroy the world, first.
 ORR_API void orr_recording_destroy(orr_recording* recording);
 /// Content of a recording.
 typedef struct orr_recording_stats {
@@ -466,7 +528,7 @@ ORR_API void orr_recording_stats_get(const orr_recording* recording, orr_recordi
 /// Writes the lock trace of the last run in real time, one line per record: locks that pipelines
 /// took, and accesses that the plan of a pipeline granted without a lock. Call between runs. Buffer
 /// and result as orr_value_print(). See docs/LOCKS.md.
-ORR_API size_t orr_lock_trace_print(const orr_world* world, char* out, size_t out_size);
+ORR_API_REALTIME size_t orr_lock_trace_print(const orr_world* world, char* out, size_t out_size);
 
 /// How long a pipeline waited in the current or last run in real time.
 typedef struct orr_wait_stats {
@@ -481,7 +543,8 @@ typedef struct orr_wait_stats {
 } orr_wait_stats;
 /// Gets the wait statistics of a pipeline. From any thread while the world runs in real time; the
 /// numbers may then be of different moments.
-ORR_API orr_result orr_wait_stats_get(orr_world* world, orr_pipeline pipeline, orr_wait_stats* out);
+ORR_API_REALTIME orr_result orr_wait_stats_get(orr_world* world, orr_pipeline pipeline,
+                                               orr_wait_stats* out);
 
 // ---- access checks ------------------------------------------------------------------------------
 
@@ -498,20 +561,31 @@ typedef enum orr_access_check {
     /// undoes, writes through pointers.
     ORR_ACCESS_CHECK_FULL,
 } orr_access_check;
-/// Sets the access checks of a world.
+/// Sets the access checks of a world. Call between ticks, in real time at a sync point
+/// (orr_post_exclusive()); otherwise it is refused, without effect.
 ORR_API void orr_access_check_set(orr_world* world, orr_access_check level);
 
 // ---- statistics, plan, journal, trace -----------------------------------------------------------
 
 /// Counts and times of a system since it was added.
 typedef struct orr_system_stats {
-    uint64_t ticks;      ///< Ticks in which it ran.
-    uint64_t runs;       ///< Calls of its function.
-    uint64_t rows;       ///< Rows passed to it.
-    uint64_t received;   ///< Entities in messages it took.
-    uint64_t sent;       ///< Changes and events it sent.
-    uint64_t dropped;    ///< Of these: for dead entities, or components that did not exist.
-    uint64_t violations; ///< Accesses that were refused because they were not declared.
+    uint64_t ticks;    ///< Ticks in which it ran.
+    uint64_t runs;     ///< Calls of its function.
+    uint64_t rows;     ///< Rows passed to it.
+    uint64_t received; ///< Entities in messages it took.
+    uint64_t sent;     ///< Changes and events it sent.
+    /// Of `sent`: had no effect, for example because the entity was dead, the component did not
+    /// exist or a queue was full.
+    uint64_t dropped;
+    /// Of `sent`: components added that were there already; their values were set.
+    uint64_t added_twice;
+    /// Calls of orr_import() that returned the value of a system that was disabled: that of its
+    /// last tick, or its preset if it never ran. Logged once for each time it is disabled.
+    uint64_t stale_imports;
+    uint64_t refused; ///< Calls that were refused while it ran.
+    /// Of `refused`: accesses and changes that were not declared, and creations beyond
+    /// `creates_max`.
+    uint64_t violations;
     uint64_t
         timed_ticks;  ///< Ticks in which it was timed: every 16th, or all (orr_stats_time_all()).
     uint64_t time_ns; ///< Time in timed ticks; of a parallel system the sum over its workers.
@@ -542,6 +616,8 @@ ORR_API uint32_t orr_worker_count(const orr_world* world);
 ORR_API orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker,
                                         orr_worker_stats* out);
 /// Times every tick instead of every 16th. Costs reading the clock for each system. Default off.
+/// Call between ticks, in real time at a sync point (orr_post_exclusive()); otherwise it is
+/// refused, without effect.
 ORR_API void orr_stats_time_all(orr_world* world, bool on);
 /// Writes the statistics of all systems as a table, and of all workers if there are several. Times
 /// are of timed ticks only (every 16th, unless orr_stats_time_all() is on). Buffer and result as
@@ -549,10 +625,12 @@ ORR_API void orr_stats_time_all(orr_world* world, bool on);
 ORR_API size_t orr_stats_print(const orr_world* world, char* out, size_t out_size);
 
 /// Writes the plan of the next tick: systems in order, with the systems that each one waits for and
-/// the reason; commit points with their reasons. If the plan cannot be made, the text says so.
-/// Buffer and result as orr_value_print().
+/// the reason; commit points with their reasons. More than eight systems that one waits for with the
+/// same reason are one line. If the plan cannot be made, the text says so. Buffer and result as
+/// orr_value_print(). Allocates.
 ORR_API size_t orr_plan_print(orr_world* world, char* out, size_t out_size);
-/// Writes the plan of the next tick as a Graphviz graph. Buffer and result as orr_value_print().
+/// Writes the plan of the next tick as a Graphviz graph. A node "join" stands for more than eight
+/// systems that one waits for with the same reason. Otherwise as orr_plan_print().
 ORR_API size_t orr_plan_graph(orr_world* world, char* out, size_t out_size);
 
 /// One change in the journal.
@@ -565,14 +643,15 @@ typedef struct orr_journal_entry {
     orr_component_id id; ///< The instance of a multiple type, otherwise 0.
 } orr_journal_entry;
 /// Keeps the last `capacity` changes of the world. 0 (the default) turns the journal off and
-/// empties it. While it is on, all types are tracked, which costs time and memory. Allocates.
+/// empties it. While it is on, all types are tracked, which costs time and memory. Call between
+/// ticks. Allocates.
 ORR_API orr_result orr_journal_set(orr_world* world, uint32_t capacity);
 /// Gets the entries of an entity (null: of all entities), newest first, at most `out_count`. In
 /// real time call it in a posted call; from systems and other threads it is refused.
 /// @return the number of entries there are.
 ORR_API uint32_t orr_journal_get(const orr_world* world, orr_entity entity, orr_journal_entry* out,
                                  uint32_t out_count);
-/// Writes an entry as text: "tick 7: move changed Position of bob". Buffer and result as
+/// Writes an entry as text: "tick 7: move changed Position of bob (6v1)". Buffer and result as
 /// orr_value_print().
 ORR_API size_t orr_journal_print(const orr_world* world, const orr_journal_entry* entry, char* out,
                                  size_t out_size);
@@ -581,7 +660,7 @@ ORR_API size_t orr_journal_print(const orr_world* world, const orr_journal_entry
 /// NULL ends the trace. Each worker is a row, with the systems it ran, their chunks and rows, and
 /// when it searched for work or slept. Deliveries and commits are in the row of the driving thread.
 /// If the environment variable ORR_TRACE has a path, a world starts a trace by itself; further
-/// worlds of the process write to path.2 and so on.
+/// worlds of the process write to path.2 and so on. Call between ticks. Allocates.
 ORR_API orr_result orr_trace_set(orr_world* world, const char* path);
 
 #ifdef __cplusplus

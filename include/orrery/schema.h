@@ -15,14 +15,20 @@
 ///         (Mood, mood),
 ///         (orr_entity, target),                                            // refers to an entity
 ///         (orr_string, story),                                             // an owned string
+///         (orr_array, friends, (.element = ORR_TYPE(orr_entity))),         // an owned array
 ///         (float, health, (.min = 0, .max = 100, .preset = "100")))
 ///
 /// A field is (type, name), (type, name, count), (type, name, (attributes)) or (type, name, count,
 /// (attributes)); attributes are those of orr_field_attributes. A field's type is int8_t …
 /// uint64_t, int, float, double, bool, char, orr_entity, orr_string, orr_array, or a type declared
 /// before with these macros. Any other type (unsigned, size_t, a pointer, a struct without a
-/// schema) is a compile error: "orr_desc_foo undeclared". A declaration has at most 32 fields; nest
-/// structs for more. In C++ use the macros at namespace scope.
+/// schema) is a compile error, which says what to write instead: "ORR_STRUCT_is_missing_for_foo
+/// undeclared". A declaration has at most 32 fields; nest structs for more.
+///
+/// The name of a type is the name in the macro. In C++ use the macros at namespace scope; the name
+/// then begins with the namespaces, without unnamed ones: `game::State`. Texts (queries, bundles,
+/// needs) use this name. Two types of one world with the same name must have the same declaration;
+/// otherwise the second is refused.
 ///
 /// A type without a C struct is an orr_type_desc filled at run time with `size` 0. The library then
 /// computes the layout by the rules of a C compiler.
@@ -121,11 +127,15 @@ typedef struct orr_type_desc orr_type_desc;
 /// Properties of a field beyond its kind. All zero: none.
 typedef struct orr_field_attributes {
     uint32_t flags;                  ///< Set of orr_field_flags. Default none.
-    orr_interpolation interpolation; ///< How states between two known ones are computed.
+    orr_interpolation interpolation; ///< How values between two states are computed.
     const char* unit;                ///< Unit, such as "m/s", for tools. Default none.
-    double min, max; ///< Allowed range of a number. min == max: any. Only parsing checks it.
+    /// Allowed range of a number, or of the elements of an orr_array. min == max: any. A number
+    /// whose range lacks 0 needs a preset. Parsing, and every call that stores or sends a value
+    /// (orr_set(), orr_send_add() …), refuse other numbers with ORR_ERR_RANGE. Writes through
+    /// pointers (columns, orr_edit()) and transactions are not checked.
+    double min, max;
     /// Initial value as text, a string in quotes. Default: zero. It does not apply to members that
-    /// a C initialiser leaves out: these are 0.
+    /// a C initialiser leaves out: these are 0. See orr_set_preset().
     const char* preset;
     const orr_type_desc* element; ///< Type of the elements of an orr_array. Required there.
     orr_on_destroy on_destroy;    ///< For an indexed reference. Default ORR_ON_DESTROY_KEEP.
@@ -295,10 +305,15 @@ ORR_API ORR_NODISCARD orr_result orr_field_find(const orr_type_info* type, const
 /// - an opaque value as the text of its codec, in quotes.
 ///
 /// Writes at most out_size bytes and always a terminating zero if out_size > 0. `out` may be NULL
-/// if out_size is 0.
+/// if out_size is 0. Allocates if the value has opaque fields.
 /// @return the length of the whole text without the zero.
 ORR_API size_t orr_value_print(const orr_type_info* type, const void* value, char* out,
                                size_t out_size);
+
+/// Writes an entity id as all texts of the library do: `7v1`, as described at orr_value_print().
+/// orr_entity_print() in store.h writes the name and the components, too. Size and return value as
+/// for orr_value_print(); 32 bytes are always enough.
+ORR_API size_t orr_id_print(orr_entity entity, char* out, size_t out_size);
 
 /// Reads text in the format of orr_value_print(). Fields that the text does not name get their
 /// presets. A refused call leaves `*out` unchanged. Allocates if the text has owned strings or
@@ -321,6 +336,30 @@ ORR_API void orr_value_default(const orr_type_info* type, void* out);
 /// by content.
 ORR_API uint64_t orr_value_hash(const orr_type_info* type, const void* value);
 
+// ---- static descs -------------------------------------------------------------------------------
+// Part of a world that orr_type_of() (store.h) reads inline. Not part of the API.
+
+// A static desc, and the id of its type.
+typedef struct orr_hot_static {
+    const orr_type_desc* desc; // NULL: the entry is free.
+    uint32_t id;
+} orr_hot_static;
+
+// Hash table of the static descs that were used, by address, with open addressing.
+typedef struct orr_hot_statics {
+    const orr_hot_static* entries;
+    uint32_t mask; // Number of entries - 1.
+} orr_hot_statics;
+
+// The entry of a desc, unless another desc took it. The high bits of the product depend on all bits
+// of the address.
+static inline const orr_hot_static* orr_hot_static_at(const orr_hot_statics* statics,
+                                                      const orr_type_desc* static_desc)
+{
+    uint64_t product = (uint64_t)(uintptr_t)static_desc * 0x9E3779B97F4A7C15u;
+    return &statics->entries[(uint32_t)(product >> 32) & statics->mask];
+}
+
 // ---- descs of the built-in types ----------------------------------------------------------------
 
 /// Descs of the types that a field can have without a declaration. Use them through ORR_TYPE().
@@ -331,8 +370,50 @@ extern ORR_API const orr_type_desc orr_desc_uint32_t, orr_desc_uint64_t, orr_des
 extern ORR_API const orr_type_desc orr_desc_float, orr_desc_double;
 extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr_desc_orr_array;
 
+// Each type with a desc has a constant with such a name: 1 for a marker, 0 for a type with values.
+// Where a type has no desc, the compiler's first error names the constant that is missing, and so
+// says what to do.
+enum {
+    ORR_STRUCT_is_missing_for_bool = 0,
+    ORR_STRUCT_is_missing_for__Bool = 0,
+    ORR_STRUCT_is_missing_for_char = 0,
+    ORR_STRUCT_is_missing_for_int8_t = 0,
+    ORR_STRUCT_is_missing_for_int16_t = 0,
+    ORR_STRUCT_is_missing_for_int32_t = 0,
+    ORR_STRUCT_is_missing_for_int64_t = 0,
+    ORR_STRUCT_is_missing_for_uint8_t = 0,
+    ORR_STRUCT_is_missing_for_uint16_t = 0,
+    ORR_STRUCT_is_missing_for_uint32_t = 0,
+    ORR_STRUCT_is_missing_for_uint64_t = 0,
+    ORR_STRUCT_is_missing_for_int = 0,
+    ORR_STRUCT_is_missing_for_float = 0,
+    ORR_STRUCT_is_missing_for_double = 0,
+    ORR_STRUCT_is_missing_for_orr_entity = 0,
+    ORR_STRUCT_is_missing_for_orr_string = 0,
+    ORR_STRUCT_is_missing_for_orr_array = 0
+};
+// Types of C and C++ that no field can have: the name that is missing says what to write instead.
+#define ORR_STRUCT_is_missing_for_long      ORR_use_int32_t_or_int64_t_instead_of_long
+#define ORR_STRUCT_is_missing_for_short     ORR_use_int16_t_instead_of_short
+#define ORR_STRUCT_is_missing_for_signed    ORR_use_int32_t_instead_of_signed
+#define ORR_STRUCT_is_missing_for_unsigned  ORR_use_uint32_t_instead_of_unsigned
+#define ORR_STRUCT_is_missing_for_size_t    ORR_use_uint32_t_or_uint64_t_instead_of_size_t
+#define ORR_STRUCT_is_missing_for_ptrdiff_t ORR_use_int32_t_or_int64_t_instead_of_ptrdiff_t
+#define ORR_STRUCT_is_missing_for_intptr_t  ORR_use_int64_t_instead_of_intptr_t
+#define ORR_STRUCT_is_missing_for_uintptr_t ORR_use_uint64_t_instead_of_uintptr_t
+#define ORR_STRUCT_is_missing_for_void \
+    ORR_use_orr_entity_orr_string_or_orr_array_instead_of_a_pointer
+#define ORR_STRUCT_is_missing_for_const ORR_remove_const_from_the_type_of_the_field
+#define ORR_STRUCT_is_missing_for_struct \
+    ORR_declare_it_with_ORR_STRUCT_and_leave_out_the_word_struct
+#define ORR_STRUCT_is_missing_for_enum  ORR_declare_it_with_ORR_ENUM_and_leave_out_the_word_enum
+#define ORR_STRUCT_is_missing_for_union ORR_use_a_struct_instead_of_a_union
+// ORR_PP_STRIP comes after a field that is followed by another one without a comma.
+#define ORR_STRUCT_is_missing_for_ORR_PP_STRIP ORR_put_a_comma_between_the_fields
+#define ORR_STRUCT_is_missing_for_std          ORR_use_orr_string_orr_array_or_a_plain_array_instead_of_std
+
 /// Pointer to the desc of a built-in type or of a type declared with a macro below: ORR_TYPE(Orc).
-#define ORR_TYPE(type) (&orr_desc_##type)
+#define ORR_TYPE(type) (0 * ORR_STRUCT_is_missing_for_##type + &orr_desc_##type)
 
 // ---- declaring types ----------------------------------------------------------------------------
 
@@ -343,6 +424,9 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
 /// Declares a struct with settings (orr_type_settings):
 /// ORR_STRUCT_EX(Body, (.version = 2, .needs = "Position"), (float, mass)).
 #define ORR_STRUCT_EX(name_, settings_, ...)                                  \
+    ORR_PP_CHECK_SETTINGS(name_, settings_)                                   \
+    ORR_PP_EACH(ORR_PP_CHECK_FIELD, name_, __VA_ARGS__)                       \
+    ORR_PP_NAME_MAKE(name_)                                                   \
     ORR_PP_BEGIN                                                              \
     typedef struct name_ {                                                    \
         ORR_PP_EACH(ORR_PP_DECLARE, name_, __VA_ARGS__)                       \
@@ -350,7 +434,7 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
     ORR_MAYBE_UNUSED static const orr_field_desc orr_fields_##name_[] = {     \
         ORR_PP_EACH(ORR_PP_DESCRIBE, name_, __VA_ARGS__)};                    \
     ORR_MAYBE_UNUSED static const orr_type_desc orr_desc_##name_ = {          \
-        #name_,                                                               \
+        ORR_PP_NAME(name_),                                                   \
         ORR_KIND_STRUCT,                                                      \
         (uint32_t)sizeof(name_),                                              \
         (uint32_t)ORR_PP_ALIGNOF(name_),                                      \
@@ -361,18 +445,19 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
         NULL,                                                                 \
         {ORR_PP_STRIP settings_}};                                            \
     ORR_PP_END                                                                \
-    ORR_PP_DESC_OF(name_)
+    ORR_DESCRIBED(name_)
 
 /// Declares a marker: a component type without data. Its C type is incomplete.
-#define ORR_MARKER(name_)                                                      \
-    typedef struct name_ name_;                                                \
-    ORR_MAYBE_UNUSED static const orr_type_desc orr_desc_##name_ = {           \
-        #name_, ORR_KIND_STRUCT, 0, 1, NULL, 0, NULL, 0, NULL, {ORR_PP_NONE}}; \
-    ORR_PP_DESC_OF(name_)
+#define ORR_MARKER(name_)                                                                  \
+    typedef struct name_ name_;                                                            \
+    ORR_PP_NAME_MAKE(name_)                                                                \
+    ORR_MAYBE_UNUSED static const orr_type_desc orr_desc_##name_ = {                       \
+        ORR_PP_NAME(name_), ORR_KIND_STRUCT, 0, 1, NULL, 0, NULL, 0, NULL, {ORR_PP_NONE}}; \
+    ORR_PP_MARKED(name_)
 
 /// Declares an enum with the values 0, 1, 2 … and its labels: ORR_ENUM(Mood, CALM, ANGRY). For
-/// other values write the enum, and a `static const orr_type_desc orr_desc_Name` of kind
-/// ORR_KIND_ENUM with its labels, by hand.
+/// other values write the enum, a `static const orr_type_desc orr_desc_Name` of kind ORR_KIND_ENUM
+/// with its labels, and ORR_DESCRIBED(Name), by hand.
 #define ORR_ENUM(name_, ...)                                         \
     typedef enum name_ {                                             \
         __VA_ARGS__                                                  \
@@ -380,7 +465,7 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
     ORR_MAYBE_UNUSED static const orr_label orr_labels_##name_[] = { \
         ORR_PP_EACH(ORR_PP_LABEL, name_, __VA_ARGS__)};              \
     ORR_PP_LABELLED(name_, ORR_KIND_ENUM)                            \
-    ORR_PP_DESC_OF(name_)
+    ORR_DESCRIBED(name_)
 
 /// Declares a 32-bit mask and its labels: the first name is bit 0, the next bit 1, and so on.
 #define ORR_MASK(name_, ...)                                         \
@@ -393,11 +478,67 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
     };                                                               \
     ORR_MAYBE_UNUSED static const orr_label orr_labels_##name_[] = { \
         ORR_PP_EACH(ORR_PP_BIT_LABEL, name_, __VA_ARGS__)};          \
-    ORR_PP_LABELLED(name_, ORR_KIND_MASK)
+    ORR_PP_LABELLED(name_, ORR_KIND_MASK)                            \
+    ORR_PP_DECLARED(name_)
+
+/// Makes a type with a hand-written desc, `orr_desc_Name`, known to ORR_TYPE() and, in C++, to the
+/// templates of orrery.hpp. Write it after the desc, in the namespace of the type:
+///
+///     static const orr_type_desc orr_desc_Color = {.name = "Color", …};
+///     ORR_DESCRIBED(Color)
+#define ORR_DESCRIBED(name_) ORR_PP_DECLARED(name_) ORR_PP_DESC_OF(name_)
 
 // ---- preprocessor machinery; nothing below is for direct use ------------------------------------
 
 #ifdef __cplusplus
+extern "C++" {
+// Name of a type with its namespaces. One more byte than a valid name has, so that a name that is
+// too long is detected.
+struct orr_pp_name {
+    char text[ORR_NAME_MAX + 2];
+    unsigned length;
+};
+
+constexpr void orr_pp_name_add(orr_pp_name& out, const char* from, const char* to)
+{
+    for (; from != to && out.length <= ORR_NAME_MAX; from++) {
+        out.text[out.length++] = *from;
+    }
+}
+
+constexpr bool orr_pp_name_has(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// The compiler writes Scope, a struct beside the type, as "game::{anonymous}::orr_scope_State" or
+// "game::(anonymous namespace)::orr_scope_State": the namespaces are the words before "::".
+template <class Scope> constexpr orr_pp_name orr_pp_name_make(const char* name)
+{
+    orr_pp_name out = {};
+    const char* at = __PRETTY_FUNCTION__;
+    while (at[0] != '=') {
+        at++;
+    }
+    for (at += 2; *at != ']' && *at != ';';) {
+        const char* from = at;
+        while (orr_pp_name_has(*at)) {
+            at++;
+        }
+        if (at != from && at[0] == ':') {
+            orr_pp_name_add(out, from, at + 2);
+        }
+        at += at == from ? 1 : 0;
+    }
+    const char* end = name;
+    while (*end != '\0') {
+        end++;
+    }
+    orr_pp_name_add(out, name, end);
+    return out;
+}
+}
+
 #define ORR_PP_ALIGNOF(type) alignof(type)
 #define ORR_PP_NONE
 // Members that an initialiser leaves out are zero in C and C++, and gcc and clang accept
@@ -420,19 +561,54 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
         return &orr_desc_##name_;                                                 \
     }                                                                             \
     }
+#define ORR_PP_ASSERT(condition, text) static_assert(condition, text);
+#define ORR_PP_NAME(name_)             orr_name_##name_.text
+#define ORR_PP_NAME_MAKE(name_)                                                                   \
+    struct orr_scope_##name_;                                                                     \
+    ORR_MAYBE_UNUSED static constexpr orr_pp_name orr_name_##name_ =                              \
+        orr_pp_name_make<orr_scope_##name_>(#name_);                                              \
+    static_assert(orr_name_##name_.length <= ORR_NAME_MAX,                                        \
+                  "orrery: " #name_ " and its namespaces are longer than ORR_NAME_MAX bytes; use" \
+                  " shorter names");
 #else
-#define ORR_PP_ALIGNOF(type) _Alignof(type)
-#define ORR_PP_NONE          0
+#define ORR_PP_ALIGNOF(type)           _Alignof(type)
+#define ORR_PP_ASSERT(condition, text) _Static_assert(condition, text);
+#define ORR_PP_NAME(name_)             #name_
+#define ORR_PP_NAME_MAKE(name_)
+#define ORR_PP_NONE 0
 #define ORR_PP_BEGIN
 #define ORR_PP_END
 #define ORR_PP_DESC_OF(name_)
 #endif
 
+// (float, cells[3]) would declare an array and describe its end. C++ does not allow a struct here;
+// there the registration of the type is refused.
+#ifdef __cplusplus
+#define ORR_PP_CHECK_NAME(owner, type, name)
+#else
+#define ORR_PP_CHECK_NAME(owner, type, name)                                         \
+    ORR_PP_ASSERT(sizeof(struct { char name; }) == 1,                                \
+                  "orrery: field " #name " of " #owner ": write an array as (" #type \
+                  ", name, count)")
+#endif
+
+// The constant of a type with a desc; see ORR_TYPE().
+#define ORR_PP_DECLARED(name_)                \
+    enum {                                    \
+        ORR_STRUCT_is_missing_for_##name_ = 0 \
+    };
+#define ORR_PP_MARKED(name_)                  \
+    enum {                                    \
+        ORR_STRUCT_is_missing_for_##name_ = 1 \
+    };                                        \
+    ORR_PP_DESC_OF(name_)
+
 #define ORR_PP_STRIP(...) __VA_ARGS__
 
 #define ORR_PP_LABELLED(name_, kind_)                                         \
+    ORR_PP_NAME_MAKE(name_)                                                   \
     ORR_MAYBE_UNUSED static const orr_type_desc orr_desc_##name_ = {          \
-        #name_,                                                               \
+        ORR_PP_NAME(name_),                                                   \
         kind_,                                                                \
         (uint32_t)sizeof(name_),                                              \
         (uint32_t)ORR_PP_ALIGNOF(name_),                                      \
@@ -450,17 +626,66 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
 #define ORR_PP_BIT_LABEL(owner, label) \
     {#label, (int64_t)((uint32_t)1 << orr_bit_##owner##_##label)},
 
-// A field tuple has 2 to 4 parts. The third is a count, or attributes if it is in parentheses.
-#define ORR_PP_COUNT4(a, b, c, d, n, ...) n
-#define ORR_PP_PARTS(...)                 ORR_PP_COUNT4(__VA_ARGS__, 4, 3, 2, 1, 0)
-#define ORR_PP_CAT(a, b)                  ORR_PP_CAT_I(a, b)
-#define ORR_PP_CAT_I(a, b)                a##b
-#define ORR_PP_PROBE(...)                 ~, 1, ~
-#define ORR_PP_SECOND(a, b, ...)          b
-#define ORR_PP_CHECK(...)                 ORR_PP_SECOND(__VA_ARGS__, 0, ~)
-#define ORR_PP_IS_TUPLE(x)                ORR_PP_CHECK(ORR_PP_PROBE x)
+// A pointer from a call, as a pointer to a type. The comma lets a type without a desc be reported
+// before an unknown name.
+#define ORR_PP_WRITE(type, call) ((void)ORR_STRUCT_is_missing_for_##type, (type*)(call))
+#define ORR_PP_READ(type, call)  ((void)ORR_STRUCT_is_missing_for_##type, (const type*)(call))
+#ifndef __cplusplus
+// Makes a call with &orr_value_, a value made from an initialiser or from an expression. Only the
+// initialiser of a variable may be either.
+#define ORR_PP_CALL(type, call, ...)                                                               \
+    __extension__({                                                                                \
+        (void)ORR_STRUCT_is_missing_for_##type;                                                    \
+        _Static_assert(ORR_STRUCT_is_missing_for_##type != 1,                                      \
+                       "orrery: " #type " is a marker, which has no value: use orr_add(), inside " \
+                       "a system orr_send_add_preset()");                                          \
+        const type orr_value_ = __VA_ARGS__;                                                       \
+        call;                                                                                      \
+    })
+#endif
 
-#define ORR_PP_DECLARE(owner, tuple) ORR_PP_CAT(ORR_PP_DECLARE_, ORR_PP_PARTS tuple) tuple
+// A field tuple has 2 to 4 parts. The third is a count, or attributes if it is in parentheses. A
+// form is the number of parts; 0 for an item that is no tuple of 2 to 4 parts.
+#define ORR_PP_COUNT7(a, b, c, d, e, f, g, n, ...) n
+#define ORR_PP_FORM_OF(...)                        ORR_PP_COUNT7(__VA_ARGS__, 0, 0, 0, 4, 3, 2, 0, 0)
+#define ORR_PP_FORM_0(item)                        0
+#define ORR_PP_FORM_1(item)                        ORR_PP_FORM_OF item
+#define ORR_PP_FORM(item)                          ORR_PP_CAT(ORR_PP_FORM_, ORR_PP_IS_TUPLE(item))(item)
+#define ORR_PP_CAT(a, b)                           ORR_PP_CAT_I(a, b)
+#define ORR_PP_CAT_I(a, b)                         a##b
+#define ORR_PP_PROBE(...)                          ~, 1, ~
+#define ORR_PP_SECOND(a, b, ...)                   b
+#define ORR_PP_CHECK(...)                          ORR_PP_SECOND(__VA_ARGS__, 0, ~)
+#define ORR_PP_IS_TUPLE(x)                         ORR_PP_CHECK(ORR_PP_PROBE x)
+
+#define ORR_PP_CHECK_SETTINGS(owner, settings) \
+    ORR_PP_CAT(ORR_PP_CHECK_SETTINGS_, ORR_PP_IS_TUPLE(settings))(owner, settings)
+#define ORR_PP_CHECK_SETTINGS_1(owner, settings)
+#define ORR_PP_CHECK_SETTINGS_0(owner, settings)                                         \
+    ORR_PP_ASSERT(0, "orrery: the settings of " #owner " are not in parentheses: write " \
+                     "ORR_STRUCT_EX(" #owner ", (" #settings "), (type, name), ...)")
+
+// Checks an item before the struct is declared, so that the first error says what to write. A type
+// has the constant 0 and a pointer to it is "0 * + 1", so the sum is 0 for pointers alone.
+#define ORR_PP_CHECK_FIELD(owner, item) \
+    ORR_PP_CAT(ORR_PP_CHECK_FIELD_, ORR_PP_FORM(item))(owner, item)
+#define ORR_PP_CHECK_FIELD_0(owner, item)                                                    \
+    ORR_PP_ASSERT(0, "orrery: a field of " #owner " is not written as (type, name), (type, " \
+                     "name, count), (type, name, (attributes)) or (type, name, count, "      \
+                     "(attributes)), or as ORR_MARKER(name) without fields: " #item)
+#define ORR_PP_CHECK_FIELD_2(owner, ...) ORR_PP_CHECK_TYPE(owner, ORR_PP_STRIP __VA_ARGS__)
+#define ORR_PP_CHECK_FIELD_3(owner, ...) ORR_PP_CHECK_TYPE(owner, ORR_PP_STRIP __VA_ARGS__)
+#define ORR_PP_CHECK_FIELD_4(owner, ...) ORR_PP_CHECK_TYPE(owner, ORR_PP_STRIP __VA_ARGS__)
+#define ORR_PP_CHECK_TYPE(owner, ...)    ORR_PP_CHECK_TYPE_I(owner, __VA_ARGS__, ~)
+#define ORR_PP_CHECK_TYPE_I(owner, type, name, ...)                                          \
+    ORR_PP_ASSERT(ORR_STRUCT_is_missing_for_##type + 1 != 0,                                 \
+                  "orrery: field " #name " of " #owner " is a pointer, which means nothing " \
+                  "after a restart or on another machine: use orr_entity, orr_string or "    \
+                  "orr_array")                                                               \
+    ORR_PP_CHECK_NAME(owner, type, name)
+
+#define ORR_PP_DECLARE(owner, item) ORR_PP_CAT(ORR_PP_DECLARE_, ORR_PP_FORM(item)) item
+#define ORR_PP_DECLARE_0(...)
 #define ORR_PP_DECLARE_2(type, name) type name;
 #define ORR_PP_DECLARE_3(type, name, x) \
     ORR_PP_CAT(ORR_PP_DECLARE_3_, ORR_PP_IS_TUPLE(x))(type, name, x)
@@ -468,31 +693,39 @@ extern ORR_API const orr_type_desc orr_desc_orr_entity, orr_desc_orr_string, orr
 #define ORR_PP_DECLARE_3_1(type, name, attributes)      type name;
 #define ORR_PP_DECLARE_4(type, name, count, attributes) type name[count];
 
-#define ORR_PP_DESCRIBE(owner, tuple) \
-    ORR_PP_CAT(ORR_PP_DESCRIBE_, ORR_PP_PARTS tuple)(owner, ORR_PP_STRIP tuple)
+#define ORR_PP_DESCRIBE(owner, item) \
+    ORR_PP_CAT(ORR_PP_DESCRIBE_, ORR_PP_FORM(item))(owner, ORR_PP_STRIP item)
+#define ORR_PP_DESCRIBE_0(owner, ...)
 // An extra expansion, so that the parts of the tuple become separate arguments first.
 #define ORR_PP_DESCRIBE_2(owner, ...) ORR_PP_DESCRIBE_2I(owner, __VA_ARGS__)
 #define ORR_PP_DESCRIBE_3(owner, ...) ORR_PP_DESCRIBE_3I(owner, __VA_ARGS__)
 #define ORR_PP_DESCRIBE_4(owner, ...) ORR_PP_DESCRIBE_4I(owner, __VA_ARGS__)
 #define ORR_PP_DESCRIBE_2I(owner, type, name) \
-    {#name, &orr_desc_##type, (uint32_t)offsetof(owner, name), 0, {ORR_PP_NONE}},
+    {#name, ORR_TYPE(type), (uint32_t)offsetof(owner, name), 0, {ORR_PP_NONE}},
 #define ORR_PP_DESCRIBE_3I(owner, type, name, x) \
     ORR_PP_CAT(ORR_PP_DESCRIBE_3_, ORR_PP_IS_TUPLE(x))(owner, type, name, x)
 #define ORR_PP_DESCRIBE_3_0(owner, type, name, count) \
-    {#name, &orr_desc_##type, (uint32_t)offsetof(owner, name), (count), {ORR_PP_NONE}},
+    {#name, ORR_TYPE(type), (uint32_t)offsetof(owner, name), (count), {ORR_PP_NONE}},
 #define ORR_PP_DESCRIBE_3_1(owner, type, name, attributes) \
-    {#name, &orr_desc_##type, (uint32_t)offsetof(owner, name), 0, {ORR_PP_STRIP attributes}},
+    {#name, ORR_TYPE(type), (uint32_t)offsetof(owner, name), 0, {ORR_PP_STRIP attributes}},
 #define ORR_PP_DESCRIBE_4I(owner, type, name, count, attributes) \
-    {#name, &orr_desc_##type, (uint32_t)offsetof(owner, name), (count), {ORR_PP_STRIP attributes}},
+    {#name, ORR_TYPE(type), (uint32_t)offsetof(owner, name), (count), {ORR_PP_STRIP attributes}},
 
 // ORR_PP_EACH(m, owner, a, b, …) is m(owner, a) m(owner, b) …, for 1 to 32 items.
-#define ORR_PP_COUNT32(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, \
+#define ORR_PP_COUNT64(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, \
                        a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32,  \
-                       n, ...)                                                                     \
+                       a33, a34, a35, a36, a37, a38, a39, a40, a41, a42, a43, a44, a45, a46, a47,  \
+                       a48, a49, a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62,  \
+                       a63, a64, n, ...)                                                           \
     n
-#define ORR_PP_ITEMS(...)                                                                       \
-    ORR_PP_COUNT32(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, \
-                   16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define ORR_PP_ITEMS(...)                                                                          \
+    ORR_PP_COUNT64(__VA_ARGS__, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY,  \
+                   MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY,   \
+                   MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, 32, 31, 30, 29, 28, 27, 26, 25, \
+                   24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4,   \
+                   3, 2, 1, 0)
+#define ORR_PP_EACH_MANY(m, o, ...) \
+    ORR_PP_ASSERT(0, "orrery: " #o " has more than 32 items; nest structs, or split the list")
 #define ORR_PP_EACH(m, owner, ...) \
     ORR_PP_CAT(ORR_PP_EACH_, ORR_PP_ITEMS(__VA_ARGS__))(m, owner, __VA_ARGS__)
 #define ORR_PP_EACH_1(m, o, a)       m(o, a)

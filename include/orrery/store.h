@@ -16,6 +16,10 @@
 /// Threads: one thread at a time may change a world. Any number of threads may read it while no
 /// thread changes it.
 ///
+/// Memory: a call that may allocate says "Allocates.". In addition, the first write to a block that
+/// a remembered tick (history.h) shares allocates memory for the old values. If that fails, the
+/// write is made and the remembered tick is lost.
+///
 /// Pointers: a pointer into a world (to a component or a column) is valid until the next call that
 /// adds, removes or moves rows, advances the tick or hashes the world. A pointer for writing also
 /// becomes invalid when orr_change_mark() is called, or when a loop begins over a query that is
@@ -29,8 +33,9 @@
 /// refused, except where the same id was stored before. A world always detects types of another
 /// world; it detects entities of another world only if both worlds have different id_salts.
 ///
-/// C++: this header is valid C++17. The macros orr_set(), ORR_TYPES() and ORR_REGISTER() exist in C
-/// only; use orr_put(), a plain array and orr_type_of() instead.
+/// C++: this header is valid C++17. The macros orr_set(), orr_set_preset(), orr_preset(),
+/// ORR_TYPES() and ORR_REGISTER() exist in C only; use orr_put(), orr_type_preset(), a plain array
+/// and orr_type_of() instead.
 #ifndef ORRERY_STORE_H
 #define ORRERY_STORE_H
 
@@ -79,8 +84,10 @@ typedef struct orr_error {
     const char* text;  ///< One sentence: the call, the entity and type, the reason, what to do.
 } orr_error;
 
-/// Called for every refused call. The handler may read the world. Calls that change the world are
-/// refused inside the handler, and their errors go to the log.
+/// Called for every refused call, on the thread that made the call; never on two threads at once.
+/// The handler may read the world. Calls that create, destroy, move or name entities, or run ticks,
+/// are refused inside the handler. A refused call inside the handler calls the handler again, up to 4 calls deep; errors inside the
+/// fourth call go to the log.
 typedef void (*orr_error_handler)(void* user, orr_world* world, const orr_error* error);
 
 /// Settings for orr_world_create(). All zero: the defaults.
@@ -147,8 +154,8 @@ typedef struct orr_world_stats {
 ORR_API orr_world* orr_world_create(const orr_world_desc* desc);
 /// Destroys a world and everything in it: calls destruct hooks and frees all memory. NULL is
 /// allowed. Also allowed while a tick is half done (orr_tick_open()). Must not be called inside a
-/// loop over a query of the world. Refused inside a system, while a tick runs (from a hook) and in
-/// an error handler.
+/// loop over a query of the world. Refused inside a system, while a tick runs (from a hook), in a
+/// posted call, in functions passed to orr_run_until() and orr_replay(), and in an error handler.
 ORR_API void orr_world_destroy(orr_world* world);
 
 /// Number of ticks of all pipelines except spectators since the world was created. Travelling back
@@ -165,10 +172,10 @@ ORR_API void orr_tick_advance(orr_world* world);
 /// and allocator. Takes time for the blocks that changed since the last call, because it caches the
 /// hashes of blocks (therefore `world` is not const). Pointers into the world become invalid for
 /// writing.
-/// @return 0, refused, inside a system.
+/// @return 0 inside a system, where the call is refused.
 ORR_API uint64_t orr_world_hash(orr_world* world);
 /// Checks all invariants of the world. Slow; for tests and debugging. Not inside a system, nor in
-/// an error handler called for a system: other threads may be writing.
+/// an error handler called for a system: other threads may be writing. Allocates.
 /// @return ORR_ERR_CORRUPT if an invariant is violated, which the error text names; ORR_ERR_STATE
 /// inside a system.
 ORR_API orr_result orr_world_validate(orr_world* world);
@@ -177,27 +184,38 @@ ORR_API void orr_world_stats_get(const orr_world* world, orr_world_stats* out);
 /// Changes orr_world_desc.memory_bytes_max; 0: no limit. Frees nothing if more is already in use.
 /// Also allowed while a tick is half done. Refused inside a system.
 ORR_API void orr_world_memory_limit(orr_world* world, uint64_t bytes_max);
-/// Memory in use, in total and by purpose.
+/// Memory in use, in total and by purpose. From any thread.
 ORR_API void orr_world_memory_get(const orr_world* world, orr_memory_stats* out);
 /// Text of the last error; "" if there was none. Valid until the next error.
 ORR_API const char* orr_error_last(const orr_world* world);
-/// Sets the threshold of one log category. Default: orr_log_desc.level.
+/// Sets the threshold of one log category. Default: orr_log_desc.level. Call it while no other
+/// thread logs.
 ORR_API void orr_log_level_set(orr_world* world, orr_log_category category, orr_log_level level);
 /// Writes a line to the world's log, with the id ORR_LOG_ID_USER_LINE. `format` is as for printf.
+/// From any thread, if the sink allows it.
 ORR_API void orr_log(orr_world* world, orr_log_level level, const char* format, ...)
     ORR_PRINTF(3, 4);
 
 // ---- types --------------------------------------------------------------------------------------
 
-/// Registers a type. Registering the same name with the same layout again returns the same type;
-/// the settings of the first registration stay. Allocates.
-/// @return ORR_ERR_CONFLICT if the name is registered with another layout; ORR_ERR_NAME,
-/// ORR_ERR_ARGUMENT, ORR_ERR_CAPACITY, ORR_ERR_MEMORY.
+/// Registers a type. Registering the same declaration again returns the same type: so a type that
+/// several source files declare is one type. Two declarations are the same if name, layout, field
+/// attributes (with presets) and settings are. Of hooks only their presence is compared, and the
+/// functions of the first registration stay. Allocates.
+/// @return ORR_ERR_CONFLICT if the name is registered with another declaration (the error text says
+/// what differs); ORR_ERR_NAME, ORR_ERR_ARGUMENT, ORR_ERR_CAPACITY, ORR_ERR_MEMORY.
 ORR_API ORR_NODISCARD orr_result orr_type_register(orr_world* world, const orr_type_desc* desc,
                                                    orr_type* out);
 /// Type of a desc with static storage (ORR_TYPE), registered on first use. Null if the registration
-/// is refused. Allocates on first use.
-ORR_API orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc);
+/// is refused. Calls that are given the null type return ORR_ERR_TYPE; but ORR_ERR_MEMORY as long as
+/// a type is not registered because its first use was refused memory. Allocates on first use.
+/// Defined inline at the end of this file.
+static inline orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc);
+/// Writes the presets of a type to `out`, which has room for a value; fields without a preset
+/// become zero. The construct hook is not called. A type that is not of this world is an error and
+/// leaves `out` unchanged.
+/// @return `out`.
+ORR_API void* orr_type_preset(const orr_world* world, orr_type type, void* out);
 /// Type with a name; null if there is none.
 ORR_API orr_type orr_type_find(const orr_world* world, const char* name);
 /// Description of a type; NULL if it is not a type of this world. Lives as long as the world.
@@ -275,7 +293,7 @@ typedef struct orr_cluster_match {
     uint32_t without_type_count;   ///< Number of `without_types`.
     const orr_tag* without_tags;   ///< Tags that the cluster does not have.
     uint32_t without_tag_count;    ///< Number of `without_tags`.
-    /// Further condition. Default NULL: true.
+    /// Further condition. It may read the world, but not change it. Default NULL: true.
     bool (*predicate)(void* user, const orr_world* world, orr_cluster cluster);
     void* user; ///< Passed to `predicate`.
 } orr_cluster_match;
@@ -287,16 +305,17 @@ ORR_API uint32_t orr_clusters_find(const orr_world* world, const orr_cluster_mat
                                    orr_cluster* out, uint32_t out_count);
 
 /// Destroys all entities of a cluster. The cluster stays. Takes time per chunk, not per row, unless
-/// a hook must be called for each row.
+/// a hook must be called for each row. Frees all memory of rows; a cluster that loses its entities
+/// one by one keeps some for the next one. Allocates.
 ORR_API orr_result orr_cluster_clear(orr_world* world, orr_cluster cluster);
-/// Destroys all entities of a cluster and deletes the cluster. Its handles become stale.
+/// Destroys all entities of a cluster and deletes the cluster. Its handles become stale. Allocates.
 ORR_API orr_result orr_cluster_delete(orr_world* world, orr_cluster cluster);
 /// Deletes all clusters that match, with their entities, for example to unload a level.
 /// `*out_count` (may be NULL) becomes the number of deleted clusters. All or nothing. An all-zero
-/// match deletes every cluster; a NULL match is refused.
+/// match deletes every cluster; a NULL match is refused. Allocates.
 ORR_API orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
                                        uint32_t* out_count);
-/// Destroys all entities of the world. Clusters, types and tags stay.
+/// Destroys all entities of the world. Clusters, types and tags stay. Allocates.
 ORR_API orr_result orr_entities_destroy_all(orr_world* world);
 
 /// Number of rows of a chunk; 0 if there is no such chunk.
@@ -311,7 +330,8 @@ ORR_API uint32_t orr_chunk_entities(const orr_world* world, orr_cluster cluster,
 ORR_API const void* orr_column_read(const orr_world* world, orr_cluster cluster, uint32_t chunk,
                                     orr_type type);
 /// Values of a type in a chunk, for writing. Stamps the block with the current tick. NULL as for
-/// orr_column_read(), and if a snapshot shares the block and there is no memory for a copy.
+/// orr_column_read(), and in real time if the block is published to other pipelines and there is no
+/// memory for a copy.
 ORR_API void* orr_column_write(orr_world* world, orr_cluster cluster, uint32_t chunk,
                                orr_type type);
 /// World tick in which a block was last written; 0 if there is no such block.
@@ -342,8 +362,8 @@ ORR_API const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster c
 /// depend on where a run ends is not deterministic.
 ORR_API const void* orr_span_read(const orr_world* world, orr_cluster cluster, orr_type type,
                                   uint32_t row, uint32_t* count);
-/// As orr_span_read(), for writing. Stamps every block of the run, and copies blocks that a
-/// snapshot shares.
+/// As orr_span_read(), for writing. Stamps every block of the run. NULL also as for
+/// orr_column_write().
 ORR_API void* orr_span_write(orr_world* world, orr_cluster cluster, orr_type type, uint32_t row,
                              uint32_t* count);
 
@@ -368,10 +388,10 @@ ORR_API orr_result orr_create_many(orr_world* world, orr_cluster cluster, uint32
 /// Creates an entity with copies of the components, tags and enable bits of another. Null if
 /// refused. Allocates.
 ORR_API orr_entity orr_copy(orr_world* world, orr_entity source);
-/// Destroys an entity.
+/// Destroys an entity. Allocates.
 /// @return ORR_ERR_ENTITY if it is dead, null or of another world.
 ORR_API orr_result orr_destroy(orr_world* world, orr_entity entity);
-/// Destroys several entities, or none of them if one is dead or listed twice.
+/// Destroys several entities, or none of them if one is dead or listed twice. Allocates.
 ORR_API orr_result orr_destroy_many(orr_world* world, const orr_entity* entities, uint32_t count);
 /// True if the entity is alive. False for a dead or null id, and for an id of a world with another
 /// id_salt.
@@ -421,7 +441,7 @@ ORR_API orr_result orr_rows_move(orr_world* world, orr_cluster from, uint32_t fi
 ORR_API orr_result orr_rows_move_all(orr_world* world, orr_cluster from, orr_cluster to);
 
 /// Enables or disables an entity. A disabled entity keeps its place and its components; queries
-/// skip it.
+/// skip it. Allocates.
 ORR_API orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool on);
 /// True if the entity is alive and enabled.
 ORR_API bool orr_entity_enabled(const orr_world* world, orr_entity entity);
@@ -431,13 +451,13 @@ ORR_API bool orr_entity_enabled(const orr_world* world, orr_entity entity);
 /// value as for orr_value_print().
 ORR_API size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out,
                                 size_t out_size);
-/// Prints an entity and a newline to stdout.
+/// Prints an entity and a newline to stdout. Allocates.
 ORR_API void orr_print(const orr_world* world, orr_entity entity);
 
 // ---- components and tags of an entity -----------------------------------------------------------
 
 /// Copies a value into a component and adds the component if it is missing. A value that refers to
-/// a dead entity is refused. Allocates.
+/// a dead entity, or with a number outside the range of its field, is refused. Allocates.
 ORR_API orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
                                      const void* value);
 /// Adds a component with its preset. ORR_OK if the entity already has it. Allocates.
@@ -449,7 +469,7 @@ ORR_API orr_result orr_component_remove(orr_world* world, orr_entity entity, orr
 static inline const void* orr_component_get(const orr_world* world, orr_entity entity,
                                             orr_type type);
 /// Value of a component, for writing in place. Stamps the block. NULL as for orr_component_get(),
-/// and if there is no memory for a copy of a block that a snapshot shares.
+/// and in real time if the block is published to other pipelines and there is no memory for a copy.
 ORR_API void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type);
 /// True if the entity is alive and has the component, enabled or not.
 ORR_API bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type);
@@ -479,11 +499,12 @@ ORR_API orr_result orr_component_add_many(orr_world* world, const orr_entity* en
 /// Removes a component from each entity that has it. Allocates.
 ORR_API orr_result orr_component_remove_many(orr_world* world, const orr_entity* entities,
                                              uint32_t count, orr_type type);
-/// Sets a component of several entities.
+/// Sets a component of several entities. Allocates.
 /// @return ORR_ERR_ABSENT if an entity does not have the component.
 ORR_API orr_result orr_component_set_many(orr_world* world, const orr_entity* entities,
                                           uint32_t count, orr_type type, const void* values);
-/// Copies the component values of several entities to `out`.
+/// Copies the component values of several entities to `out`. After a refusal `out` has the values of
+/// the entities before the one that was refused; the rest is unchanged.
 /// @return ORR_ERR_ABSENT if an entity does not have the component.
 ORR_API orr_result orr_component_get_many(const orr_world* world, const orr_entity* entities,
                                           uint32_t count, orr_type type, void* out);
@@ -495,11 +516,35 @@ ORR_API orr_result orr_component_get_many(const orr_world* world, const orr_enti
     ((void)(const orr_type[]){ORR_PP_EACH(ORR_PP_TYPE_OF, world, __VA_ARGS__)})
 #endif
 
-/// Sets a component from an initialiser: orr_set(world, bob, Position, {1, 2}). As
-/// orr_component_set(). C only.
+/// Sets a component from an initialiser or from a value of the type: orr_set(world, bob, Position,
+/// {1, 2}), orr_set(world, bob, Position, p). As orr_component_set(). C only. Fields that an
+/// initialiser leaves out become zero, as in any C initialiser, also if they have a preset. To
+/// begin with the presets, use orr_set_preset().
 #ifndef __cplusplus
-#define orr_set(world, entity, type, ...) \
-    orr_component_set(world, entity, orr_type_of(world, ORR_TYPE(type)), &(const type)__VA_ARGS__)
+#define orr_set(world, entity, type, ...)                                                          \
+    ORR_PP_CALL(type,                                                                              \
+                orr_component_set(world, entity, orr_type_of(world, ORR_TYPE(type)), &orr_value_), \
+                __VA_ARGS__)
+#endif
+/// A value with the presets of its type: Health h = orr_preset(world, Health). Zero, with an error,
+/// if the type is refused. As orr_type_preset(). C only.
+#ifndef __cplusplus
+#define orr_preset(world, type) \
+    (*(const type*)orr_type_preset(world, orr_type_of(world, ORR_TYPE(type)), &(type){0}))
+#endif
+/// Sets a component from the presets of its type and the fields given here: orr_set_preset(world,
+/// bob, Health, .now = 50, .armor[1] = 3). All other fields get their presets, also if the entity
+/// already has the component. As orr_component_set(). C only. A value with a comma in braces needs
+/// parentheses: .place = ((Vec2){1, 2}).
+#ifndef __cplusplus
+#define orr_set_preset(world, entity, type, ...)                                       \
+    __extension__({                                                                    \
+        const orr_type orr_type_ = orr_type_of(world, ORR_TYPE(type));                 \
+        type orr_value_ = *(const type*)orr_type_preset(world, orr_type_, &(type){0}); \
+        ORR_PP_EACH(ORR_PP_ASSIGN, orr_value_, __VA_ARGS__)                            \
+        orr_component_set(world, entity, orr_type_, &orr_value_);                      \
+    })
+#define ORR_PP_ASSIGN(value, field) value field;
 #endif
 /// Sets a component from a pointer, whose type the compiler checks: orr_put(world, bob, Position,
 /// &p). As orr_component_set().
@@ -508,10 +553,10 @@ ORR_API orr_result orr_component_get_many(const orr_world* world, const orr_enti
                       1 ? (pointer) : (const type*)NULL)
 /// const Position* p = orr_get(world, bob, Position). As orr_component_get().
 #define orr_get(world, entity, type) \
-    ((const type*)orr_component_get(world, entity, orr_type_of(world, ORR_TYPE(type))))
+    ORR_PP_READ(type, orr_component_get(world, entity, orr_type_of(world, ORR_TYPE(type))))
 /// Position* p = orr_edit(world, bob, Position). As orr_component_edit().
 #define orr_edit(world, entity, type) \
-    ((type*)orr_component_edit(world, entity, orr_type_of(world, ORR_TYPE(type))))
+    ORR_PP_WRITE(type, orr_component_edit(world, entity, orr_type_of(world, ORR_TYPE(type))))
 /// orr_add(world, bob, Position). As orr_component_add().
 #define orr_add(world, entity, type) \
     orr_component_add(world, entity, orr_type_of(world, ORR_TYPE(type)))
@@ -627,7 +672,23 @@ typedef struct orr_hot_world {
     orr_hot_table** tables; // By type index.
     uint32_t count, table_capacity; // Number of records; number of `tables`.
     uint32_t type_base;             // Id of the first type. Different for each world.
+    orr_hot_statics statics;
 } orr_hot_world;
+
+/// Slow path of orr_type_of(), for the first use of a desc, and for descs whose place in the table
+/// is taken.
+ORR_API orr_type orr_type_of_far(orr_world* world, const orr_type_desc* static_desc);
+
+static inline orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc)
+{
+    const orr_hot_world* hot = (const orr_hot_world*)(const void*)world;
+    const orr_hot_static* entry = orr_hot_static_at(&hot->statics, static_desc);
+    if (ORR_LIKELY(entry->desc == static_desc) && static_desc != NULL) {
+        orr_type type = {entry->id};
+        return type;
+    }
+    return orr_type_of_far(world, static_desc);
+}
 
 /// Slow path of orr_component_get(), for chunks that are not in the table. @return NULL if there is
 /// no value; a dead entity is an error.
@@ -640,13 +701,14 @@ static inline const void* orr_component_get(const orr_world* world, orr_entity e
     uint64_t index = entity.id & ORR_HOT_ID_MASK;
     uint32_t type_index = type.id - hot->type_base;
     if (ORR_LIKELY(index < hot->count && type_index < hot->table_capacity)) {
-        orr_hot_record record = hot->pages[index >> 12][index & 4095];
+        const orr_hot_record* record = &hot->pages[index >> 12][index & 4095];
         const orr_hot_table* table = hot->tables[type_index];
-        uint32_t chunk = record.place / ORR_CHUNK_CAPACITY;
-        if (ORR_LIKELY(record.generation == entity.id >> 32 && chunk < table->capacity)) {
+        uint32_t place = record->place, chunk = place / ORR_CHUNK_CAPACITY;
+        if (ORR_LIKELY(record->generation == (uint32_t)(entity.id >> 32) &&
+                       chunk < table->capacity)) {
             const uint8_t* data = table->data[chunk];
             if (ORR_LIKELY(data != NULL)) {
-                return data + (size_t)(record.place % ORR_CHUNK_CAPACITY) * table->size;
+                return data + (size_t)(place % ORR_CHUNK_CAPACITY) * table->size;
             }
         }
     }
@@ -693,15 +755,15 @@ static inline const void* orr_reader_get(const orr_reader* reader, orr_entity en
     if (ORR_UNLIKELY(index >= reader->count)) {
         return NULL;
     }
-    orr_hot_record record = reader->pages[index >> 12][index & 4095];
-    uint32_t chunk = record.place / ORR_CHUNK_CAPACITY;
-    if (ORR_UNLIKELY(record.generation != entity.id >> 32 || chunk >= reader->capacity)) {
+    const orr_hot_record* record = &reader->pages[index >> 12][index & 4095];
+    uint32_t place = record->place, chunk = place / ORR_CHUNK_CAPACITY;
+    if (ORR_UNLIKELY(record->generation != (uint32_t)(entity.id >> 32) ||
+                     chunk >= reader->capacity)) {
         return orr_reader_get_far(reader->world, reader->type, entity);
     }
     const uint8_t* data = reader->data[chunk];
-    return ORR_LIKELY(data != NULL)
-               ? data + (size_t)(record.place % ORR_CHUNK_CAPACITY) * reader->size
-               : NULL;
+    return ORR_LIKELY(data != NULL) ? data + (size_t)(place % ORR_CHUNK_CAPACITY) * reader->size
+                                    : NULL;
 }
 
 #ifdef __cplusplus

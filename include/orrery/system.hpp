@@ -94,11 +94,13 @@ class system {
     /// Its state, between ticks; NULL if it has none, or has not started yet.
     template <class T> const T* state() const
     {
+        static_assert(detail::has_desc<T>::value, ORR_PP_NO_COMPONENT);
         return static_cast<const T*>(orr_system_state(world_, id_));
     }
     /// Its exports, between ticks; NULL if it has none, or has not started yet.
     template <class T> const T* exports() const
     {
+        static_assert(detail::has_desc<T>::value, ORR_PP_NO_COMPONENT);
         return static_cast<const T*>(orr_system_exports(world_, id_));
     }
 
@@ -150,8 +152,8 @@ struct writer {
 template <class T> struct item {
     static void write(orr_world* world, writer& out)
     {
-        out.known = orr_type_of(world, desc<T>()).id != 0 && out.known;
-        out.put(desc<T>()->name);
+        out.known = orr_type_of(world, find_desc<T>()).id != 0 && out.known;
+        out.put(find_desc<T>()->name);
     }
 };
 template <class T, orr_term_kind K, orr_access A, orr_enable_state S, bool C, bool M, uint32_t G>
@@ -257,8 +259,18 @@ template <class... Declared> struct texts {
 
 // ---- the functions that C calls -----------------------------------------------------------------
 
-// noexcept: a system that throws ends the program, because C code above could not pass on the
-// exception.
+// Calls the function of a system. An exception waits until the tick has ended (detail::thrown); of
+// several the one of the system registered first counts, of its runs always the same one.
+// In real time the run ends.
+template <class F> void guard(const orr_run* it, F&& f) noexcept
+{
+    thrown::guard(it->world, std::forward<F>(f), [it] {
+        bool rows = it->count > 0 && it->now != nullptr;
+        orr_stop(it->world);
+        return uint64_t(orr_run_self(it).id) << 32 |
+               (rows ? orr_iter_entity(it, 0).id & UINT32_MAX : 0);
+    });
+}
 
 template <class F, bool Run, bool Id, class List> struct row_loop;
 template <class F, bool Run, bool Id, class... Terms> struct row_loop<F, Run, Id, list<Terms...>> {
@@ -267,7 +279,7 @@ template <class F, bool Run, bool Id, class... Terms> struct row_loop<F, Run, Id
 
     static void call(orr_run* it) noexcept
     {
-        rows(it, column<Terms>(*it)...);
+        guard(it, [&] { rows(it, column<Terms>(*it)...); });
     }
 
     // Columns are passed by value, as in loops<>.
@@ -309,12 +321,14 @@ template <class F, bool Run, class List> struct run_call;
 template <class F, bool Run, class... Terms> struct run_call<F, Run, list<Terms...>> {
     static void call(orr_run* it) noexcept
     {
-        if constexpr (Run) {
-            orr::run view(it);
-            stateless<F>()(view, column<Terms>::all(*it)...);
-        } else {
-            stateless<F>()(column<Terms>::all(*it)...);
-        }
+        guard(it, [&] {
+            if constexpr (Run) {
+                orr::run view(it);
+                stateless<F>()(view, column<Terms>::all(*it)...);
+            } else {
+                stateless<F>()(column<Terms>::all(*it)...);
+            }
+        });
     }
     template <bool Loose> static constexpr bool fits()
     {
@@ -329,20 +343,24 @@ template <class F, bool Run, class... Terms> struct run_call<F, Run, list<Terms.
 
 template <class F> void once_call(orr_run* it) noexcept
 {
-    orr::run view(it);
-    stateless<F>()(view);
+    guard(it, [&] {
+        orr::run view(it);
+        stateless<F>()(view);
+    });
 }
 
 template <class F> void message_call(orr_run* it) noexcept
 {
-    orr::run view(it);
-    for (message m : view.messages()) {
-        if constexpr (std::is_invocable_v<F&, orr::run&, message>) {
-            stateless<F>()(view, m);
-        } else {
-            stateless<F>()(m);
+    guard(it, [&] {
+        orr::run view(it);
+        for (message m : view.messages()) {
+            if constexpr (std::is_invocable_v<F&, orr::run&, message>) {
+                stateless<F>()(view, m);
+            } else {
+                stateless<F>()(m);
+            }
         }
-    }
+    });
 }
 
 template <class F, class T> void combine_call(void* into, const void* part) noexcept
@@ -359,6 +377,7 @@ template <class F, class T> void combine_call(void* into, const void* part) noex
 template <class Terms, class Declared> class system_builder;
 template <class... Terms, class... Declared>
 class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared...>> {
+    static_assert((detail::known<Terms>::value && ...), ORR_PP_NO_COMPONENT);
     using D = orr_system_desc;
     template <detail::text_field Field>
     using items = typename detail::items_of<Field, detail::list<>, Declared...>::type;
@@ -374,8 +393,9 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
     /// Adds terms: query<orr::changed<orr::read<T>>, orr::any_of<…>, orr::tag<7>>().
     template <class... More> auto query() const
     {
-        return system_builder<detail::list<Terms..., More...>, detail::list<Declared...>>(world_,
-                                                                                          desc_);
+        static_assert((detail::is_term<More>::value && ...), ORR_PP_NO_TERM);
+        return system_builder<detail::list<Terms..., detail::as_term<More>...>,
+                              detail::list<Declared...>>(world_, desc_);
     }
     /// Terms as text, as orr_query_text().
     auto query(const char* text) const
@@ -417,13 +437,13 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
     {
         return say<&D::creates>(text);
     }
-    /// Limit of entities created per chunk of rows; see orr_system_desc.creates_max.
+    /// Limit of entities created per chunk of rows; default none. See orr_system_desc.creates_max.
     auto creates_max(uint32_t most) const
     {
         return with_value(&D::creates_max, most);
     }
-    /// Terms of entities it destroys: destroys<Bullet, orr::without<Player>>(). As text, "*": any
-    /// entity.
+    /// Terms of entities it destroys, all of which must match: destroys<Bullet,
+    /// orr::without<Player>>(). As text "Bullet|Rock": entities with either; "*": any entity.
     template <class... Items> auto destroys() const
     {
         return declare<&D::destroys, Items...>();
@@ -675,13 +695,16 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
         detail::check_stateless<F>();
         using run_arguments = detail::drop_run<decltype(detail::arguments_of<F>())>;
         using id_arguments = detail::drop_id<typename run_arguments::rest>;
-        using resolved = decltype(detail::resolve_rows(flat(), typename id_arguments::rest()));
-        using loop = detail::row_loop<F, run_arguments::found, id_arguments::found,
-                                      typename resolved::given>;
-        if constexpr (loop::template fits<false>()) {
-            return add(typename resolved::terms(), loop::call);
+        constexpr bool in_order = detail::in_order<typename id_arguments::rest>::value;
+        constexpr bool have_values = detail::have_values<typename id_arguments::rest>::value;
+        static_assert(in_order,
+                      "orrery: orr::run& comes first, then orr::entity, then the components");
+        static_assert(have_values, "orrery: the function takes a marker, which has no value: write "
+                                   ".with<Marker>() or .without<Marker>() before .each() instead");
+        if constexpr (in_order && have_values) {
+            return each_row<F, run_arguments::found, id_arguments::found>(
+                typename id_arguments::rest());
         } else {
-            detail::complain<loop::template fits<true>()>();
             return system();
         }
     }
@@ -696,6 +719,7 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
         detail::check_stateless<F>();
         using run_arguments = detail::drop_run<decltype(detail::arguments_of<F>())>;
         using resolved = decltype(detail::resolve_runs(flat(), typename run_arguments::rest()));
+        static_assert(detail::known<typename resolved::given>::value, ORR_PP_NO_COMPONENT);
         using call = detail::run_call<F, run_arguments::found, typename resolved::given>;
         if constexpr (call::template fits<false>()) {
             return add(typename resolved::terms(), call::call);
@@ -762,6 +786,7 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
     template <detail::text_field Field, class... Items> auto declare() const
     {
         static_assert(sizeof...(Items) > 0, "orrery: a declaration names types");
+        static_assert((detail::known<Items>::value && ...), ORR_PP_NO_COMPONENT);
         static_assert(detail::same_field<Field, &D::sends>::value ||
                           !(detail::is_optional<Items>::value || ...),
                       "orrery: a declaration takes no optional<T>, except sends<>()");
@@ -782,11 +807,24 @@ class [[nodiscard]] system_builder<detail::list<Terms...>, detail::list<Declared
         out.desc_.*Field = text;
         return out;
     }
+    template <class F, bool Run, bool Id, class Rest> system each_row(Rest) const
+    {
+        using resolved = decltype(detail::resolve_rows(flat(), Rest()));
+        static_assert(detail::known<typename resolved::given>::value, ORR_PP_NO_COMPONENT);
+        using loop = detail::row_loop<F, Run, Id, typename resolved::given>;
+        if constexpr (loop::template fits<false>()) {
+            return add(typename resolved::terms(), loop::call);
+        } else {
+            detail::complain<loop::template fits<true>()>();
+            return system();
+        }
+    }
     template <class F> static auto callback()
     {
         detail::check_stateless<F>();
         static_assert(std::is_invocable_v<F&, orr::run&>,
-                      "orrery: this function of a system takes an orr::run&");
+                      "orrery: this function of a system takes an orr::run& and nothing else; "
+                      "each() gives it components");
         return detail::once_call<F>;
     }
 

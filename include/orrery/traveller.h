@@ -36,12 +36,12 @@ typedef struct orr_time {
 } orr_time;
 /// Desc of orr_time.
 extern ORR_API const orr_type_desc orr_desc_orr_time;
-ORR_PP_DESC_OF(orr_time)
+ORR_DESCRIBED(orr_time)
 
 /// The entity's own time, in ticks of the world (of all pipelines except spectators). Inside a
 /// system it is allowed where orr_component_get() of orr_time is.
 /// @return 0, and an error in the log, for a dead entity and for an entity without orr_time.
-ORR_API uint64_t orr_time_of(const orr_world* world, orr_entity entity);
+ORR_API_HISTORY uint64_t orr_time_of(const orr_world* world, orr_entity entity);
 
 // ---- slots --------------------------------------------------------------------------------------
 
@@ -57,7 +57,7 @@ typedef struct orr_time_traveller {
 } orr_time_traveller;
 /// Desc of orr_time_traveller.
 extern ORR_API const orr_type_desc orr_desc_orr_time_traveller;
-ORR_PP_DESC_OF(orr_time_traveller)
+ORR_DESCRIBED(orr_time_traveller)
 
 /// Saves the state of an entity in a slot, and replaces the previous content of the slot. The state
 /// is: all components with their values, instances and enable bits, pinned components included;
@@ -68,14 +68,14 @@ ORR_PP_DESC_OF(orr_time_traveller)
 /// @return ORR_ERR_ABSENT without orr_time_traveller; ORR_ERR_TYPE if the entity has an opaque type
 /// or a type with hooks (the log names it); ORR_ERR_CAPACITY above ORR_TRAVELLER_BYTES_MAX;
 /// ORR_ERR_ENTITY, ORR_ERR_MEMORY, ORR_ERR_STATE. On error nothing changed.
-ORR_API orr_result orr_entity_remember(orr_world* world, orr_entity entity, uint64_t slot);
+ORR_API_HISTORY orr_result orr_entity_remember(orr_world* world, orr_entity entity, uint64_t slot);
 /// Empties a slot. Allocates.
 /// @return ORR_ERR_PAST if the slot is empty. Other errors as orr_entity_remember().
-ORR_API orr_result orr_entity_forget(orr_world* world, orr_entity entity, uint64_t slot);
+ORR_API_HISTORY orr_result orr_entity_forget(orr_world* world, orr_entity entity, uint64_t slot);
 /// Lists the used slots, ascending. Writes at most `out_count` of them to `out`.
 /// @return the number of used slots; 0 for an entity without orr_time_traveller.
-ORR_API uint32_t orr_entity_slots(const orr_world* world, orr_entity entity, uint64_t* out,
-                                  uint32_t out_count);
+ORR_API_HISTORY uint32_t orr_entity_slots(const orr_world* world, orr_entity entity, uint64_t* out,
+                                          uint32_t out_count);
 
 /// Restores the state of an entity from a slot, and sets its time to the slot's number. Instances
 /// of multiple types keep their ids by position: the first saved value goes to the first instance
@@ -93,16 +93,16 @@ ORR_API uint32_t orr_entity_slots(const orr_world* world, orr_entity entity, uin
 /// registered or has another layout now; ORR_ERR_CAPACITY if its saved components and tags exceed
 /// the world's limits; ORR_ERR_ARGUMENT if the time is more than UINT32_MAX ticks ahead;
 /// ORR_ERR_ENTITY, ORR_ERR_MEMORY, ORR_ERR_STATE. On error the entity is unchanged.
-ORR_API orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64_t slot);
+ORR_API_HISTORY orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64_t slot);
 
 // ---- playback -----------------------------------------------------------------------------------
 
 /// Result of the last step of a playback.
 typedef enum orr_stretch_state {
-    ORR_STRETCH_MOVES = 0, ///< The step succeeded, or there was nothing to do.
-    ORR_STRETCH_LACKS,     ///< The next position is not between two slots.
-    ORR_STRETCH_BARRED,    ///< A type would change that orr_stretcher_desc.types does not name.
-    ORR_STRETCH_REFUSED,   ///< Out of memory, or a saved type is not registered as it was.
+    ORR_STRETCH_MOVES = 0,       ///< The step succeeded, or there was nothing to do.
+    ORR_STRETCH_OUTSIDE_SLOTS,   ///< The next position is not between two slots.
+    ORR_STRETCH_UNDECLARED_TYPE, ///< orr_stretcher_desc.types lacks a type that would change.
+    ORR_STRETCH_REFUSED,         ///< Out of memory, or a saved type is not registered as it was.
 } orr_stretch_state;
 
 /// Component: plays back the slots of an entity. In each tick the position moves by the rate, and
@@ -124,14 +124,14 @@ typedef struct orr_time_stretcher {
 } orr_time_stretcher;
 /// Desc of orr_time_stretcher.
 extern ORR_API const orr_type_desc orr_desc_orr_time_stretcher;
-ORR_PP_DESC_OF(orr_time_stretcher)
+ORR_DESCRIBED(orr_time_stretcher)
 
 /// Sets the playback rate of an entity. Adds orr_time_stretcher if it is missing, with the entity's
 /// time as position. This saves no state: slots must exist where the position goes. Inside systems
 /// write the component instead. If the world has no system from orr_stretcher_add(), a warning is
 /// logged once. Allocates.
 /// @return ORR_ERR_RANGE if the rate is not finite; ORR_ERR_ENTITY, ORR_ERR_MEMORY, ORR_ERR_STATE.
-ORR_API orr_result orr_time_stretch(orr_world* world, orr_entity entity, double rate);
+ORR_API_HISTORY orr_result orr_time_stretch(orr_world* world, orr_entity entity, double rate);
 /// Makes entity `stretcher` drive entity `of`: from now on the rate of `stretcher` is added, in
 /// each tick, to the rate of `of`, as an acceleration. The rate of an entity that drives
 /// `stretcher` is a jerk. An entity that drives another entity is not played back. With `of` null
@@ -140,7 +140,7 @@ ORR_API orr_result orr_time_stretch(orr_world* world, orr_entity entity, double 
 /// acceleration a, after n ticks the position has moved by n v + a n (n - 1) / 2.
 /// @return ORR_ERR_ABSENT if one of the entities has no orr_time_stretcher; ORR_ERR_ARGUMENT for a
 /// cycle; ORR_ERR_ENTITY, ORR_ERR_STATE.
-ORR_API orr_result orr_time_derivate(orr_world* world, orr_entity stretcher, orr_entity of);
+ORR_API_HISTORY orr_result orr_time_derivate(orr_world* world, orr_entity stretcher, orr_entity of);
 
 /// Settings of the playback system.
 typedef struct orr_stretcher_desc {
@@ -157,7 +157,7 @@ typedef struct orr_stretcher_desc {
 /// `desc` may be NULL. Systems that would also move these entities exclude them with
 /// "!orr_time_stretcher", or run before "orr_stretch". Allocates.
 /// @return null when refused.
-ORR_API orr_system orr_stretcher_add(orr_world* world, const orr_stretcher_desc* desc);
+ORR_API_HISTORY orr_system orr_stretcher_add(orr_world* world, const orr_stretcher_desc* desc);
 
 #ifdef __cplusplus
 }

@@ -18,11 +18,11 @@ typedef struct orri_bytes {
 } orri_bytes;
 
 // A stream that is read. Reading past the end yields 0 and sets `failed`.
-typedef struct orri_bytes_from {
+typedef struct orri_bytes_reader {
     const uint8_t* data;
     size_t count, at; // Bytes in all, and the next to read.
     bool failed;
-} orri_bytes_from;
+} orri_bytes_reader;
 
 static inline void orri_bytes_put(orri_bytes* bytes, const void* data, size_t size)
 {
@@ -42,7 +42,7 @@ static inline void orri_bytes_put_word(orri_bytes* bytes, uint64_t word)
 
 // Returns the address of the next `size` bytes and skips them. NULL: the stream has fewer. (For
 // size 0 the result is not NULL.)
-static inline const uint8_t* orri_bytes_take(orri_bytes_from* from, size_t size)
+static inline const uint8_t* orri_bytes_take(orri_bytes_reader* from, size_t size)
 {
     from->failed = from->failed || size > from->count - from->at;
     if (from->failed) {
@@ -52,7 +52,7 @@ static inline const uint8_t* orri_bytes_take(orri_bytes_from* from, size_t size)
     return from->data + (from->at - size);
 }
 
-static inline uint64_t orri_bytes_word(orri_bytes_from* from)
+static inline uint64_t orri_bytes_word(orri_bytes_reader* from)
 {
     uint64_t word = 0;
     const uint8_t* data = orri_bytes_take(from, sizeof word);
@@ -64,7 +64,7 @@ static inline uint64_t orri_bytes_word(orri_bytes_from* from)
 
 // Checks a size that was read from the stream: fails if fewer bytes follow. So a size that does not
 // fit into size_t fails too.
-static inline size_t orri_bytes_size(orri_bytes_from* from, uint64_t size)
+static inline size_t orri_bytes_size(orri_bytes_reader* from, uint64_t size)
 {
     from->failed = from->failed || size > from->count - from->at;
     return from->failed ? 0 : (size_t)size;

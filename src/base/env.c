@@ -35,7 +35,7 @@ void orri_env_init(orri_env* env, const orr_platform* platform, const orr_alloca
 }
 
 _Thread_local orr_result orri_refused_last;
-_Thread_local orri_env_ear orri_ear_here;
+_Thread_local orri_refusal_redirect orri_redirect_here;
 
 bool orri_refusing_here(const orri_env* env)
 {
@@ -54,8 +54,8 @@ static void env_report(orri_env* env, orr_result result, orr_log_id id, const ch
         orri_mutex_lock(env->platform, &env->refusing);
         atomic_store_explicit(&env->refusing_thread, &orri_refused_last, memory_order_relaxed);
     }
-    if (ORR_UNLIKELY(orri_ear_here.env == env)) {
-        orri_ear_here.hear(orri_ear_here.owner, result, id, text);
+    if (ORR_UNLIKELY(orri_redirect_here.env == env)) {
+        orri_redirect_here.handle(orri_redirect_here.owner, result, id, text);
     } else if (env->on_refusal != NULL) {
         env->on_refusal(env->on_refusal_owner, result, id, text);
     } else {
@@ -69,19 +69,38 @@ static void env_report(orri_env* env, orr_result result, orr_log_id id, const ch
     }
 }
 
+static void env_format(char out[ORRI_ERROR_SIZE], const char* format, va_list args)
+    ORR_PRINTF(2, 0);
+static void env_format(char out[ORRI_ERROR_SIZE], const char* format, va_list args)
+{
+    orri_text text = {out, ORRI_ERROR_SIZE, 0};
+    orri_text_add_v(&text, format, args);
+    orri_text_cut(&text);
+}
+
 orr_result orri_refuse(orri_env* env, orr_result result, orr_log_id id, const char* format, ...)
 {
     // Not formatted into error_text directly: the arguments may point into it.
     char buffer[ORRI_ERROR_SIZE];
-    orri_text text = {buffer, sizeof buffer, 0};
     va_list args;
     va_start(args, format);
-    orri_text_add_v(&text, format, args);
+    env_format(buffer, format, args);
     va_end(args);
-    orri_text_cut(&text);
     env_report(env, result, id, buffer);
     orri_refused_last = result;
     return result;
+}
+
+void orri_error_text_set(orri_env* env, const char* format, ...)
+{
+    char buffer[ORRI_ERROR_SIZE];
+    va_list args;
+    va_start(args, format);
+    env_format(buffer, format, args);
+    va_end(args);
+    orri_mutex_lock(env->platform, &env->refusing);
+    memcpy(env->error_text, buffer, strlen(buffer) + 1);
+    orri_mutex_unlock(env->platform, &env->refusing);
 }
 
 orr_result orri_refuse_at(orri_env* env, orr_result result, orr_log_id id, const char* call,

@@ -23,6 +23,16 @@ typedef struct orri_log_rate {
     uint64_t suppressed; // Lines suppressed since the last line that was written.
 } orri_log_rate;
 
+#define ORRI_LOG_KINDS 32 // Most kinds of lines that are distinguished in a second.
+
+// The kinds of lines written in the current second. Lines of one id that differ in numbers alone are
+// of one kind.
+typedef struct orri_log_kinds {
+    uint64_t window_ns; // When the current second began.
+    uint32_t count;
+    uint64_t hashes[ORRI_LOG_KINDS];
+} orri_log_kinds;
+
 // Positions of the log ids in ORR_LOG_ITEMS, and their number.
 enum {
 #define X(number, name, level, category) ORRI_LOG_INDEX_##name,
@@ -43,8 +53,10 @@ typedef struct orri_env {
     uint32_t lines_per_second;
     orr_log_sink sink;
     void* sink_user;
-    orri_mutex rate_mutex; // Protects `rates`. Not held while the sink runs, so a sink may log.
+    // Protects `rates` and `kinds`. Not held while the sink runs, so a sink may log.
+    orri_mutex rate_mutex;
     orri_log_rate rates[ORRI_LOG_ITEM_COUNT];
+    orri_log_kinds kinds;
 
     // Called for every refusal; NULL: refusals are logged. Set by the owner of the env.
     void (*on_refusal)(void* owner, orr_result result, orr_log_id id, const char* text);
@@ -57,14 +69,14 @@ typedef struct orri_env {
     char error_text[ORRI_ERROR_SIZE]; // Of the last refusal; "" if none.
 } orri_env;
 
-// Redirects refusals of one env on this thread: `hear` is called instead of the env's handler. Set
-// by code that makes a call which may be refused and handles the refusal itself.
-typedef struct orri_env_ear {
+// Redirects refusals of one env on this thread: `handle` is called instead of the env's handler.
+// Set by code that makes a call which may be refused and handles the refusal itself.
+typedef struct orri_refusal_redirect {
     const orri_env* env; // NULL: refusals are not redirected.
-    void (*hear)(void* owner, orr_result result, orr_log_id id, const char* text);
+    void (*handle)(void* owner, orr_result result, orr_log_id id, const char* text);
     void* owner;
-} orri_env_ear;
-extern _Thread_local orri_env_ear orri_ear_here;
+} orri_refusal_redirect;
+extern _Thread_local orri_refusal_redirect orri_redirect_here;
 
 // Result of the last refusal on this thread, of any env.
 extern _Thread_local orr_result orri_refused_last;
@@ -151,6 +163,9 @@ static inline orr_result orri_env_result(const orri_env* env)
 orr_result orri_refuse_at(orri_env* env, orr_result result, orr_log_id id, const char* call,
                           const char* text, const char* at, const char* format, va_list args)
     ORR_PRINTF(7, 0);
+// Stores a text as orri_refuse() does, but reports nothing: for a call that returns a refusal that
+// was reported before.
+void orri_error_text_set(orri_env* env, const char* format, ...) ORR_PRINTF(2, 3);
 // Refuses with ORR_ERR_MEMORY: "out of memory while <doing>; …".
 orr_result orri_refuse_memory(orri_env* env, const char* doing);
 

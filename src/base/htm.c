@@ -81,8 +81,9 @@ bool orri_htm_works(void)
     return state == HTM_WORKS;
 }
 
-__attribute__((target("rtm"))) orri_htm_end orri_htm_try(const _Atomic uint32_t* word,
-                                                         void (*function)(void* user), void* user)
+__attribute__((target("rtm"))) orri_htm_result orri_htm_try(const _Atomic uint32_t* word,
+                                                            void (*function)(void* user),
+                                                            void* user)
 {
     unsigned status = (unsigned)__builtin_ia32_xbegin();
     if (status == HTM_STARTED) {
@@ -115,7 +116,7 @@ bool orri_htm_works(void)
     return false;
 }
 
-orri_htm_end orri_htm_try(const _Atomic uint32_t* word, void (*function)(void* user), void* user)
+orri_htm_result orri_htm_try(const _Atomic uint32_t* word, void (*function)(void* user), void* user)
 {
     (void)word;
     (void)function;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The log. Each line has an id; the id gives its level and category. Each id has its own budget of
-// lines per second, so that an error in a loop can neither hide other lines nor cost much: lines
-// over the budget are counted and not formatted.
+// lines per second, so that an error in a loop does not hide lines of other ids. Over the budget the
+// first line of each kind is written all the same, so that it does not hide other errors of its own
+// id either: the other mistakes of a new system, for example. Further lines are counted.
 #include "base/env.h"
 #include "base/util.h"
 #include <inttypes.h>
@@ -71,18 +72,51 @@ void orri_log_sink_stderr(void* user, const orr_log_line* line)
             orr_log_category_name(line->category), (int)line->id, more);
 }
 
+// Hash of an id and a text without its numbers: "7v1 is dead" and "12v3 is dead" are of one kind.
+static uint64_t log_kind(uint32_t index, const char* text)
+{
+    uint64_t hash = (0xCBF29CE484222325u ^ index) * 0x100000001B3u; // FNV-1a
+    for (; *text != '\0'; text++) {
+        if (*text < '0' || *text > '9') {
+            hash = (hash ^ (unsigned char)*text) * 0x100000001B3u;
+        }
+    }
+    return hash;
+}
+
+// True if no line of this kind was written in this second. Notes the kind. When there is no room for
+// another kind, all kinds count as known.
+static bool log_kind_is_new(orri_log_kinds* kinds, uint64_t kind, uint64_t now)
+{
+    if (kinds->count == 0 || now - kinds->window_ns >= LOG_WINDOW_NS) {
+        kinds->window_ns = now;
+        kinds->count = 0;
+    }
+    for (uint32_t i = 0; i < kinds->count; i++) {
+        if (kinds->hashes[i] == kind) {
+            return false;
+        }
+    }
+    if (kinds->count == ORRI_LOG_KINDS) {
+        return false;
+    }
+    kinds->hashes[kinds->count++] = kind;
+    return true;
+}
+
 // True if a line of this id may be written now; *out then receives the number of lines suppressed
 // before it.
-static bool log_admit(orri_env* env, uint32_t index, uint64_t* out)
+static bool log_admit(orri_env* env, uint32_t index, const char* text, uint64_t* out)
 {
     uint64_t now = env->platform->clock_ns(env->platform->user);
+    uint64_t kind = log_kind(index, text);
     orri_mutex_lock(env->platform, &env->rate_mutex);
     orri_log_rate* rate = &env->rates[index];
     if (rate->lines == 0 || now - rate->window_ns >= LOG_WINDOW_NS) {
         rate->window_ns = now;
         rate->lines = 0;
     }
-    bool shown = rate->lines < env->lines_per_second;
+    bool shown = log_kind_is_new(&env->kinds, kind, now) || rate->lines < env->lines_per_second;
     if (shown) {
         rate->lines++;
         *out = rate->suppressed;
@@ -111,7 +145,7 @@ void orri_log_v(orri_env* env, orr_log_id id, orr_log_level level, const char* f
     bool own_level = level > ORR_LOG_DEFAULT && level < ORR_LOG_OFF;
     orr_log_line line = {
         .level = own_level ? level : item->level, .category = item->category, .id = item->id};
-    if (line.level < env->levels[item->category] || !log_admit(env, index, &line.suppressed)) {
+    if (line.level < env->levels[item->category]) {
         return;
     }
     char buffer[ORRI_ERROR_SIZE];
@@ -119,6 +153,9 @@ void orri_log_v(orri_env* env, orr_log_id id, orr_log_level level, const char* f
     orri_text_add_v(&text, format, args);
     orri_text_cut(&text);
     log_trim(buffer);
+    if (!log_admit(env, index, buffer, &line.suppressed)) {
+        return;
+    }
     line.text = buffer;
     env->sink(env->sink_user, &line);
 }

@@ -43,6 +43,27 @@ double orr_random_double(uint64_t random)
     return (double)(random >> 11) * 0x1p-53;
 }
 
+uint64_t orr_rng_next(orr_rng* rng)
+{
+    uint64_t drawn = rng->drawn++;
+    return drawn == 0 ? rng->first : orr_random(rng->first, drawn, 0, 0);
+}
+
+uint64_t orr_rng_below(orr_rng* rng, uint64_t count)
+{
+    return orr_random_below(orr_rng_next(rng), count);
+}
+
+float orr_rng_float(orr_rng* rng)
+{
+    return orr_random_float(orr_rng_next(rng));
+}
+
+double orr_rng_double(orr_rng* rng)
+{
+    return orr_random_double(orr_rng_next(rng));
+}
+
 #undef RANDOM_A
 #undef RANDOM_B
 #undef RANDOM_C

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Names and texts of results and memory purposes, the version, and the assertion handler. The
 // handler is the only state of the library that belongs to the process instead of a world, because
-// an assertion knows no world.
+// an assertion has no world.
 #include <orrery/base.h>
 
 #include <stdatomic.h>

@@ -3,6 +3,7 @@
 // no system call. A thread that slept takes the mutex in state 2, because it cannot know whether
 // other threads sleep too. The cost is at most one unnecessary wake-up; no sleeper is forgotten.
 #include "base/sync.h"
+#include "base/spin.h"
 #include <orrery/base.h>
 
 // Tries before sleeping. Critical sections take a few dozen instructions; sleeping costs thousands.
@@ -10,13 +11,10 @@ enum {
     SYNC_SPINS = 64
 };
 
-static void sync_pause(void)
+void orri_spin_init(orri_spin* spin, const orr_platform* platform)
 {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
+    uint32_t most = platform->thread_cores(platform->user) > 1 ? ORRI_SPIN_MOST : 0;
+    *spin = (orri_spin){.most = most, .polls = most};
 }
 
 bool orri_mutex_try(const orr_platform* platform, orri_mutex* mutex)
@@ -35,7 +33,7 @@ static bool sync_spin(const orr_platform* platform, orri_mutex* mutex)
             orri_mutex_try(platform, mutex)) {
             return true;
         }
-        sync_pause();
+        orri_spin_pause();
     }
     return false;
 }

@@ -6,10 +6,11 @@
 // Names of this length or longer are similar only to themselves.
 #define TEXT_DISTANCE_SIZE 128
 
-// The unused rest of the buffer; NULL and size 0 if it is full.
+// The unused rest of the buffer; NULL and size 0 if it is full. A NULL buffer has no room, whatever
+// size the caller of a print function gave.
 static char* text_rest(const orri_text* text, size_t* out_size)
 {
-    bool room = text->length < text->size;
+    bool room = text->data != NULL && text->length < text->size;
     *out_size = room ? text->size - text->length : 0;
     return room ? text->data + text->length : NULL;
 }
@@ -53,7 +54,7 @@ static bool text_continues(char byte)
 void orri_text_cut(orri_text* text)
 {
     static const char ellipsis[] = "…";
-    if (text->length < text->size || text->size < sizeof ellipsis) {
+    if (text->data == NULL || text->length < text->size || text->size < sizeof ellipsis) {
         return;
     }
     size_t end = text->size - sizeof ellipsis;

@@ -12,7 +12,10 @@
 
 // For paths that are common but not the shortest: out of line for the same reason, optimised for
 // speed.
-#define ORRI_ASIDE __attribute__((noinline))
+#define ORRI_NOINLINE __attribute__((noinline))
+// The same, for a loop that gcc takes for cold because its caller may call a cold function first:
+// then it would be compiled for size.
+#define ORRI_HOT __attribute__((noinline, hot))
 
 #define ORRI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: MIT
-// Applies a frame to an entity: finds the differences and makes them as one net change. Instances
-// keep their ids by position. Equal values are not written, so they do not count as changed.
+// Applies a decoded state to an entity: finds the differences and makes them as one net change.
+// Instances keep their ids by position. Equal values are not written, so they do not count as
+// changed.
 #include "codec/codec.h"
 
 // Makes room for one more item of a list; sets `failed` when refused.
 #define ENTITY_APPLY_ROOM(c, list, count, capacity)                                          \
-    ((c)->failed = (c)->failed || !ORRI_RESERVE(&(c)->frame->world->env, ORR_MEMORY_TEMP,    \
+    ((c)->failed = (c)->failed || !ORRI_RESERVE(&(c)->decoded->world->env, ORR_MEMORY_TEMP,  \
                                                 &(c)->list, &(c)->capacity, (c)->count + 1), \
      !(c)->failed)
 
-static void entity_apply_switch(orri_entity_apply* c, const orri_type* type, orr_component_id id,
+static void entity_apply_enable(orri_entity_apply* c, const orri_type* type, orr_component_id id,
                                 bool on)
 {
-    if (ENTITY_APPLY_ROOM(c, switches, switch_count, switch_capacity)) {
+    if (ENTITY_APPLY_ROOM(c, enables, enable_count, enable_capacity)) {
         orr_type handle = {type != NULL ? type->id : 0};
-        c->switches[c->switch_count++] = (orri_enable_change){handle, id, on};
+        c->enables[c->enable_count++] = (orri_enable_change){.type = handle, .id = id, .on = on};
+    }
+}
+
+// Disables the instance that instances[index] adds.
+static void entity_apply_disable_added(orri_entity_apply* c, orr_type type, uint32_t index)
+{
+    if (ENTITY_APPLY_ROOM(c, enables, enable_count, enable_capacity)) {
+        c->enables[c->enable_count++] = (orri_enable_change){.type = type, .added1 = index + 1};
     }
 }
 
@@ -29,7 +38,7 @@ static void entity_apply_instance(orri_entity_apply* c, orri_instance_change cha
 
 static void entity_apply_unique(orri_entity_apply* c, const orri_decoded_part* part)
 {
-    orr_world* world = c->frame->world;
+    orr_world* world = c->decoded->world;
     const uint8_t* now;
     const orr_component_id* ids;
     orr_type type = {part->type->id};
@@ -41,11 +50,11 @@ static void entity_apply_unique(orri_entity_apply* c, const orri_decoded_part* p
     }
     bool on = !has || orri_component_enabled(world, c->entity, type);
     if (on != orri_bit_get(part->on, 0)) {
-        entity_apply_switch(c, part->type, 0, !on);
+        entity_apply_enable(c, part->type, 0, !on);
     }
 }
 
-// An instance that exists in both the entity and the frame.
+// An instance that exists in both the entity and the decoded state.
 static void entity_apply_old_instance(orri_entity_apply* c, const orri_decoded_part* part,
                                       uint32_t i, const uint8_t* now, orr_component_id id)
 {
@@ -53,11 +62,11 @@ static void entity_apply_old_instance(orri_entity_apply* c, const orri_decoded_p
     orr_type type = {part->type->id};
     const uint8_t* value = part->values + (size_t)i * size;
     if (size > 0 && orr_value_compare(&part->type->info, now + (size_t)i * size, value) != 0) {
-        entity_apply_instance(c, (orri_instance_change){type, id, false, value});
+        entity_apply_instance(c, (orri_instance_change){.type = type, .id = id, .value = value});
     }
-    bool on = orr_instance_enabled(c->frame->world, c->entity, type, id);
+    bool on = orr_instance_enabled(c->decoded->world, c->entity, type, id);
     if (on != orri_bit_get(part->on, i)) {
-        entity_apply_switch(c, part->type, id, !on);
+        entity_apply_enable(c, part->type, id, !on);
     }
 }
 
@@ -66,36 +75,37 @@ static void entity_apply_multiple(orri_entity_apply* c, const orri_decoded_part*
     const uint8_t* now;
     const orr_component_id* ids;
     orr_type type = {part->type->id};
-    uint32_t has = orri_decoded_current(c->frame->world, c->entity, part->type, &now, &ids);
+    uint32_t has = orri_decoded_current(c->decoded->world, c->entity, part->type, &now, &ids);
     for (uint32_t i = 0; i < has || i < part->count; i++) {
         if (i >= part->count) {
-            entity_apply_instance(c, (orri_instance_change){type, ids[i], true, NULL});
+            entity_apply_instance(
+                c, (orri_instance_change){.type = type, .id = ids[i], .removed = true});
         } else if (i < has) {
             entity_apply_old_instance(c, part, i, now, ids[i]);
         } else {
             uint32_t index = c->instance_count;
             const uint8_t* value = part->values + (size_t)i * part->type->info.size;
-            entity_apply_instance(c, (orri_instance_change){type, 0, false, value});
+            entity_apply_instance(c, (orri_instance_change){.type = type, .value = value});
             if (!orri_bit_get(part->on, i)) {
-                entity_apply_switch(c, part->type, ORRI_PROVISIONAL | index, false);
+                entity_apply_disable_added(c, type, index);
             }
         }
     }
 }
 
-// True if the frame has the type, or the type is not part of frames.
+// True if the decoded state has the type, or the type is not part of images.
 static bool entity_apply_keeps(const orri_entity_apply* c, const orri_type* type)
 {
-    for (uint32_t i = 0; i < c->frame->part_count; i++) {
-        if (c->frame->parts[i].type == type) {
+    for (uint32_t i = 0; i < c->decoded->part_count; i++) {
+        if (c->decoded->parts[i].type == type) {
             return true;
         }
     }
     return orri_encode_skips(type);
 }
 
-// Removes the type, unless the frame keeps it.
-static void entity_apply_take(orri_entity_apply* c, const orri_type* type)
+// Removes the type, unless the decoded state has it.
+static void entity_apply_remove_type(orri_entity_apply* c, const orri_type* type)
 {
     if (!entity_apply_keeps(c, type) && ENTITY_APPLY_ROOM(c, taken, taken_count, taken_capacity)) {
         c->taken[c->taken_count++] = (orr_type){type->id};
@@ -104,9 +114,9 @@ static void entity_apply_take(orri_entity_apply* c, const orri_type* type)
 
 static void entity_apply_types(orri_entity_apply* c, const orri_cluster* cluster)
 {
-    const orr_world* world = c->frame->world;
-    for (uint32_t i = 0; i < c->frame->part_count; i++) {
-        const orri_decoded_part* part = &c->frame->parts[i];
+    const orr_world* world = c->decoded->world;
+    for (uint32_t i = 0; i < c->decoded->part_count; i++) {
+        const orri_decoded_part* part = &c->decoded->parts[i];
         if (part->type->info.multiplicity == ORR_MULTIPLE) {
             entity_apply_multiple(c, part);
         } else {
@@ -114,11 +124,11 @@ static void entity_apply_types(orri_entity_apply* c, const orri_cluster* cluster
         }
     }
     for (uint32_t i = 0; i < cluster->type_count; i++) {
-        entity_apply_take(c, cluster->columns[i].type);
+        entity_apply_remove_type(c, cluster->columns[i].type);
     }
     for (uint32_t i = 0; i < world->pinned.count; i++) {
         if (orri_pool_get(world->pinned.list[i], orri_id_index(c->entity)) != NULL) {
-            entity_apply_take(c, world->pinned.list[i]->type);
+            entity_apply_remove_type(c, world->pinned.list[i]->type);
         }
     }
 }
@@ -137,15 +147,15 @@ static bool entity_apply_has_tag(const orr_tag* tags, uint32_t count, orr_tag ta
 
 static void entity_apply_tags(orri_entity_apply* c, const orri_cluster* cluster)
 {
-    const orri_decoded* frame = c->frame;
-    for (uint32_t i = 0; i < frame->tag_count; i++) {
-        if (!entity_apply_has_tag(cluster->tags, cluster->tag_count, frame->tags[i]) &&
+    const orri_decoded* decoded = c->decoded;
+    for (uint32_t i = 0; i < decoded->tag_count; i++) {
+        if (!entity_apply_has_tag(cluster->tags, cluster->tag_count, decoded->tags[i]) &&
             ENTITY_APPLY_ROOM(c, tags_on, tag_on_count, tag_on_capacity)) {
-            c->tags_on[c->tag_on_count++] = frame->tags[i];
+            c->tags_on[c->tag_on_count++] = decoded->tags[i];
         }
     }
     for (uint32_t i = 0; i < cluster->tag_count; i++) {
-        if (!entity_apply_has_tag(frame->tags, frame->tag_count, cluster->tags[i]) &&
+        if (!entity_apply_has_tag(decoded->tags, decoded->tag_count, cluster->tags[i]) &&
             ENTITY_APPLY_ROOM(c, tags_off, tag_off_count, tag_off_capacity)) {
             c->tags_off[c->tag_off_count++] = cluster->tags[i];
         }
@@ -154,32 +164,33 @@ static void entity_apply_tags(orri_entity_apply* c, const orri_cluster* cluster)
 
 // ---- all differences ----------------------------------------------------------------------------
 
-bool orri_entity_apply_find(orri_entity_apply* load, const orri_decoded* frame, orr_entity entity)
+bool orri_entity_apply_find(orri_entity_apply* changes, const orri_decoded* decoded,
+                            orr_entity entity)
 {
-    orr_world* world = frame->world;
-    *load = (orri_entity_apply){.frame = frame, .entity = entity};
+    orr_world* world = decoded->world;
+    *changes = (orri_entity_apply){.decoded = decoded, .entity = entity};
     const orri_cluster* cluster =
         orri_place_chunk(world, orri_record_find(world, entity)->place)->cluster;
-    entity_apply_types(load, cluster);
-    entity_apply_tags(load, cluster);
-    if (orri_entity_enabled(world, entity) != frame->on) {
-        entity_apply_switch(load, NULL, 0, frame->on);
+    entity_apply_types(changes, cluster);
+    entity_apply_tags(changes, cluster);
+    if (orri_entity_enabled(world, entity) != decoded->on) {
+        entity_apply_enable(changes, NULL, 0, decoded->on);
     }
-    if (load->failed) {
+    if (changes->failed) {
         (void)orri_refuse_memory(&world->env, "changing an entity");
     }
-    return !load->failed;
+    return !changes->failed;
 }
 
-void orri_entity_apply_free(orri_entity_apply* load)
+void orri_entity_apply_free(orri_entity_apply* changes)
 {
-    orri_env* env = &load->frame->world->env;
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, load->given, load->given_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, load->taken, load->taken_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, load->instances, load->instance_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, load->switches, load->switch_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, load->tags_on, load->tag_on_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, load->tags_off, load->tag_off_capacity);
+    orri_env* env = &changes->decoded->world->env;
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, changes->given, changes->given_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, changes->taken, changes->taken_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, changes->instances, changes->instance_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, changes->enables, changes->enable_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, changes->tags_on, changes->tag_on_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, changes->tags_off, changes->tag_off_capacity);
 }
 
 // ---- by a change set ----------------------------------------------------------------------------
@@ -199,27 +210,27 @@ static orr_result entity_apply_run(const orri_entity_apply* c, const char* call)
                         .tag_off_count = c->tag_off_count,
                         .instances = c->instances,
                         .instance_count = c->instance_count,
-                        .enables = c->switches,
-                        .enable_count = c->switch_count};
+                        .enables = c->enables,
+                        .enable_count = c->enable_count};
     orri_change_set_desc desc = {.call = call, .groups = &group, .count = 1, .strict = true};
-    return orri_change_set_apply(c->frame->world, &desc);
+    return orri_change_set_apply(c->decoded->world, &desc);
 }
 
-orr_result orri_decoded_apply(const orri_decoded* frame, const char* call, orr_entity entity,
+orr_result orri_decoded_apply(const orri_decoded* decoded, const char* call, orr_entity entity,
                               const orri_given* extra, uint32_t extra_count)
 {
-    orri_entity_apply load;
-    bool found = orri_entity_apply_find(&load, frame, entity);
+    orri_entity_apply changes;
+    bool found = orri_entity_apply_find(&changes, decoded, entity);
     for (uint32_t i = 0; found && i < extra_count; i++) {
-        found = ENTITY_APPLY_ROOM(&load, given, given_count, given_capacity);
+        found = ENTITY_APPLY_ROOM(&changes, given, given_count, given_capacity);
         if (found) {
-            load.given[load.given_count++] = extra[i];
+            changes.given[changes.given_count++] = extra[i];
         } else {
-            (void)orri_refuse_memory(&frame->world->env, "changing an entity");
+            (void)orri_refuse_memory(&decoded->world->env, "changing an entity");
         }
     }
-    orr_result result = found ? entity_apply_run(&load, call) : ORR_ERR_MEMORY;
-    orri_entity_apply_free(&load);
+    orr_result result = found ? entity_apply_run(&changes, call) : ORR_ERR_MEMORY;
+    orri_entity_apply_free(&changes);
     return result;
 }
 

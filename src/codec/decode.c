@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decodes an image into a frame: values with handles of this world, which can be compared,
+// Decodes an image: the result has values with handles of this world, which can be compared,
 // interpolated and applied to an entity. encode.c has the layout. Image bytes are checked, because
 // a program may have written them.
 #include "codec/codec.h"
@@ -33,9 +33,9 @@ uint32_t orri_decoded_current(const orr_world* world, orr_entity entity, const o
 // ---- reading ------------------------------------------------------------------------------------
 
 typedef struct decode_reader {
-    orri_decoded* frame;
+    orri_decoded* decoded;
     const char* call;
-    orri_bytes_from from;
+    orri_bytes_reader from;
     uint8_t* value; // The value whose owned content is read.
     bool failed;    // The error is already reported.
 } decode_reader;
@@ -43,9 +43,8 @@ typedef struct decode_reader {
 // Takes `size` bytes and their padding. NULL if the image ends before.
 static const uint8_t* decode_take(decode_reader* r, size_t size)
 {
-    return orri_bytes_take(&r->from, (size + 7) & ~(size_t)7) != NULL
-               ? r->from.data + r->from.at - ((size + 7) & ~(size_t)7)
-               : NULL;
+    const uint8_t* data = orri_bytes_take(&r->from, size);
+    return orri_bytes_take(&r->from, (0 - size) & 7) != NULL ? data : NULL;
 }
 
 static bool decode_alive(const orr_world* world, const uint8_t* at)
@@ -55,49 +54,79 @@ static bool decode_alive(const orr_world* world, const uint8_t* at)
     return entity.id == 0 || orri_record_find(world, entity) != NULL;
 }
 
-// The value whose references are checked.
-typedef struct decode_mender {
+// True for spans of which not every byte pattern is valid in this world.
+static bool decode_span_checked(const orri_field_span* span)
+{
+    orr_kind kind = span->type->kind;
+    return kind == ORR_KIND_BOOL || kind == ORR_KIND_ENTITY || kind == ORR_KIND_STRING ||
+           kind == ORR_KIND_ARRAY;
+}
+
+static bool decode_span_unchecked(void* user, const orri_field_span* span)
+{
+    (void)user;
+    return !decode_span_checked(span);
+}
+
+// The value whose bytes are checked.
+typedef struct decode_checking {
     const orr_world* world;
     uint8_t* value;
-} decode_mender;
+} decode_checking;
 
-// Sets references to dead entities to null.
-static bool decode_mend(void* user, const orri_field_span* span)
+// Sets references to dead entities to null. False for a bool that is not 0 or 1, and for a handle
+// of a string or array: an image has their content instead.
+static bool decode_check_span(void* user, const orri_field_span* span)
 {
-    const decode_mender* m = user;
-    for (uint32_t i = 0; span->type->kind == ORR_KIND_ENTITY && i < span->count; i++) {
-        uint8_t* at = m->value + span->offset + i * sizeof(orr_entity);
-        if (!decode_alive(m->world, at)) {
+    const decode_checking* checking = user;
+    bool valid = true;
+    for (uint32_t i = 0; decode_span_checked(span) && valid && i < span->count; i++) {
+        uint8_t* at = checking->value + span->offset + (size_t)i * span->type->size;
+        if (span->type->kind == ORR_KIND_BOOL) {
+            valid = *at <= 1;
+        } else if (span->type->kind != ORR_KIND_ENTITY) {
+            orr_string handle;
+            memcpy(&handle, at, sizeof handle);
+            valid = handle.id == 0 && handle.generation == 0;
+        } else if (!decode_alive(checking->world, at)) {
             memset(at, 0, sizeof(orr_entity));
         }
     }
-    return true;
+    return valid;
 }
 
-static void decode_mend_values(const orr_world* world, const orr_type_info* type, uint8_t* values,
-                               uint32_t count)
+// True if values of the type must be checked with decode_check_values().
+static bool decode_must_check(const orr_type_info* type)
 {
-    for (uint32_t i = 0; i < count && type->has_entities; i++) {
-        decode_mender mender = {world, values + (size_t)i * type->size};
-        (void)orri_field_walk(type, decode_mend, &mender);
+    return !orri_field_walk(type, decode_span_unchecked, NULL);
+}
+
+static bool decode_check_values(const orr_world* world, const orr_type_info* type, uint8_t* values,
+                                uint32_t count)
+{
+    bool valid = true;
+    for (uint32_t i = 0; valid && i < count; i++) {
+        decode_checking checking = {world, values + (size_t)i * type->size};
+        valid = orri_field_walk(type, decode_check_span, &checking);
     }
+    return valid;
 }
 
 static bool decode_fail(decode_reader* r, const char* what)
 {
     r->failed = true;
-    (void)orri_refuse_memory(&r->frame->world->env, what);
+    (void)orri_refuse_memory(&r->decoded->world->env, what);
     return false;
 }
 
-// Makes the blob of a string or array.
+// Makes the blob of a string or array. False if the bytes are wrong, or if it is refused
+// (reported).
 static bool decode_make_blob(decode_reader* r, const orri_field_span* span, const uint8_t* data,
                              uint32_t size, uint32_t element_size, orr_string* out)
 {
-    orr_world* world = r->frame->world;
+    orr_world* world = r->decoded->world;
     const orr_type_info* element = span->element;
-    bool refers = element != NULL && element->has_entities;
-    if (!refers) {
+    if (element == NULL || !decode_must_check(element)) {
         r->failed |= !orri_blob_make(&world->schema, data, size, element_size, out);
         return !r->failed;
     }
@@ -106,10 +135,10 @@ static bool decode_make_blob(decode_reader* r, const orri_field_span* span, cons
         return decode_fail(r, "reading a slot of an entity");
     }
     memcpy(copy, data, size);
-    decode_mend_values(world, element, copy, size / element_size);
-    r->failed |= !orri_blob_make(&world->schema, copy, size, element_size, out);
+    bool valid = decode_check_values(world, element, copy, size / element_size);
+    r->failed |= valid && !orri_blob_make(&world->schema, copy, size, element_size, out);
     orri_free(&world->env, ORR_MEMORY_TEMP, copy, size, ORRI_BLOCK_ALIGN);
-    return !r->failed;
+    return valid && !r->failed;
 }
 
 static bool decode_read_owned(void* user, const orri_field_span* span)
@@ -143,7 +172,7 @@ static bool decode_read_values(decode_reader* r, orri_decoded_part* part)
     if (data == NULL || bits == NULL) {
         return false;
     }
-    orri_env* env = &r->frame->world->env;
+    orri_env* env = &r->decoded->world->env;
     part->on = ORRI_ALLOC(env, ORR_MEMORY_TEMP, uint64_t, part->count / 64 + 1);
     part->values = orri_alloc(env, ORR_MEMORY_TEMP, size, ORRI_BLOCK_ALIGN);
     if (part->on == NULL || part->values == NULL) {
@@ -153,7 +182,10 @@ static bool decode_read_values(decode_reader* r, orri_decoded_part* part)
     if (size > 0) {
         memcpy(part->values, data, size);
     }
-    decode_mend_values(r->frame->world, &type->info, part->values, part->count);
+    if (decode_must_check(&type->info) &&
+        !decode_check_values(r->decoded->world, &type->info, part->values, part->count)) {
+        return false;
+    }
     for (uint32_t i = 0; i < part->count && type->info.has_owned; i++) {
         r->value = part->values + (size_t)i * type->info.size;
         if (!orri_field_walk(&type->info, decode_read_owned, r)) {
@@ -167,7 +199,7 @@ static bool decode_read_values(decode_reader* r, orri_decoded_part* part)
 static const orri_type* decode_read_type(decode_reader* r, uint64_t layout, const uint8_t* name,
                                          uint32_t size)
 {
-    orr_world* world = r->frame->world;
+    orr_world* world = r->decoded->world;
     char text[ORR_NAME_MAX + 1] = "";
     memcpy(text, name, size <= ORR_NAME_MAX ? size : ORR_NAME_MAX);
     const orri_type* type = orri_type_at(&world->schema, orri_type_find(&world->schema, text));
@@ -184,22 +216,22 @@ static const orri_type* decode_read_type(decode_reader* r, uint64_t layout, cons
 
 // False for a part that encode.c never writes. Such an image was written by the program, or
 // damaged.
-static bool decode_sound(const orri_decoded* frame, const orri_type* type, uint32_t count)
+static bool decode_part_valid(const orri_decoded* decoded, const orri_type* type, uint32_t count)
 {
-    uint32_t before = frame->part_count;
+    uint32_t before = decoded->part_count;
     bool kept = !orri_encode_skips(type) && !orri_type_pseudo(type) && !type->info.has_hooks &&
                 orri_field_walk_plain(&type->info);
     bool counted = type->info.multiplicity == ORR_MULTIPLE
                        ? (uint64_t)count * type->info.size <= ORR_VALUE_SIZE_MAX
                        : count == 1;
     bool ordered = before == 0 ||
-                   strcmp(frame->parts[before - 1].type->info.name, type->info.name) < 0;
+                   strcmp(decoded->parts[before - 1].type->info.name, type->info.name) < 0;
     return kept && counted && ordered;
 }
 
 static bool decode_read_part(decode_reader* r)
 {
-    orri_decoded* frame = r->frame;
+    orri_decoded* decoded = r->decoded;
     uint64_t layout = orri_bytes_word(&r->from), sizes = orri_bytes_word(&r->from);
     uint32_t count = (uint32_t)sizes, size = (uint32_t)(sizes >> 32);
     const uint8_t* name = decode_take(r, size);
@@ -207,17 +239,17 @@ static bool decode_read_part(decode_reader* r)
         return false;
     }
     const orri_type* type = decode_read_type(r, layout, name, size);
-    if (type == NULL || !decode_sound(frame, type, count)) {
+    if (type == NULL || !decode_part_valid(decoded, type, count)) {
         return false;
     }
-    orri_decoded_part* part = &frame->parts[frame->part_count++];
+    orri_decoded_part* part = &decoded->parts[decoded->part_count++];
     *part = (orri_decoded_part){.type = type, .count = count};
     return decode_read_values(r, part);
 }
 
 static bool decode_read_head(decode_reader* r, uint32_t* part_count)
 {
-    orri_decoded* frame = r->frame;
+    orri_decoded* decoded = r->decoded;
     uint64_t head = orri_bytes_word(&r->from), tags = orri_bytes_word(&r->from),
              parts = orri_bytes_word(&r->from);
     if (r->from.failed || (uint32_t)head != DECODE_VERSION || tags > ORR_CLUSTER_TAGS_MAX ||
@@ -228,37 +260,38 @@ static bool decode_read_head(decode_reader* r, uint32_t* part_count)
     if (data == NULL) {
         return false;
     }
-    orri_env* env = &frame->world->env;
-    frame->on = head >> 32 != 0;
+    orri_env* env = &decoded->world->env;
+    decoded->on = head >> 32 != 0;
     *part_count = (uint32_t)parts;
-    if (!ORRI_RESERVE(env, ORR_MEMORY_TEMP, &frame->parts, &frame->part_capacity,
+    if (!ORRI_RESERVE(env, ORR_MEMORY_TEMP, &decoded->parts, &decoded->part_capacity,
                       (uint32_t)parts) ||
-        !ORRI_RESERVE(env, ORR_MEMORY_TEMP, &frame->tags, &frame->tag_capacity, (uint32_t)tags)) {
+        !ORRI_RESERVE(env, ORR_MEMORY_TEMP, &decoded->tags, &decoded->tag_capacity,
+                      (uint32_t)tags)) {
         return decode_fail(r, "reading a slot of an entity");
     }
-    frame->tag_count = (uint32_t)tags;
+    decoded->tag_count = (uint32_t)tags;
     if (tags > 0) {
-        memcpy(frame->tags, data, (size_t)tags * sizeof(orr_tag));
+        memcpy(decoded->tags, data, (size_t)tags * sizeof(orr_tag));
     }
-    for (uint32_t i = 1; i < frame->tag_count; i++) {
-        if (frame->tags[i - 1] >= frame->tags[i]) {
+    for (uint32_t i = 1; i < decoded->tag_count; i++) {
+        if (decoded->tags[i - 1] >= decoded->tags[i]) {
             return false;
         }
     }
     return true;
 }
 
-orr_result orri_entity_decode(orr_world* world, const char* call, orri_bytes_from image,
+orr_result orri_entity_decode(orr_world* world, const char* call, orri_bytes_reader image,
                               orri_decoded* out)
 {
     *out = (orri_decoded){.world = world};
-    decode_reader r = {.frame = out, .call = call, .from = image};
+    decode_reader r = {.decoded = out, .call = call, .from = image};
     uint32_t parts = 0;
-    bool good = decode_read_head(&r, &parts);
-    for (uint32_t i = 0; good && i < parts; i++) {
-        good = decode_read_part(&r);
+    bool ok = decode_read_head(&r, &parts);
+    for (uint32_t i = 0; ok && i < parts; i++) {
+        ok = decode_read_part(&r);
     }
-    if (good) {
+    if (ok) {
         return ORR_OK;
     }
     orr_result result = r.failed ? orri_env_result(&world->env)
@@ -270,25 +303,25 @@ orr_result orri_entity_decode(orr_world* world, const char* call, orri_bytes_fro
     return result;
 }
 
-void orri_decoded_free(orri_decoded* frame)
+void orri_decoded_free(orri_decoded* decoded)
 {
-    orri_env* env = &frame->world->env;
-    for (uint32_t i = 0; i < frame->part_count; i++) {
-        orri_decoded_part* part = &frame->parts[i];
+    orri_env* env = &decoded->world->env;
+    for (uint32_t i = 0; i < decoded->part_count; i++) {
+        orri_decoded_part* part = &decoded->parts[i];
         ORRI_FREE(env, ORR_MEMORY_TEMP, uint64_t, part->on, part->count / 64 + 1);
         orri_free(env, ORR_MEMORY_TEMP, part->values, (size_t)part->type->info.size * part->count,
                   ORRI_BLOCK_ALIGN);
     }
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, frame->parts, frame->part_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, frame->tags, frame->tag_capacity);
-    *frame = (orri_decoded){.world = frame->world};
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, decoded->parts, decoded->part_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_TEMP, decoded->tags, decoded->tag_capacity);
+    *decoded = (orri_decoded){.world = decoded->world};
 }
 
-void orri_decoded_interpolate(orri_decoded* frame, const orri_decoded* later, double share)
+void orri_decoded_interpolate(orri_decoded* decoded, const orri_decoded* later, double share)
 {
     ORR_ASSERT(share >= 0 && share <= 1);
-    for (uint32_t i = 0, j = 0; share > 0 && i < frame->part_count; i++) {
-        orri_decoded_part* part = &frame->parts[i];
+    for (uint32_t i = 0, j = 0; share > 0 && i < decoded->part_count; i++) {
+        orri_decoded_part* part = &decoded->parts[i];
         const char* name = part->type->info.name;
         while (j < later->part_count && strcmp(later->parts[j].type->info.name, name) < 0) {
             j++;

@@ -140,11 +140,11 @@ static orr_result encode_check(orr_world* world, const char* call, orr_entity en
     if (ORR_LIKELY(!hooked && orri_field_walk_plain(&type->info))) {
         return ORR_OK;
     }
-    orri_id_text who = orri_entity_format(world, entity);
+    orri_id_text name = orri_entity_format(world, entity);
     return orri_refuse(&world->env, ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
                        "%s: %s of entity %s %s, so its state cannot be saved; describe it with "
                        "fields%s, make it transient, or remove it first",
-                       call, type->info.name, who.text, hooked ? "has hooks" : "is opaque",
+                       call, type->info.name, name.text, hooked ? "has hooks" : "is opaque",
                        hooked ? " and without hooks" : "");
 }
 

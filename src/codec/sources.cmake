@@ -1,3 +1,4 @@
+set(ORR_OPTION_CODEC ORR_HISTORY)
 set(ORR_SOURCES_CODEC
     src/codec/apply.c
     src/codec/decode.c

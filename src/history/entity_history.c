@@ -19,12 +19,17 @@ uint64_t orr_time_of(const orr_world* world, orr_entity entity)
         (void)orri_refuse_entity(world, "orr_time_of", entity, type);
         return 0;
     }
+    bool allowed = type.id != 0 ? orri_access_reads(world, "orr_time_of", type, entity)
+                                : orri_access_looks(world, "orr_time_of", entity);
+    if (!allowed) {
+        return 0;
+    }
     const orr_time* time = type.id != 0 ? orr_component_get(world, entity, type) : NULL;
     if (time == NULL) {
-        if (orr_alive(world, entity) && !orri_access_checked(world)) {
-            orri_id_text who = orri_entity_format(world, entity);
+        if (orr_alive(world, entity)) {
+            orri_id_text id_text = orri_entity_format(world, entity);
             (void)orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
-                              "orr_time_of: entity %s has no orr_time; add it", who.text);
+                              "orr_time_of: entity %s has no orr_time; add it", id_text.text);
         }
         return 0;
     }
@@ -48,7 +53,7 @@ static orr_result entity_history_types(orr_world* world, orri_time_types* out)
     if (out->time.id != 0 && out->traveller.id != 0) {
         out->stretcher = orr_type_of(world, ORR_TYPE(orr_time_stretcher));
         if (out->stretcher.id != 0) {
-            world->schema.types[orri_type_index(world, out->traveller)]->words =
+            world->schema.types[orri_type_index(world, out->traveller)]->print =
                 orri_entity_slots_words;
             return ORR_OK;
         }
@@ -56,7 +61,7 @@ static orr_result entity_history_types(orr_world* world, orri_time_types* out)
     return orri_env_result(&world->env);
 }
 
-orr_result orri_time_open(orr_world* world, const char* call, orri_time_types* out)
+orr_result orri_traveller_begin(orr_world* world, const char* call, orri_time_types* out)
 {
     // Before types are looked up: inside a system they cannot be registered, and that error would
     // be misleading.
@@ -78,7 +83,7 @@ typedef struct entity_history_here {
     const char* call; // Name of the public function, for error texts.
     orr_entity entity;
     orri_time_types types;
-    orri_entity_slots memory; // The slots of the entity.
+    orri_entity_slots slots; // The slots of the entity.
 } entity_history_here;
 
 // Checks that the call is allowed and the entity has orr_time_traveller. Errors are reported.
@@ -86,7 +91,7 @@ static orr_result entity_history_find(orr_world* world, const char* call, orr_en
                                       entity_history_here* out)
 {
     *out = (entity_history_here){.world = world, .call = call, .entity = entity};
-    orr_result result = orri_time_open(world, call, &out->types);
+    orr_result result = orri_traveller_begin(world, call, &out->types);
     if (result != ORR_OK) {
         return result;
     }
@@ -94,11 +99,12 @@ static orr_result entity_history_find(orr_world* world, const char* call, orr_en
         return orri_refuse_entity(world, call, entity, out->types.traveller);
     }
     if (!orr_component_has(world, entity, out->types.traveller)) {
-        orri_id_text who = orri_entity_format(world, entity);
+        orri_id_text id_text = orri_entity_format(world, entity);
         return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
-                           "%s: entity %s has no orr_time_traveller; add it first", call, who.text);
+                           "%s: entity %s has no orr_time_traveller; add it first", call,
+                           id_text.text);
     }
-    out->memory = orri_entity_slots_of(world, entity);
+    out->slots = orri_entity_slots_of(world, entity);
     return ORR_OK;
 }
 
@@ -107,12 +113,12 @@ static orr_result entity_history_find(orr_world* world, const char* call, orr_en
 ORRI_COLD static orr_result entity_history_refuse_size(const entity_history_here* here,
                                                        uint64_t slot, uint64_t size)
 {
-    orri_id_text who = orri_entity_format(here->world, here->entity);
+    orri_id_text id_text = orri_entity_format(here->world, here->entity);
     return orri_refuse(&here->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
                        "%s: with slot %llu the slots of entity %s would use %llu bytes, the limit "
                        "is %u (ORR_TRAVELLER_BYTES_MAX); empty some slots with "
                        "orr_entity_forget()",
-                       here->call, (unsigned long long)slot, who.text, (unsigned long long)size,
+                       here->call, (unsigned long long)slot, id_text.text, (unsigned long long)size,
                        ORR_TRAVELLER_BYTES_MAX);
 }
 
@@ -155,10 +161,10 @@ ORRI_COLD static orr_result entity_history_refuse_past(const entity_history_here
 {
     char near[128];
     orri_text text = {near, sizeof near, 0};
-    orri_entity_slots_near(&here->memory, (double)slot, &text);
-    orri_id_text who = orri_entity_format(here->world, here->entity);
+    orri_entity_slots_near(&here->slots, (double)slot, &text);
+    orri_id_text id_text = orri_entity_format(here->world, here->entity);
     return orri_refuse(&here->world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: entity %s has no state in slot %llu; %s%s", here->call, who.text,
+                       "%s: entity %s has no state in slot %llu; %s%s", here->call, id_text.text,
                        (unsigned long long)slot, near, remedy);
 }
 
@@ -171,7 +177,7 @@ orr_result orr_entity_forget(orr_world* world, orr_entity entity, uint64_t slot)
     if (result != ORR_OK) {
         return result;
     }
-    (void)orri_entity_slots_find(&here.memory, slot, &found);
+    (void)orri_entity_slots_find(&here.slots, slot, &found);
     return found ? entity_history_store(&here, slot, NULL)
                  : entity_history_refuse_past(&here, slot, "");
 }
@@ -184,11 +190,11 @@ uint32_t orr_entity_slots(const orr_world* world, orr_entity entity, uint64_t* o
     if (!orr_alive(world, entity) || orri_record_find(world, entity) == NULL) {
         return 0;
     }
-    orri_entity_slots memory = orri_entity_slots_of(world, entity);
-    for (uint32_t i = 0; i < memory.count && i < out_count; i++) {
-        out[i] = orri_entity_slots_slot(&memory, i);
+    orri_entity_slots slots = orri_entity_slots_of(world, entity);
+    for (uint32_t i = 0; i < slots.count && i < out_count; i++) {
+        out[i] = orri_entity_slots_slot(&slots, i);
     }
-    return memory.count;
+    return slots.count;
 }
 
 // ---- travelling ---------------------------------------------------------------------------------
@@ -220,16 +226,16 @@ static void entity_history_extras(const entity_history_here* here, uint64_t time
 }
 
 // Gives the entity the state of an image, and sets its time.
-static orr_result entity_history_load(const entity_history_here* here, orri_bytes_from image,
+static orr_result entity_history_load(const entity_history_here* here, orri_bytes_reader image,
                                       uint64_t time)
 {
     entity_history_extra extra;
-    orri_decoded frame;
+    orri_decoded decoded;
     entity_history_extras(here, time, &extra);
-    orr_result result = orri_entity_decode(here->world, here->call, image, &frame);
+    orr_result result = orri_entity_decode(here->world, here->call, image, &decoded);
     if (result == ORR_OK) {
-        result = orri_decoded_apply(&frame, here->call, here->entity, extra.given, extra.count);
-        orri_decoded_free(&frame);
+        result = orri_decoded_apply(&decoded, here->call, here->entity, extra.given, extra.count);
+        orri_decoded_free(&decoded);
     }
     return result;
 }
@@ -271,12 +277,122 @@ static bool entity_history_stretched(const entity_history_here* here)
 ORRI_COLD static orr_result entity_history_refuse_stretched(const entity_history_here* here,
                                                             uint64_t slot)
 {
-    orri_id_text who = orri_entity_format(here->world, here->entity);
+    orri_id_text id_text = orri_entity_format(here->world, here->entity);
     return orri_refuse(&here->world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                        "%s: entity %s has an orr_time_stretcher, so it moves only to its slots, "
                        "and slot %llu is empty; save it with orr_entity_remember(), or remove "
                        "the stretcher first",
-                       here->call, who.text, (unsigned long long)slot);
+                       here->call, id_text.text, (unsigned long long)slot);
+}
+
+// ---- the way back after a failed run ------------------------------------------------------------
+
+// Ticks of one entity write values in place, and nothing else. So its old values are kept as they
+// are, and are put back without memory. (An image would not do: references to dead entities become
+// null in it, and it has neither orr_time nor orr_time_stretcher.)
+static void entity_history_keep_type(const entity_history_here* here, const orri_type* type,
+                                     orri_bytes* kept)
+{
+    const uint8_t* values;
+    const orr_component_id* ids;
+    uint32_t count = orri_decoded_current(here->world, here->entity, type, &values, &ids);
+    orri_bytes_put(kept, &type, sizeof type);
+    orri_bytes_put(kept, values, (size_t)count * type->info.size);
+    if (!kept->failed) {
+        orri_rows_retain(type, values, count);
+    }
+}
+
+// Keeps all values of the entity, except its name.
+static void entity_history_keep(const entity_history_here* here, orri_bytes* kept)
+{
+    const orr_world* world = here->world;
+    const orri_record* record = orri_record_find(world, here->entity);
+    const orri_cluster* cluster = orri_place_chunk(world, record->place)->cluster;
+    for (uint32_t i = 0; i < cluster->type_count; i++) {
+        if (cluster->columns[i].type->info.size > 0) {
+            entity_history_keep_type(here, cluster->columns[i].type, kept);
+        }
+    }
+    for (uint32_t i = 0; i < world->pinned.count; i++) {
+        const orri_pool* pool = world->pinned.list[i];
+        if (!pool->is_name && pool->size > 0 &&
+            orri_pool_get(pool, orri_id_index(here->entity)) != NULL) {
+            entity_history_keep_type(here, pool->type, kept);
+        }
+    }
+}
+
+// Makes the row of an owned type writable.
+static bool entity_history_write(const entity_history_here* here, const orri_type* type)
+{
+    orr_world* world = here->world;
+    if (orri_type_pinned(type)) {
+        return orri_pool_write(world, orri_pool_find(world, (orr_type){type->id}),
+                               orri_id_index(here->entity)) != NULL;
+    }
+    uint32_t place = orri_record_find(world, here->entity)->place;
+    orri_chunk* chunk = orri_place_chunk(world, place);
+    int32_t column = orri_cluster_find_column(chunk->cluster, (orr_type){type->id});
+    return orri_rows_write(world, chunk, (uint32_t)column, orri_place_slot(place), 1) != NULL;
+}
+
+// Puts one value back, which differs. An owned value takes the count of its copy.
+static void entity_history_put_value(const entity_history_here* here, const orri_type* type,
+                                     uint32_t i, const uint8_t* value)
+{
+    const uint8_t* values;
+    const orr_component_id* ids;
+    orr_type handle = {type->id};
+    uint32_t size = type->info.size;
+    if (!type->info.has_owned) {
+        (void)orri_decoded_current(here->world, here->entity, type, &values, &ids);
+        (void)(ids != NULL ? orr_instance_set(here->world, here->entity, handle, ids[i], value)
+                           : orr_component_set(here->world, here->entity, handle, value));
+    } else if (entity_history_write(here, type)) {
+        (void)orri_decoded_current(here->world, here->entity, type, &values, &ids);
+        uint8_t* row = (uint8_t*)(uintptr_t)values + (size_t)i * size;
+        orri_rows_retain(type, value, 1);
+        orri_rows_release(type, row, 1);
+        memcpy(row, value, size);
+    }
+}
+
+static void entity_history_put_back(const entity_history_here* here, const orri_bytes* kept)
+{
+    orri_bytes_reader from = {.data = kept->data, .count = kept->count};
+    while (from.at < from.count) {
+        const orri_type* type;
+        const uint8_t* values;
+        const orr_component_id* ids;
+        memcpy(&type, orri_bytes_take(&from, sizeof type), sizeof type);
+        uint32_t size = type->info.size;
+        uint32_t count = orri_decoded_current(here->world, here->entity, type, &values, &ids);
+        const uint8_t* old = orri_bytes_take(&from, (size_t)count * size);
+        for (uint32_t i = 0; i < count; i++) {
+            (void)orri_decoded_current(here->world, here->entity, type, &values, &ids);
+            if (memcmp(values + (size_t)i * size, old + (size_t)i * size, size) != 0) {
+                entity_history_put_value(here, type, i, old + (size_t)i * size);
+            }
+        }
+    }
+}
+
+static void entity_history_kept_free(const entity_history_here* here, orri_bytes* kept)
+{
+    orri_bytes_reader from = {.data = kept->data, .count = kept->count};
+    while (from.at + sizeof(orri_type*) <= from.count) {
+        const orri_type* type;
+        const uint8_t* values;
+        const orr_component_id* ids;
+        memcpy(&type, orri_bytes_take(&from, sizeof type), sizeof type);
+        uint32_t count = orri_decoded_current(here->world, here->entity, type, &values, &ids);
+        const uint8_t* old = orri_bytes_take(&from, (size_t)count * type->info.size);
+        if (old != NULL) { // NULL: there was no memory for the last values.
+            orri_rows_release(type, (uint8_t*)(uintptr_t)old, count);
+        }
+    }
+    ORRI_RELEASE(kept->env, ORR_MEMORY_SYSTEM, kept->data, kept->capacity);
 }
 
 // Runs the ticks of the entity alone. On error the entity gets its old state back.
@@ -284,20 +400,24 @@ static orr_result entity_history_ahead(const entity_history_here* here, uint64_t
 {
     orri_env* env = &here->world->env;
     orri_single_entity single = {here->world, here->call, here->entity, "orr_stretch"};
-    orri_bytes before = {.env = env};
+    orri_bytes image = {.env = env}, kept = {.env = env};
     orr_result result = orri_single_entity_check(&single);
+    if (result == ORR_OK) { // Refuses types that cannot be stored.
+        result = orri_entity_encode(here->world, here->call, here->entity, &image);
+    }
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, image.data, image.capacity);
     if (result == ORR_OK) {
-        result = orri_entity_encode(here->world, here->call, here->entity, &before);
+        entity_history_keep(here, &kept);
+        result = kept.failed ? orri_refuse_memory(env, here->call) : ORR_OK;
     }
     if (result == ORR_OK) {
         result = entity_history_run(here, &single, from, to);
         result = result == ORR_OK ? entity_history_arrive(here, to) : result;
         if (result != ORR_OK) {
-            orri_bytes_from image = {.data = before.data, .count = before.count};
-            (void)entity_history_load(here, image, from);
+            entity_history_put_back(here, &kept);
         }
     }
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, before.data, before.capacity);
+    entity_history_kept_free(here, &kept);
     return result;
 }
 
@@ -305,11 +425,12 @@ static orr_result entity_history_ahead(const entity_history_here* here, uint64_t
 ORRI_COLD static orr_result entity_history_refuse_far(const entity_history_here* here, uint64_t now,
                                                       uint64_t slot)
 {
-    orri_id_text who = orri_entity_format(here->world, here->entity);
+    orri_id_text id_text = orri_entity_format(here->world, here->entity);
     return orri_refuse(&here->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
                        "%s: entity %s has no state in slot %llu, which is %llu ticks ahead "
-                       "of its time, %llu; at most 4294967295 ticks can be run",
-                       here->call, who.text, (unsigned long long)slot,
+                       "of its time, %llu; at most 4294967295 ticks can be run. Check whether the "
+                       "slot was computed as a difference below 0",
+                       here->call, id_text.text, (unsigned long long)slot,
                        (unsigned long long)(slot - now), (unsigned long long)now);
 }
 
@@ -322,9 +443,9 @@ orr_result orr_entity_travel(orr_world* world, orr_entity entity, uint64_t slot)
         return result;
     }
     bool found;
-    uint32_t at = orri_entity_slots_find(&here.memory, slot, &found);
+    uint32_t at = orri_entity_slots_find(&here.slots, slot, &found);
     if (found) {
-        return entity_history_load(&here, orri_entity_slots_image(&here.memory, at), slot);
+        return entity_history_load(&here, orri_entity_slots_image(&here.slots, at), slot);
     }
     uint64_t now = orr_time_of(world, entity);
     if (slot == now) {

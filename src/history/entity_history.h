@@ -16,7 +16,7 @@ typedef struct orri_time_types {
 } orri_time_types;
 // Begins every call of traveller.h: refuses it inside a system and while rows are iterated, and
 // finds the types, registering them if necessary. Errors are reported.
-orr_result orri_time_open(orr_world* world, const char* call, orri_time_types* out);
+orr_result orri_traveller_begin(orr_world* world, const char* call, orri_time_types* out);
 
 // ---- entity_slots.c: images by slot, in blobs ---------------------------------------------------
 
@@ -40,13 +40,13 @@ orri_entity_slots orri_entity_slots_of(const orr_world* world, orr_entity entity
 orri_entity_slots orri_entity_slots_in(const orri_schema* schema,
                                        const orr_time_traveller* traveller);
 // The number of the i-th slot.
-uint64_t orri_entity_slots_slot(const orri_entity_slots* memory, uint32_t i);
+uint64_t orri_entity_slots_slot(const orri_entity_slots* slots, uint32_t i);
 // The image of the i-th slot.
-orri_bytes_from orri_entity_slots_image(const orri_entity_slots* memory, uint32_t i);
+orri_bytes_reader orri_entity_slots_image(const orri_entity_slots* slots, uint32_t i);
 // Index of a slot, or the index it would have: the number of slots below it.
-uint32_t orri_entity_slots_find(const orri_entity_slots* memory, uint64_t slot, bool* found);
+uint32_t orri_entity_slots_find(const orri_entity_slots* slots, uint64_t slot, bool* found);
 // Number of slots at or below a time.
-uint32_t orri_entity_slots_below(const orri_entity_slots* memory, double time);
+uint32_t orri_entity_slots_below(const orri_entity_slots* slots, double time);
 // Copies `value` to `*out` with an image in a slot (NULL: with the slot empty). New blobs are
 // young: they are freed after the tick unless a component counts them. ORR_ERR_MEMORY is reported.
 orr_result orri_entity_slots_put(orr_world* world, const orr_time_traveller* value, uint64_t slot,
@@ -54,13 +54,14 @@ orr_result orri_entity_slots_put(orr_world* world, const orr_time_traveller* val
 // For orri_type.words: writes `{slots: [0, 10, 20], count: 3, bytes: 312}`.
 void orri_entity_slots_words(const orri_type* type, const void* value, orri_text* out);
 // Writes the slots nearest to a time, for error texts: "its nearest slots are 3 and 10".
-void orri_entity_slots_near(const orri_entity_slots* memory, double place, orri_text* out);
+void orri_entity_slots_near(const orri_entity_slots* slots, double place, orri_text* out);
 
-// ---- state_send.c: from frame to entity, inside a system -----------------------------------------
+// ---- state_send.c: from decoded state to entity, inside a system --------------------------------
 
-// Gives the entity the state of a frame, by messages (as orri_decoded_apply() does by a change set). If the system may not change a type, ORR_ERR_TYPE: the
-// type is in `*barred`, and nothing was sent.
-orr_result orri_decoded_send(const orri_decoded* frame, orr_run* run, orr_entity entity,
-                             orr_type* barred);
+// Gives the entity a decoded state, by messages (as orri_decoded_apply() does by a change set). If
+// the system did not declare a type that would change, ORR_ERR_TYPE: the type is in `*undeclared`,
+// and nothing was sent.
+orr_result orri_decoded_send(const orri_decoded* decoded, orr_run* run, orr_entity entity,
+                             orr_type* undeclared);
 
 #endif

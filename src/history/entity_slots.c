@@ -11,7 +11,7 @@
 #include "history/entity_history.h"
 
 #define SLOTS_ENTRY 16u   // Bytes per slot in the table of a page.
-#define SLOTS_PAGE  4096u // A page of at most so many bytes is never split.
+#define SLOTS_PAGE  4096u // A page of at most this many bytes is never split.
 
 // ---- reading ------------------------------------------------------------------------------------
 
@@ -34,15 +34,15 @@ static bool slots_page(const orri_schema* schema, orr_array handle, orri_entity_
 orri_entity_slots orri_entity_slots_in(const orri_schema* schema,
                                        const orr_time_traveller* traveller)
 {
-    orri_entity_slots memory = {0};
-    while (memory.page_count < ORR_TRAVELLER_PAGES &&
-           slots_page(schema, traveller->memory[memory.page_count],
-                      &memory.pages[memory.page_count])) {
-        memory.count += memory.pages[memory.page_count].count;
-        memory.size += memory.pages[memory.page_count].size;
-        memory.page_count++;
+    orri_entity_slots slots = {0};
+    while (
+        slots.page_count < ORR_TRAVELLER_PAGES &&
+        slots_page(schema, traveller->memory[slots.page_count], &slots.pages[slots.page_count])) {
+        slots.count += slots.pages[slots.page_count].count;
+        slots.size += slots.pages[slots.page_count].size;
+        slots.page_count++;
     }
-    return memory;
+    return slots;
 }
 
 orri_entity_slots orri_entity_slots_of(const orr_world* world, orr_entity entity)
@@ -58,10 +58,10 @@ orri_entity_slots orri_entity_slots_of(const orr_world* world, orr_entity entity
 }
 
 // Finds the page of slot index `*i`, which becomes the index within the page.
-static const orri_entity_slots_page* slots_locate(const orri_entity_slots* memory, uint32_t* i)
+static const orri_entity_slots_page* slots_locate(const orri_entity_slots* slots, uint32_t* i)
 {
-    ORR_ASSERT(*i < memory->count);
-    const orri_entity_slots_page* page = memory->pages;
+    ORR_ASSERT(*i < slots->count);
+    const orri_entity_slots_page* page = slots->pages;
     while (*i >= page->count) {
         *i -= page->count;
         page++;
@@ -77,45 +77,45 @@ static uint64_t slots_word(const orri_entity_slots_page* page, uint32_t i, uint3
     return value;
 }
 
-uint64_t orri_entity_slots_slot(const orri_entity_slots* memory, uint32_t i)
+uint64_t orri_entity_slots_slot(const orri_entity_slots* slots, uint32_t i)
 {
-    const orri_entity_slots_page* page = slots_locate(memory, &i);
+    const orri_entity_slots_page* page = slots_locate(slots, &i);
     return slots_word(page, i, 0);
 }
 
-orri_bytes_from orri_entity_slots_image(const orri_entity_slots* memory, uint32_t i)
+orri_bytes_reader orri_entity_slots_image(const orri_entity_slots* slots, uint32_t i)
 {
-    const orri_entity_slots_page* page = slots_locate(memory, &i);
+    const orri_entity_slots_page* page = slots_locate(slots, &i);
     // An image begins where the one before ends.
     uint64_t begin = i > 0 ? slots_word(page, i - 1, 1) : 8 + (uint64_t)page->count * SLOTS_ENTRY;
     uint64_t end = slots_word(page, i, 1);
     if (begin > end || end > page->size) {
-        return (orri_bytes_from){.failed = true};
+        return (orri_bytes_reader){.failed = true};
     }
-    return (orri_bytes_from){.data = page->data + begin, .count = (size_t)(end - begin)};
+    return (orri_bytes_reader){.data = page->data + begin, .count = (size_t)(end - begin)};
 }
 
-uint32_t orri_entity_slots_find(const orri_entity_slots* memory, uint64_t slot, bool* found)
+uint32_t orri_entity_slots_find(const orri_entity_slots* slots, uint64_t slot, bool* found)
 {
-    uint32_t low = 0, high = memory->count;
+    uint32_t low = 0, high = slots->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (orri_entity_slots_slot(memory, middle) < slot) {
+        if (orri_entity_slots_slot(slots, middle) < slot) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    *found = low < memory->count && orri_entity_slots_slot(memory, low) == slot;
+    *found = low < slots->count && orri_entity_slots_slot(slots, low) == slot;
     return low;
 }
 
-uint32_t orri_entity_slots_below(const orri_entity_slots* memory, double time)
+uint32_t orri_entity_slots_below(const orri_entity_slots* slots, double time)
 {
-    uint32_t low = 0, high = memory->count;
+    uint32_t low = 0, high = slots->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if ((double)orri_entity_slots_slot(memory, middle) <= time) {
+        if ((double)orri_entity_slots_slot(slots, middle) <= time) {
             low = middle + 1;
         } else {
             high = middle;
@@ -156,10 +156,10 @@ static bool slots_is_new(const slots_change* c, uint32_t i)
     return c->image != NULL && i == c->at;
 }
 
-static orri_bytes_from slots_bytes_at(const slots_change* c, uint32_t i)
+static orri_bytes_reader slots_bytes_at(const slots_change* c, uint32_t i)
 {
     if (slots_is_new(c, i)) {
-        return (orri_bytes_from){.data = c->image->data, .count = c->image->count};
+        return (orri_bytes_reader){.data = c->image->data, .count = c->image->count};
     }
     return orri_entity_slots_image(c->old, slots_before(c, i));
 }
@@ -178,12 +178,12 @@ static void slots_lay_out(slots_change* c, const orr_time_traveller* value)
 {
     uint32_t end = 0;
     int32_t grows = c->image != NULL ? !c->found : -(int32_t)c->found;
-    bool dealt = false;
+    bool placed = false;
     for (uint32_t p = 0; p < c->old->page_count; p++) {
         uint32_t first = end, count = c->old->pages[p].count;
-        bool here = !dealt && (c->at < first + count || p + 1 == c->old->page_count);
+        bool here = !placed && (c->at < first + count || p + 1 == c->old->page_count);
         end = first + count + (here ? (uint32_t)grows : 0);
-        dealt |= here;
+        placed |= here;
         slots_piece piece = {first, end, c->old->pages[p].size, value->memory[p]};
         if (here) {
             piece.old = (orr_array){0};
@@ -193,7 +193,7 @@ static void slots_lay_out(slots_change* c, const orr_time_traveller* value)
             c->pieces[c->piece_count++] = piece;
         }
     }
-    if (!dealt && c->image != NULL) {
+    if (!placed && c->image != NULL) {
         c->pieces[c->piece_count++] =
             (slots_piece){0, 1, slots_piece_size(c, 0, 1), (orr_array){0}};
     }
@@ -278,7 +278,7 @@ static bool slots_write(orr_world* world, const slots_change* c, const slots_pie
         orri_bytes_put_word(&bytes, end);
     }
     for (uint32_t i = piece->first; i < piece->last; i++) {
-        orri_bytes_from part = slots_bytes_at(c, i);
+        orri_bytes_reader part = slots_bytes_at(c, i);
         orri_bytes_put(&bytes, part.data, part.count);
     }
     orr_string blob = {0};
@@ -318,30 +318,30 @@ orr_result orri_entity_slots_put(orr_world* world, const orr_time_traveller* val
 
 void orri_entity_slots_words(const orri_type* type, const void* value, orri_text* out)
 {
-    orri_entity_slots memory = orri_entity_slots_in(type->schema, value);
+    orri_entity_slots slots = orri_entity_slots_in(type->schema, value);
     orri_text_add(out, "{slots: [");
-    for (uint32_t i = 0; i < memory.count; i++) {
-        bool shown = memory.count <= SLOTS_SHOWN || i < SLOTS_SHOWN - 1 || i == memory.count - 1;
+    for (uint32_t i = 0; i < slots.count; i++) {
+        bool shown = slots.count <= SLOTS_SHOWN || i < SLOTS_SHOWN - 1 || i == slots.count - 1;
         if (shown) {
             orri_text_add(out, "%s%llu", i > 0 ? ", " : "",
-                          (unsigned long long)orri_entity_slots_slot(&memory, i));
+                          (unsigned long long)orri_entity_slots_slot(&slots, i));
         } else if (i == SLOTS_SHOWN - 1) {
             orri_text_add(out, ", …");
         }
     }
-    orri_text_add(out, "], count: %u, bytes: %llu}", memory.count, (unsigned long long)memory.size);
+    orri_text_add(out, "], count: %u, bytes: %llu}", slots.count, (unsigned long long)slots.size);
 }
 
-void orri_entity_slots_near(const orri_entity_slots* memory, double place, orri_text* out)
+void orri_entity_slots_near(const orri_entity_slots* slots, double place, orri_text* out)
 {
-    uint32_t at = orri_entity_slots_below(memory, place);
-    unsigned long long below = at > 0 ? orri_entity_slots_slot(memory, at - 1) : 0;
-    unsigned long long above = at < memory->count ? orri_entity_slots_slot(memory, at) : 0;
-    if (memory->count == 0) {
+    uint32_t at = orri_entity_slots_below(slots, place);
+    unsigned long long below = at > 0 ? orri_entity_slots_slot(slots, at - 1) : 0;
+    unsigned long long above = at < slots->count ? orri_entity_slots_slot(slots, at) : 0;
+    if (slots->count == 0) {
         orri_text_add(out, "it has no used slots");
     } else if (at == 0) {
         orri_text_add(out, "its first slot is %llu", above);
-    } else if (at == memory->count) {
+    } else if (at == slots->count) {
         orri_text_add(out, "its last slot is %llu", below);
     } else {
         orri_text_add(out, "its nearest slots are %llu and %llu", below, above);

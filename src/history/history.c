@@ -8,7 +8,8 @@ static void history_free(orr_world* world)
 {
     struct orri_history* history = world->history;
     orri_history_drop(world, 0, history->memory_count);
-    ORRI_RELEASE(&world->env, ORR_MEMORY_SHARE, history->memories, history->memory_capacity);
+    ORR_ASSERT(history->base.number == 0);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_SHARE, history->room, history->memory_capacity);
     ORRI_FREE(&world->env, ORR_MEMORY_SHARE, struct orri_history, history, 1);
     world->history = NULL;
 }
@@ -16,6 +17,13 @@ static void history_free(orr_world* world)
 static orr_result history_validate(orr_world* world)
 {
     const struct orri_history* history = world->history;
+    bool pending = world->messages != NULL && world->messages->unsettled != NULL;
+    if (pending != (world->running.notify_travel != NULL)) {
+        return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
+                           "orr_world_validate: invariant H11 is violated: readers %s notified of "
+                           "a travel, and changes of the world %s for that",
+                           pending ? "are not" : "are", pending ? "do not wait" : "wait");
+    }
     for (uint32_t i = 0; i < history->memory_count; i++) {
         const orri_memory* memory = &history->memories[i];
         bool ascends = i == 0 || history->memories[i - 1].tick < memory->tick;
@@ -94,14 +102,18 @@ void orri_history_near(const orr_world* world, uint64_t tick, uint64_t* before, 
 {
     const struct orri_history* history = world->history;
     *before = *after = UINT64_MAX;
-    for (uint32_t i = 0; history != NULL && i < history->memory_count; i++) {
-        const orri_memory* memory = &history->memories[i];
-        if (orri_snapshot_lost(memory->store)) {
-            continue;
-        }
-        *before = memory->tick <= tick ? memory->tick : *before;
-        *after = memory->tick >= tick && *after == UINT64_MAX ? memory->tick : *after;
+    uint32_t count = history != NULL ? history->memory_count : 0;
+    uint32_t at = orri_history_find(history, tick), last = at;
+    while (at < count && orri_snapshot_lost(history->memories[at].store)) {
+        at++;
     }
+    *after = at < count ? history->memories[at].tick : UINT64_MAX;
+    // Of the same tick there is at most one memory: it is both.
+    last += last < count && history->memories[last].tick == tick;
+    while (last > 0 && orri_snapshot_lost(history->memories[last - 1].store)) {
+        last--;
+    }
+    *before = last > 0 ? history->memories[last - 1].tick : UINT64_MAX;
 }
 
 void orr_remembered_near(const orr_world* world, uint64_t tick, uint64_t* before, uint64_t* after)
@@ -129,9 +141,35 @@ static void history_memory_free(orr_world* world, const orri_memory* memory)
     }
 }
 
-static bool history_memory_make(orr_world* world, bool ruled, orri_memory* out)
+void orri_history_base_check(orr_world* world)
 {
-    *out = (orri_memory){.tick = world->tick, .ruled = ruled};
+    struct orri_history* history = world->history;
+    bool ahead = history->memory_count > 0 &&
+                 history->memories[history->memory_count - 1].tick > history->base.tick;
+    if (history->base.number != 0 && (!ahead || history->restored_number != history->base.number ||
+                                      world->tick != history->base.tick)) {
+        history_memory_free(world, &history->base);
+        history->base = (orri_memory){0};
+    }
+}
+
+// Forgets one memory. It stays as the base while it shows that later memories are the future.
+static void history_memory_forget(orr_world* world, const orri_memory* memory)
+{
+    struct orri_history* history = world->history;
+    bool base = memory->tick == world->tick && memory->number == history->restored_number &&
+                orri_history_is_current(world, memory);
+    if (base) {
+        ORR_ASSERT(history->base.number == 0);
+        history->base = *memory;
+    } else {
+        history_memory_free(world, memory);
+    }
+}
+
+static bool history_memory_make(orr_world* world, bool automatic, orri_memory* out)
+{
+    *out = (orri_memory){.tick = world->tick, .automatic = automatic};
     out->store = orri_snapshot_take(world);
     out->messages = out->store != NULL ? orri_messages_remember(world) : NULL;
     out->schedule = out->messages != NULL ? orri_schedule_remember(world) : NULL;
@@ -146,18 +184,50 @@ static bool history_memory_make(orr_world* world, bool ruled, orri_memory* out)
     return true;
 }
 
-// Replaces the old memory of the same tick. If the world is unchanged since it was restored to the
-// old memory, the memories ahead are also the future of the new one.
+// Replaces the old memory of the same tick.
 static void history_replace(orr_world* world, orri_memory* old, orri_memory* memory)
 {
-    if (orri_history_is_current(world, old)) {
-        world->history->stands = memory->number;
-    }
-    memory->ruled = memory->ruled && old->ruled;
+    memory->automatic = memory->automatic && old->automatic;
     history_memory_free(world, old);
 }
 
-orr_result orri_history_keep(orr_world* world, bool ruled)
+// Makes room for one more memory at the end. The gap at the front is closed when it is half of the
+// room. False when refused (not reported).
+static bool history_reserve(orr_world* world)
+{
+    struct orri_history* history = world->history;
+    uint32_t needed = history->memory_gap + history->memory_count + 1;
+    if (needed > history->memory_capacity && history->memory_gap > history->memory_capacity / 2) {
+        memmove(history->room, history->memories,
+                history->memory_count * sizeof *history->memories);
+        history->memory_gap = 0;
+    } else if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SHARE, &history->room,
+                             &history->memory_capacity, needed)) {
+        return false;
+    }
+    history->memories = history->room + history->memory_gap;
+    return true;
+}
+
+// Takes memories out of the list, which are freed already: the shorter part of the rest moves.
+static void history_remove(struct orri_history* history, uint32_t first, uint32_t count)
+{
+    uint32_t after = history->memory_count - first - count;
+    history->memory_count -= count;
+    if (count == 0) {
+        return; // `memories` may be NULL.
+    }
+    if (first < after) {
+        memmove(history->memories + count, history->memories, first * sizeof *history->memories);
+        history->memories += count;
+        history->memory_gap += count;
+    } else {
+        memmove(history->memories + first, history->memories + first + count,
+                after * sizeof *history->memories);
+    }
+}
+
+orr_result orri_history_keep(orr_world* world, bool automatic)
 {
     struct orri_history* history = orri_history_of(world);
     orri_memory memory;
@@ -165,12 +235,16 @@ orr_result orri_history_keep(orr_world* world, bool ruled)
         return ORR_ERR_MEMORY;
     }
     orri_history_sweep(world);
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SHARE, &history->memories, &history->memory_capacity,
-                      history->memory_count + 1)) {
+    if (!history_reserve(world)) {
         return orri_refuse_memory(&world->env, "remembering a tick");
     }
-    if (!history_memory_make(world, ruled, &memory)) {
+    if (!history_memory_make(world, automatic, &memory)) {
         return orri_env_result(&world->env);
+    }
+    // If the world is unchanged since it was restored, the memories ahead are also the future of the
+    // new memory.
+    if (orri_history_current(world) != NULL) {
+        history->restored_number = memory.number;
     }
     uint32_t at = orri_history_find(history, memory.tick);
     if (at < history->memory_count && history->memories[at].tick == memory.tick) {
@@ -182,6 +256,8 @@ orr_result orri_history_keep(orr_world* world, bool ruled)
     }
     history->memories[at] = memory;
     history->remembered++;
+    history->lost_tick1 = 0;
+    orri_history_base_check(world);
     return ORR_OK;
 }
 
@@ -226,13 +302,10 @@ void orri_history_drop(orr_world* world, uint32_t first, uint32_t count)
 {
     struct orri_history* history = world->history;
     for (uint32_t i = first; i < first + count; i++) {
-        history_memory_free(world, &history->memories[i]);
+        history_memory_forget(world, &history->memories[i]);
     }
-    if (count > 0) { // `memories` may be NULL.
-        memmove(&history->memories[first], &history->memories[first + count],
-                (history->memory_count - first - count) * sizeof *history->memories);
-    }
-    history->memory_count -= count;
+    history_remove(history, first, count);
+    orri_history_base_check(world);
 }
 
 void orri_history_sweep(orr_world* world)
@@ -245,6 +318,8 @@ void orri_history_sweep(orr_world* world)
     history->losses = world->cow.losses;
     for (uint32_t i = 0; i < history->memory_count; i++) {
         if (orri_snapshot_lost(history->memories[i].store)) {
+            bool here = history->memories[i].tick == world->tick;
+            history->lost_tick1 = here ? world->tick + 1 : history->lost_tick1;
             history_memory_free(world, &history->memories[i]);
             history->lost++;
         } else {
@@ -252,6 +327,7 @@ void orri_history_sweep(orr_world* world)
         }
     }
     history->memory_count = kept;
+    orri_history_base_check(world);
 }
 
 orr_result orr_forget(orr_world* world, uint64_t tick)
@@ -291,15 +367,12 @@ uint32_t orr_forget_range(orr_world* world, uint64_t first, uint64_t last, uint6
         if (keep_every != 0 && history->memories[i].tick % keep_every == 0) {
             history->memories[--kept] = history->memories[i];
         } else {
-            history_memory_free(world, &history->memories[i]);
+            history_memory_forget(world, &history->memories[i]);
         }
     }
     uint32_t forgotten = kept - begin;
-    if (forgotten > 0) {
-        memmove(&history->memories[begin], &history->memories[kept],
-                (history->memory_count - kept) * sizeof *history->memories);
-    }
-    history->memory_count -= forgotten;
+    history_remove(history, begin, forgotten);
+    orri_history_base_check(world);
     return forgotten;
 }
 

@@ -20,7 +20,7 @@ static orr_result playback_check(orr_world* world, const char* call, orr_entity 
                                  orr_type* type)
 {
     orri_time_types types = {0};
-    orr_result result = orri_time_open(world, call, &types);
+    orr_result result = orri_traveller_begin(world, call, &types);
     *type = types.stretcher;
     return result == ORR_OK && orri_record_find(world, entity) == NULL
                ? orri_refuse_entity(world, call, entity, *type)
@@ -41,11 +41,11 @@ static void playback_warn(orr_world* world, const char* call, orr_entity entity)
         return;
     }
     world->stretch_warned = true;
-    orri_id_text who = orri_entity_format(world, entity);
+    orri_id_text id_text = orri_entity_format(world, entity);
     orri_log(&world->env, ORR_LOG_ID_STRETCHER_IDLE,
              "%s: entity %s has a rate, but the world has no playback system; add it with "
              "orr_stretcher_add() (logged once)",
-             call, who.text);
+             call, id_text.text);
 }
 
 orr_result orr_time_stretch(orr_world* world, orr_entity entity, double rate)
@@ -58,10 +58,10 @@ orr_result orr_time_stretch(orr_world* world, orr_entity entity, double rate)
         return result;
     }
     if (!playback_finite(rate)) {
-        orri_id_text who = orri_entity_format(world, entity);
+        orri_id_text id_text = orri_entity_format(world, entity);
         return orri_refuse(&world->env, ORR_ERR_RANGE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: the rate for entity %s is not finite; pass a finite number", call,
-                           who.text);
+                           id_text.text);
     }
     const orr_time_stretcher* now = orr_component_get(world, entity, type);
     orr_time_stretcher value =
@@ -81,15 +81,15 @@ static orr_result playback_check_has(orr_world* world, const char* call, orr_ent
     if (result != ORR_OK || orr_component_has(world, entity, type)) {
         return result;
     }
-    orri_id_text who = orri_entity_format(world, entity);
+    orri_id_text id_text = orri_entity_format(world, entity);
     return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
                        "%s: entity %s has no orr_time_stretcher; set a rate first with "
                        "orr_time_stretch()",
-                       call, who.text);
+                       call, id_text.text);
 }
 
 // The entity whose rate `entity` changes; null if it drives none.
-static orr_entity playback_drives(orr_world* world, orr_entity entity)
+static orr_entity playback_driven(orr_world* world, orr_entity entity)
 {
     const orr_time_stretcher* stretcher =
         orr_alive(world, entity) ? orr_get(world, entity, orr_time_stretcher) : NULL;
@@ -98,11 +98,11 @@ static orr_entity playback_drives(orr_world* world, orr_entity entity)
 
 // True if the chain of driven entities from `from` reaches `to`. The number of steps is limited,
 // because a program may have written a cycle into the components.
-static bool playback_leads(orr_world* world, orr_entity from, orr_entity to)
+static bool playback_reaches(orr_world* world, orr_entity from, orr_entity to)
 {
     uint64_t steps = orr_entity_count(world);
     while (from.id != 0 && from.id != to.id && steps-- > 0) {
-        from = playback_drives(world, from);
+        from = playback_driven(world, from);
     }
     return from.id == to.id;
 }
@@ -119,7 +119,7 @@ orr_result orr_time_derivate(orr_world* world, orr_entity stretcher, orr_entity 
     if (result != ORR_OK) {
         return result;
     }
-    if (!own && playback_leads(world, of, stretcher)) {
+    if (!own && playback_reaches(world, of, stretcher)) {
         orri_id_text a = orri_entity_format(world, stretcher), b = orri_entity_format(world, of);
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
                            "%s: entity %s cannot drive %s, which already drives it, directly or "
@@ -138,8 +138,8 @@ typedef struct playback_move {
     orr_run* run;
     orr_entity entity;
     const orr_time_stretcher* stretcher;
-    orri_entity_slots memory; // The slots of the entity.
-    double target;            // The next position.
+    orri_entity_slots slots; // The slots of the entity.
+    double target;           // The next position.
     // The error of this step. It is captured here, and reported only if the step before had another
     // one.
     orr_result result;
@@ -157,53 +157,53 @@ static void playback_capture_error(void* owner, orr_result result, orr_log_id id
 // Index of the last slot at or below the target. UINT32_MAX if the target is outside of the slots.
 static uint32_t playback_slot(const playback_move* m)
 {
-    const orri_entity_slots* memory = &m->memory;
-    uint32_t low = orri_entity_slots_below(memory, m->target);
-    bool within = low > 0 && (low < memory->count ||
-                              (double)orri_entity_slots_slot(memory, low - 1) == m->target);
+    const orri_entity_slots* slots = &m->slots;
+    uint32_t low = orri_entity_slots_below(slots, m->target);
+    bool within = low > 0 && (low < slots->count ||
+                              (double)orri_entity_slots_slot(slots, low - 1) == m->target);
     return within ? low - 1 : UINT32_MAX;
 }
 
-static orr_stretch_state playback_lacks(playback_move* m)
+static orr_stretch_state playback_outside_slots(playback_move* m)
 {
     char near[128];
     orri_text text = {near, sizeof near, 0};
-    orri_entity_slots_near(&m->memory, m->target, &text);
-    orri_id_text who = orri_entity_format(m->run->world, m->entity);
+    orri_entity_slots_near(&m->slots, m->target, &text);
+    orri_id_text id_text = orri_entity_format(m->run->world, m->entity);
     m->result = ORR_ERR_PAST;
     snprintf(m->text, sizeof m->text,
              PLAYBACK_SYSTEM
              ": entity %s cannot move from %g to %g: %s; save slots on both sides of "
              "that position with orr_entity_remember(), or change its rate",
-             who.text, m->stretcher->position, m->target, near);
-    return ORR_STRETCH_LACKS;
+             id_text.text, m->stretcher->position, m->target, near);
+    return ORR_STRETCH_OUTSIDE_SLOTS;
 }
 
-static orr_stretch_state playback_barred(playback_move* m, orr_type type)
+static orr_stretch_state playback_undeclared_type(playback_move* m, orr_type type)
 {
-    orri_id_text who = orri_entity_format(m->run->world, m->entity);
+    orri_id_text id_text = orri_entity_format(m->run->world, m->entity);
     m->result = ORR_ERR_TYPE;
     snprintf(m->text, sizeof m->text,
              PLAYBACK_SYSTEM ": %s of entity %s would change, but the system did not declare the "
                              "type; name it in orr_stretcher_desc.types",
-             orri_type_label(m->run->world, type), who.text);
-    return ORR_STRETCH_BARRED;
+             orri_type_label(m->run->world, type), id_text.text);
+    return ORR_STRETCH_UNDECLARED_TYPE;
 }
 
 // Decodes the state at the target: one slot, or the interpolation of the two slots around it.
-static orr_result playback_frame(const playback_move* m, uint32_t slot, orri_decoded* out)
+static orr_result playback_decode(const playback_move* m, uint32_t slot, orri_decoded* out)
 {
     orr_world* world = m->run->world;
     orr_result result =
-        orri_entity_decode(world, PLAYBACK_SYSTEM, orri_entity_slots_image(&m->memory, slot), out);
-    double first = (double)orri_entity_slots_slot(&m->memory, slot);
+        orri_entity_decode(world, PLAYBACK_SYSTEM, orri_entity_slots_image(&m->slots, slot), out);
+    double first = (double)orri_entity_slots_slot(&m->slots, slot);
     if (result != ORR_OK || first == m->target) {
         return result;
     }
-    double second = (double)orri_entity_slots_slot(&m->memory, slot + 1);
+    double second = (double)orri_entity_slots_slot(&m->slots, slot + 1);
     orri_decoded later;
     result = orri_entity_decode(world, PLAYBACK_SYSTEM,
-                                orri_entity_slots_image(&m->memory, slot + 1), &later);
+                                orri_entity_slots_image(&m->slots, slot + 1), &later);
     if (result == ORR_OK) {
         orri_decoded_interpolate(out, &later, (m->target - first) / (second - first));
         orri_decoded_free(&later);
@@ -214,32 +214,32 @@ static orr_result playback_frame(const playback_move* m, uint32_t slot, orri_dec
 }
 
 // Makes the step. Returns what becomes orr_time_stretcher.state.
-static orr_stretch_state playback_go(playback_move* m)
+static orr_stretch_state playback_step(playback_move* m)
 {
     uint32_t slot = playback_slot(m);
     if (slot == UINT32_MAX) {
-        return playback_lacks(m);
+        return playback_outside_slots(m);
     }
-    orri_decoded frame;
-    if (playback_frame(m, slot, &frame) != ORR_OK) {
+    orri_decoded decoded;
+    if (playback_decode(m, slot, &decoded) != ORR_OK) {
         return ORR_STRETCH_REFUSED;
     }
-    orr_type barred;
-    orr_result result = orri_decoded_send(&frame, m->run, m->entity, &barred);
-    orri_decoded_free(&frame);
-    return result == ORR_OK ? ORR_STRETCH_MOVES
-           : barred.id != 0 ? playback_barred(m, barred)
-                            : ORR_STRETCH_REFUSED;
+    orr_type undeclared;
+    orr_result result = orri_decoded_send(&decoded, m->run, m->entity, &undeclared);
+    orri_decoded_free(&decoded);
+    return result == ORR_OK     ? ORR_STRETCH_MOVES
+           : undeclared.id != 0 ? playback_undeclared_type(m, undeclared)
+                                : ORR_STRETCH_REFUSED;
 }
 
 // Makes the step and captures its errors. An error that repeats tick after tick is reported once.
 static orr_stretch_state playback_try(playback_move* m)
 {
     orri_env* env = &m->run->world->env;
-    orri_env_ear before = orri_ear_here;
-    orri_ear_here = (orri_env_ear){env, playback_capture_error, m};
-    orr_stretch_state state = playback_go(m);
-    orri_ear_here = before;
+    orri_refusal_redirect before = orri_redirect_here;
+    orri_redirect_here = (orri_refusal_redirect){env, playback_capture_error, m};
+    orr_stretch_state state = playback_step(m);
+    orri_redirect_here = before;
     if (state != ORR_STRETCH_MOVES && state != m->stretcher->state) {
         (void)orri_refuse(env, m->result, ORR_LOG_ID_CALL_REFUSED, "%s", m->text);
     }
@@ -261,10 +261,10 @@ static void playback_row(orr_run* run, orr_entity entity, orr_time_stretcher* st
     playback_move move = {.run = run,
                           .entity = entity,
                           .stretcher = stretcher,
-                          .memory = orri_entity_slots_in(&world->schema, traveller),
+                          .slots = orri_entity_slots_in(&world->schema, traveller),
                           .target = stretcher->position + stretcher->rate};
     // A stretcher with rate 0 and without slots has no state to take.
-    bool idle = stretcher->drives.id != 0 || (stretcher->rate == 0 && move.memory.count == 0);
+    bool idle = stretcher->drives.id != 0 || (stretcher->rate == 0 && move.slots.count == 0);
     orr_stretch_state state = idle ? ORR_STRETCH_MOVES : playback_try(&move);
     if (state == ORR_STRETCH_MOVES && !idle) {
         stretcher->position = move.target;
@@ -353,6 +353,13 @@ orr_system orr_stretcher_add(orr_world* world, const orr_stretcher_desc* desc)
     orri_text text = {types, sizeof types, 0};
     desc = desc != NULL ? desc : &none;
     types[0] = '\0';
+    if (desc->types != NULL && strlen(desc->types) >= sizeof types) {
+        (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SYSTEM_REFUSED,
+                          "orr_stretcher_add: orr_stretcher_desc.types has %zu bytes, the limit is "
+                          "%zu; name fewer types",
+                          strlen(desc->types), sizeof types - 1);
+        return (orr_system){0};
+    }
     if (desc->types != NULL) {
         orri_text_add(&text, "%s", desc->types);
     } else if (!playback_types(world, &text)) {

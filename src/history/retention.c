@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Retention: remembers ticks automatically by the settings of orr_history_set() (the rules), and
-// forgets them again. Kept are the most recent ticks, and of older ticks one per interval, within a
-// limit of bytes. Only memories with `ruled` are forgotten here.
+// forgets them again. It keeps the most recent ticks and, of older ticks, one per interval, within
+// a limit of bytes. Only memories that were made automatically are forgotten here.
 #include "history/history.h"
 #include "realtime/realtime.h"
 
@@ -10,6 +10,7 @@ void orri_history_tick_begins(orr_world* world)
 {
     struct orri_history* history = world->history;
     uint32_t first = orri_history_find(history, world->tick + 1);
+    history->lost_tick1 = 0;
     if (ORR_UNLIKELY(first < history->memory_count)) {
         orri_history_drop(world, first, history->memory_count - first);
     }
@@ -20,43 +21,43 @@ static bool retention_on(const orr_history_desc* rules)
     return rules->recent != 0 || rules->every != 0;
 }
 
-// True if no earlier ruled memory before index `at` is in the same interval of `every` ticks. The
-// first one that exists counts, not the tick that `every` divides: in real time not every tick is
+// True if no automatic memory before index `at` is in the same interval of `every` ticks. The first
+// one that exists counts, not the tick that `every` divides: in real time not every tick is
 // remembered, and some are lost.
 static bool retention_first(const struct orri_history* history, uint32_t at, uint64_t tick)
 {
     uint64_t every = history->rules.every;
-    while (at > 0 && !history->memories[at - 1].ruled) {
+    while (at > 0 && !history->memories[at - 1].automatic) {
         at--;
     }
     return every != 0 && (at == 0 || history->memories[at - 1].tick / every < tick / every);
 }
 
-// Forgets ruled memories that left the window of recent ticks since the last call, except the first
-// of each interval. Newest first, so that shares that lean on a freed one find their next base
-// nearby.
+// Forgets automatic memories that left the window of recent ticks since the last call, except the
+// first one of each interval. Newest first, so that shares that lean on a freed one find their next
+// base nearby.
 static void retention_forget_old(orr_world* world)
 {
     struct orri_history* history = world->history;
     const orr_history_desc* rules = &history->rules;
     uint64_t oldest = world->tick > rules->recent ? world->tick - rules->recent : 0;
-    uint32_t first = orri_history_find(history, history->ruled_to);
+    uint32_t first = orri_history_find(history, history->thinned_to);
     for (uint32_t i = orri_history_find(history, oldest); i-- > first;) {
         const orri_memory* memory = &history->memories[i];
-        if (memory->ruled && !retention_first(history, i, memory->tick)) {
+        if (memory->automatic && !retention_first(history, i, memory->tick)) {
             orri_history_drop(world, i, 1);
             history->forgotten++;
         }
     }
-    history->ruled_to = oldest;
+    history->thinned_to = oldest;
 }
 
-// Forgets the oldest ruled memory before index `end`. False if there is none.
+// Forgets the oldest automatic memory before index `end`. False if there is none.
 static bool retention_forget_oldest(orr_world* world, uint32_t end)
 {
     struct orri_history* history = world->history;
     for (uint32_t i = 0; i < end; i++) {
-        if (history->memories[i].ruled) {
+        if (history->memories[i].automatic) {
             orri_history_drop(world, i, 1);
             history->forgotten++;
             return true;
@@ -65,7 +66,7 @@ static bool retention_forget_oldest(orr_world* world, uint32_t end)
     return false;
 }
 
-// Forgets the oldest ruled memories until the limit of bytes holds; the newest stays. A replay
+// Forgets the oldest automatic memories until the limit of bytes holds; the newest stays. A replay
 // forgets as many as were forgotten in the recorded run, because the number of bytes depends on
 // spectators.
 static void retention_keep_budget(orr_world* world)
@@ -101,7 +102,7 @@ void orri_history_tick_ended(orr_world* world)
         return;
     }
     if (retention_want(world) && orri_history_keep(world, true) != ORR_OK) {
-        history->lost++; // Memory ran out: free the oldest, for the world as well.
+        history->lost++; // An allocation failed: free the oldest, for the world as well.
         (void)retention_forget_oldest(world, history->memory_count);
     }
     retention_forget_old(world);
@@ -130,7 +131,7 @@ void orri_history_keep_now(orr_world* world)
     const orri_memory* now =
         history != NULL && history->rules.recent != 0 ? orri_history_at(world, world->tick) : NULL;
     bool wanted = history != NULL && history->rules.recent != 0 &&
-                  (now == NULL || (now->ruled && !orri_snapshot_same(world, now->store)));
+                  (now == NULL || (now->automatic && !orri_snapshot_same(world, now->store)));
     if (wanted && orri_history_keep(world, true) != ORR_OK) {
         world->history->lost++;
     }
@@ -155,7 +156,7 @@ orr_result orr_history_set(orr_world* world, const orr_history_desc* desc)
     }
     if (result == ORR_OK) {
         history->rules = *desc;
-        history->ruled_to = 0;
+        history->thinned_to = 0;
         retention_forget_old(world);
         retention_keep_budget(world);
         while (!retention_on(desc) && retention_forget_oldest(world, history->memory_count)) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The schedule's part of a remembered tick. It has: states and exports of systems and their life
-// cycle, clocks of pipelines, and which blocks are new to systems with `changed` terms. It does not
-// have: spectators and systems that only receive messages (they are not part of the world's state),
-// plans (they follow from the systems), and whether the world is paused (that belongs to the user).
+// The schedule's part of a remembered tick. It contains states and exports of systems and their
+// life cycle, clocks of pipelines, and which blocks are new to systems with `changed` terms. It
+// does not contain spectators and systems that only receive messages (they are not part of the
+// world's state), plans (they follow from the systems), and whether the world is paused (the user
+// decides that).
 #include "history/schedule_past.h"
 #include "realtime/realtime.h"
 #include "schedule/record/recording.h"
+#include <stdlib.h>
 
 typedef struct schedule_past_system {
     orr_system handle;
@@ -40,31 +42,33 @@ struct orri_schedule_past {
     uint32_t byte_count, byte_capacity;
     schedule_past_block* blocks; // Ascending by cluster.
     uint32_t block_count, block_capacity;
+    uint64_t* since; // The different values of `since` other than 0, ascending.
+    uint32_t since_count, since_capacity;
 };
 
 // True if the system is part of the world's state.
-static bool schedule_past_counts(const orri_system* system)
+static bool schedule_past_includes(const orri_system* system)
 {
-    return !system->pipe->spectator && !orri_system_outside(system);
+    return !orri_system_outside(system);
 }
 
 // ---- remembering --------------------------------------------------------------------------------
 
-static bool schedule_past_keep(orri_env* env, orri_schedule_past* past,
-                               const orri_system_state* keep, uint32_t* at1)
+static bool schedule_past_take_state(orri_env* env, orri_schedule_past* past,
+                                     const orri_system_state* state, uint32_t* at1)
 {
     *at1 = 0;
-    if (keep->data == NULL) {
+    if (state->data == NULL) {
         return true;
     }
-    uint32_t size = keep->type->info.size;
+    uint32_t size = state->type->info.size;
     if (!ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &past->bytes, &past->byte_capacity,
                       past->byte_count + size)) {
         return false;
     }
     *at1 = past->byte_count + 1;
     if (size > 0) {
-        memcpy(past->bytes + past->byte_count, keep->data, size);
+        memcpy(past->bytes + past->byte_count, state->data, size);
         past->byte_count += size;
     }
     return true;
@@ -83,8 +87,8 @@ static bool schedule_past_take_system(orri_env* env, orri_schedule_past* past,
                                 .group_on = system->group_on,
                                 .create_called = system->create_called,
                                 .start_called = system->start_called};
-    if (!schedule_past_keep(env, past, &system->state, &was.state1) ||
-        !schedule_past_keep(env, past, &system->exports, &was.exports1)) {
+    if (!schedule_past_take_state(env, past, &system->state, &was.state1) ||
+        !schedule_past_take_state(env, past, &system->exports, &was.exports1)) {
         return false;
     }
     past->systems[past->system_count++] = was;
@@ -102,7 +106,7 @@ static bool schedule_past_take(orr_world* world, orri_schedule_past* past)
         return false;
     }
     for (const orri_system* system = schedule->first; system != NULL; system = system->next) {
-        if (schedule_past_counts(system) && !schedule_past_take_system(env, past, system)) {
+        if (schedule_past_includes(system) && !schedule_past_take_system(env, past, system)) {
             return false;
         }
     }
@@ -120,34 +124,64 @@ static bool schedule_past_take(orr_world* world, orri_schedule_past* past)
     return true;
 }
 
+static int schedule_past_compare(const void* a, const void* b)
+{
+    uint64_t x = *(const uint64_t*)a, y = *(const uint64_t*)b;
+    return (x > y) - (x < y);
+}
+
+// Sorts the values of `since`, so that a restore finds ranks without comparing all systems.
+static bool schedule_past_take_since(orri_env* env, orri_schedule_past* past)
+{
+    if (!ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &past->since, &past->since_capacity,
+                      past->system_count)) {
+        return false;
+    }
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < past->system_count; i++) {
+        past->since[count] = past->systems[i].since;
+        count += past->systems[i].since != 0;
+    }
+    if (count > 0) {
+        qsort(past->since, count, sizeof *past->since, schedule_past_compare);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0 || past->since[i] != past->since[i - 1]) {
+            past->since[past->since_count++] = past->since[i];
+        }
+    }
+    return true;
+}
+
 // ---- blocks that are new to systems with `changed` terms ----------------------------------------
 
 // True if the system has a `changed` term and has run.
-static bool schedule_past_looks(const orri_system* system)
+static bool schedule_past_has_changed(const orri_system* system)
 {
-    return schedule_past_counts(system) && system->query != NULL && system->query->has_changed &&
+    return schedule_past_includes(system) && system->query != NULL && system->query->has_changed &&
            system->since != 0;
 }
 
 // The smallest `since` of all systems with `changed` terms; UINT64_MAX if there is none.
-static uint64_t schedule_past_least(const struct orri_schedule* schedule)
+static uint64_t schedule_past_since_min(const struct orri_schedule* schedule)
 {
     uint64_t least = UINT64_MAX;
     for (const orri_system* system = schedule->first; system != NULL; system = system->next) {
-        uint64_t since = schedule_past_looks(system) ? orri_history_detach_since(system)
-                                                     : UINT64_MAX;
+        uint64_t since = schedule_past_has_changed(system) ? orri_history_detach_since(system)
+                                                           : UINT64_MAX;
         least = since < least ? since : least;
     }
     return least;
 }
 
 // True if a system has a `changed` term of this type.
-static bool schedule_past_asked(const struct orri_schedule* schedule, orr_type type)
+static bool schedule_past_names_changed(const struct orri_schedule* schedule, orr_type type)
 {
     bool asked = false;
     for (const orri_system* system = schedule->first; system != NULL && !asked;
          system = system->next) {
-        const orri_leaf* leaf = schedule_past_looks(system) ? &system->query->leaves[0] : NULL;
+        const orri_leaf* leaf = schedule_past_has_changed(system) ? &system->query->leaves[0]
+                                                                  : NULL;
         for (uint32_t t = 0; leaf != NULL && t < leaf->term_count && !asked; t++) {
             asked = leaf->terms[t].changed && leaf->terms[t].type.id == type.id;
         }
@@ -181,7 +215,7 @@ static bool schedule_past_take_cluster(orr_world* world, orri_schedule_past* pas
     uint32_t half = cluster->column_count;
     bool any = false, done = true;
     for (uint32_t c = 0; done && c < cluster->type_count; c++) {
-        if (schedule_past_asked(world->schedule, cluster->types[c])) {
+        if (schedule_past_names_changed(world->schedule, cluster->types[c])) {
             schedule_past_block at = {.cluster = number, .column = c};
             schedule_past_block bits = {.cluster = number, .column = half + c};
             done = schedule_past_take_column(world, past, cluster, at, least) &&
@@ -198,7 +232,7 @@ static bool schedule_past_take_cluster(orr_world* world, orri_schedule_past* pas
 
 static bool schedule_past_take_blocks(orr_world* world, orri_schedule_past* past)
 {
-    uint64_t least = schedule_past_least(world->schedule);
+    uint64_t least = schedule_past_since_min(world->schedule);
     uint32_t number = 0;
     bool done = true;
     if (least == UINT64_MAX) {
@@ -217,7 +251,8 @@ orri_schedule_past* orri_schedule_remember(orr_world* world)
         ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, orri_schedule_past, 1);
     bool done = past != NULL;
     if (done && world->schedule != NULL) {
-        done = schedule_past_take(world, past) && schedule_past_take_blocks(world, past);
+        done = schedule_past_take(world, past) && schedule_past_take_since(&world->env, past) &&
+               schedule_past_take_blocks(world, past);
     }
     if (!done) {
         orri_schedule_forget(world, past);
@@ -238,6 +273,7 @@ void orri_schedule_forget(orr_world* world, orri_schedule_past* past)
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, past->pipes, past->pipe_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, past->bytes, past->byte_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, past->blocks, past->block_capacity);
+    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, past->since, past->since_capacity);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_schedule_past, past, 1);
 }
 
@@ -245,17 +281,21 @@ uint64_t orri_schedule_past_bytes(const orri_schedule_past* past)
 {
     return sizeof *past + past->system_capacity * sizeof *past->systems +
            past->pipe_capacity * sizeof *past->pipes + past->byte_capacity +
-           past->block_capacity * sizeof *past->blocks;
+           past->block_capacity * sizeof *past->blocks + past->since_capacity * sizeof *past->since;
 }
 
 // ---- checks before restoring --------------------------------------------------------------------
 
+// The remembered state of a system; NULL: there is none. Systems are asked for in order of
+// registration, in which they were remembered; so the search begins at `*next`, after the last
+// system that was found.
 static const schedule_past_system* schedule_past_find(const orri_schedule_past* past,
-                                                      orr_system handle)
+                                                      orr_system handle, uint32_t* next)
 {
-    for (uint32_t i = 0; i < past->system_count; i++) {
+    for (uint32_t i = *next; i < past->system_count; i++) {
         if (past->systems[i].handle.id == handle.id &&
             past->systems[i].handle.generation == handle.generation) {
+            *next = i + 1;
             return &past->systems[i];
         }
     }
@@ -273,13 +313,13 @@ ORRI_COLD static orr_result schedule_past_refuse(orr_world* world, const orri_sc
 
 static orr_result schedule_past_check_systems(orr_world* world, const orri_schedule_past* past)
 {
-    uint32_t found = 0;
+    uint32_t found = 0, next = 0;
     for (const orri_system* system = world->schedule->first; system != NULL;
          system = system->next) {
-        if (!schedule_past_counts(system)) {
+        if (!schedule_past_includes(system)) {
             continue;
         }
-        const schedule_past_system* was = schedule_past_find(past, system->handle);
+        const schedule_past_system* was = schedule_past_find(past, system->handle, &next);
         if (was == NULL) {
             return schedule_past_refuse(
                 world, past, "system", system->desc.name, "added",
@@ -328,13 +368,13 @@ bool orri_schedule_same(const orr_world* world, const orri_schedule_past* past)
     if (schedule == NULL) {
         return true;
     }
-    uint32_t systems = 0, pipes = 0;
+    uint32_t systems = 0, pipes = 0, next = 0;
     bool same = !schedule->posted && schedule->time_ns == past->time_ns &&
                 schedule->passed_ns == past->passed_ns;
     for (const orri_system* system = schedule->first; same && system != NULL;
          system = system->next) {
-        if (schedule_past_counts(system)) {
-            const schedule_past_system* was = schedule_past_find(past, system->handle);
+        if (schedule_past_includes(system)) {
+            const schedule_past_system* was = schedule_past_find(past, system->handle, &next);
             same = was != NULL && was->removed == system->removed &&
                    was->self_on == system->self_on && was->group_on == system->group_on;
             systems++;
@@ -350,16 +390,16 @@ bool orri_schedule_same(const orr_world* world, const orri_schedule_past* past)
 
 // ---- restoring ----------------------------------------------------------------------------------
 
-static void schedule_past_put_keep(const orri_schedule_past* past, const orri_system_state* keep,
-                                   uint32_t at1)
+static void schedule_past_put_state(const orri_schedule_past* past, const orri_system_state* state,
+                                    uint32_t at1)
 {
-    if (keep->data == NULL) {
+    if (state->data == NULL) {
         return;
     }
     if (at1 == 0) {
-        orr_value_default(&keep->type->info, keep->data);
-    } else if (keep->type->info.size > 0) {
-        memcpy(keep->data, past->bytes + at1 - 1, keep->type->info.size);
+        orr_value_default(&state->type->info, state->data);
+    } else if (state->type->info.size > 0) {
+        memcpy(state->data, past->bytes + at1 - 1, state->type->info.size);
     }
 }
 
@@ -373,6 +413,9 @@ static bool schedule_past_put_system(const orri_schedule_past* past,
                    system->wanted != wanted || system->removed != was->removed;
     system->tick_first = was->tick_first;
     system->created = was->created;
+    if (system->started != was->started) {
+        system->stopped1 = was->started ? 0 : ++system->pipe->world->schedule->stops;
+    }
     system->started = was->started;
     system->removed = was->removed;
     system->create_called = was->create_called;
@@ -380,8 +423,8 @@ static bool schedule_past_put_system(const orri_schedule_past* past,
     __atomic_store_n(&system->self_on, was->self_on, __ATOMIC_RELAXED);
     __atomic_store_n(&system->group_on, was->group_on, __ATOMIC_RELAXED);
     system->wanted = wanted;
-    schedule_past_put_keep(past, &system->state, was->state1);
-    schedule_past_put_keep(past, &system->exports, was->exports1);
+    schedule_past_put_state(past, &system->state, was->state1);
+    schedule_past_put_state(past, &system->exports, was->exports1);
     if (system->exports_published != NULL) {
         memcpy(system->exports_published, system->exports.data, system->exports.type->info.size);
     }
@@ -392,9 +435,10 @@ static bool schedule_past_put_systems(const struct orri_schedule* schedule,
                                       const orri_schedule_past* past)
 {
     bool differs = false;
+    uint32_t next = 0;
     for (orri_system* system = schedule->first; system != NULL; system = system->next) {
         const schedule_past_system* was =
-            schedule_past_counts(system) ? schedule_past_find(past, system->handle) : NULL;
+            schedule_past_includes(system) ? schedule_past_find(past, system->handle, &next) : NULL;
         if (was != NULL) {
             differs |= schedule_past_put_system(past, was, system);
         }
@@ -417,7 +461,8 @@ static void schedule_past_put_pipes(struct orri_schedule* schedule, const orri_s
             pipe->tick = was.tick;
             pipe->replanned = was.renewed;
         }
-        // A spectator that is due after the restored time would stand still until then: restart it.
+        // The clock of a spectator that is due after the restored time restarts: otherwise it would
+        // not tick until then.
         if (!pipe->spectator || due > past->time_ns) {
             pipe->start_ns = was.start_ns;
             pipe->ran = was.ran;
@@ -448,16 +493,13 @@ static void schedule_past_put_clocks(struct orri_schedule* schedule, const orri_
 // Number of different `since` values below a version; with `up_to` also equal to it.
 static uint64_t schedule_past_rank(const orri_schedule_past* past, uint64_t version, bool up_to)
 {
-    uint64_t rank = 0;
-    for (uint32_t i = 0; i < past->system_count; i++) {
-        uint64_t since = past->systems[i].since;
-        bool first = since != 0 && (since < version || (up_to && since == version));
-        for (uint32_t k = 0; first && k < i; k++) {
-            first = past->systems[k].since != since;
-        }
-        rank += first;
+    uint32_t low = 0, high = past->since_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        bool counts = past->since[middle] < version || (up_to && past->since[middle] == version);
+        *(counts ? &low : &high) = middle + counts;
     }
-    return rank;
+    return low;
 }
 
 static void schedule_past_stamp(orri_cluster* cluster, const schedule_past_block* block,
@@ -483,9 +525,10 @@ static void schedule_past_put_changes(orr_world* world, const orri_schedule_past
 {
     orri_world_settle(world);
     uint64_t now = world->epoch, last = 0;
+    uint32_t next = 0;
     for (orri_system* system = world->schedule->first; system != NULL; system = system->next) {
         const schedule_past_system* was =
-            schedule_past_counts(system) ? schedule_past_find(past, system->handle) : NULL;
+            schedule_past_includes(system) ? schedule_past_find(past, system->handle, &next) : NULL;
         if (was != NULL) {
             uint64_t rank = schedule_past_rank(past, was->since, true);
             last = rank > last ? rank : last;
@@ -506,6 +549,7 @@ static void schedule_past_put_changes(orr_world* world, const orri_schedule_past
     world->epoch =
         now + 2 * last +
         4; // Neither the epoch nor epoch - 1 is one of these versions: the blocks may be shared.
+    orri_written_note(world, world->epoch);
 }
 
 void orri_schedule_restore(orr_world* world, const orri_schedule_past* past)
@@ -522,9 +566,4 @@ void orri_schedule_restore(orr_world* world, const orri_schedule_past* past)
         schedule->lockstep_log->first_ns = schedule->pipelines[0]->due_ns;
     }
     schedule_past_put_changes(world, past);
-}
-
-void orri_schedule_restore_cancel(orr_world* world)
-{
-    (void)world; // orri_schedule_restore_prepare() makes nothing.
 }

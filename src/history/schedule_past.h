@@ -3,7 +3,7 @@
 // due times of pipelines. Restoring goes in three steps:
 //
 //   1. orri_schedule_restore_prepare: checks everything that may be refused
-//   2. orri_schedule_leave:           before the store is restored
+//   2. orri_realtime_unpublish:       before the store is restored
 //   3. orri_schedule_restore:         cannot fail
 #ifndef ORRI_HISTORY_SCHEDULE_PAST_H
 #define ORRI_HISTORY_SCHEDULE_PAST_H
@@ -26,7 +26,5 @@ bool orri_schedule_same(const orr_world* world, const orri_schedule_past* past);
 orr_result orri_schedule_restore_prepare(orr_world* world, const orri_schedule_past* past);
 // Restores the schedule's state, after the store. Cannot fail.
 void orri_schedule_restore(orr_world* world, const orri_schedule_past* past);
-// Undoes orri_schedule_restore_prepare().
-void orri_schedule_restore_cancel(orr_world* world);
 
 #endif

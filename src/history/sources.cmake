@@ -1,3 +1,4 @@
+set(ORR_OPTION_HISTORY ORR_HISTORY)
 set(ORR_SOURCES_HISTORY
     src/history/entity_history.c
     src/history/entity_slots.c

@@ -4,7 +4,11 @@
 #include "realtime/realtime.h"
 #include <stdio.h>
 
-// Restores a memory: first all steps that may be refused, then all steps that cannot fail.
+// Restores a memory: first all steps that may be refused, then all steps that cannot fail. If memory
+// for notifying readers is refused, they are notified before the next tick or the next change of
+// the world, which are refused until then: nothing can tell the difference, so that the travel is
+// complete. (The messages cannot be made before the restore, since they are the difference between
+// the restored world and the values that readers know.)
 static orr_result travel_back(orr_world* world, const orri_memory* memory)
 {
     orri_restore* restore = NULL;
@@ -18,15 +22,24 @@ static orr_result travel_back(orr_world* world, const orri_memory* memory)
         orri_messages_restore_cancel(world);
         return result;
     }
-    orri_schedule_leave(world);
+    orri_realtime_unpublish(world);
     orri_snapshot_restore(world, restore);
-    orri_messages_restore(world, memory->messages);
+    bool notified = orri_messages_restore(world, memory->messages);
     orri_schedule_restore(world, memory->schedule);
     world->timeline++;
     world->history->travels++;
-    world->history->stands = memory->number;
-    world->history->stood = 0;
+    world->history->restored_number = memory->number;
+    world->history->lost_tick1 = 0;
+    orri_history_base_check(world);
+    world->history->refused_epoch = 0;
     ORR_VALIDATE(orr_world_validate(world) == ORR_OK);
+    if (ORR_UNLIKELY(!notified)) {
+        orri_log(&world->env, ORR_LOG_ID_TRAVEL_PENDING,
+                 "orr_time_travel: the world is at tick %llu, but memory to notify readers was "
+                 "refused; they are notified before the next tick and before the world changes, "
+                 "and until there is memory, such calls return ORR_ERR_MEMORY",
+                 (unsigned long long)world->tick);
+    }
     return ORR_OK;
 }
 
@@ -50,6 +63,13 @@ static orr_result travel_refuse(orr_world* world, uint64_t tick)
 {
     char nearest[128];
     travel_nearest(world, tick, nearest, sizeof nearest);
+    if (tick == world->tick) {
+        return orri_refuse(
+            &world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
+            "orr_time_travel: the snapshot of tick %llu, the current tick, was lost, "
+            "because memory for a copy was refused%s",
+            (unsigned long long)tick, nearest);
+    }
     return orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
                        "orr_time_travel: tick %llu is past (the world is at tick %llu) and not "
                        "remembered%s",
@@ -59,10 +79,19 @@ static orr_result travel_refuse(orr_world* world, uint64_t tick)
 bool orri_history_is_current(orr_world* world, const orri_memory* memory)
 {
     const struct orri_history* history = world->history;
-    return history->stands == memory->number && orri_schedule_same(world, memory->schedule) &&
+    return history->restored_number == memory->number &&
+           orri_schedule_same(world, memory->schedule) &&
            (orri_snapshot_same(world, memory->store) ||
-            (history->stood != 0 &&
-             orri_snapshot_same_since(world, memory->store, history->stood)));
+            (history->refused_epoch != 0 &&
+             orri_snapshot_same_since(world, memory->store, history->refused_epoch)));
+}
+
+const orri_memory* orri_history_current(orr_world* world)
+{
+    const orri_memory* here = orri_history_at(world, world->tick);
+    const orri_memory* base = &world->history->base;
+    here = here == NULL && base->number != 0 && base->tick == world->tick ? base : here;
+    return here != NULL && orri_history_is_current(world, here) ? here : NULL;
 }
 
 // The latest memory ahead of the world, up to `tick`. NULL if there is none, or if the world was
@@ -79,8 +108,7 @@ static const orri_memory* travel_ahead(orr_world* world, uint64_t tick)
         return NULL;
     }
     // The world must stand, unchanged, at a tick that it was restored to.
-    const orri_memory* here = orri_history_at(world, world->tick);
-    return here != NULL && orri_history_is_current(world, here) ? last : NULL;
+    return orri_history_current(world) != NULL ? last : NULL;
 }
 
 orr_result orr_time_travel(orr_world* world, uint64_t tick)
@@ -99,31 +127,34 @@ orr_result orr_time_travel(orr_world* world, uint64_t tick)
         orri_history_sweep(world);
     }
     if (tick > world->tick && tick - world->tick > UINT32_MAX) {
-        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_time_travel: tick %llu is %llu ticks ahead; at most 4294967295",
-                           (unsigned long long)tick, (unsigned long long)(tick - world->tick));
+        return orri_refuse(
+            &world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+            "orr_time_travel: tick %llu is %llu ticks ahead; at most 4294967295 can be run. Check "
+            "whether the tick was computed as a difference below 0",
+            (unsigned long long)tick, (unsigned long long)(tick - world->tick));
     }
     // In a world without systems, changes since the last tick belong to that tick, so they are kept
     // with it. With systems they are an input of the next tick.
-    bool edits = tick > world->tick &&
-                 (world->schedule == NULL || world->schedule->system_count == 0);
+    bool keeps_now = tick > world->tick &&
+                     (world->schedule == NULL || world->schedule->system_count == 0);
     if ((tick < world->tick && orr_remembered(world, tick)) ||
-        (edits && travel_ahead(world, tick) == NULL)) {
+        (keeps_now && travel_ahead(world, tick) == NULL)) {
         orri_history_keep_now(world);
     }
     const orri_memory* memory = tick > world->tick ? travel_ahead(world, tick)
                                                    : orri_history_at(world, tick);
-    if (memory == NULL && tick < world->tick) {
+    bool lost = tick == world->tick && world->history != NULL &&
+                world->history->lost_tick1 == tick + 1;
+    if (memory == NULL && (tick < world->tick || lost)) {
         return travel_refuse(world, tick);
     }
     if (memory != NULL) {
-        const orri_memory* here = orri_history_at(world, world->tick);
-        bool stood = here != NULL && orri_history_is_current(world, here);
+        bool current = orri_history_current(world) != NULL;
         result = travel_back(world, memory);
-        if (ORR_UNLIKELY(result != ORR_OK) && stood) {
+        if (ORR_UNLIKELY(result != ORR_OK) && current) {
             // The preparation ended the sharing with this memory, but the world is unchanged:
             // remember the epoch, so that the memories ahead stay reachable.
-            world->history->stood = orri_epoch_end(world);
+            world->history->refused_epoch = orri_epoch_end(world);
         }
     }
     uint64_t from = world->tick;

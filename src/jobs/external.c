@@ -13,11 +13,14 @@
 // The word of a slot:
 //
 //    bits 0-7    PENDING     calls that were requested or promised and have not arrived
-//    bits 8-30   INSIDE      calls inside; also unrequested calls, which leave at once
+//    bits 8-22   INSIDE      calls inside; also unrequested calls, which leave at once
+//    bits 23-30  RUNS        number of runs that wanted calls, modulo 256
 //    bit 31      CLOSING     the pool is being destroyed and waits for the last call to leave
 //    bits 32-63  GENERATION  incremented when the slot is acquired and when it is freed
 #define EXTERNAL_PENDING_MASK ((uint64_t)0xFF)
-#define EXTERNAL_INSIDE       ((uint64_t)1 << 8) // One call.
+#define EXTERNAL_INSIDE       ((uint64_t)1 << 8)  // One call.
+#define EXTERNAL_RUN          ((uint64_t)1 << 23) // One run.
+#define EXTERNAL_RUNS_MASK    (EXTERNAL_CLOSING - EXTERNAL_RUN)
 #define EXTERNAL_CLOSING      ((uint64_t)1 << 31)
 #define EXTERNAL_GENERATION   ((uint64_t)1 << 32) // One generation.
 
@@ -58,7 +61,13 @@ static uint32_t external_pending(uint64_t word)
 
 static uint32_t external_inside(uint64_t word)
 {
-    return (uint32_t)((word & (EXTERNAL_CLOSING - 1)) / EXTERNAL_INSIDE);
+    return (uint32_t)((word & (EXTERNAL_RUN - 1)) / EXTERNAL_INSIDE);
+}
+
+// The word after one more run.
+static uint64_t external_run_count(uint64_t word)
+{
+    return (word & ~EXTERNAL_RUNS_MASK) | ((word + EXTERNAL_RUN) & EXTERNAL_RUNS_MASK);
 }
 
 // Takes a free worker number. 0, the number of the calling thread: none is free.
@@ -76,9 +85,10 @@ static uint32_t external_number_acquire(orri_jobs* jobs)
 
 // ---- a call -------------------------------------------------------------------------------------
 
-// False: the pool is destroyed. *requested: the call is one of those that were requested. There is
-// no sched point, because the platform is known only through the pool.
-static bool external_enter(orri_external_slot* slot, const void* arg, bool* requested)
+// False: the pool is destroyed. *requested: the call is one of those that were requested; *seen
+// receives the word. There is no sched point, because the platform is known only through the pool.
+static bool external_enter(orri_external_slot* slot, const void* arg, bool* requested,
+                           uint64_t* seen)
 {
     uint64_t word = atomic_load(&slot->word);
     do {
@@ -88,21 +98,33 @@ static bool external_enter(orri_external_slot* slot, const void* arg, bool* requ
         *requested = external_pending(word) > 0;
     } while (
         !atomic_compare_exchange_weak(&slot->word, &word, word + EXTERNAL_INSIDE - *requested));
+    *seen = word;
     return true;
 }
 
+// False: a run has begun since the word was *seen, and counts on this call, which is INSIDE; *seen
+// receives the new word. Without this check a call that leaves while the next run begins would be
+// missing in that run.
+//
 // When the count is decremented the pool may be destroyed by another thread, so only the slot and
 // the platform are used after that.
-static void external_leave(orri_external_slot* slot)
+static bool external_leave(orri_external_slot* slot, uint64_t* seen)
 {
     const orr_platform* platform = slot->jobs->platform;
     ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &slot->word);
-    uint64_t before = atomic_fetch_sub(&slot->word, EXTERNAL_INSIDE);
-    if ((before & EXTERNAL_CLOSING) != 0 && external_inside(before) == 1) {
+    uint64_t word = atomic_load(&slot->word);
+    do {
+        if (((word ^ *seen) & EXTERNAL_RUNS_MASK) != 0) {
+            *seen = word;
+            return false;
+        }
+    } while (!atomic_compare_exchange_weak(&slot->word, &word, word - EXTERNAL_INSIDE));
+    if ((word & EXTERNAL_CLOSING) != 0 && external_inside(word) == 1) {
         atomic_fetch_add(&slot->wake_word, 1);
         ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, &slot->wake_word);
         platform->thread_wake(platform->user, &slot->wake_word, 1);
     }
+    return true;
 }
 
 static void external_work(orri_jobs* jobs)
@@ -119,22 +141,32 @@ static void external_work(orri_jobs* jobs)
     }
 }
 
+static void external_reject(orri_jobs* jobs)
+{
+    if (atomic_exchange(&jobs->excess_logged, 1) == 0) {
+        orri_log(
+            jobs->env, ORR_LOG_ID_EXTERNAL_CALL_UNEXPECTED,
+            "orr_pool.start: help() was called more often than requested or promised by start(); "
+            "the extra calls return at once. Call help(arg) as often as start() returns");
+    }
+}
+
 static void external_call(void* arg)
 {
     orri_external_slot* slot = external_slot_of(arg);
     bool requested;
-    if (!external_enter(slot, arg, &requested)) {
+    uint64_t seen;
+    if (!external_enter(slot, arg, &requested, &seen)) {
         return;
     }
-    if (requested) {
-        external_work(slot->jobs);
-    } else if (atomic_exchange(&slot->jobs->excess_logged, 1) == 0) {
-        orri_log(
-            slot->jobs->env, ORR_LOG_ID_EXTERNAL_CALL_UNEXPECTED,
-            "orr_pool.start: help() was called more often than start() was asked for or promised; "
-            "the extra calls return at once. Call help(arg) as often as start() returns");
+    if (!requested) {
+        external_reject(slot->jobs);
     }
-    external_leave(slot);
+    do {
+        if (requested) {
+            external_work(slot->jobs);
+        }
+    } while (!external_leave(slot, &seen));
 }
 
 // ---- requesting calls ---------------------------------------------------------------------------
@@ -172,23 +204,26 @@ static void external_cancel(const orri_jobs* jobs, uint32_t count)
     } while (!atomic_compare_exchange_weak(&jobs->slot->word, &word, word - less));
 }
 
-// A late call that was requested by an earlier run is as good as a new one. So requested calls,
-// pending and inside together, never exceed the worker numbers besides the caller's.
+// A late call that was requested by an earlier run is as good as a new one, and so is a call that
+// is inside: it looks for work again before it leaves, since this run is counted (external_leave).
+// So requested calls, pending and inside together, never exceed the worker numbers besides the
+// caller's.
 void orri_jobs_external_request(orri_jobs* jobs)
 {
     orri_external_slot* slot = jobs->slot;
     if (ORR_UNLIKELY(jobs->awaits_first_call)) {
         external_check_missing(jobs);
     }
-    ORRI_SCHED_POINT(jobs->platform, ORR_SCHED_LOAD, &slot->word);
+    ORRI_SCHED_POINT(jobs->platform, ORR_SCHED_STORE, &slot->word);
     uint64_t word = atomic_load(&slot->word);
-    uint32_t owed = external_pending(word) + external_inside(word), most = jobs->worker_count - 1;
-    if (owed >= most) {
+    uint32_t count, most = jobs->worker_count - 1;
+    do {
+        uint32_t outstanding = external_pending(word) + external_inside(word);
+        count = outstanding < most ? most - outstanding : 0;
+    } while (!atomic_compare_exchange_weak(&slot->word, &word, external_run_count(word) + count));
+    if (count == 0) {
         return;
     }
-    uint32_t count = most - owed;
-    ORRI_SCHED_POINT(jobs->platform, ORR_SCHED_STORE, &slot->word);
-    atomic_fetch_add(&slot->word, count);
     uint32_t promised =
         jobs->external.start(jobs->external.user, count, external_call, external_arg(slot, word));
     if (promised < count) {
@@ -243,6 +278,8 @@ void orri_jobs_external_end(orri_jobs* jobs)
 #undef EXTERNAL_SLOT_BITS
 #undef EXTERNAL_PENDING_MASK
 #undef EXTERNAL_INSIDE
+#undef EXTERNAL_RUN
+#undef EXTERNAL_RUNS_MASK
 #undef EXTERNAL_CLOSING
 #undef EXTERNAL_GENERATION
 #undef EXTERNAL_MISSING_RUNS

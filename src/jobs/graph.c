@@ -32,7 +32,7 @@ typedef struct graph_word {
 // The state of a run, one block of memory: this struct, then the rest of the words, the states and
 // the queues. Fields that change during a run begin on the second cache line, so a small graph has
 // all of them on one line.
-struct orri_graph_room {
+struct orri_graph_memory {
     graph_state* states;
     graph_queue* queues;                            // [node][worker]
     uint32_t word_count;                            // Words in use.
@@ -46,7 +46,7 @@ typedef struct graph_local {
     orri_jobs_worker* me;
     orri_jobs* jobs;
     const orri_graph* graph;
-    struct orri_graph_room* room;
+    struct orri_graph_memory* memory;
     uint32_t keep;           // A ready node that was not published; ORRI_GRAPH_NONE: none.
     uint32_t unannounced;    // Claims that were published and not yet signalled.
     bool caller_unannounced; // A node for the calling thread was published and not yet signalled.
@@ -66,7 +66,7 @@ static size_t graph_lines(size_t bytes)
 
 static size_t graph_head_size(uint32_t nodes)
 {
-    return graph_lines(offsetof(struct orri_graph_room, words) +
+    return graph_lines(offsetof(struct orri_graph_memory, words) +
                        (size_t)(nodes / 64) * sizeof(graph_word));
 }
 
@@ -75,51 +75,52 @@ static size_t graph_states_size(uint32_t nodes)
     return graph_lines((size_t)nodes * sizeof(graph_state));
 }
 
-static size_t graph_room_size(const orri_jobs* jobs, uint32_t nodes)
+static size_t graph_memory_size(const orri_jobs* jobs, uint32_t nodes)
 {
     return graph_head_size(nodes) + graph_states_size(nodes) +
            (size_t)nodes * jobs->requested * sizeof(graph_queue);
 }
 
-static void graph_room_lay_out(struct orri_graph_room* room, uint32_t nodes)
+static void graph_memory_lay_out(struct orri_graph_memory* memory, uint32_t nodes)
 {
-    char* at = (char*)room + graph_head_size(nodes);
-    room->states = (graph_state*)(void*)at;
-    room->queues = (graph_queue*)(void*)(at + graph_states_size(nodes));
+    char* at = (char*)memory + graph_head_size(nodes);
+    memory->states = (graph_state*)(void*)at;
+    memory->queues = (graph_queue*)(void*)(at + graph_states_size(nodes));
 }
 
 bool orri_graph_reserve(orri_jobs* jobs, orri_graph* graph, uint32_t nodes)
 {
-    if (nodes <= graph->room_capacity) {
+    if (nodes <= graph->memory_capacity) {
         return true;
     }
-    uint64_t wanted = (uint64_t)graph->room_capacity * 2 > nodes ? graph->room_capacity * 2 : nodes;
+    uint64_t wanted = (uint64_t)graph->memory_capacity * 2 > nodes ? graph->memory_capacity * 2
+                                                                   : nodes;
     uint32_t capacity = (uint32_t)((wanted + 63) & ~(uint64_t)63);
-    struct orri_graph_room* room = orri_alloc_zero(jobs->env, ORR_MEMORY_SYSTEM,
-                                                   graph_room_size(jobs, capacity), ORRI_JOBS_LINE);
-    if (room == NULL) {
+    struct orri_graph_memory* memory = orri_alloc_zero(
+        jobs->env, ORR_MEMORY_SYSTEM, graph_memory_size(jobs, capacity), ORRI_JOBS_LINE);
+    if (memory == NULL) {
         return false;
     }
-    graph_room_lay_out(room, capacity);
+    graph_memory_lay_out(memory, capacity);
     orri_graph_free(jobs, graph);
-    graph->room = room;
-    graph->room_capacity = capacity;
+    graph->memory = memory;
+    graph->memory_capacity = capacity;
     return true;
 }
 
 void orri_graph_free(orri_jobs* jobs, orri_graph* graph)
 {
-    orri_free(jobs->env, ORR_MEMORY_SYSTEM, graph->room,
-              graph_room_size(jobs, graph->room_capacity), ORRI_JOBS_LINE);
-    graph->room = NULL;
-    graph->room_capacity = 0;
+    orri_free(jobs->env, ORR_MEMORY_SYSTEM, graph->memory,
+              graph_memory_size(jobs, graph->memory_capacity), ORRI_JOBS_LINE);
+    graph->memory = NULL;
+    graph->memory_capacity = 0;
 }
 
 // ---- nodes that become ready --------------------------------------------------------------------
 
 static bool graph_whole(const orri_graph_node* node)
 {
-    return node->here || node->items <= node->grain;
+    return node->caller_only || node->items <= node->grain;
 }
 
 // True for the calling thread while it has not set OPEN: no other thread accesses the graph, so its
@@ -131,7 +132,7 @@ static bool graph_is_private(const graph_local* local)
 
 static graph_queue* graph_queues(const graph_local* local, uint32_t node)
 {
-    return &local->room->queues[(size_t)node * local->jobs->worker_count];
+    return &local->memory->queues[(size_t)node * local->jobs->worker_count];
 }
 
 static uint32_t graph_claims(uint32_t units, uint32_t grain)
@@ -160,13 +161,13 @@ static uint32_t graph_split(const graph_local* local, uint32_t node)
         orri_jobs_put(&queues[i].range, graph_pack(first, last));
         first = last;
     }
-    orri_jobs_put(&local->room->states[node].units_left, info->items);
+    orri_jobs_put(&local->memory->states[node].units_left, info->items);
     return filled;
 }
 
 static void graph_publish(const graph_local* local, uint32_t node, bool here)
 {
-    graph_word* words = &local->room->words[node / 64];
+    graph_word* words = &local->memory->words[node / 64];
     _Atomic uint64_t* word = here ? &words->caller_ready : &words->ready;
     if (graph_is_private(local)) {
         orri_jobs_put(word, orri_jobs_peek(word) | orri_jobs_bit(node % 64));
@@ -203,13 +204,13 @@ static void graph_ready(graph_local* local, uint32_t node)
     if (!graph_whole(info)) {
         local->unannounced += graph_split(local, node);
         graph_publish(local, node, false);
-    } else if (info->here && local->me->number != 0) {
+    } else if (info->caller_only && local->me->number != 0) {
         graph_publish(local, node, true);
         local->caller_unannounced = true;
     } else if ((node = graph_keep(local, node)) != ORRI_GRAPH_NONE) {
-        bool here = local->graph->nodes[node].here;
-        graph_publish(local, node, here);
-        local->unannounced += !here;
+        bool caller_only = local->graph->nodes[node].caller_only;
+        graph_publish(local, node, caller_only);
+        local->unannounced += !caller_only;
     }
 }
 
@@ -249,17 +250,17 @@ static void graph_notify(graph_local* local)
 static void graph_complete(graph_local* local, uint32_t node)
 {
     const orri_graph_node* info = &local->graph->nodes[node];
-    struct orri_graph_room* room = local->room;
+    struct orri_graph_memory* memory = local->memory;
     if (info->next_count == 0) {
-        local->done = room->end_count == 1 ||
-                      orri_jobs_add(local->jobs, &room->ends, UINT64_MAX) == 1;
+        local->done = memory->end_count == 1 ||
+                      orri_jobs_add(local->jobs, &memory->ends, UINT64_MAX) == 1;
         return;
     }
     const uint32_t* next = local->graph->next + info->next_first;
     for (uint32_t i = 0; i < info->next_count; i++) {
         // A node that depends on one node only needs no counter.
         if (local->graph->nodes[next[i]].needs == 1 ||
-            graph_count_down(local, &room->states[next[i]].needs)) {
+            graph_count_down(local, &memory->states[next[i]].needs)) {
             graph_ready(local, next[i]);
         }
     }
@@ -322,7 +323,7 @@ static bool graph_steal(const graph_local* local, graph_queue* queue, uint32_t g
 
 static bool graph_is_published(const graph_local* local, uint32_t node)
 {
-    uint64_t ready = orri_jobs_load(local->jobs, &local->room->words[node / 64].ready);
+    uint64_t ready = orri_jobs_load(local->jobs, &local->memory->words[node / 64].ready);
     return (ready & orri_jobs_bit(node % 64)) != 0;
 }
 
@@ -370,7 +371,7 @@ static void graph_unpublish(const graph_local* local, uint32_t node)
     if (!graph_is_published(local, node)) {
         return;
     }
-    orri_jobs_bits_clear(local->jobs, &local->room->words[node / 64].ready,
+    orri_jobs_bits_clear(local->jobs, &local->memory->words[node / 64].ready,
                          orri_jobs_bit(node % 64));
     graph_queue* queues = graph_queues(local, node);
     for (uint32_t i = 0; i < local->jobs->worker_count; i++) {
@@ -388,7 +389,7 @@ static void graph_unpublish(const graph_local* local, uint32_t node)
 // the run, the bitmap is not touched any more.
 static void graph_run_shared(graph_local* local, uint32_t node)
 {
-    _Atomic uint64_t* left = &local->room->states[node].units_left;
+    _Atomic uint64_t* left = &local->memory->states[node].units_left;
     uint32_t done = 0;
     graph_range range;
     while (graph_claim(local, node, &range)) {
@@ -413,17 +414,17 @@ static void graph_run_shared(graph_local* local, uint32_t node)
 // removed from the bitmap. ORRI_GRAPH_NONE: there is none.
 static uint32_t graph_pick(const graph_local* local, uint32_t index)
 {
-    graph_word* word = &local->room->words[index];
+    graph_word* word = &local->memory->words[index];
     for (;;) {
-        uint64_t here = local->me->number == 0 ? orri_jobs_load(local->jobs, &word->caller_ready)
-                                               : 0;
-        uint64_t ready = orri_jobs_load(local->jobs, &word->ready) | here;
+        uint64_t for_caller =
+            local->me->number == 0 ? orri_jobs_load(local->jobs, &word->caller_ready) : 0;
+        uint64_t ready = orri_jobs_load(local->jobs, &word->ready) | for_caller;
         if (ready == 0) {
             return ORRI_GRAPH_NONE;
         }
         uint64_t bit = ready & (~ready + 1);
         uint32_t node = index * 64 + (uint32_t)__builtin_ctzll(ready);
-        _Atomic uint64_t* from = (here & bit) != 0 ? &word->caller_ready : &word->ready;
+        _Atomic uint64_t* from = (for_caller & bit) != 0 ? &word->caller_ready : &word->ready;
         if (!graph_whole(&local->graph->nodes[node]) ||
             (orri_jobs_bits_clear(local->jobs, from, bit) & bit) != 0) {
             return node;
@@ -435,7 +436,7 @@ static uint32_t graph_find(graph_local* local)
 {
     uint32_t node = local->keep;
     local->keep = ORRI_GRAPH_NONE;
-    for (uint32_t i = 0; i < local->room->word_count && node == ORRI_GRAPH_NONE; i++) {
+    for (uint32_t i = 0; i < local->memory->word_count && node == ORRI_GRAPH_NONE; i++) {
         node = graph_pick(local, i);
     }
     return node;
@@ -461,8 +462,11 @@ static bool graph_loop(graph_local* local)
 
 static graph_local graph_local_make(orri_jobs_worker* me, orri_graph* graph)
 {
-    return (graph_local){
-        .me = me, .jobs = me->jobs, .graph = graph, .room = graph->room, .keep = ORRI_GRAPH_NONE};
+    return (graph_local){.me = me,
+                         .jobs = me->jobs,
+                         .graph = graph,
+                         .memory = graph->memory,
+                         .keep = ORRI_GRAPH_NONE};
 }
 
 bool orri_graph_work(orri_jobs_worker* me)
@@ -474,32 +478,32 @@ bool orri_graph_work(orri_jobs_worker* me)
 // ---- running a graph on the calling thread ------------------------------------------------------
 
 // Writes the counts only when they changed, because other cores have copies of their cache line.
-static void graph_begin_counts(struct orri_graph_room* room, uint32_t words, uint32_t ends)
+static void graph_begin_counts(struct orri_graph_memory* memory, uint32_t words, uint32_t ends)
 {
-    if (room->word_count != words || room->end_count != ends) {
-        room->word_count = words;
-        room->end_count = ends;
+    if (memory->word_count != words || memory->end_count != ends) {
+        memory->word_count = words;
+        memory->end_count = ends;
     }
-    orri_jobs_put(&room->ends, ends);
+    orri_jobs_put(&memory->ends, ends);
     // A bit may be left from the last run, of a shared node that was published again when empty.
     for (uint32_t i = 0; i < words; i++) {
-        orri_jobs_put(&room->words[i].ready, 0);
-        orri_jobs_put(&room->words[i].caller_ready, 0);
+        orri_jobs_put(&memory->words[i].ready, 0);
+        orri_jobs_put(&memory->words[i].caller_ready, 0);
     }
 }
 
 static void graph_begin(graph_local* local)
 {
-    struct orri_graph_room* room = local->room;
+    struct orri_graph_memory* memory = local->memory;
     uint32_t count = local->graph->node_count, ends = 0;
     for (uint32_t i = 0; i < count; i++) {
         const orri_graph_node* node = &local->graph->nodes[i];
         ends += node->next_count == 0;
         if (node->needs > 1) {
-            orri_jobs_put(&room->states[i].needs, node->needs);
+            orri_jobs_put(&memory->states[i].needs, node->needs);
         }
     }
-    graph_begin_counts(room, (count + 63) / 64, ends);
+    graph_begin_counts(memory, (count + 63) / 64, ends);
     for (uint32_t i = 0; i < count; i++) {
         if (local->graph->nodes[i].needs == 0) {
             graph_ready(local, i);
@@ -557,8 +561,8 @@ static void graph_run_serial(orri_jobs* jobs, orri_graph* graph)
 static void graph_run_caller(graph_local* local)
 {
     orri_jobs* jobs = local->jobs;
-    bool known = jobs->open;
-    uint64_t status = known ? orri_jobs_load(jobs, &jobs->status) : ORRI_STATUS_OPEN;
+    bool seen_open = jobs->open;
+    uint64_t status = seen_open ? orri_jobs_load(jobs, &jobs->status) : ORRI_STATUS_OPEN;
     while ((status & ORRI_STATUS_OPEN) != 0) {
         if (graph_loop(local)) {
             if (jobs->open) {
@@ -567,9 +571,9 @@ static void graph_run_caller(graph_local* local)
             return;
         }
         ORR_ASSERT(jobs->open);
-        status = known ? orri_jobs_wait(&jobs->workers[0], status, ORRI_STATUS_SIGNAL_MASK)
-                       : orri_jobs_load(jobs, &jobs->status);
-        known = true;
+        status = seen_open ? orri_jobs_wait(&jobs->workers[0], status, ORRI_STATUS_SIGNAL_MASK)
+                           : orri_jobs_load(jobs, &jobs->status);
+        seen_open = true;
         orri_jobs_wait_report(&jobs->workers[0]);
     }
 }
@@ -613,7 +617,7 @@ void orri_jobs_run(orri_jobs* jobs, orri_graph* graph)
         return;
     }
     ORR_ASSERT(!jobs->running);
-    ORR_ASSERT(graph->node_count <= graph->room_capacity);
+    ORR_ASSERT(graph->node_count <= graph->memory_capacity);
     const orr_platform* platform = jobs->platform;
     uint64_t begin_ns = jobs->timed ? platform->clock_ns(platform->user) : 0;
     orri_float_mode mode = orri_float_mode_set();

@@ -5,14 +5,10 @@
 // work until no work is found, leave. Calls on the program's threads return to the program when the
 // run is over; the pool's threads stay.
 #include "base/float.h"
+#include "base/spin.h"
 #include "base/util.h"
 #include "jobs/jobs_detail.h"
 #include <stdio.h>
-
-// About 50 µs: longer than the time between two runs in a tick, shorter than a wake-up takes.
-enum {
-    JOBS_SPINS = 1024
-};
 
 // ---- helpers ------------------------------------------------------------------------------------
 
@@ -92,7 +88,7 @@ static void jobs_init(orri_jobs* jobs, orri_env* env, const orri_jobs_desc* desc
     jobs->env = env;
     jobs->platform = env->platform;
     jobs->requested = jobs->worker_count = requested;
-    jobs->spins = desc->spins != 0 ? desc->spins : requested <= cores ? JOBS_SPINS : 0;
+    jobs->spins = desc->spins != 0 ? desc->spins : requested <= cores ? ORRI_SPIN_MOST : 0;
     jobs->wakes = cores > 2 ? cores - 1 : 1;
     jobs->stuck_ns = desc->stuck_ns;
     jobs->name = desc->name;
@@ -154,6 +150,13 @@ void orri_jobs_destroy(orri_jobs* jobs)
 }
 
 // ---- statistics and settings --------------------------------------------------------------------
+
+orri_jobs_rest orri_jobs_helpers(const orri_jobs* jobs)
+{
+    uint64_t helpers = (jobs->worker_count < 64 ? orri_jobs_bit(jobs->worker_count) : 0) - 2;
+    bool awake = (helpers & ~orri_jobs_peek(&jobs->asleep)) != 0;
+    return jobs->uses_external ? ORRI_JOBS_AWAY : awake ? ORRI_JOBS_AWAKE : ORRI_JOBS_ASLEEP;
+}
 
 uint32_t orri_jobs_workers(const orri_jobs* jobs)
 {

@@ -5,7 +5,7 @@
 // what a node means. The calling thread is worker 0 and always works itself, so a graph completes
 // even when no other worker ever joins. The invariants are in README.md.
 //
-// The type is called orri_jobs and not a pool, because a pool already is where pinned values live
+// The type is called orri_jobs and not a pool, because a pool of the store holds pinned values
 // (store/pool/pool.h).
 #ifndef ORRI_JOBS_JOBS_H
 #define ORRI_JOBS_JOBS_H
@@ -44,6 +44,13 @@ orri_jobs* orri_jobs_create(orri_env* env, const orri_jobs_desc* desc);
 // Joins all threads and waits for calls on the program's own threads that are in progress; calls
 // that start later return at once. No graph may be running. `jobs` may be NULL.
 void orri_jobs_destroy(orri_jobs* jobs);
+// The workers other than the calling thread, between two runs.
+typedef enum orri_jobs_rest {
+    ORRI_JOBS_AWAKE,  // A thread of the pool is awake: it begins at once.
+    ORRI_JOBS_ASLEEP, // All sleep, or there is none.
+    ORRI_JOBS_AWAY,   // They are calls on the program's own threads.
+} orri_jobs_rest;
+orri_jobs_rest orri_jobs_helpers(const orri_jobs* jobs);
 // Number of workers now, the calling thread included.
 uint32_t orri_jobs_workers(const orri_jobs* jobs);
 // True when some thread can detect that the calling thread is stuck: a watcher, or a worker thread
@@ -61,8 +68,8 @@ typedef struct orri_graph_node {
     uint32_t grain;
     uint32_t needs; // Number of nodes that list this node in `next`.
     uint32_t next_first,
-        next_count; // The nodes that depend on this node: a range of orri_graph.next.
-    bool here;      // Run by the calling thread only, in one call.
+        next_count;   // The nodes that depend on this node: a range of orri_graph.next.
+    bool caller_only; // Run by the calling thread only, in one call.
 } orri_graph_node;
 
 // The nodes are in an order that one worker could run: `next` lists only higher node numbers.
@@ -79,9 +86,10 @@ typedef struct orri_graph {
     // did not sleep). Called on that worker while the graph runs. NULL: waits are not reported.
     void (*waited)(void* context, uint32_t worker, uint64_t begin_ns, uint64_t sleep_ns,
                    uint64_t end_ns);
-    void* context;                // Passed to `run` and `waited`.
-    struct orri_graph_room* room; // Memory for the state of a run, made by orri_graph_reserve().
-    uint32_t room_capacity;       // Nodes that `room` is large enough for.
+    void* context; // Passed to `run` and `waited`.
+    struct orri_graph_memory*
+        memory;               // Memory for the state of a run, made by orri_graph_reserve().
+    uint32_t memory_capacity; // Nodes that `memory` is large enough for.
 } orri_graph;
 
 // Reserves memory to run `nodes` nodes with this pool. Call between runs. Returns false when memory

@@ -37,9 +37,9 @@ typedef struct orri_jobs_worker {
     _Alignas(ORRI_JOBS_LINE) _Atomic uint32_t wake_word;
     // From here on written by this worker only; other threads read.
     //
-    // What the worker runs now: calls of `run` so far << 32 | node + 1, or report_count << 32 |
-    // ORRI_JOBS_REPORTED | the value passed to orri_jobs_report(). The high half makes two calls
-    // for the same node differ. 0: nothing.
+    // The call that the worker makes now: calls of `run` so far << 32 | node + 1, or report_count
+    // << 32 | ORRI_JOBS_REPORTED | the value passed to orri_jobs_report(). The high half makes two
+    // calls for the same node differ. 0: nothing.
     _Alignas(ORRI_JOBS_LINE) _Atomic uint64_t at;
     uint32_t report_count;                                          // Calls of orri_jobs_report().
     _Atomic uint64_t units, claims, steals, sleeps, busy_ns, noted; // orri_jobs_stats.

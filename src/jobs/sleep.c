@@ -3,11 +3,12 @@
 // own word. No wake-up is lost:
 //
 // 1. A worker that goes to sleep sets its bit in `asleep`, then reads the status again.
-// 2. A worker with news changes the status, then reads `asleep`.
+// 2. A worker that publishes work changes the status, then reads `asleep`.
 //
 // In whatever order these four steps happen, at least one of the two workers sees the other's
 // write. A waiting worker also runs the watchdog (watchdog.c), because it has time to read the
 // clock.
+#include "base/spin.h"
 #include "base/util.h"
 #include "jobs/jobs_detail.h"
 
@@ -16,15 +17,6 @@
 enum {
     SLEEP_YIELDS = 4
 };
-
-static void sleep_pause(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
 
 // ---- waking -------------------------------------------------------------------------------------
 
@@ -70,8 +62,8 @@ bool orri_jobs_enter(orri_jobs* jobs, uint64_t* seen)
 
 void orri_jobs_leave(orri_jobs* jobs, bool done)
 {
-    uint64_t more = (done ? ORRI_STATUS_SIGNAL - ORRI_STATUS_OPEN : 0) - ORRI_STATUS_INSIDE;
-    uint64_t status = orri_jobs_add(jobs, &jobs->status, more) + more;
+    uint64_t change = (done ? ORRI_STATUS_SIGNAL - ORRI_STATUS_OPEN : 0) - ORRI_STATUS_INSIDE;
+    uint64_t status = orri_jobs_add(jobs, &jobs->status, change) + change;
     // The caller waits until the last helper has left, so the last helper wakes it.
     if ((status & (ORRI_STATUS_OPEN | ORRI_STATUS_INSIDE_MASK)) == 0 &&
         (orri_jobs_load(jobs, &jobs->asleep) & 1) != 0) {
@@ -112,7 +104,7 @@ static bool sleep_spin(orri_jobs* jobs, uint64_t* status, uint64_t mask)
             return true;
         }
         if (i < jobs->spins) {
-            sleep_pause();
+            orri_spin_pause();
         } else {
             jobs->platform->thread_yield(jobs->platform->user);
         }

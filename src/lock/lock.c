@@ -3,7 +3,7 @@
 // mutex that is held for a short time. A set is granted as a whole, or its holder enters the queue.
 // A holder that releases something checks the queue from the front and grants what can be granted.
 // A resource that a waiter further in front needs is not granted, except to readers that may
-// overtake it (overtake.c). Nobody waits behind a request it does not conflict with.
+// overtake it (overtake.c). No request waits behind a request that it does not conflict with.
 //
 // There is no deadlock:
 //
@@ -33,9 +33,9 @@ static const uint64_t lock_conflicts[ORRI_LOCK_MODES] = {
 };
 // By wanted mode: the claims of waiters further in front that prevent a grant. Claims prevent more
 // than held locks do: a wanted inclusive lock will become exclusive, so it queues behind readers
-// (otherwise two alternating holders could starve a holder that reads from both). The low byte has
-// claims that nobody may overtake, the next byte claims that readers may overtake. A request that
-// may overtake respects both bytes, except where it only reads.
+// (otherwise two alternating holders could block a holder that reads from both for ever). The low
+// byte has claims that no request may overtake, the next byte claims that readers may overtake. A
+// request that may overtake respects both bytes, except where it only reads.
 #define LOCK_BOTH(bits)     ((uint32_t)(bits)*0x101)
 #define LOCK_READ_CONFLICTS (LOCK_BIT(ORRI_LOCK_EXCLUSIVE) | LOCK_BIT(ORRI_LOCK_WRITE_WITHIN))
 #define LOCK_WRITE_CONFLICTS                                          \
@@ -145,8 +145,11 @@ static void lock_count(_Atomic uint64_t* count, uint64_t more)
 
 static void lock_grant_set(orri_locks* locks, orri_lock_holder* holder)
 {
+    holder->live = false;
     for (uint32_t i = 0; i < holder->count; i++) {
-        locks->slots[holder->set[i].resource].word += ORRI_LOCK_ONE(holder->set[i].mode);
+        uint64_t* word = &locks->slots[holder->set[i].resource].word;
+        *word += ORRI_LOCK_ONE(holder->set[i].mode);
+        holder->live |= (*word & ORRI_LOCK_IS_LIVE) != 0;
     }
     holder->granted_at = ++locks->grants;
     lock_count(&holder->takes, 1);
@@ -240,15 +243,15 @@ bool orri_lock_wake_granted(orri_locks* locks, orri_lock_holder* granted,
     bool found = false;
     while (granted != NULL) {
         _Atomic uint32_t* word = &granted->word;
-        bool here = granted == self;
+        bool is_self = granted == self;
         granted = granted->next;
         ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, word);
-        atomic_store(word, 0);
-        if (!here) {
+        bool sleeps = atomic_exchange(word, 0) == 2;
+        if (!is_self && sleeps) {
             ORRI_SCHED_POINT(platform, ORR_SCHED_WAKE, word);
             platform->thread_wake(platform->user, word, 1);
         }
-        found |= here;
+        found |= is_self;
     }
     return found;
 }
@@ -291,16 +294,35 @@ static void lock_sleep(orri_lock_holder* holder)
 static void lock_sleep(orri_lock_holder* holder)
 {
     const orr_platform* platform = holder->locks->platform;
-    ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &holder->word);
-    platform->thread_wait(platform->user, &holder->word, 1, UINT64_MAX);
+    uint32_t now = 1;
+    ORRI_SCHED_POINT(platform, ORR_SCHED_STORE, &holder->word);
+    if (atomic_compare_exchange_strong(&holder->word, &now, 2) || now == 2) {
+        ORRI_SCHED_POINT(platform, ORR_SCHED_WAIT, &holder->word);
+        platform->thread_wait(platform->user, &holder->word, 2, UINT64_MAX);
+    }
 }
 #endif
+
+// Polls for a while: systems that hold a lock often run for a few microseconds only. (A controlled
+// scheduler gains nothing from it.)
+static void lock_spin(orri_lock_holder* holder)
+{
+    if (holder->locks->platform->sched_point == NULL) {
+        bool waits = true;
+        for (uint32_t i = orri_spin_begin(&holder->spin); i > 0 && waits; i--) {
+            orri_spin_pause();
+            waits = atomic_load(&holder->word) != 0;
+        }
+        orri_spin_end(&holder->spin, waits);
+    }
+}
 
 void orri_lock_wait(orri_lock_holder* holder)
 {
     if (!holder->waiting) {
         return;
     }
+    lock_spin(holder);
     while (!orri_lock_ready(holder)) {
         lock_sleep(holder);
     }
@@ -364,7 +386,8 @@ static bool lock_set_valid(const orri_locks* locks, const orri_lock* set, uint32
 }
 #endif
 
-bool orri_lock_ask(orri_lock_holder* holder, uint32_t who, const orri_lock* set, uint32_t count)
+bool orri_lock_ask(orri_lock_holder* holder, uint32_t requester, const orri_lock* set,
+                   uint32_t count)
 {
     orri_locks* locks = holder->locks;
     orri_locks_enter(locks);
@@ -375,7 +398,7 @@ bool orri_lock_ask(orri_lock_holder* holder, uint32_t who, const orri_lock* set,
         ORR_ASSERT(idle && "a set is taken whole: release what is held before taking another");
         return true;
     }
-    holder->who = who;
+    holder->requester = requester;
     holder->set = set;
     holder->count = count;
     holder->reads_ended = holder->upgraded = false;
@@ -383,9 +406,10 @@ bool orri_lock_ask(orri_lock_holder* holder, uint32_t who, const orri_lock* set,
     return lock_request(locks, holder);
 }
 
-void orri_lock_take(orri_lock_holder* holder, uint32_t who, const orri_lock* set, uint32_t count)
+void orri_lock_take(orri_lock_holder* holder, uint32_t requester, const orri_lock* set,
+                    uint32_t count)
 {
-    if (!orri_lock_ask(holder, who, set, count)) {
+    if (!orri_lock_ask(holder, requester, set, count)) {
         orri_lock_wait(holder);
     }
 }
@@ -402,15 +426,24 @@ static bool lock_holds_live(const orri_lock_holder* holder, uint32_t mode)
     return false;
 }
 
+// True when the holder has a set without LIVE resources: there is nothing to end or to upgrade.
+static bool lock_holds_plain(const orri_lock_holder* holder)
+{
+    return holder->state == ORRI_LOCK_HELD && !holder->live;
+}
+
 bool orri_lock_upgrade_ask(orri_lock_holder* holder)
 {
+    if (lock_holds_plain(holder)) {
+        return true;
+    }
     orri_locks* locks = holder->locks;
     orri_locks_enter(locks);
-    bool can = holder->state == ORRI_LOCK_HELD;
-    bool reads = can && !holder->reads_ended && lock_holds_live(holder, ORRI_LOCK_READ);
-    if (!can || reads || holder->upgraded || !lock_holds_live(holder, ORRI_LOCK_INCLUSIVE)) {
+    bool held = holder->state == ORRI_LOCK_HELD;
+    bool reads = held && !holder->reads_ended && lock_holds_live(holder, ORRI_LOCK_READ);
+    if (!held || reads || holder->upgraded || !lock_holds_live(holder, ORRI_LOCK_INCLUSIVE)) {
         orri_locks_leave(locks);
-        ORR_ASSERT(can && !reads && "reads end before an upgrade");
+        ORR_ASSERT(held && !reads && "reads end before an upgrade");
         return true;
     }
     holder->state = ORRI_LOCK_UPGRADING;
@@ -466,7 +499,9 @@ static void lock_release(orri_lock_holder* holder, bool reads_only)
 
 void orri_lock_reads_end(orri_lock_holder* holder)
 {
-    lock_release(holder, true);
+    if (!lock_holds_plain(holder)) {
+        lock_release(holder, true);
+    }
 }
 
 void orri_lock_release(orri_lock_holder* holder)
@@ -543,6 +578,7 @@ orr_result orri_lock_holder_create(orri_locks* locks, uint32_t number, orri_lock
     if (holder != NULL) {
         holder->locks = locks;
         holder->number = number;
+        orri_spin_init(&holder->spin, env->platform);
     }
     if (holder == NULL || !orri_lock_ring_create(holder)) {
         ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_lock_holder, holder, 1);

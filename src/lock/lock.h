@@ -38,9 +38,9 @@ typedef struct orri_lock_holder orri_lock_holder;
 // one entry: a holder of some of these takes the resource "within" as well; a holder of all of them
 // takes only the resource. (The registry may stand for the structure of all clusters.)
 typedef enum orri_lock_mode {
-    ORRI_LOCK_READ,         // Others may read.
-    ORRI_LOCK_INCLUSIVE,    // Others may read, nobody else writes. For LIVE resources only.
-    ORRI_LOCK_EXCLUSIVE,    // Nobody else reads or writes.
+    ORRI_LOCK_READ,         // Other holders may read.
+    ORRI_LOCK_INCLUSIVE,    // Other holders may read, none may write. For LIVE resources only.
+    ORRI_LOCK_EXCLUSIVE,    // No other holder reads or writes.
     ORRI_LOCK_READ_WITHIN,  // Reads some of the resources that this one stands for.
     ORRI_LOCK_WRITE_WITHIN, // Writes some of the resources that this one stands for.
     ORRI_LOCK_MODES         // Number of modes.
@@ -67,7 +67,7 @@ typedef struct orri_lock {
 orri_locks* orri_locks_create(orri_env* env);
 // Destroys all holders too. Quiet.
 void orri_locks_destroy(orri_locks* locks);
-// Adds resources, numbered after the existing ones; also while others hold and wait. Resources are
+// Adds resources, numbered after the existing ones; also while holders hold and wait. Resources are
 // never removed. Allocates.
 ORR_NODISCARD orr_result orri_locks_add(orri_locks* locks, uint32_t count, orri_lock_kind kind,
                                         uint32_t* out_first);
@@ -85,8 +85,9 @@ ORR_NODISCARD orr_result orri_locks_validate(orri_locks* locks);
 // Takes the whole set and waits if necessary: behind every waiter that it conflicts with, ahead of
 // all others. A set may overtake a waiter in resources that it only reads, while that waiter waits
 // for a holder that was there before it. The holder must hold nothing: a second take is an
-// assertion and has no effect. `who` is for the trace.
-void orri_lock_take(orri_lock_holder* holder, uint32_t who, const orri_lock* set, uint32_t count);
+// assertion and has no effect. `requester` is a number for the trace.
+void orri_lock_take(orri_lock_holder* holder, uint32_t requester, const orri_lock* set,
+                    uint32_t count);
 // Releases the holder's read locks on LIVE resources.
 void orri_lock_reads_end(orri_lock_holder* holder);
 // Makes the holder's inclusive locks exclusive: waits until their readers have released, and admits
@@ -97,7 +98,8 @@ void orri_lock_release(orri_lock_holder* holder);
 
 // Take and upgrade in two parts. True: granted. False: the request is in the queue, and the next
 // call for this holder must be orri_lock_ready() or orri_lock_wait().
-bool orri_lock_ask(orri_lock_holder* holder, uint32_t who, const orri_lock* set, uint32_t count);
+bool orri_lock_ask(orri_lock_holder* holder, uint32_t requester, const orri_lock* set,
+                   uint32_t count);
 bool orri_lock_upgrade_ask(orri_lock_holder* holder);
 // True if the queued request has been granted. Does not wait.
 bool orri_lock_ready(orri_lock_holder* holder);
@@ -109,7 +111,8 @@ void orri_lock_wait(orri_lock_holder* holder);
 typedef struct orri_lock_stats {
     uint64_t takes, upgrades; // Granted.
     uint64_t waits;           // Those of them that were not granted at once.
-    // Total time from request to return, of all waits. The clock is read only while somebody waits.
+    // Total time from request to return, of all waits. The clock is read only while a request
+    // waits.
     uint64_t waited_ns;
     uint64_t longest_ns; // The longest wait.
     // The first resource that was missing when the longest wait began. ORRI_LOCK_TURN: none; the
@@ -133,8 +136,8 @@ typedef enum orri_lock_event {
 } orri_lock_event;
 
 typedef struct orri_lock_record {
-    uint64_t sequence;    // From 1, over all holders: the order of events.
-    uint32_t holder, who; // The holder's number; the `who` of the request.
+    uint64_t sequence;          // From 1, over all holders: the order of events.
+    uint32_t holder, requester; // Number of the holder; number given with the request.
     uint32_t resource;
     uint16_t mode, event; // orri_lock_mode, orri_lock_event
 } orri_lock_record;
@@ -144,18 +147,18 @@ typedef struct orri_lock_record {
 ORR_NODISCARD orr_result orri_locks_trace(orri_locks* locks, uint32_t capacity);
 // Records events without locking anything, if there is a trace: what a plan grants and when that
 // ends (PLANNED, RELEASED).
-void orri_lock_note(orri_lock_holder* holder, uint32_t who, const orri_lock* set, uint32_t count,
-                    orri_lock_event event);
+void orri_lock_note(orri_lock_holder* holder, uint32_t requester, const orri_lock* set,
+                    uint32_t count, orri_lock_event event);
 // Reads the kept records by sequence. Returns their number and writes at most `capacity`. Quiet.
 uint32_t orri_locks_trace_read(orri_locks* locks, orri_lock_record* out, uint32_t capacity);
 
 // Callbacks that append the name of a number to a text (orri_text_add). A NULL callback prints
-// "holder 1", "who 2", "resource 3".
+// "holder 1", "requester 2", "resource 3".
 struct orri_text;
 typedef struct orri_lock_names {
     void* user; // Passed to the callbacks.
     void (*holder)(void* user, uint32_t number, struct orri_text* out);
-    void (*who)(void* user, uint32_t number, struct orri_text* out);
+    void (*requester)(void* user, uint32_t number, struct orri_text* out);
     void (*resource)(void* user, uint32_t number, struct orri_text* out);
 } orri_lock_names;
 

@@ -4,6 +4,7 @@
 #ifndef ORRI_LOCK_LOCK_DETAIL_H
 #define ORRI_LOCK_LOCK_DETAIL_H
 
+#include "base/spin.h"
 #include "base/util.h"
 #include "lock/lock.h"
 
@@ -22,8 +23,8 @@
 typedef struct orri_lock_slot {
     uint64_t word;
     // Modes claimed by the waiters in front of the waiter that is checked: round << 16 | bits of
-    // claims that readers may overtake << 8 | bits of claims that nobody may overtake. A claim of
-    // an earlier round is void.
+    // claims that readers may overtake << 8 | bits of claims that no request may overtake. A claim
+    // of an earlier round is void.
     uint64_t claims;
 } orri_lock_slot;
 
@@ -41,27 +42,29 @@ struct orri_lock_holder {
     // Under the table's mutex. The holder's thread also reads them while the holder is not in the
     // queue, since no other thread writes them then.
     orri_lock_state state;
-    bool reads_ended; // Its read locks on LIVE resources were released.
-    bool upgraded;    // Its inclusive locks are exclusive now.
-    uint32_t who;     // For the trace.
-    uint32_t count;   // Locks in `set`.
+    bool live;          // The set has LIVE resources. Written when the set is granted.
+    bool reads_ended;   // Its read locks on LIVE resources were released.
+    bool upgraded;      // Its inclusive locks are exclusive now.
+    uint32_t requester; // For the trace.
+    uint32_t count;     // Locks in `set`.
     const orri_lock* set;
     uint32_t waits_for;     // The first missing resource; ORRI_LOCK_TURN: none known yet.
     orri_lock_holder* next; // In the queue, or in the list of holders just granted.
     // Values of orri_locks.grants when it was queued and when its set was granted.
     uint64_t enqueued_at, granted_at;
     // While it waits for a set: a holder that already had a conflicting set when this one was
-    // queued, and still has it. NULL: none; then nobody overtakes this one.
+    // queued, and still has it. NULL: none; then no request overtakes this one.
     const orri_lock_holder* blocker;
-    // The clock is read only while somebody waits. When the set was granted, and the value of
+    // The clock is read only while a request waits. When the set was granted, and the value of
     // granted_at which that time belongs to.
     uint64_t granted_ns, granted_ns_at;
     uint64_t hold_ns;  // How long it has held its sets recently.
     uint64_t asked_ns; // When it was queued.
-    // 1 while it waits; the thread sleeps on it. Set under the mutex, cleared after the mutex by
-    // the thread that granted the request.
+    // 1 while it waits, 2 when its thread sleeps on this word or is about to. Set to 1 under the
+    // mutex, to 2 by its thread, cleared after the mutex by the thread that granted the request.
     _Atomic uint32_t word;
-    bool waiting; // Used by its thread only: a request was queued and orri_lock_wait() is due.
+    bool waiting;   // Used by its thread only: a request was queued and orri_lock_wait() is due.
+    orri_spin spin; // Used by its thread only.
     // Statistics: written by its thread, read by any thread.
     _Atomic uint64_t takes, upgrades, wait_count, waited_ns, longest_ns;
     _Atomic uint32_t longest_resource;
@@ -83,7 +86,7 @@ struct orri_locks {
     uint64_t round;           // Number of the current pass over the queue.
     uint64_t grants;          // Sets granted so far.
     uint64_t overtake_max_ns; // In a pass: upper limit for the hold time of an overtaking request.
-    uint64_t now_ns; // Time of the last enqueue, or of the last release with somebody waiting.
+    uint64_t now_ns; // Time of the last enqueue, or of the last release while a request waited.
     // The queue: upgrades first, then sets in order of arrival.
     orri_lock_holder* waiting;
     orri_lock_holder** waiting_end; // Where the next holder is linked.
@@ -129,7 +132,7 @@ static inline uint32_t orri_lock_mode_now(const orri_lock_holder* holder, const 
 // orri_lock_claim() if it continues to wait.
 uint64_t orri_lock_round(orri_locks* locks);
 // Returns the position in the holder's set of the first lock that cannot be granted; `count` if all
-// can. Round 0: nobody else waits.
+// can. Round 0: no other request waits.
 uint32_t orri_lock_blocked(const orri_locks* locks, const orri_lock_holder* holder, uint64_t round);
 // Claims the holder's set for the rest of the pass: waiters behind it respect the claims.
 void orri_lock_claim(orri_locks* locks, const orri_lock_holder* holder, uint64_t round);
@@ -144,7 +147,7 @@ orri_lock_holder* orri_lock_grant_waiting(orri_locks* locks);
 bool orri_lock_wake_granted(orri_locks* locks, orri_lock_holder* granted,
                             const orri_lock_holder* self);
 
-// ---- overtake.c: under the mutex, while somebody waits ------------------------------------------
+// ---- overtake.c: under the mutex, while a request waits -----------------------------------------
 
 uint64_t orri_lock_now(const orri_locks* locks);
 // How long the holder's blocker holds its sets, or how long the holder has waited if that is more.

@@ -6,9 +6,9 @@
 // 1. A holder that enters the queue notes a blocker: a holder that had its set before and conflicts
 //    with the request.
 // 2. While a waiter has a blocker, readers may overtake it. When its last blocker has released,
-//    nobody overtakes it any more. So a waiter waits for the holders it found, and at most for one
-//    request that overtook it at the last moment.
-// 3. That last request should be short. Hold times are measured while somebody waits, and only a
+//    no request overtakes it any more. So a waiter waits for the holders it found, and at most for
+//    one request that overtook it at the last moment.
+// 3. That last request should be short. Hold times are measured while a request waits, and only a
 //    request expected to be much shorter than the blocker overtakes. The bound of step 2 does not
 //    depend on the measurement.
 #include "lock/lock_detail.h"
@@ -67,8 +67,8 @@ uint64_t orri_lock_now(const orri_locks* locks)
     return locks->platform->clock_ns(locks->platform->user);
 }
 
-// A set is released while others wait: updates the hold time. If nobody waited when the set was
-// granted, its time is not known; it then counts from the first waiter's request.
+// A set is released while requests wait: updates the hold time. If no request waited when the set
+// was granted, its time is not known; it then counts from the first waiter's request.
 static void lock_overtake_measure(const orri_locks* locks, orri_lock_holder* holder)
 {
     uint64_t now = locks->now_ns, since = now;

@@ -1,3 +1,4 @@
+set(ORR_OPTION_LOCK ORR_REALTIME)
 set(ORR_SOURCES_LOCK
     src/lock/lock.c
     src/lock/log.c

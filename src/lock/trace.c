@@ -6,15 +6,15 @@
 
 // ---- writing ------------------------------------------------------------------------------------
 
-static void lock_trace_add(orri_lock_holder* holder, uint32_t who, uint32_t resource, uint32_t mode,
-                           orri_lock_event event)
+static void lock_trace_add(orri_lock_holder* holder, uint32_t requester, uint32_t resource,
+                           uint32_t mode, orri_lock_event event)
 {
     orri_locks* locks = holder->locks;
     uint64_t sequence = atomic_fetch_add_explicit(&locks->sequence, 1, memory_order_relaxed) + 1;
     holder->records[holder->recorded++ % locks->trace_capacity] =
         (orri_lock_record){.sequence = sequence,
                            .holder = holder->number,
-                           .who = who,
+                           .requester = requester,
                            .resource = resource,
                            .mode = (uint16_t)mode,
                            .event = (uint16_t)event};
@@ -40,16 +40,16 @@ void orri_lock_traced(orri_lock_holder* holder, orri_lock_event event, bool read
         if (lock_trace_concerns(holder, lock, event, reads_only)) {
             uint32_t mode = event == ORRI_LOCK_UPGRADED ? ORRI_LOCK_EXCLUSIVE
                                                         : orri_lock_mode_now(holder, lock);
-            lock_trace_add(holder, holder->who, lock->resource, mode, event);
+            lock_trace_add(holder, holder->requester, lock->resource, mode, event);
         }
     }
 }
 
-void orri_lock_note(orri_lock_holder* holder, uint32_t who, const orri_lock* set, uint32_t count,
-                    orri_lock_event event)
+void orri_lock_note(orri_lock_holder* holder, uint32_t requester, const orri_lock* set,
+                    uint32_t count, orri_lock_event event)
 {
     for (uint32_t i = 0; holder->records != NULL && i < count; i++) {
-        lock_trace_add(holder, who, set[i].resource, set[i].mode, event);
+        lock_trace_add(holder, requester, set[i].resource, set[i].mode, event);
     }
 }
 
@@ -105,21 +105,21 @@ orr_result orri_locks_trace(orri_locks* locks, uint32_t capacity)
 // The record with the lowest sequence of all rings; NULL: no more.
 static const orri_lock_record* lock_trace_next(orri_locks* locks)
 {
-    const orri_lock_record* best = NULL;
-    orri_lock_holder* of = NULL;
+    const orri_lock_record* best_record = NULL;
+    orri_lock_holder* best_holder = NULL;
     for (orri_lock_holder* h = locks->holders; h != NULL; h = h->next_holder) {
         if (h->read_next < h->recorded) {
             const orri_lock_record* record = &h->records[h->read_next % locks->trace_capacity];
-            if (best == NULL || record->sequence < best->sequence) {
-                best = record;
-                of = h;
+            if (best_record == NULL || record->sequence < best_record->sequence) {
+                best_record = record;
+                best_holder = h;
             }
         }
     }
-    if (of != NULL) {
-        of->read_next++;
+    if (best_holder != NULL) {
+        best_holder->read_next++;
     }
-    return best;
+    return best_record;
 }
 
 static void lock_trace_rewind(orri_locks* locks)
@@ -173,7 +173,7 @@ size_t orri_locks_trace_print(orri_locks* locks, const orri_lock_names* names, c
         orri_text_add(&out, "#%llu ", (unsigned long long)r->sequence);
         lock_trace_name(names->holder, names, "holder", r->holder, &out);
         orri_text_add(&out, ", ");
-        lock_trace_name(names->who, names, "who", r->who, &out);
+        lock_trace_name(names->requester, names, "requester", r->requester, &out);
         orri_text_add(&out, ": ");
         lock_trace_name(names->resource, names, "resource", r->resource, &out);
         orri_text_add(&out, " %s %s\n", orri_lock_mode_name((orri_lock_mode)r->mode),
@@ -260,9 +260,10 @@ static bool lock_trace_compatible(const orri_locks* locks)
 // L3: no waiting request could be granted, and each blocker still holds a set it had before.
 static bool lock_trace_blocker_valid(const orri_lock_holder* holder)
 {
-    const orri_lock_holder* by = holder->blocker;
-    return by == NULL || ((by->state == ORRI_LOCK_HELD || by->state == ORRI_LOCK_UPGRADING) &&
-                          by->granted_at <= holder->enqueued_at);
+    const orri_lock_holder* blocker = holder->blocker;
+    return blocker == NULL ||
+           ((blocker->state == ORRI_LOCK_HELD || blocker->state == ORRI_LOCK_UPGRADING) &&
+            blocker->granted_at <= holder->enqueued_at);
 }
 
 static bool lock_trace_waiting_valid(orri_locks* locks)

@@ -11,10 +11,10 @@
 //   command buffer  all commands that one call of a system's function sent, in the order of sending
 //   command         one request: create, destroy, add, change, remove, tag, enable, name, event
 //   structure       every command except ComponentChanged and events
-//   baseline        what readers were last notified of, kept by entity
+//   baseline        the state that readers were last notified of, kept by entity
 //   diff            compares the world with the baseline and produces messages. It therefore finds
 //                   every difference: by a system, by a commit, or by a call between ticks.
-//   spectator       a pipeline that only looks on; it may create transient entities
+//   spectator       a pipeline that only observes; it may create transient entities
 #ifndef ORRI_MESSAGE_H
 #define ORRI_MESSAGE_H
 
@@ -24,11 +24,17 @@
 
 // ---- rights: what a system may send -------------------------------------------------------------
 
+#define ORRI_REFUSED_TEXT 256 // Bytes of an error text that is kept, the zero included.
+
 // Counters of a system. orr_system_stats is filled from them.
 typedef struct orri_counts {
-    uint64_t received;           // Entities in messages that the system took.
-    uint64_t sent;               // Commands, transactions and events that it sent.
-    uint64_t dropped;            // Commands, transactions and events without effect.
+    uint64_t received;    // Entities in messages that the system took.
+    uint64_t sent;        // Commands, transactions and events that it sent.
+    uint64_t dropped;     // Commands, transactions and events without effect.
+    uint64_t added_twice; // ComponentAdded for components that were there.
+    // Imports from systems that were disabled. Any worker may count.
+    _Atomic uint64_t stale_imports;
+    uint64_t refused;            // Refused calls, violations included. Under the lock of refusals.
     _Atomic uint64_t violations; // Undeclared accesses and sends. Any worker may count.
 } orri_counts;
 
@@ -53,6 +59,7 @@ typedef struct orri_rights {
     const uint64_t *creates, *adds, *removes, *changes, *switches, *sends, *receives, *transacts,
         *atomics;
     bool may_create;          // .creates is set.
+    uint32_t creates_max;     // Limit of creations in one command buffer; 0: none.
     bool may_destroy_any;     // .destroys selects every entity.
     bool may_switch_entities; // .switches contains "*".
     bool may_tag_any;         // .tags contains "*".
@@ -60,13 +67,24 @@ typedef struct orri_rights {
     const orr_tag* tags; // Declared tags, ascending.
     uint32_t tag_count;
     const orr_query* destroys;  // Entities it may destroy; NULL: none, unless may_destroy_any.
+    const char* destroys_text;  // Terms of `destroys` as the system declared them, for error texts.
     struct orri_reader* reader; // Its message queue; NULL: a direct system.
     struct orri_event_cursors*
         event_cursors;           // Its read positions in event queues; NULL: receives none.
     const orri_foreign* foreign; // Types that its pipeline does not own; NULL: none.
     orri_counts counts;
+    // Result of the first refused call of the current tick, in the order of units and of calls in a
+    // unit; ORR_OK: none was refused. `refused_unit` is its unit.
+    orr_result refused;
+    uint32_t refused_unit;
+    char refused_text[ORRI_REFUSED_TEXT]; // Error text of `refused`.
+    bool refused_memory; // Memory was refused to some call, not only to the first that was refused.
+    // The first drop, in the order of orri_drop_order(): that number and, in the low byte, the
+    // result. 0: none. Atomic, because atomic sections are dropped by several workers.
+    _Atomic uint64_t dropped;
     bool drop_logged; // A drop was logged already: one line per system.
-    bool spectator;   // Its pipeline only looks on: it creates and destroys transient entities only
+    bool in_units;    // The next buffer is for a unit of its rows, not for a whole call.
+    bool spectator;   // Its pipeline only observes: it creates and destroys transient entities only
                       // (transient_send.c).
 } orri_rights;
 
@@ -74,6 +92,27 @@ static inline bool orri_right(const uint64_t* bits, const orri_rights* rights, u
 {
     return bits != NULL && type_index / 64 < rights->type_words && orri_bit_get(bits, type_index);
 }
+
+// Notes that a call of the system was refused while it worked on `unit`. Call under the lock of
+// refusals (orri_env.refusing).
+void orri_rights_note_refused(orri_rights* rights, uint32_t unit, orr_result result,
+                              const char* text);
+// Counts and notes a command, transaction or section without effect. Not noted, and so no error of
+// the tick, if another pipeline may have changed the entity since the system ran: if it owns the
+// type, and in real time.
+void orri_rights_note_dropped(const orr_world* world, orri_rights* rights, orr_type type,
+                              uint64_t count, uint64_t order, orr_result result);
+// The place of a drop among those of its system: by unit of rows, then by number of the command in
+// the unit. Transactions have no number and come after the commands of their unit; what was dropped
+// of merged changes of several units (ORRI_DROP_LAST) comes after all units.
+#define ORRI_DROP_LAST ((uint64_t)-1 << 8)
+static inline uint64_t orri_drop_order(uint32_t unit, uint32_t sequence)
+{
+    return (uint64_t)(unit < 0xfffffe ? unit + 1 : 0xfffffe) << 40 | (uint64_t)sequence << 8;
+}
+// The first thing that went wrong in the tick; ORR_OK: nothing. Forgets it. `*text` becomes the
+// error text of a refused call, "" for a drop.
+orr_result orri_rights_take_result(orri_rights* rights, const char** text);
 
 // True when the system may add and remove the tag.
 bool orri_may_tag(const orri_rights* rights, orr_tag tag);
@@ -86,8 +125,8 @@ ORRI_COLD orr_result orri_refuse_right(const orr_world* world, orri_rights* righ
 
 // ---- command buffers (send/command_buffer.c) ----------------------------------------------------
 
-// What orr_run.commands points at. Every call of a system's function has one, even if the system
-// sends nothing.
+// Target of orr_run.commands. Every call of a system's function has one, even if the system sends
+// nothing.
 typedef struct orr_command_buffer orr_command_buffer;
 
 // Creates the world's set of command buffers. To be called before the first one is opened.
@@ -95,9 +134,13 @@ typedef struct orr_command_buffer orr_command_buffer;
 bool orri_command_buffers_begin(orr_world* world);
 // Opens the command buffer of the next run of a system. Buffers must be opened and closed in the
 // order of runs. Never fails after orri_messages_of(): when memory is short, the send is refused
-// instead. Reserves `creates_max` entity ids if the system may create.
-orr_command_buffer* orri_command_buffer_open(orr_world* world, orri_rights* rights,
-                                             uint32_t creates_max);
+// instead. Reserves `ids` entity ids if the system may create. Creations beyond these get
+// provisional ids, which are replaced when the system has ended (send/provisional_ids.c).
+orr_command_buffer* orri_command_buffer_open(orr_world* world, orri_rights* rights, uint32_t ids);
+// The run is for a unit of rows of the system. After opening it; without this it is unit 0.
+void orri_command_buffer_unit_set(orr_command_buffer* commands, uint32_t unit);
+// Number of provisional entity ids that a buffer has given.
+uint32_t orri_command_buffer_provisional(const orr_command_buffer* commands);
 // Hands the buffer in: its commands wait for the end of the system and for the commit point.
 void orri_command_buffer_close(orr_world* world, orr_command_buffer* commands);
 // The run is over: further sends are refused. Called on the thread that sent. Returns false when
@@ -105,10 +148,13 @@ void orri_command_buffer_close(orr_world* world, orr_command_buffer* commands);
 bool orri_command_buffer_end(orr_command_buffer* commands);
 // False for the shared stand-in that refuses everything because memory was short.
 bool orri_command_buffer_real(const orr_command_buffer* commands);
-// Number of entity ids reserved by opened buffers since the last commit point. Rewind returns to an
-// earlier number; allowed when no buffer that was opened since then has been used.
-uint64_t orri_command_buffers_reserved(const orr_world* world);
-void orri_command_buffers_rewind(orr_world* world, uint64_t reserved);
+// Numbers of ids reserved by opened buffers since the last commit point. Rewind returns to earlier
+// numbers; allowed when no buffer that was opened since then has been used.
+typedef struct orri_ids_reserved {
+    uint64_t entities, instances;
+} orri_ids_reserved;
+orri_ids_reserved orri_command_buffers_reserved(const orr_world* world);
+void orri_command_buffers_rewind(orr_world* world, orri_ids_reserved reserved);
 // In real time each pipeline has its own set of command buffers beside the world's set. All sets
 // share the waiting transactions. NULL when refused (reported). No system may be running.
 struct orri_command_buffers* orri_command_buffers_make(orr_world* world);
@@ -152,12 +198,12 @@ typedef struct orri_command_bytes {
 void orri_command_buffer_put(const orr_command_buffer* commands, orri_command_bytes* out);
 // Decodes into an open, empty buffer: as if the system had sent the same. False when memory is
 // refused (reported) or when the bytes are invalid.
-bool orri_command_buffer_get(orr_command_buffer* commands, orri_bytes_from* in,
+bool orri_command_buffer_get(orr_command_buffer* commands, orri_bytes_reader* in,
                              const orri_command_bytes* encoded);
 // Encodes and decodes how many of the available messages and events a system took. To be called
 // after the system's function, before orri_reader_done() and orri_event_cursors_done().
 void orri_received_put(const orr_world* world, const orri_rights* rights, orri_bytes* out);
-void orri_received_get(const orr_world* world, const orri_rights* rights, orri_bytes_from* in);
+void orri_received_get(const orr_world* world, const orri_rights* rights, orri_bytes_reader* in);
 
 // ---- state of what waits ------------------------------------------------------------------------
 
@@ -293,6 +339,8 @@ orr_result orri_diff_own(orr_world* world, orr_system source, bool by_commit,
 bool orri_has_readers(const orr_world* world);
 // True when an enabled reader must receive everything: the next diff visits all rows and values.
 bool orri_readers_fresh(const orr_world* world);
+// The same for one reader.
+bool orri_reader_fresh(const orri_reader* reader);
 
 // ---- events (event/event.c, event/event_cursor.c) -----------------------------------------------
 
@@ -315,8 +363,8 @@ void orri_event_cursors_enable(orr_world* world, orri_event_cursors* set, bool o
 // until orri_event_cursors_done(). False when refused (reported): nothing was copied, the system
 // sees no events. NULL is allowed. Called by the pipeline that has its turn.
 bool orri_event_cursors_take(orr_world* world, orri_event_cursors* set);
-// The system's function returned: the events it was shown count as read. Later ones are for its
-// next run.
+// The system's function returned: the events that it received count as read. Later ones are for
+// its next run.
 void orri_event_cursors_done(orr_world* world, orri_event_cursors* set);
 // Reserve makes room for `count` events of a type: all that will be appended until the next
 // reserve. False when refused (reported). Append then cannot fail.
@@ -345,13 +393,17 @@ struct orri_messages {
     struct orri_events* events;                   // NULL: no event type is in use.
     struct orri_atomic_sections* sections;        // NULL: no system declares .atomics.
     // Travel back in time (past/past.c): the prepared copy of the transactions that will wait, and
-    // the past that readers could not be notified of yet because memory was short.
+    // the past that readers were not notified of yet because memory was refused.
     struct orri_posts* posts_ready;
     struct orri_messages_past* unsettled;
     // Name of a system for messages, "" when the system was removed. Set by the scheduler; NULL:
     // there are no systems.
     const char* (*system_name)(const orr_world* world, orr_system system);
-    // Called after each function of a transaction; NULL: nobody asks. Set by the desync search.
+    // The name and the declared size of the argument of a function of transactions; false: no size
+    // was declared. Set by the scheduler; NULL: no function is registered.
+    bool (*declared)(const orr_world* world, orr_transaction function, const char** name,
+                     size_t* size);
+    // Called after each function of a transaction; NULL: not set. Set by the desync search.
     void (*called)(orr_world* world, const orri_rights* rights, const orri_type* type,
                    orr_entity target, const void* value);
 };

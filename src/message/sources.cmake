@@ -32,6 +32,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/send/command_buffer.c
     src/message/send/command_codec.c
     src/message/send/command_ids.c
+    src/message/send/provisional_ids.c
     src/message/send/rights.c
     src/message/send/send.c
     src/message/send/send_many.c
@@ -39,6 +40,7 @@ set(ORR_SOURCES_MESSAGE
     src/message/transaction/apply.c
     src/message/transaction/atomic_section.c
     src/message/transaction/op.c
+    src/message/transaction/ranges.c
     src/message/transaction/stream.c
     src/message/transaction/transaction.c)
 # Not on a hot path: compiled for size.
@@ -70,6 +72,7 @@ set(ORR_SMALL_MESSAGE
     src/message/send/command_buffer.c
     src/message/send/command_codec.c
     src/message/send/command_ids.c
+    src/message/send/provisional_ids.c
     src/message/send/rights.c
     src/message/send/send_many.c
     src/message/send/transient_send.c

@@ -89,7 +89,7 @@ static void platform_sleep_ns(void* user, uint64_t duration_ns)
 
 static int platform_fd(orr_file file)
 {
-    return (int)(file.handle1 - 1);
+    return (int)(file.handle - 1);
 }
 
 static bool platform_range_fits(uint64_t offset, uint64_t size)
@@ -133,7 +133,7 @@ static int platform_file_open(void* user, const char* path, orr_file_mode mode, 
     int fd = -1;
     int error = platform_open(path, flags, &fd);
     if (error == 0) {
-        out->handle1 = (uint64_t)fd + 1;
+        out->handle = (uint64_t)fd + 1;
     }
     return error;
 }
@@ -323,9 +323,9 @@ static void platform_thread_wake(void* user, void* word, uint32_t count)
 
 #else
 
-_Static_assert(sizeof(pthread_t) <= sizeof(uint64_t), "orr_thread.handle1 holds a pthread_t");
+_Static_assert(sizeof(pthread_t) <= sizeof(uint64_t), "orr_thread.handle holds a pthread_t");
 
-// What a new thread needs; allocated by the creator, freed by the thread.
+// Arguments of a new thread; allocated by the creator, freed by the thread.
 typedef struct platform_start {
     void (*run)(void* arg);
     void* arg;
@@ -361,9 +361,9 @@ static int platform_thread_create(void* user, const char* name, void (*run)(void
         free(start);
         return error;
     }
-    uint64_t handle1 = 0;
-    memcpy(&handle1, &thread, sizeof thread);
-    out->handle1 = handle1;
+    uint64_t handle = 0;
+    memcpy(&handle, &thread, sizeof thread);
+    out->handle = handle;
     return 0;
 }
 
@@ -371,7 +371,7 @@ static void platform_thread_join(void* user, orr_thread thread)
 {
     (void)user;
     pthread_t id;
-    memcpy(&id, &thread.handle1, sizeof id);
+    memcpy(&id, &thread.handle, sizeof id);
     pthread_join(id, NULL);
 }
 

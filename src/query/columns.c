@@ -67,6 +67,8 @@ static int32_t columns_checked(const orr_iter* it, const char* call, orr_type ty
     int32_t field = columns_field(it, type);
     if (field < 0) {
         columns_refuse(it, call, name, "is not a term of the query; add a term for it");
+    } else if (access == ORR_WRITE && orri_type_written_by_set(info)) {
+        columns_refuse(it, call, name, orri_in_place_hint(info, orri_access_checked(it->world)));
     } else if (access == ORR_WRITE && it->query->fields[field].access != ORR_WRITE) {
         columns_refuse(it, call, name, "is a read term; make it a write term (\"write …\")");
     } else if (pinned && !it->query->fields[field].pinned) {
@@ -102,6 +104,7 @@ void* orr_iter_stamp(orr_iter* it, uint32_t field)
     orri_chunk* chunk = span->chunk;
     orri_column* entry = &chunk->columns[column];
     if (ORR_LIKELY(entry->share == NULL)) {
+        orri_written_note(it->world, it->clock[1]);
         entry->version = it->clock[1];
         entry->tick = it->clock[0];
         // Threads that write other chunks of the cluster store the same epoch at the same time.
@@ -206,13 +209,14 @@ static uint32_t columns_index(const orr_hot_span* span, uint32_t i)
 
 _Static_assert(offsetof(orr_hot_chunk, ids) == offsetof(orri_chunk, ids) &&
                    offsetof(orr_hot_chunk, cluster) == offsetof(orri_chunk, cluster),
-               "a hot chunk is a chunk");
+               "orr_hot_chunk must have the layout of orri_chunk");
 
 orr_entity orr_iter_entity_none(const orr_iter* it, uint32_t i)
 {
     ORR_ASSERT(it != NULL);
     (void)columns_span(it, (orr_type){0});
-    ORR_ASSERT(it->count == 0 || i < it->count);
+    ORR_ASSERT((it->count == 0 || i < it->count) &&
+               "the row is not one of the run's it->count rows");
     (void)i;
     return (orr_entity){0};
 }

@@ -312,6 +312,9 @@ static uint32_t entries_build_plain(orr_query* query, const orri_table* table, u
     uint16_t* map = entries_map(query, n);
     for (; i < table->cluster_count; i++) {
         orri_cluster* cluster = table->clusters[i].cluster;
+        if (ORR_UNLIKELY(cluster == NULL)) {
+            continue; // A gap.
+        }
         if (i + ENTRIES_AHEAD < table->cluster_count) {
             __builtin_prefetch(table->clusters[i + ENTRIES_AHEAD].cluster);
         }
@@ -343,6 +346,9 @@ bool orri_entries_build(orr_query* query)
             break;
         }
         cluster = table != NULL ? table->clusters[i].cluster : cluster;
+        if (cluster == NULL) {
+            continue; // A gap.
+        }
         if (!entries_ruled_out(query, cluster)) {
             orri_match match = orri_query_match(query, cluster, leaves);
             if (match != ORRI_MATCH_NONE && !entries_insert(query, cluster, leaves, match)) {

@@ -6,11 +6,11 @@
 #define EXPLAIN_LINES 16 // Most lines of one list.
 
 // Result of matching a query against a cluster.
-typedef struct explain_look {
+typedef struct explain_match {
     const orri_cluster* cluster;
     orri_match match;
     uint64_t rows; // Number of rows that match.
-} explain_look;
+} explain_match;
 
 // Numbers of clusters and rows.
 typedef struct explain_sum {
@@ -48,21 +48,21 @@ static uint64_t explain_count_term(const orr_query* query, const orri_leaf* leaf
     return explain_count_leaf(query, &alone, cluster);
 }
 
-static explain_look explain_look_at(const orr_query* query, const orri_cluster* cluster)
+static explain_match explain_match_cluster(const orr_query* query, const orri_cluster* cluster)
 {
     uint16_t leaves[ORR_TERMS_MAX];
-    explain_look look = {cluster, orri_query_match(query, cluster, leaves), 0};
-    look.rows = look.match == ORRI_MATCH_ALL    ? cluster->row_count
-                : look.match == ORRI_MATCH_SOME ? orri_query_count_rows(query, leaves, cluster)
-                                                : 0;
-    return look;
+    explain_match result = {cluster, orri_query_match(query, cluster, leaves), 0};
+    result.rows = result.match == ORRI_MATCH_ALL    ? cluster->row_count
+                  : result.match == ORRI_MATCH_SOME ? orri_query_count_rows(query, leaves, cluster)
+                                                    : 0;
+    return result;
 }
 
 // True if the cluster is listed as matching. A cluster without rows matches if every row in it
 // would match.
-static bool explain_matches(const explain_look* look)
+static bool explain_matches(const explain_match* result)
 {
-    return look->rows > 0 || (look->cluster->row_count == 0 && look->match == ORRI_MATCH_ALL);
+    return result->rows > 0 || (result->cluster->row_count == 0 && result->match == ORRI_MATCH_ALL);
 }
 
 // ---- reasons ------------------------------------------------------------------------------------
@@ -71,8 +71,8 @@ static bool explain_matches(const explain_look* look)
 static uint64_t explain_count_named(const orr_query* query, const orri_cluster* cluster,
                                     const orr_term* term)
 {
-    orr_term there = {.type = term->type, .tag = term->tag, .state = ORR_EITHER};
-    orri_leaf leaf = {.terms = &there, .term_count = 1, .entities = ORR_EITHER};
+    orr_term present = {.type = term->type, .tag = term->tag, .state = ORR_EITHER};
+    orri_leaf leaf = {.terms = &present, .term_count = 1, .entities = ORR_EITHER};
     return explain_count_leaf(query, &leaf, cluster);
 }
 
@@ -80,18 +80,18 @@ static uint64_t explain_count_named(const orr_query* query, const orri_cluster* 
 static void explain_group(const orr_query* query, const orri_leaf* leaf, uint32_t t,
                           const orri_cluster* cluster, orri_text* out)
 {
-    bool there = false;
+    bool present = false;
     const char* separator = "has none of ";
     for (uint32_t i = t; i < leaf->term_count; i++) {
         const orr_term* term = &leaf->terms[i];
         if (term->kind == ORR_ANY && term->group == leaf->terms[t].group) {
             orri_text_add(out, "%s", separator);
             orri_term_print_name(query->world, term, out);
-            there = there || explain_count_named(query, cluster, term) > 0;
+            present = present || explain_count_named(query, cluster, term) > 0;
             separator = "|";
         }
     }
-    orri_text_add(out, "%s", there ? " in the required enable state" : "");
+    orri_text_add(out, "%s", present ? " in the required enable state" : "");
 }
 
 // Writes why no row of a cluster matches a term.
@@ -212,12 +212,12 @@ static uint64_t explain_count_extra(const orr_query* query, const orri_leaf* lea
 }
 
 // Writes details of a match: " (of 30 rows, with Mass, Body in 3 rows)".
-static void explain_extras(const orr_query* query, const explain_look* look, orri_text* out)
+static void explain_extras(const orr_query* query, const explain_match* result, orri_text* out)
 {
-    const orri_cluster* cluster = look->cluster;
+    const orri_cluster* cluster = result->cluster;
     const orri_leaf* leaf = &query->leaves[0];
     const char *separator = " (", *with = "with ";
-    if (look->rows < cluster->row_count) {
+    if (result->rows < cluster->row_count) {
         orri_text_add(out, " (of %u rows", cluster->row_count);
         separator = ", ";
     }
@@ -241,24 +241,24 @@ static void explain_sum_add(explain_sum* sum, uint64_t rows)
     sum->rows += rows;
 }
 
-static const char* explain_s(uint64_t count)
+static const char* explain_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
 }
 
 // Writes "31 rows in 2 clusters".
-static void explain_sum_say(const explain_sum* sum, orri_text* out)
+static void explain_sum_print(const explain_sum* sum, orri_text* out)
 {
     orri_text_add(out, "%llu row%s in %llu cluster%s", (unsigned long long)sum->rows,
-                  explain_s(sum->rows), (unsigned long long)sum->clusters,
-                  explain_s(sum->clusters));
+                  explain_plural(sum->rows), (unsigned long long)sum->clusters,
+                  explain_plural(sum->clusters));
 }
 
 static void explain_more(const explain_sum* rest, orri_text* out)
 {
     if (rest->clusters > 0) {
         orri_text_add(out, "\n         …  and ");
-        explain_sum_say(rest, out);
+        explain_sum_print(rest, out);
         orri_text_add(out, " more");
     }
 }
@@ -268,31 +268,31 @@ static void explain_list_matching(const orr_query* query, orri_text* out)
     uint32_t lines = 0;
     explain_sum rest = {0};
     for (const orri_cluster* c = query->world->clusters.first; c != NULL; c = c->next) {
-        explain_look look = explain_look_at(query, c);
-        if (!explain_matches(&look)) {
+        explain_match result = explain_match_cluster(query, c);
+        if (!explain_matches(&result)) {
             continue;
         }
         if (lines++ >= EXPLAIN_LINES) {
-            explain_sum_add(&rest, look.rows);
+            explain_sum_add(&rest, result.rows);
             continue;
         }
-        orri_text_add(out, "\n%10llu  ", (unsigned long long)look.rows);
+        orri_text_add(out, "\n%10llu  ", (unsigned long long)result.rows);
         explain_cluster(query->world, c, out);
-        explain_extras(query, &look, out);
+        explain_extras(query, &result, out);
     }
     explain_more(&rest, out);
 }
 
 // True for a cluster that has rows of which none matches.
-static bool explain_passed_over(const orr_query* query, const orri_cluster* cluster)
+static bool explain_no_row_matches(const orr_query* query, const orri_cluster* cluster)
 {
-    return cluster->row_count > 0 && explain_look_at(query, cluster).rows == 0;
+    return cluster->row_count > 0 && explain_match_cluster(query, cluster).rows == 0;
 }
 
 static void explain_list_others(const orr_query* query, orri_text* out)
 {
     for (const orri_cluster* c = query->world->clusters.first; c != NULL; c = c->next) {
-        if (explain_passed_over(query, c)) {
+        if (explain_no_row_matches(query, c)) {
             orri_text_add(out, "\n%10u  ", c->row_count);
             explain_cluster(query->world, c, out);
             orri_text_add(out, ": ");
@@ -312,7 +312,7 @@ static void explain_kinds_find(const orr_query* query, explain_kind* kinds, uint
                                explain_sum* rest)
 {
     for (const orri_cluster* c = query->world->clusters.first; c != NULL; c = c->next) {
-        if (!explain_passed_over(query, c)) {
+        if (!explain_no_row_matches(query, c)) {
             continue;
         }
         char reason[1024] = "";
@@ -343,7 +343,7 @@ static void explain_list_kinds(const orr_query* query, orri_text* out)
     for (uint32_t k = 0; k < count; k++) {
         const explain_sum* sum = &kinds[k].sum;
         orri_text_add(out, "\n%10llu  in %llu cluster%s: ", (unsigned long long)sum->rows,
-                      (unsigned long long)sum->clusters, explain_s(sum->clusters));
+                      (unsigned long long)sum->clusters, explain_plural(sum->clusters));
         explain_reason(query, kinds[k].first, out);
         orri_text_add(out, "; such as ");
         explain_cluster(query->world, kinds[k].first, out);
@@ -377,22 +377,22 @@ size_t orr_query_explain(const orr_query* query, char* out, size_t out_size)
     explain_sum matching = {0}, others = {0};
     uint64_t empty = 0;
     for (const orri_cluster* c = query->world->clusters.first; c != NULL; c = c->next) {
-        explain_look look = explain_look_at(query, c);
-        bool matches = explain_matches(&look);
+        explain_match result = explain_match_cluster(query, c);
+        bool matches = explain_matches(&result);
         if (matches || c->row_count > 0) {
-            explain_sum_add(matches ? &matching : &others, matches ? look.rows : c->row_count);
+            explain_sum_add(matches ? &matching : &others, matches ? result.rows : c->row_count);
         } else {
             empty++;
         }
     }
     explain_head(query, &text);
     orri_text_add(&text, "\nmatches ");
-    explain_sum_say(&matching, &text);
+    explain_sum_print(&matching, &text);
     orri_text_add(&text, "%s", matching.clusters > 0 ? ":" : "");
     explain_list_matching(query, &text);
     if (others.clusters > 0) {
         orri_text_add(&text, "\npasses over ");
-        explain_sum_say(&others, &text);
+        explain_sum_print(&others, &text);
         orri_text_add(&text, ":");
         if (others.clusters <= EXPLAIN_LINES) {
             explain_list_others(query, &text);
@@ -402,7 +402,7 @@ size_t orr_query_explain(const orr_query* query, char* out, size_t out_size)
     }
     if (empty > 0) {
         orri_text_add(&text, "\n%llu more cluster%s ha%s no rows", (unsigned long long)empty,
-                      explain_s(empty), empty == 1 ? "s" : "ve");
+                      explain_plural(empty), empty == 1 ? "s" : "ve");
     }
     orri_text_add(&text, "%s",
                   query->has_changed ? "\n`changed` is ignored here: an iteration skips blocks "

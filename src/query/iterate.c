@@ -11,13 +11,16 @@
 
 #define ITERATE_AHEAD        8u // How many clusters ahead are prefetched.
 #define ITERATE_AHEAD_FIELDS 4u // How many columns of them are prefetched.
+// Most stamps of a chunk that `changed` terms read: values and enable bits of each term, and the
+// enable bits of the entities.
+#define ITERATE_STAMPS_MAX (2 * ORR_TERMS_MAX + 1)
 
 _Static_assert(offsetof(orr_world, epoch) == offsetof(orr_world, tick) + sizeof(uint64_t),
                "the clock is tick and epoch");
 _Static_assert(sizeof(orr_hot_column) == sizeof(orri_column) &&
                    offsetof(orr_hot_column, data) == offsetof(orri_column, data) &&
                    offsetof(orr_hot_column, version) == offsetof(orri_column, version),
-               "a hot column is a column");
+               "orr_hot_column must have the layout of orri_column");
 
 // ---- beginning and ending -----------------------------------------------------------------------
 
@@ -45,7 +48,7 @@ static void iterate_init(orr_iter* it, orr_query* query, uint64_t since)
         it->tick = world->context->run_tick != 0 ? world->context->run_tick : world->tick;
     }
     it->commands = NULL;
-    it->unit1 = 0;
+    it->unit = 0;
     it->now = NULL;
     it->query = query;
     it->world = world;
@@ -61,7 +64,7 @@ static void iterate_init(orr_iter* it, orr_query* query, uint64_t since)
     it->span_stride = sizeof(orr_hot_span);
     it->fields = query->hot_fields;
     it->pinned_first = 0;
-    it->entry = it->chunk = it->slot = it->mask_word1 = 0;
+    it->entry = it->chunk = it->slot = it->mask_word = 0;
     it->entry_end = query->entry_count;
     it->chunk_end = UINT32_MAX;
     it->mask = it->position = 0;
@@ -84,7 +87,7 @@ static void iterate_use_cache(orr_iter* it)
 
 void orri_iter_rewind(orr_iter* it)
 {
-    it->entry = it->chunk = it->slot = it->mask_word1 = 0;
+    it->entry = it->chunk = it->slot = it->mask_word = 0;
     it->mask = it->position = 0;
     it->span_left = 0;
     if (it->listed) {
@@ -150,7 +153,7 @@ bool orri_iter_next_unit(orr_iter* it, uint32_t unit)
         it->entry_end = it->entry + 1;
         it->chunk = query->units[unit].chunk;
         it->chunk_end = it->chunk + 1;
-        it->slot = it->mask_word1 = 0;
+        it->slot = it->mask_word = 0;
         it->span_left = 0;
         it->era = *it->era_now;
     }
@@ -173,7 +176,8 @@ static const char* iterate_parallel_error(const orr_query* query, const orri_acc
 {
     if (access->query == query && query->writes) {
         return "loops over its own query, which writes: another worker could process the same "
-               "rows; loop over a query with read terms only and declare its types in .by_id";
+               "rows; loop over a query of types that it does not write, and name them in .by_id; "
+               "or remove .parallel";
     }
     return NULL;
 }
@@ -196,9 +200,9 @@ static bool iterate_declared(const orr_query* query, const char* call)
 {
     const orr_world* world = query->world;
     const orri_access* access = orri_access_of(world);
-    static const orr_entity nobody = {0};
+    static const orr_entity no_entity = {0};
     if (query->field_count == 0 && access->by_id_read == NULL) {
-        return orri_access_reads(world, call, (orr_type){0}, nobody); // Nothing is declared.
+        return orri_access_reads(world, call, (orr_type){0}, no_entity); // Nothing is declared.
     }
     // All terms are checked, also excluding ones, because every term influences which rows are
     // selected.
@@ -207,8 +211,8 @@ static bool iterate_declared(const orr_query* query, const char* call)
             const orr_term* term = &query->leaves[l].terms[t];
             bool allowed = term->type.id == 0 ? orri_access_tags(world, call, term->tag)
                            : term->access == ORR_WRITE
-                               ? orri_access_writes(world, call, term->type, nobody)
-                               : orri_access_reads(world, call, term->type, nobody);
+                               ? orri_access_writes(world, call, term->type, no_entity)
+                               : orri_access_reads(world, call, term->type, no_entity);
             if (!allowed) {
                 return false;
             }
@@ -224,26 +228,44 @@ bool orri_query_allowed(const orr_query* query, const char* call)
     return access == NULL || access->query == query || iterate_declared(query, call);
 }
 
-bool orri_query_loops(const orr_query* query, const char* call)
+bool orri_query_loop_allowed(const orr_query* query, const char* call)
 {
     const orri_access* access = orri_access_of(query->world);
-    const char* shared = access != NULL && access->parallel ? iterate_parallel_error(query, access)
-                                                            : NULL;
-    bool kept = access != NULL && iterate_must_be_alone(query, access);
-    if (ORR_LIKELY(shared == NULL && !kept)) {
+    const char* parallel_error =
+        access != NULL && access->parallel ? iterate_parallel_error(query, access) : NULL;
+    bool needs_alone = access != NULL && iterate_must_be_alone(query, access);
+    if (ORR_LIKELY(parallel_error == NULL && !needs_alone)) {
         // A parallel system can overlap with the system before it, which may still write other
         // rows. So a loop over the parallel system's own query needs its types declared too.
         return access != NULL && access->parallel ? iterate_declared(query, call)
                                                   : orri_query_allowed(query, call);
     }
     (*access->violations)++;
-    (void)orri_refuse(
-        orri_env_of(query->world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
-        "%s: system '%s' %s%s", call, access->system, shared != NULL ? "is parallel and " : "",
-        shared != NULL ? shared
-                       : "loops over a query with an order or pinned types, which the loop "
-                         "updates, so no other system may run at the same time; set .alone");
+    (void)orri_refuse(orri_env_of(query->world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
+                      "%s: system '%s' %s%s%s", call, access->system,
+                      parallel_error != NULL ? "is parallel and " : "",
+                      parallel_error != NULL
+                          ? parallel_error
+                          : "loops over a query with an order or pinned types, which the loop "
+                            "updates, so no other system may run at the same time; ",
+                      parallel_error != NULL ? ""
+                      : access->parallel     ? "remove .parallel and set .alone"
+                                             : "set .alone");
     return false;
+}
+
+// May this thread begin the loop? Outside of systems a loop that writes is refused while readers
+// cannot be notified of a travel.
+ORRI_COLD static bool iterate_allowed(const orr_query* query)
+{
+    if (orri_access_checked(query->world)) {
+        return orri_query_loop_allowed(query, "ORR_EACH");
+    }
+    bool writes = false;
+    for (uint32_t f = 0; f < query->field_count && !writes; f++) {
+        writes = query->fields[f].access == ORR_WRITE;
+    }
+    return !writes || orri_travel_notified(query->world, "ORR_EACH") == ORR_OK;
 }
 
 orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
@@ -259,7 +281,7 @@ orr_iter* orr_iter_begin(orr_iter* it, orr_query* query, const orr_each* each)
     if (each != NULL) {
         it->each = *each;
     }
-    if (ORR_UNLIKELY(orri_access_checked(query->world)) && !orri_query_loops(query, "ORR_EACH")) {
+    if (ORR_UNLIKELY(query->world->running.access != NULL) && !iterate_allowed(query)) {
         it->era = 0;
         return it;
     }
@@ -378,12 +400,66 @@ static inline uint32_t iterate_chunk_end(const orr_iter* it, const orri_cluster*
     return cluster->chunk_count < it->chunk_end ? cluster->chunk_count : it->chunk_end;
 }
 
+// Lists the columns of a cluster whose stamps tell about changes of the `changed` terms: values,
+// and enable bits. Returns their number, at most ITERATE_STAMPS_MAX.
+static uint32_t iterate_stamps(const orr_query* query, const orri_cluster* cluster, uint32_t* out)
+{
+    const orri_leaf* leaf = &query->leaves[0];
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < leaf->term_count; t++) {
+        int32_t column =
+            leaf->terms[t].changed ? orri_cluster_find_column(cluster, leaf->terms[t].type) : -1;
+        if (column >= 0) {
+            out[count++] = (uint32_t)column;
+            if (cluster->has_bits) {
+                out[count++] = cluster->column_count + (uint32_t)column;
+            }
+        }
+    }
+    if (count > 0 && cluster->has_bits) {
+        out[count++] = cluster->column_count + orri_cluster_entity_column(cluster);
+    }
+    return count;
+}
+
+static inline bool iterate_newer(const orri_chunk* chunk, const uint32_t* stamps, uint32_t count,
+                                 uint64_t since)
+{
+    bool newer = false;
+    for (uint32_t i = 0; i < count; i++) {
+        newer |= chunk->columns[stamps[i]].version > since;
+    }
+    return newer;
+}
+
+// Finds spans in a cluster whose rows all match, in chunks that were written since the mark. The
+// columns are looked up once for the cluster: mostly few of many chunks were written, so the loop
+// reads little more than one stamp of each.
+static void iterate_whole_changed(orr_iter* it, const orri_cluster* cluster, const uint16_t* map)
+{
+    uint32_t stamps[ITERATE_STAMPS_MAX];
+    uint32_t count = iterate_stamps(it->query, cluster, stamps);
+    uint32_t chunk = it->chunk, end = iterate_chunk_end(it, cluster);
+    for (; chunk < end && it->span_left < ORR_HOT_SPANS; chunk++) {
+        if (iterate_newer(cluster->chunks[chunk], stamps, count, it->each.since)) {
+            iterate_push(it, map, cluster->chunks[chunk], 0,
+                         orri_chunk_rows(cluster->chunks[chunk]));
+        }
+    }
+    it->chunk = chunk;
+}
+
 // Finds spans in a cluster whose rows all match.
 static void iterate_whole(orr_iter* it, const orri_cluster* cluster, const uint16_t* map)
 {
+    bool filters = iterate_filters_changed(it);
+    if (filters && orri_view_here(it->world) == NULL) { // Nothing is published.
+        iterate_whole_changed(it, cluster, map);
+        return;
+    }
     while (it->chunk < iterate_chunk_end(it, cluster) && it->span_left < ORR_HOT_SPANS) {
         orri_chunk* chunk = cluster->chunks[it->chunk++];
-        if (!iterate_filters_changed(it) || iterate_changed(it, chunk)) {
+        if (!filters || iterate_changed(it, chunk)) {
             iterate_push(it, map, chunk, 0, orri_chunk_rows(chunk));
         }
     }
@@ -393,11 +469,11 @@ static void iterate_whole(orr_iter* it, const orri_cluster* cluster, const uint1
 static uint64_t iterate_mask(orr_iter* it, const orri_chunk* chunk, const uint16_t* map,
                              uint32_t word, uint32_t rows)
 {
-    if (it->mask_word1 != word + 1) {
+    if (it->mask_word != word + 1) {
         uint32_t left = rows - word * 64;
         uint64_t all = left < 64 ? ((uint64_t)1 << left) - 1 : UINT64_MAX;
         it->mask = orri_query_mask(it->query, orri_entry_leaves(it->query, map), chunk, word, all);
-        it->mask_word1 = word + 1;
+        it->mask_word = word + 1;
     }
     return it->mask;
 }
@@ -441,7 +517,7 @@ static void iterate_some(orr_iter* it, const orri_cluster* cluster, const uint16
             iterate_push(it, map, chunk, first, count);
         } else {
             it->chunk++;
-            it->slot = it->mask_word1 = 0;
+            it->slot = it->mask_word = 0;
         }
     }
 }
@@ -449,7 +525,7 @@ static void iterate_some(orr_iter* it, const orri_cluster* cluster, const uint16
 static void iterate_next_entry(orr_iter* it)
 {
     it->entry++;
-    it->chunk = it->slot = it->mask_word1 = 0;
+    it->chunk = it->slot = it->mask_word = 0;
 }
 
 // True if the current entry has the wanted group. Without group_by every entry has group 0.
@@ -656,3 +732,4 @@ bool orr_iter_fill(orr_iter* it)
 
 #undef ITERATE_AHEAD
 #undef ITERATE_AHEAD_FIELDS
+#undef ITERATE_STAMPS_MAX

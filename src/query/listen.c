@@ -128,7 +128,7 @@ bool orri_listen(orr_world* world, orr_query* query)
     if (world->queries == NULL) {
         world->queries = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_QUERY, struct orri_queries, 1);
         if (world->queries == NULL) {
-            (void)orri_refuse_memory(&world->env, "making a query");
+            (void)orri_refuse_memory(&world->env, "creating a query");
             return false;
         }
         world->queries->structure = 1;
@@ -138,7 +138,7 @@ bool orri_listen(orr_world* world, orr_query* query)
                                           listen_world_gone};
     }
     if (!listen_watch_all(world, query)) {
-        (void)orri_refuse_memory(&world->env, "making a query");
+        (void)orri_refuse_memory(&world->env, "creating a query");
         return false;
     }
     query->prev = world->queries->last;
@@ -149,6 +149,7 @@ bool orri_listen(orr_world* world, orr_query* query)
     }
     world->queries->last = query;
     world->queries->count++;
+    world->queries->refreshed += query->order != NULL || query->pinned_matches != NULL;
     return true;
 }
 
@@ -168,6 +169,7 @@ void orri_unlisten(orr_query* query)
         queries->last = query->prev;
     }
     queries->count--;
+    queries->refreshed -= query->order != NULL || query->pinned_matches != NULL;
 }
 
 #undef LISTEN_LOG_MIN

@@ -98,8 +98,8 @@ orr_entity orr_query_first(orr_query* query)
 orr_entity orr_query_single(orr_query* query)
 {
     orr_entity found[2] = {{0}, {0}};
-    if (!orri_query_allowed(query, "orr_query_single")) {
-        return found[0];
+    if (!orri_query_allowed(query, "orr_query_single") || orr_query_prepare(query) != ORR_OK) {
+        return found[0]; // Reported: the number of entities is not known.
     }
     uint64_t count = orr_query_entities(query, 0, found, 2);
     if (count == 1) {
@@ -107,9 +107,11 @@ orr_entity orr_query_single(orr_query* query)
     }
     char text[160];
     (void)orr_query_print(query, text, sizeof text);
-    (void)orri_refuse(&query->world->env, ORR_ERR_STATE, ORR_LOG_ID_QUERY_REFUSED,
-                      "orr_query_single: \"%s\" matches %llu entities; it must match exactly one",
-                      query->name != NULL ? query->name : text,
-                      (unsigned long long)(count == 0 ? 0 : orr_query_count(query)));
+    (void)orri_refuse(
+        &query->world->env, ORR_ERR_STATE, ORR_LOG_ID_QUERY_REFUSED,
+        "orr_query_single: \"%s\" matches %llu entities; it must match exactly one. Use "
+        "orr_query_first() where there may be none or several",
+        query->name != NULL ? query->name : text,
+        (unsigned long long)(count == 0 ? 0 : orr_query_count(query)));
     return (orr_entity){0};
 }

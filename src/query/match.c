@@ -92,18 +92,18 @@ static orri_match match_term(const orr_world* world, const orri_leaf* leaf, uint
     }
 }
 
-// True if a leaf can select transient entities: it asks for a transient type. A leaf with a
+// True if a leaf can select transient entities: some term selects a transient type. A leaf with a
 // predicate never does, because the cluster of transient entities is not passed to predicates.
 static bool match_selects_transient(const orr_world* world, const orri_leaf* leaf)
 {
-    bool asks = false;
+    bool selects = false;
     for (uint32_t t = 0; t < leaf->term_count; t++) {
         const orr_term* term = &leaf->terms[t];
         const orri_type* type = orri_type_at(&world->schema, term->type);
-        asks = asks || (type != NULL && type->info.transient &&
-                        (term->kind == ORR_REQUIRED || term->kind == ORR_ANY));
+        selects = selects || (type != NULL && type->info.transient &&
+                              (term->kind == ORR_REQUIRED || term->kind == ORR_ANY));
     }
-    return asks && leaf->predicate == NULL;
+    return selects && leaf->predicate == NULL;
 }
 
 orri_match orri_leaf_match(const orr_world* world, const orri_leaf* leaf,

@@ -91,7 +91,7 @@ static uint64_t order_key(const orri_order* order, const uint8_t* value)
 }
 
 // True if values of a kind can be sort keys.
-static bool order_can(orr_kind kind)
+static bool order_kind_allowed(orr_kind kind)
 {
     return kind != ORR_KIND_STRUCT && kind != ORR_KIND_STRING && kind != ORR_KIND_ARRAY &&
            kind != ORR_KIND_OPAQUE;
@@ -142,12 +142,12 @@ orr_result orri_order_create(orr_query* query, const char* path, bool descending
     if (result != ORR_OK) {
         return result;
     }
-    if (place.count != 0 || !order_can(place.type->kind)) {
+    if (place.count != 0 || !order_kind_allowed(place.type->kind)) {
         return order_refuse(query, path, "must name a single number, bool, character or entity");
     }
     query->order = ORRI_ALLOC_ZERO(&query->world->env, ORR_MEMORY_QUERY, orri_order, 1);
     if (query->order == NULL) {
-        return orri_refuse_memory(&query->world->env, "making a query");
+        return orri_refuse_memory(&query->world->env, "creating a query");
     }
     query->order->type = term->type;
     query->order->place = place;
@@ -248,12 +248,11 @@ static bool order_pools_clean(const orr_query* query)
     return true;
 }
 
-// Sets the bits of unchanged chunks; `*any` becomes true if the order must be repaired. Returns the
-// number of rows of all other chunks.
-static uint64_t order_survey(orr_query* query, bool all_dirty, bool* any)
+// Sets the bits of unchanged chunks. True if the order must be repaired.
+static bool order_mark_unchanged(orr_query* query, bool all_dirty)
 {
     orri_order* order = query->order;
-    uint64_t dirty = 0;
+    bool any = false;
     uint32_t chunks = 0;
     memset(order->clean, 0, order->clean_capacity * sizeof *order->clean);
     for (uint32_t e = 0; e < query->entry_count; e++) {
@@ -264,17 +263,27 @@ static uint64_t order_survey(orr_query* query, bool all_dirty, bool* any)
             if (!all_dirty && order_chunk_clean(order, chunk)) {
                 orri_bit_set(order->clean, chunk->id, true);
             } else {
-                dirty += orri_chunk_rows(chunk);
-                *any = true;
+                any = true;
             }
         }
     }
-    *any = *any || chunks != order->chunk_count;
+    any = any || chunks != order->chunk_count;
     order->chunk_count = chunks;
-    return dirty;
+    return any;
 }
 
-static bool order_reserve(orr_query* query, uint64_t needed)
+// Rows of all matching clusters. The order never has more items.
+static uint64_t order_rows(const orr_query* query)
+{
+    uint64_t rows = 0;
+    for (uint32_t e = 0; e < query->entry_count; e++) {
+        rows += query->entries[e].cluster != NULL ? query->entries[e].cluster->row_count : 0;
+    }
+    return rows;
+}
+
+// Grows the items. False if there is no memory.
+static bool order_grow(orr_query* query, uint64_t needed)
 {
     orri_order* order = query->order;
     orri_env* env = &query->world->env;
@@ -376,6 +385,19 @@ void orri_order_close(orr_query* query)
     query->order->open--;
 }
 
+bool orri_order_reserve(orr_query* query)
+{
+    orri_order* order = query->order;
+    orri_env* env = &query->world->env;
+    uint32_t words = query->world->chunks.count / 64 + 1;
+    if (ORRI_RESERVE(env, ORR_MEMORY_QUERY, &order->clean, &order->clean_capacity, words) &&
+        order_grow(query, order_rows(query))) {
+        return true;
+    }
+    (void)orri_refuse_memory(env, "bringing a query's order up to date");
+    return false;
+}
+
 bool orri_order_refresh(orr_query* query)
 {
     orri_order* order = query->order;
@@ -384,22 +406,16 @@ bool orri_order_refresh(orr_query* query)
         return true;
     }
     orri_world_settle(world);
-    uint32_t words = world->chunks.count / 64 + 1;
+    if (!orri_order_reserve(query)) {
+        return false;
+    }
     // If another pipeline publishes the key, all values can change between two refreshes; no mark
     // shows that.
     const orri_view* view = orri_view_here(world);
     bool seen = view != NULL && orri_view_has(view, order->type);
     bool fresh = order->mark != 0 && !seen && order_pools_clean(query);
-    bool any = !fresh || order->entries_mark != query->changes;
-    uint64_t kept = fresh ? order->count : 0;
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_QUERY, &order->clean, &order->clean_capacity,
-                      words) ||
-        !order_reserve(query, kept + order_survey(query, !fresh, &any))) {
-        order->mark = 0; // The bits are not valid: the next refresh sorts everything.
-        (void)orri_refuse_memory(&world->env, "bringing a query's order up to date");
-        return false;
-    }
-    if (any) {
+    bool dirty = order_mark_unchanged(query, !fresh);
+    if (dirty || !fresh || order->entries_mark != query->changes) {
         order_repair(query);
         order->entries_mark = query->changes;
         order->mark = seen ? 0 : orri_version_mark(world); // No mark for published values.

@@ -33,7 +33,8 @@ static bool pairs_overlaps(const orr_query* a, const orr_query* b)
 static orr_result pairs_check(const char* call, orr_query* left, orr_query* right, orr_pairs pairs)
 {
     if (left->world != right->world) {
-        return orri_refuse_argument(left->world, call, "the queries are of different worlds");
+        return orri_refuse_argument(
+            left->world, call, "the queries are of different worlds; use queries of one world");
     }
     if ((unsigned)pairs > ORR_PAIRS_ORDERED) {
         return orri_refuse_argument(left->world, call, "pairs is not a value of orr_pairs");
@@ -45,8 +46,8 @@ static orr_result pairs_check(const char* call, orr_query* left, orr_query* righ
         return orri_refuse(
             &left->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_QUERY_REFUSED,
             "%s: ORR_PAIRS_ONCE cannot be used with two queries that share clusters if one is "
-            "ordered or selects rows one by one (enable bits, pinned types): a pair cannot be told "
-            "from its mirror; use ORR_PAIRS_ORDERED, or one query for both sides",
+            "ordered or selects rows one by one (enable bits, pinned types): a pair cannot be "
+            "distinguished from its mirror; use ORR_PAIRS_ORDERED, or one query for both sides",
             call);
     }
     return ORR_OK;
@@ -56,9 +57,10 @@ orr_cross* orr_cross_begin(orr_cross* cross, orr_query* left, orr_query* right, 
 {
     ORR_ASSERT(cross != NULL && left != NULL && right != NULL);
     // The right query is refreshed first, because a refresh could invalidate runs of the left one.
-    bool fresh = pairs_check("orr_cross_begin", left, right, pairs) == ORR_OK &&
-                 (!orri_access_checked(left->world) || orri_query_loops(right, "ORR_CROSS")) &&
-                 orri_query_refresh(right);
+    bool fresh =
+        pairs_check("orr_cross_begin", left, right, pairs) == ORR_OK &&
+        (!orri_access_checked(left->world) || orri_query_loop_allowed(right, "ORR_CROSS")) &&
+        orri_query_refresh(right);
     static const uint32_t never = 0;
     *cross = (orr_cross){.pairs = pairs};
     cross->left = cross->right = (orr_iter){.era_now = &never}; // Without runs.
@@ -90,12 +92,12 @@ orr_cross* orr_cross_run(orr_cross* cross, const orr_iter* run, orr_query* right
 {
     ORR_ASSERT(cross != NULL && run != NULL && right != NULL);
     static const uint32_t never = 0;
-    bool fine = pairs_has_rows(run) && orri_query_loops(right, "orr_cross_run") &&
-                pairs_check("orr_cross_run", run->query, right, pairs) == ORR_OK;
+    bool allowed = pairs_has_rows(run) && orri_query_loop_allowed(right, "orr_cross_run") &&
+                   pairs_check("orr_cross_run", run->query, right, pairs) == ORR_OK;
     cross->left = *run; // Only its current run is used.
     cross->left.counted = false;
     cross->left.span_left = 0;
-    if (fine) {
+    if (allowed) {
         orr_iter_begin(&cross->right, right, NULL);
     } else {
         cross->right = (orr_iter){.era_now = &never, .world = run->world};
@@ -104,7 +106,7 @@ orr_cross* orr_cross_run(orr_cross* cross, const orr_iter* run, orr_query* right
     cross->same = cross->begun = false;
     cross->of_run = true;
     // Mirrored pairs are tested for every pair of runs, because other workers visit the mirrors.
-    cross->overlap = pairs == ORR_PAIRS_ONCE && fine &&
+    cross->overlap = pairs == ORR_PAIRS_ONCE && allowed &&
                      (run->query == right || pairs_overlaps(run->query, right));
     return cross;
 }

@@ -188,7 +188,7 @@ bool orri_pinned_matches_create(orr_query* query)
     query->pinned_matches =
         ORRI_ALLOC_ZERO(&query->world->env, ORR_MEMORY_QUERY, orri_pinned_matches, 1);
     if (query->pinned_matches == NULL || !pinned_matches_find_required(query)) {
-        (void)orri_refuse_memory(&query->world->env, "making a query");
+        (void)orri_refuse_memory(&query->world->env, "creating a query");
         return false;
     }
     return true;
@@ -241,21 +241,21 @@ static bool pinned_matches_build(orr_query* query)
 
 // Reads the logs since the last refresh, or rebuilds the set if a log was discarded. False if
 // refused (reported).
-static bool pinned_matches_catch_up(orr_query* query)
+bool orri_pinned_matches_reserve(orr_query* query)
 {
     orri_pinned_matches* matches = query->pinned_matches;
     for (uint32_t t = 0; t < matches->required_count; t++) {
         const orri_watch* watch = orri_watch_of(query->world, matches->required[t].type);
         matches->built = matches->built && matches->required[t].seen >= watch->base;
     }
-    bool anew = !matches->built;
-    if (anew && !pinned_matches_build(query)) {
+    bool rebuilt = !matches->built;
+    if (rebuilt && !pinned_matches_build(query)) {
         return false;
     }
     for (uint32_t t = 0; t < matches->required_count; t++) {
         orri_required* term = &matches->required[t];
         orri_watch* watch = orri_watch_of(query->world, term->type);
-        for (uint64_t i = term->seen - watch->base; !anew && i < watch->count; i++) {
+        for (uint64_t i = term->seen - watch->base; !rebuilt && i < watch->count; i++) {
             if (!pinned_matches_follow(query, watch->log[i])) {
                 return false;
             }
@@ -266,7 +266,7 @@ static bool pinned_matches_catch_up(orr_query* query)
         }
         term->seen = watch->base + watch->count;
     }
-    matches->dirty = matches->dirty || anew;
+    matches->dirty = matches->dirty || rebuilt;
     return true;
 }
 
@@ -357,11 +357,11 @@ static bool pinned_matches_viewed(const orr_query* query)
 bool orri_pinned_matches_refresh(orr_query* query)
 {
     orri_pinned_matches* matches = query->pinned_matches;
-    if (!pinned_matches_catch_up(query)) {
+    if (!orri_pinned_matches_reserve(query)) {
         return false;
     }
     bool viewed = pinned_matches_viewed(query);
-    bool elsewhere = viewed || matches->viewed;
+    bool addresses_change = viewed || matches->viewed;
     matches->viewed = viewed;
     if (pinned_matches_stale(query)) {
         pinned_matches_rank(query);
@@ -370,7 +370,7 @@ bool orri_pinned_matches_refresh(orr_query* query)
         matches->dirty = false;
         matches->entries_mark = query->changes;
         matches->mark = orri_version_mark(query->world);
-    } else if (ORR_UNLIKELY(elsewhere)) {
+    } else if (ORR_UNLIKELY(addresses_change)) {
         pinned_matches_point(query);
     }
     return true;

@@ -33,6 +33,10 @@ static orr_result query_check_term(const query_plan* plan, const orr_term* term)
         return query_refuse(plan, ORR_ERR_ARGUMENT, "a term has an invalid kind, access or state",
                             "");
     }
+    if (term->type.id == 0 && term->tag == 0 &&
+        orri_type_starved(&plan->world->schema, NULL, 0) != NULL) {
+        return orri_refuse_type(plan->world, plan->call, term->type);
+    }
     if (term->type.id == 0) {
         bool plain = term->access == ORR_READ && !term->changed && term->state == ORR_ENABLED;
         const char* wrong = term->tag == 0 ? "a term names neither a type nor a tag; was its type "
@@ -61,7 +65,7 @@ static orr_result query_check_term(const query_plan* plan, const orr_term* term)
         wrong = "an optional term cannot require the disabled state";
     } else if (term->access == ORR_WRITE && orri_type_written_by_set(type)) {
         wrong = "a type with indexed references, or orr_name, cannot be written in place; read it "
-                "here, and use orr_component_set() or orr_name_set() after the loop";
+                "here, and use orr_set() or orr_name_set() after the loop";
     }
     return wrong == NULL ? ORR_OK : query_refuse(plan, ORR_ERR_ARGUMENT, wrong, type->info.name);
 }
@@ -100,10 +104,11 @@ static orr_result query_gather(query_plan* plan)
 {
     const orr_query_desc* desc = plan->desc;
     if (desc->terms == NULL && desc->term_count > 0) {
-        return query_refuse(plan, ORR_ERR_ARGUMENT, "terms is NULL", "");
+        return query_refuse(plan, ORR_ERR_ARGUMENT,
+                            "terms is NULL but term_count is not 0; set both or neither", "");
     }
     if (desc->term_count > ORR_TERMS_MAX) {
-        return query_refuse(plan, ORR_ERR_CAPACITY, "more than ORR_TERMS_MAX terms", "");
+        return query_refuse(plan, ORR_ERR_CAPACITY, "more than ORR_TERMS_MAX terms; use fewer", "");
     }
     for (uint32_t t = 0; t < desc->term_count; t++) {
         plan->terms[t] = desc->terms[t];
@@ -145,9 +150,10 @@ static orr_result query_check_set(const query_plan* plan)
         wrong = "a set takes its terms, predicates and entities from left and right; leave text, "
                 "terms, predicate, order_by, group_by and entities unset";
     } else if (desc->left->has_changed || desc->right->has_changed) {
-        wrong = "queries with changed terms cannot be combined";
+        wrong = "queries with changed terms cannot be combined; remove `changed` from their terms";
     } else if (desc->left->leaf_count + desc->right->leaf_count > ORR_TERMS_MAX) {
-        return query_refuse(plan, ORR_ERR_CAPACITY, "more than ORR_TERMS_MAX queries in a set", "");
+        return query_refuse(plan, ORR_ERR_CAPACITY,
+                            "more than ORR_TERMS_MAX queries in a set; combine fewer", "");
     }
     return wrong == NULL ? ORR_OK : query_refuse(plan, ORR_ERR_ARGUMENT, wrong, "");
 }
@@ -165,7 +171,8 @@ static orr_result query_add_field(query_plan* plan, orr_type type, orr_access ac
         }
     }
     if (plan->field_count == ORR_TERMS_MAX) {
-        return query_refuse(plan, ORR_ERR_CAPACITY, "more than ORR_TERMS_MAX types in a set", "");
+        return query_refuse(plan, ORR_ERR_CAPACITY,
+                            "more than ORR_TERMS_MAX types in a set; combine fewer queries", "");
     }
     const orri_type* info = orri_type_at(&plan->world->schema, type);
     plan->fields[plan->field_count++] = (orri_field){type, info, access,
@@ -287,7 +294,7 @@ static bool query_init(orr_query* query, const query_plan* plan)
     if (query->leaves == NULL || query->nodes == NULL || query->fields == NULL ||
         query->hot_fields == NULL || !query_init_name(query, desc->name) ||
         !(set ? query_init_set(query, plan) : query_init_terms(query, plan))) {
-        (void)orri_refuse_memory(env, "making a query");
+        (void)orri_refuse_memory(env, "creating a query");
         return false;
     }
     if (plan->field_count > 0) {
@@ -346,7 +353,7 @@ static orr_query* query_make(const query_plan* plan)
     orr_world* world = plan->world;
     orr_query* query = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_QUERY, orr_query, 1);
     if (query == NULL) {
-        (void)orri_refuse_memory(&world->env, "making a query");
+        (void)orri_refuse_memory(&world->env, "creating a query");
         return NULL;
     }
     query->world = world;
@@ -425,6 +432,32 @@ bool orri_query_refresh(orr_query* query)
         return orri_order_refresh(query);
     }
     return query->pinned_matches == NULL || orri_pinned_matches_refresh(query);
+}
+
+bool orri_queries_reserve(orr_world* world)
+{
+    orr_query* query =
+        world->queries != NULL && world->queries->refreshed > 0 ? world->queries->first : NULL;
+    bool reserved = true;
+    for (; reserved && query != NULL; query = query->next) {
+        if (query->order != NULL) {
+            reserved = orri_order_reserve(query);
+        } else if (query->pinned_matches != NULL) {
+            reserved = orri_pinned_matches_reserve(query);
+        }
+    }
+    return reserved;
+}
+
+orr_result orr_query_prepare(orr_query* query)
+{
+    ORR_ASSERT(query != NULL);
+    bool kept = query->order != NULL || query->pinned_matches != NULL;
+    if (ORR_UNLIKELY(orri_access_checked(query->world)) &&
+        !orri_query_loop_allowed(query, "orr_query_prepare")) {
+        return ORR_ERR_STATE;
+    }
+    return !kept || orri_query_refresh(query) ? ORR_OK : ORR_ERR_MEMORY;
 }
 
 uint64_t orr_change_mark(orr_world* world)

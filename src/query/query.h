@@ -132,6 +132,7 @@ typedef struct orri_watch {
 struct orri_queries {
     orr_query *first, *last; // All queries, in order of creation.
     uint32_t count;          // Number of queries.
+    uint32_t refreshed;      // Queries with an order or a pinned set.
     uint64_t structure;      // Grows before rows move, if a run cache or units exist. Begins at 1.
     orri_mutex settling; // Held while writes are stamped: several readers may need that at once.
     orri_watch* watches; // By type index.
@@ -245,6 +246,9 @@ typedef struct orri_order {
 // Creates the order of a query from orr_query_desc.order_by.
 orr_result orri_order_create(orr_query* query, const char* path, bool descending);
 void orri_order_destroy(orr_query* query);
+// Takes the memory that orri_order_refresh() may need until rows are created or clusters change.
+// False if refused (reported).
+bool orri_order_reserve(orr_query* query);
 // Brings the order up to date. False if refused (reported).
 bool orri_order_refresh(orr_query* query);
 // A loop over the order begins or ends.
@@ -287,6 +291,9 @@ typedef struct orri_pinned_matches {
 
 bool orri_pinned_matches_create(orr_query* query);
 void orri_pinned_matches_destroy(orr_query* query);
+// Brings the members up to date, which takes all memory that orri_pinned_matches_refresh() may need
+// until pinned values are added, removed, enabled or disabled. False if refused (reported).
+bool orri_pinned_matches_reserve(orr_query* query);
 // Brings members, order and pointers up to date. False if refused (reported).
 bool orri_pinned_matches_refresh(orr_query* query);
 // Number of entities that match, also if the set is not up to date.
@@ -342,7 +349,7 @@ bool orri_iter_open_row(orr_iter* it, orr_query* query, uint32_t index);
 // True if no system runs, or the running system may use the query. Reports a violation otherwise.
 bool orri_query_allowed(const orr_query* query, const char* call);
 // As orri_query_allowed(), for iterating: parallel systems may not iterate every query.
-bool orri_query_loops(const orr_query* query, const char* call);
+bool orri_query_loop_allowed(const orr_query* query, const char* call);
 // Moves an iteration back to the first row.
 void orri_iter_rewind(orr_iter* it);
 // True if a row matches. `map` is the map of its entry.
@@ -361,6 +368,10 @@ uint64_t orri_query_count_rows(const orr_query* query, const uint16_t* matches,
 
 // Brings the order or the pinned set up to date. False if refused (reported).
 bool orri_query_refresh(orr_query* query);
+// For all queries of the world with an order or a pinned set: takes the memory that refreshing them
+// may need while structure does not change, so that no loop of a system can be refused memory. No
+// loop is open. False if refused (reported).
+bool orri_queries_reserve(orr_world* world);
 // Frees a query that is in no list.
 void orri_query_free(orr_query* query);
 

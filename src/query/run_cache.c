@@ -11,6 +11,7 @@
 #include "query/query.h"
 
 #define RUN_CACHE_RUNS_MAX 16u // Most runs per chunk, on average, that are cached.
+#define RUN_CACHE_AHEAD    8u  // How many clusters ahead are prefetched.
 
 static orr_hot_span* run_cache_span(const orr_query* query, uint32_t i)
 {
@@ -47,10 +48,12 @@ static bool run_cache_reserve(orr_query* query, uint32_t needed)
     return true;
 }
 
-static bool run_cache_push(orr_query* query, const uint16_t* map, orri_chunk* chunk, uint32_t slot,
-                           uint32_t count)
+// Adds a span. False if there is no memory.
+static inline bool run_cache_push(orr_query* query, const uint16_t* map, orri_chunk* chunk,
+                                  uint32_t slot, uint32_t count)
 {
-    if (!run_cache_reserve(query, query->cache_count + 1)) {
+    if (ORR_UNLIKELY(query->cache_count == query->cache_capacity) &&
+        !run_cache_reserve(query, query->cache_count + 1)) {
         return false;
     }
     orr_hot_span* span = run_cache_span(query, query->cache_count++);
@@ -58,8 +61,9 @@ static bool run_cache_push(orr_query* query, const uint16_t* map, orri_chunk* ch
     for (uint32_t f = 0; f < query->field_count; f++) {
         uint8_t* data = NULL;
         if (map[f] != ORRI_COLUMN_NONE) {
-            data = chunk->columns[map[f]].data +
-                   (size_t)slot * chunk->cluster->columns[map[f]].size;
+            data = chunk->columns[map[f]].data;
+            // Most runs begin at slot 0, and then the column of the cluster is not read.
+            data += slot > 0 ? (size_t)slot * chunk->cluster->columns[map[f]].size : 0;
         }
         run_cache_cells(span)[f] = (orr_hot_cell){data, 0, 0};
     }
@@ -107,15 +111,53 @@ static bool run_cache_add_cluster(orr_query* query, const uint16_t* map,
     return true;
 }
 
+static inline const orri_cluster* run_cache_ahead(const orr_query* query, uint32_t entry)
+{
+    return entry + RUN_CACHE_AHEAD < query->entry_count
+               ? query->entries[entry + RUN_CACHE_AHEAD].cluster
+               : NULL;
+}
+
+// Number of chunks of all clusters with rows: of runs, if all rows match.
+static uint32_t run_cache_chunks(const orr_query* query)
+{
+    uint32_t count = 0;
+    for (uint32_t e = 0; e < query->entry_count; e++) {
+        const orri_cluster* cluster = query->entries[e].cluster;
+        __builtin_prefetch(run_cache_ahead(query, e));
+        count += cluster != NULL && cluster->row_count > 0 ? cluster->chunk_count : 0;
+    }
+    return count;
+}
+
+// Adds the spans of an entry. False as for run_cache_add_cluster().
+static inline bool run_cache_add_entry(orr_query* query, const uint16_t* map,
+                                       const orri_cluster* cluster)
+{
+    // Most clusters have one chunk, and all its rows match.
+    if (ORR_LIKELY(map[query->field_count] == ORRI_MATCH_ALL &&
+                   cluster->row_count <= ORR_CHUNK_CAPACITY)) {
+        return run_cache_push(query, map, cluster->chunk_first, 0, cluster->row_count);
+    }
+    return run_cache_add_cluster(query, map, cluster);
+}
+
 // Fills the cache. False if runs are too many or there is no memory: loops then work without a
 // cache.
 static bool run_cache_make(orr_query* query)
 {
     query->cache_count = 0;
-    for (uint32_t e = 0; e < query->entry_count; e++) {
+    // Room for all at once: growing step by step took longer than everything else.
+    if (!run_cache_reserve(query, run_cache_chunks(query))) {
+        return false;
+    }
+    const uint16_t* map = query->maps;
+    for (uint32_t e = 0; e < query->entry_count; e++, map += query->map_stride) {
         const orri_cluster* cluster = query->entries[e].cluster;
+        const orri_cluster* ahead = run_cache_ahead(query, e);
+        __builtin_prefetch(ahead != NULL ? ahead->chunk_first : NULL);
         if (cluster != NULL && cluster->row_count > 0 &&
-            !run_cache_add_cluster(query, orri_entry_map(query, e), cluster)) {
+            !run_cache_add_entry(query, map, cluster)) {
             return false;
         }
     }
@@ -183,12 +225,14 @@ void orri_run_cache_term(orr_query* query)
 
 // ---- stamping noted writes ----------------------------------------------------------------------
 
-static void run_cache_stamp(orr_hot_span* span, uint32_t field, uint64_t tick, uint64_t version)
+static void run_cache_stamp(orr_world* world, const orr_hot_span* span, uint32_t field,
+                            uint64_t tick, uint64_t version)
 {
     orri_chunk* chunk = span->chunk;
     uint32_t column = span->map[field];
     orri_column* entry = &chunk->columns[column];
     uint64_t* newest = &chunk->cluster->columns[column].version;
+    orri_written_note(world, version);
     if (entry->version < version) {
         entry->version = version;
         entry->tick = tick;
@@ -212,7 +256,7 @@ void orri_run_cache_settle(orr_query* query)
             uint64_t version = __atomic_exchange_n(&cell->version, 0, __ATOMIC_ACQUIRE);
             uint64_t tick = __atomic_load_n(&cell->tick, __ATOMIC_RELAXED);
             if (cell->data != NULL) {
-                run_cache_stamp(span, f, tick, version);
+                run_cache_stamp(query->world, span, f, tick, version);
             }
         }
     }
@@ -248,3 +292,4 @@ void orri_run_caches_forget(orr_world* world)
 }
 
 #undef RUN_CACHE_RUNS_MAX
+#undef RUN_CACHE_AHEAD

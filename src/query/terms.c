@@ -96,8 +96,9 @@ static uint32_t terms_word_at(const terms_parser* p)
     while (word < TERMS_WORD_COUNT && !orri_scan_equals(p->at, size, terms_words[word])) {
         word++;
     }
-    bool leads = orri_scan_word(next) > 0 || (*next != '\0' && strchr("#*!?", *next) != NULL);
-    return leads ? word : TERMS_WORD_COUNT;
+    bool name_follows = orri_scan_word(next) > 0 ||
+                        (*next != '\0' && strchr("#*!?", *next) != NULL);
+    return name_follows ? word : TERMS_WORD_COUNT;
 }
 
 static bool terms_take_words(terms_parser* p, terms_prefix* out)
@@ -136,6 +137,18 @@ static bool terms_unknown_type(terms_parser* p, const char* name, size_t size)
     if (size <= ORR_NAME_MAX && orr_tag_find(p->world, near.name, NULL)) {
         return terms_fail(p, ORR_ERR_TYPE, name, "no type '%s'; it is a tag: write '#%s'",
                           near.name, near.name);
+    }
+    for (uint32_t i = 0; i < TERMS_WORD_COUNT; i++) {
+        if (orri_scan_equals(name, size, terms_words[i])) {
+            return terms_fail(p, ORR_ERR_TYPE, name, "no type after '%s'; name it: '%s Position'",
+                              terms_words[i], terms_words[i]);
+        }
+    }
+    if (orri_type_starved(&p->world->schema, name, size) != NULL) {
+        return terms_fail(p, ORR_ERR_MEMORY, name,
+                          "out of memory: the registration of '%s' was refused; register it again "
+                          "when there is memory",
+                          near.name);
     }
     terms_near_types(p->world, &near);
     const char* next = orri_scan_blanks(name + size);
@@ -217,10 +230,11 @@ static bool terms_unknown_tag(terms_parser* p, const char* name, size_t size)
     terms_near_tags(p->world, &near);
     char words[ORRI_ERROR_SIZE] = "";
     orri_near_append(&near, &(orri_text){words, sizeof words, 0});
-    return terms_fail(p, ORR_ERR_TYPE, name,
-                      "no tag has the name '%s'%s (orr_tag_register() names a tag; '#17' is the "
-                      "one of that number)",
-                      near.name, words);
+    return terms_fail(
+        p, ORR_ERR_TYPE, name,
+        "no tag has the name '%s'%s (name a tag with orr_tag_register(), or write its "
+        "number: '#17')",
+        near.name, words);
 }
 
 static bool terms_take_named_tag(terms_parser* p, size_t size, orr_tag* out)
@@ -347,9 +361,11 @@ static bool terms_apply_words(terms_parser* p, const terms_prefix* prefix, orr_t
     if (term->access == ORR_WRITE && orri_type_written_by_set(type) && !p->sends) {
         return terms_fail(
             p, ORR_ERR_PARSE, prefix->words[TERMS_WORD_WRITE],
-            "%s cannot be written in place, because the world keeps an index of it; use "
-            "%s after the loop",
-            type->info.name, type->indexed_count > 0 ? "orr_component_set()" : "orr_name_set()");
+            "%s cannot be written in place, because the world keeps an index of it; between ticks "
+            "use %s after the loop, in a system %s",
+            type->info.name, type->indexed_count > 0 ? "orr_set()" : "orr_name_set()",
+            type->indexed_count > 0 ? "orr_send_change() (.changes)"
+                                    : "orr_send_name() (.renames)");
     }
     return true;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Fast-forward: ticks that run at a sync point, on the clock of lockstep. The first pipeline does
-// for each pipeline what that one's thread would do, one after the other, in the order of lockstep:
-// earliest due first. No clock is read, so a replay, which reaches the same call at the same sync
-// point, runs the same ticks; no turns are recorded for them. Spectators stand still, and are
+// Fast-forward: ticks that run at a sync point, on the clock of lockstep. The thread of the first
+// pipeline runs the ticks of all pipelines, one after the other, in the order of lockstep: earliest
+// due first. No clock is read, so a replay, which reaches the same call at the same sync point,
+// runs the same ticks; no turns are recorded for them. Spectators do not tick meanwhile, and are
 // notified of all changes afterwards.
 #include "realtime/realtime.h"
 
@@ -17,7 +17,7 @@ static orri_pipeline* fast_forward_next(const struct orri_schedule* schedule)
     return next;
 }
 
-// From a call at a sync point to where ticks run, with the turn free; and back.
+// Leaves the call at the sync point, so that ticks can run and take turns; and returns to it.
 static void fast_forward_leave(orri_realtime* rt)
 {
     orri_schema_freeze(&rt->world->schema);
@@ -59,8 +59,8 @@ static orr_result fast_forward_tick(orri_realtime* rt, orri_pipeline* pipe)
     return result;
 }
 
-// After a tick, where the run would have had a sync point: for history, and for plans that must be
-// made again.
+// After a tick, where a run by the clock would hold a sync point: stores history (`wanted`), and
+// makes plans again if they are stale.
 static orr_result fast_forward_sync(orri_realtime* rt, bool wanted)
 {
     fast_forward_return(rt);
@@ -75,7 +75,7 @@ static orr_result fast_forward_sync(orri_realtime* rt, bool wanted)
 static orr_result fast_forward_run(orri_realtime* rt, uint64_t tick)
 {
     orr_world* world = rt->world;
-    orr_result result = orri_realtime_refresh(rt); // For what calls changed.
+    orr_result result = orri_realtime_refresh(rt); // Calls may have changed the world.
     fast_forward_leave(rt);
     while (result == ORR_OK && world->tick < tick) {
         orri_pipeline* pipe = fast_forward_next(rt->schedule);
@@ -90,7 +90,7 @@ static orr_result fast_forward_run(orri_realtime* rt, uint64_t tick)
     return result;
 }
 
-// Clocks after a fast-forward. Spectators with a rate would be late by all of it.
+// Sets clocks after a fast-forward. Clocks of spectators restart: they would be late by all of it.
 static void fast_forward_clocks(orri_realtime* rt)
 {
     orri_realtime_lock(rt);
@@ -107,22 +107,9 @@ static void fast_forward_clocks(orri_realtime* rt)
 orr_result orri_realtime_fast_forward(orr_world* world, uint64_t tick)
 {
     orri_realtime* rt = world->schedule->realtime;
-    orri_pipeline* first = rt->schedule->pipelines[0];
-    bool over = !world->realtime; // A call that was left when the run ended.
-    if (over) {
-        orri_realtime_open(rt, false);
-        orri_turn_enter_between(first);
-    }
-    // The same in a replay.
+    // This time is the same in a replay; the wall clock is not.
     rt->schedule->time_ns = orri_realtime_time_remembered(rt->schedule);
     orr_result result = fast_forward_run(rt, tick);
     fast_forward_clocks(rt);
-    if (over) {
-        // Frees what was published; `since` is as in lockstep again.
-        orri_schedule_leave(world);
-        orri_turn_leave(first);
-        orri_realtime_open(rt, true);
-        orri_command_buffers_use(world, NULL);
-    }
     return result;
 }

@@ -10,7 +10,7 @@
 // ---- before systems write -----------------------------------------------------------------------
 
 // True when systems of the group may write values of the type in the cluster; NULL: pinned values,
-// which lie together.
+// which are not stored by cluster.
 static bool history_detach_writes(const orri_pipeline* pipe, uint32_t first, uint32_t point,
                                   uint32_t index, const orri_cluster* cluster)
 {
@@ -99,7 +99,7 @@ uint64_t orri_history_detach_since(const orri_system* system)
     return since > 0 ? since : 1;
 }
 
-static void history_detach_sinces(const orri_realtime* rt)
+static void history_detach_reset_since(const orri_realtime* rt)
 {
     for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
         system->since = orri_history_detach_since(system);
@@ -108,15 +108,15 @@ static void history_detach_sinces(const orri_realtime* rt)
 
 // ---- travelling back ----------------------------------------------------------------------------
 
-// Frees views and publications of the timeline that is left; makes `since` of each system as
-// lockstep needs it. The next orri_realtime_refresh() publishes again.
-void orri_schedule_leave(orr_world* world)
+// Frees views and publications of the abandoned timeline; sets `since` of each system as lockstep
+// needs it. The next orri_realtime_refresh() publishes again.
+void orri_realtime_unpublish(orr_world* world)
 {
     orri_realtime* rt = world->schedule != NULL ? world->schedule->realtime : NULL;
     if (rt == NULL || rt->publisher == NULL) {
         return;
     }
-    history_detach_sinces(rt);
+    history_detach_reset_since(rt);
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         orri_pipeline_run* run = rt->schedule->pipelines[i]->run;
         if (run->driven.view != NULL) {
@@ -134,7 +134,7 @@ uint64_t orri_realtime_time_remembered(const struct orri_schedule* schedule)
     return rt != NULL && rt->replay == NULL ? rt->ended_ns : schedule->time_ns;
 }
 
-// Single steps that a paused world has left are the ticks that come now.
+// The remaining single steps of a paused world count from the new time on.
 void orri_realtime_clock_restart(orri_realtime* rt)
 {
     const struct orri_schedule* schedule = rt->schedule;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Which locks a group of systems or a commit takes in real time: on structure, on rows by cluster,
-// on the values of locked types by cluster, and on things outside the world.
+// Decides which locks a group of systems or a commit takes in real time: on structure, on rows by
+// cluster, on the values of locked types by cluster, and on things outside the world.
 #include "realtime/realtime.h"
 #include <stdlib.h>
 
 // In the lock trace: a grant of the plan, with the type's index. Not a resource of the lock table.
 #define LOCK_SETS_PLANNED 0x80000000u
 #define LOCK_SETS_NONE    UINT32_MAX // No lock.
-// A group of own-row systems locks up to so many clusters one by one.
+// A group of own-row systems locks up to this many clusters one by one.
 #define LOCK_SETS_CLUSTERS 64u
 
 // ---- what a system needs ------------------------------------------------------------------------
@@ -30,7 +30,7 @@ static uint32_t lock_sets_mode(const orr_world* world, const orri_system* system
 }
 
 // True when the system sends changes of types with indexed fields: the reference index changes.
-static bool lock_sets_links(const orr_world* world, const orri_system* system)
+static bool lock_sets_changes_references(const orr_world* world, const orri_system* system)
 {
     for (uint32_t i = 0; system->sends_changes && i < world->schema.type_count; i++) {
         if (world->schema.types[i]->indexed_count > 0 &&
@@ -46,7 +46,7 @@ static bool lock_sets_exclusive(const orr_world* world, const orri_system* syste
 {
     return system->access.owns || system->desc.alone ||
            (system->query != NULL && system->query->order != NULL) ||
-           lock_sets_links(world, system);
+           lock_sets_changes_references(world, system);
 }
 
 // The stronger of two modes.
@@ -57,7 +57,8 @@ static uint32_t lock_sets_stronger(uint32_t mode, uint32_t other)
 
 // ---- resources ----------------------------------------------------------------------------------
 
-// The resource of a number plus 1; made if there is none. LOCK_SETS_NONE: memory is refused.
+// The resource with number `*number1` - 1; made if `*number1` is 0. LOCK_SETS_NONE: memory is
+// refused.
 static uint32_t lock_sets_resource(orri_realtime* rt, uint32_t* number1)
 {
     uint32_t first;
@@ -130,8 +131,9 @@ static bool lock_sets_type(orri_pipeline* pipe, uint32_t first, uint32_t point, 
     for (uint32_t c = before; c < locks->cluster_capacity; c++) {
         locks->clusters1[c] = 0;
     }
-    for (uint32_t c = 0; c < table->cluster_count; c++) {
-        const orri_cluster* cluster = table->clusters[c].cluster;
+    const orri_table_cluster* entry;
+    for (uint32_t c = 0; (entry = orri_table_next(table, &c)) != NULL;) {
+        const orri_cluster* cluster = entry->cluster;
         uint32_t mode = lock_sets_of_cluster(pipe, first, point, type_index, cluster);
         if (mode != LOCK_SETS_NONE &&
             !lock_sets_push(run, lock_sets_resource(rt, &locks->clusters1[cluster->index]), mode)) {
@@ -244,7 +246,7 @@ bool orri_lock_set_own_rows(const orri_system* system)
 }
 
 // If all systems of a group touch only own rows: locks these clusters instead of the registry, and
-// nothing of the index. False: not so, or there are too many clusters.
+// nothing of the index. False: a system touches more, or there are too many clusters.
 static bool lock_sets_rows(orri_pipeline* pipe, uint32_t first, uint32_t point, bool* done)
 {
     uint32_t count = 0;
@@ -357,7 +359,7 @@ static void lock_sets_name_resource(void* user, uint32_t number, orri_text* out)
         }
     }
     if (rt->impure_lock1 == number + 1) {
-        orri_text_add(out, "what is impure");
+        orri_text_add(out, "impure systems");
         return;
     }
     for (uint32_t t = 0; t < world->schema.type_count && t < rt->type_lock_capacity; t++) {

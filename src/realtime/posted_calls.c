@@ -61,10 +61,18 @@ void orri_realtime_release_ids(orri_realtime* rt)
     }
 }
 
+orr_result orri_realtime_notify(orr_world* world)
+{
+    orr_result result = orri_messages_settle(world);
+    return result == ORR_OK && orri_has_readers(world)
+               ? orri_journal_received(world, orri_diff_run(world, (orr_system){0}, false))
+               : result;
+}
+
 orr_result orri_realtime_refresh(orri_realtime* rt)
 {
     orr_world* world = rt->world;
-    orr_result result = orri_messages_settle(world);
+    orr_result result = orri_realtime_notify(world);
     // The world travelled back, which freed the publisher.
     if (result == ORR_OK && rt->publisher == NULL) {
         rt->publisher = orri_publisher_create(world);
@@ -86,7 +94,7 @@ static orr_result posted_calls_at_sync(orri_realtime* rt, orri_call* calls)
     orr_world* world = rt->world;
     orri_realtime_release_ids(rt);
     rt->schedule->inside = false;
-    orri_this_thread.at_sync_point = true; // Calls from other threads are refused all the same.
+    orri_this_thread.at_sync_point = true; // Calls from other threads are still refused.
     orri_schema_thaw(&world->schema);
     bool done = calls != NULL;
     if (world->tick_hooks.synced != NULL) {
@@ -111,10 +119,7 @@ static orr_result posted_calls_between(orri_realtime* rt, orri_pipeline* pipe, o
     orri_schema_thaw(&world->schema);
     orri_calls_run(rt->world, calls);
     orri_schema_freeze(&world->schema);
-    orr_result result =
-        orri_has_readers(world)
-            ? orri_journal_received(world, orri_diff_run(world, (orr_system){0}, false))
-            : ORR_OK;
+    orr_result result = orri_realtime_notify(world);
     orr_result followed = orri_turn_remap(pipe);
     return result == ORR_OK ? followed : result;
 }
@@ -134,6 +139,17 @@ void orri_realtime_calls(orri_realtime* rt, orri_pipeline* pipe, orri_call* call
         orri_realtime_log_stop(rt, pipe);
         orri_realtime_fail(rt, result);
     }
+}
+
+void orri_realtime_take_calls(orri_realtime* rt, orri_pipeline* pipe, bool sync)
+{
+    orri_turn_enter_between(pipe);
+    orri_call* calls = orri_calls_take(rt, sync);
+    orri_realtime_log_turn(rt, pipe, ORRI_TURN_CALLS);
+    orri_realtime_log_calls(rt, calls, sync);
+    orri_realtime_calls(rt, pipe, calls, sync);
+    rt->calls_done = true;
+    orri_turn_leave(pipe);
 }
 
 // ---- from any thread ----------------------------------------------------------------------------
@@ -176,7 +192,8 @@ void orr_stop(orr_world* world)
     orri_realtime* rt = posted_calls_lock_run(world);
     if (rt != NULL) {
         orri_realtime_lock(rt);
-        // In a replay systems and calls of the world do as recorded: the end is recorded, too.
+        // In a replay, stops by systems and calls have no effect: the end of the run is recorded,
+        // too.
         rt->stop = rt->stop || rt->replay == NULL || orri_this_thread.world != world;
         orri_realtime_unlock(rt);
         posted_calls_unlock(rt);
@@ -243,8 +260,14 @@ static orr_result posted_calls_post(orr_world* world, const char* name, orr_call
 {
     ORR_ASSERT(world != NULL);
     if (function == NULL || (data == NULL && size > 0)) {
-        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: the call, or its data, is NULL", name);
+        return orri_refuse(
+            &world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+            "%s: the call, or its data, is NULL; pass a function, and data if the size is not 0",
+            name);
+    }
+    orr_result sized = orri_call_check_size(world, name, function, size);
+    if (sized != ORR_OK) {
+        return sized;
     }
     orri_call* call = orri_call_make(&world->env, function, data, size, sync);
     if (call == NULL) {
@@ -266,7 +289,7 @@ static orr_result posted_calls_post(orr_world* world, const char* name, orr_call
         posted_calls_unlock(rt);
         orri_call_free(&world->env, call);
         return replays ? ORR_OK // The recording has the call.
-                       : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+                       : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_POST_LATE,
                                      "%s: the run in real time is ending: nothing was posted; post "
                                      "it when orr_realtime() has returned",
                                      name);
@@ -293,8 +316,9 @@ orr_result orr_time_scale_set(orr_world* world, double scale)
 {
     ORR_ASSERT(world != NULL);
     if (!(scale >= 0 && scale <= 1000)) {
-        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_time_scale_set: %g is below 0, above 1000 or not a number", scale);
+        return orri_refuse(
+            &world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+            "orr_time_scale_set: %g is below 0, above 1000 or not a number; pass 0 to 1000", scale);
     }
     if (orri_schedule_of(world) == NULL) {
         return ORR_ERR_MEMORY;
@@ -317,16 +341,18 @@ orr_result orr_time_scale_set(orr_world* world, double scale)
 double orr_time_scale(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    orri_realtime* rt = posted_calls_lock_run(world);
-    if (rt == NULL) {
-        return world->schedule != NULL && world->schedule->time_scale_set
-                   ? world->schedule->time_scale
-                   : 1;
+    struct orri_schedule* schedule = __atomic_load_n(&world->schedule, __ATOMIC_ACQUIRE);
+    if (schedule == NULL) {
+        return 1;
     }
-    orri_realtime_lock(rt);
-    double scale = rt->clock.scale * rt->clock.requested;
-    orri_realtime_unlock(rt);
-    orri_mutex_unlock(rt->platform, &rt->schedule->posting);
+    orri_realtime* rt = posted_calls_lock(world);
+    double scale = schedule->time_scale_set ? schedule->time_scale : 1;
+    if (rt != NULL) {
+        orri_realtime_lock(rt);
+        scale = rt->clock.scale * rt->clock.requested;
+        orri_realtime_unlock(rt);
+    }
+    orri_mutex_unlock(world->env.platform, &schedule->posting);
     return scale;
 }
 
@@ -342,22 +368,24 @@ static double posted_calls_phase(const orri_pipeline* pipe, uint64_t time_ns, bo
 double orr_phase(orr_world* world, orr_pipeline pipeline)
 {
     ORR_ASSERT(world != NULL);
-    const struct orri_schedule* schedule = __atomic_load_n(&world->schedule, __ATOMIC_ACQUIRE);
+    struct orri_schedule* schedule = __atomic_load_n(&world->schedule, __ATOMIC_ACQUIRE);
     if (schedule == NULL || pipeline.id == 0 || pipeline.id > schedule->pipeline_count) {
         return 0;
     }
     const orri_pipeline* pipe = schedule->pipelines[pipeline.id - 1];
-    orri_realtime* rt = posted_calls_lock_run(world);
-    if (rt == NULL) {
+    orri_realtime* rt = posted_calls_lock(world);
+    if (rt == NULL) { // With the lock: another thread may be beginning or ending a run.
         uint64_t due = schedule->now != NULL ? schedule->now->due_ns : 0;
-        return posted_calls_phase(pipe, due > schedule->time_ns ? due : schedule->time_ns,
-                                  pipe->stage != ORRI_STAGE_DONE);
+        double still = posted_calls_phase(pipe, due > schedule->time_ns ? due : schedule->time_ns,
+                                          pipe->stage != ORRI_STAGE_DONE);
+        orri_mutex_unlock(world->env.platform, &schedule->posting);
+        return still;
     }
     orri_realtime_lock(rt);
     orri_time_scale clock = rt->clock; // A copy: asking must not advance the clock.
     orri_time_scale_advance(&clock, orri_realtime_clock(rt));
-    bool timeless = rt->replay != NULL && !rt->desc.paced;
-    double phase = timeless ? 1
+    bool unpaced = rt->replay != NULL && !rt->desc.paced;
+    double phase = unpaced ? 1
                    : pipe->rate_hz <= 0
                        ? 0
                        : posted_calls_phase(pipe, clock.time_ns, pipe->run->ticking);
@@ -408,16 +436,23 @@ void orri_realtime_pause(orr_world* world, bool on)
 orr_result orr_wait_stats_get(orr_world* world, orr_pipeline pipeline, orr_wait_stats* out)
 {
     ORR_ASSERT(world != NULL && out != NULL);
-    const struct orri_schedule* schedule = world->schedule;
-    if (schedule == NULL || pipeline.id == 0 || pipeline.id > schedule->pipeline_count) {
-        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
-                           "orr_wait_stats_get: there is no pipeline %u", pipeline.id);
+    struct orri_schedule* schedule = __atomic_load_n(&world->schedule, __ATOMIC_ACQUIRE);
+    if (schedule == NULL && pipeline.id == 1) { // Every world has "main"; it has not run yet.
+        *out = (orr_wait_stats){0};
+        return ORR_OK;
     }
-    orri_realtime* rt = posted_calls_lock_run(world);
+    if (schedule == NULL || pipeline.id == 0 || pipeline.id > schedule->pipeline_count) {
+        return orri_refuse(
+            &world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+            "orr_wait_stats_get: there is no pipeline %u; pass a pipeline of this world",
+            pipeline.id);
+    }
+    orri_realtime* rt = posted_calls_lock(world);
     // Made by the first run.
     const orri_pipeline_run* run = schedule->pipelines[pipeline.id - 1]->run;
     if (rt == NULL) {
         *out = run != NULL ? run->stats : (orr_wait_stats){0};
+        orri_mutex_unlock(world->env.platform, &schedule->posting);
         return ORR_OK;
     }
     orri_lock_stats locks;

@@ -38,11 +38,11 @@ void orri_realtime_wake_all(orri_realtime* rt)
 void orri_realtime_wait(orri_realtime* rt, uint64_t timeout_ns)
 {
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_LOAD, &rt->wake_word);
-    uint32_t heard = atomic_load(&rt->wake_word);
+    uint32_t seen = atomic_load(&rt->wake_word);
     atomic_fetch_add(&rt->wake_waiters, 1); // Before the last look at the word.
     orri_realtime_unlock(rt);
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_WAIT, &rt->wake_word);
-    rt->platform->thread_wait(rt->platform->user, &rt->wake_word, heard, timeout_ns);
+    rt->platform->thread_wait(rt->platform->user, &rt->wake_word, seen, timeout_ns);
     ORRI_SCHED_POINT(rt->platform, ORR_SCHED_STORE, &rt->wake_waiters);
     atomic_fetch_sub(&rt->wake_waiters, 1);
     orri_realtime_lock(rt);
@@ -165,22 +165,26 @@ static bool realtime_holder(orri_realtime* rt, orri_pipeline* pipe)
 static bool realtime_pipeline_begin(orri_realtime* rt, orri_pipeline* pipe)
 {
     orri_env* env = &rt->world->env;
-    if (pipe->run == NULL) {
-        pipe->run = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SYSTEM, orri_pipeline_run, 1);
-        if (pipe->run == NULL) {
-            (void)orri_refuse_memory(env, "beginning real time");
-            return false;
-        }
-        pipe->driven = &pipe->run->driven;
+    orri_pipeline_run* run = pipe->run != NULL
+                                 ? pipe->run
+                                 : ORRI_ALLOC_ZERO(env, ORR_MEMORY_SYSTEM, orri_pipeline_run, 1);
+    if (run == NULL) {
+        (void)orri_refuse_memory(env, "beginning real time");
+        return false;
     }
-    orri_pipeline_run* run = pipe->run;
-    run->rt = rt;
+    // Another thread may ask for the statistics of the last run.
+    orri_mutex_lock(rt->platform, &rt->schedule->posting);
+    pipe->run = run;
     run->stats = (orr_wait_stats){0};
+    orri_mutex_unlock(rt->platform, &rt->schedule->posting);
+    pipe->driven = &run->driven;
+    run->rt = rt;
     run->sync_seen = 0;
     run->load = (orri_time_scale_load){.interval_ns = pipe->interval_ns};
     run->began_ns = rt->schedule->time_ns;
     run->began_real_ns = 0;
     run->driven.era += run->driven.era == 0;
+    orri_spin_init(&run->spin, rt->platform);
     run->ticking = false;
     run->resumes = pipe->stage != ORRI_STAGE_DONE;
     run->waits = ORRI_WAITS_NOT;
@@ -269,7 +273,10 @@ static orr_result realtime_prepare(orri_realtime* rt)
         orri_locks_trace(rt->locks, rt->desc.lock_trace) != ORR_OK) {
         return orri_refuse_memory(env, "beginning real time");
     }
-    orr_result result = orri_visibility_make(rt);
+    // A half-done tick has not compared what it changed itself.
+    orr_result result = orri_any_tick_half_done(rt->schedule) ? ORR_OK
+                                                              : orri_realtime_notify(rt->world);
+    result = result == ORR_OK ? orri_visibility_make(rt) : result;
     return result == ORR_OK && rt->record != NULL ? orri_impure_check(rt->world, "orr_realtime")
                                                   : result;
 }
@@ -313,7 +320,7 @@ static void realtime_start(orri_realtime* rt)
         rt->pausable += pipe->run->threaded && !orri_pipeline_ignores_pause(pipe);
         if (code != 0) {
             rt->stop = true;
-            // Before threads that run report that they wait in vain.
+            // Set now: threads that already run could otherwise end the run with another result.
             rt->result = ORR_ERR_STATE;
             missing = pipe;
             error = code;
@@ -364,16 +371,20 @@ static void realtime_remember(const orri_realtime* rt)
     }
 }
 
-// Runs the posted calls that are left, with the world as between ticks.
-static void realtime_calls_left(orri_realtime* rt)
+// Accepts no more posts: calls could post calls forever. True if calls are left.
+static bool realtime_posts_close(orri_realtime* rt)
 {
     orri_mutex_lock(rt->platform, &rt->schedule->posting);
-    rt->posts_closed = true; // Posts of these calls are refused: they might go on for ever.
+    rt->posts_closed = true;
     orri_mutex_unlock(rt->platform, &rt->schedule->posting);
+    return rt->call_first != NULL;
+}
+
+// Runs the posted calls that are left. After a failure within a tick, where the recording ended.
+static void realtime_calls_left(orri_realtime* rt)
+{
     orri_call* calls = orri_calls_take(rt, true);
     if (calls != NULL) {
-        orri_realtime_log_turn(rt, rt->schedule->pipelines[0], ORRI_TURN_CALLS);
-        orri_realtime_log_calls(rt, calls, true);
         orri_calls_run(rt->world, calls);
     }
 }
@@ -385,6 +396,12 @@ static void realtime_close(orri_realtime* rt)
     struct orri_schedule* schedule = rt->schedule;
     realtime_stats_save(rt);
     orri_mutex_lock(rt->platform, &schedule->posting);
+    schedule->now = NULL; // The half-done tick, if there is one.
+    for (uint32_t i = schedule->pipeline_count; i-- > 0;) {
+        if (schedule->pipelines[i]->stage != ORRI_STAGE_DONE) {
+            schedule->now = schedule->pipelines[i];
+        }
+    }
     // From here on calls of the run are refused.
     __atomic_store_n(&schedule->realtime, NULL, __ATOMIC_RELAXED);
     orri_mutex_unlock(rt->platform, &schedule->posting);
@@ -393,7 +410,6 @@ static void realtime_close(orri_realtime* rt)
     }
     orri_visibility_free(rt);
     orri_publisher_destroy(rt->publisher);
-    schedule->now = NULL;
     schedule->inside = world->running.in_tick = false;
     world->context->busy = NULL;
     world->context->dt = 0;
@@ -401,12 +417,11 @@ static void realtime_close(orri_realtime* rt)
     for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
         orri_pipeline* pipe = schedule->pipelines[i];
         realtime_pipeline_end(world, pipe);
-        if (pipe->stage != ORRI_STAGE_DONE && schedule->now == NULL) {
-            schedule->now = pipe;
-            world->context->busy = "a tick is half done; call orr_realtime() or orr_step() again "
-                                   "to continue it when there is memory";
-            world->loops.iterating = 1;
-        }
+    }
+    if (schedule->now != NULL) {
+        world->context->busy = "a tick is half done; call orr_realtime() or orr_step() again "
+                               "to continue it when there is memory";
+        world->loops.iterating = 1;
     }
     orri_command_buffers_use(world, NULL);
     if (rt->locks != NULL) {
@@ -414,7 +429,9 @@ static void realtime_close(orri_realtime* rt)
     }
 }
 
-void orri_realtime_open(orri_realtime* rt, bool open)
+// `open` false: closes the world to all threads but the one that has the turn; true: opens it as in
+// lockstep.
+static void realtime_open(orri_realtime* rt, bool open)
 {
     orr_world* world = rt->world;
     if (!open) {
@@ -426,6 +443,7 @@ void orri_realtime_open(orri_realtime* rt, bool open)
         world->loops.iterating = 1; // Closed to all threads but the one that has the turn.
     } else {
         world->realtime = false;
+        orri_written_note(world, world->epoch);
         world->own_context = *world->context; // As the last turn left it.
         world->context = &world->own_context;
         orri_access_serial(world);
@@ -445,10 +463,10 @@ static orr_result realtime_run(orri_realtime* rt)
     if (rt->replay != NULL) {
         orri_locks_follow(rt->locks, &rt->replay->grants);
     }
-    schedule->now = NULL;
     rt->world->loops.iterating = 0;
-    orri_realtime_open(rt, false);
+    realtime_open(rt, false);
     orri_mutex_lock(rt->platform, &schedule->posting);
+    schedule->now = NULL; // orr_phase() may read it.
     __atomic_store_n(&schedule->realtime, rt, __ATOMIC_RELAXED);
     if (rt->replay == NULL) { // Calls posted before the run are done before its first tick.
         rt->call_first = schedule->post_first;
@@ -471,17 +489,22 @@ static orr_result realtime_run(orri_realtime* rt)
                                                                   : schedule->time_ns;
     }
     orri_realtime_unlock(rt);
-    orri_realtime_open(rt, true);
+    // A replay runs these calls at a sync point, so they run at one here, too.
+    if (realtime_posts_close(rt) && !orri_any_tick_half_done(schedule)) {
+        orri_realtime_take_calls(rt, schedule->pipelines[0], true);
+    }
+    realtime_open(rt, true);
     schedule->inside = false; // Calls that are left still may not step or destroy the world.
     orri_realtime_release_ids(rt);
     orri_command_buffers_use(rt->world, NULL);
-    orri_schedule_leave(rt->world);
+    orri_realtime_unpublish(rt->world);
     realtime_remember(rt);
     realtime_calls_left(rt);
-    realtime_remember(rt);      // The calls may have fast-forwarded,
-    orri_realtime_log_time(rt); // and travelled back.
+    orri_realtime_log_time(rt);
     orri_realtime_log_grants(rt, &log);
-    return rt->result != ORR_OK ? rt->result : rt->refused;
+    orri_ticks_collect(rt->world);
+    orr_result result = orri_ticks_result(rt->world, rt->result);
+    return result != ORR_OK ? result : rt->refused;
 }
 
 // Checks the desc. Reports.
@@ -495,11 +518,14 @@ static orr_result realtime_check(orr_world* world, const orr_realtime_desc* desc
         wrong = "a replay cannot be recorded; set .record or .replay, not both";
     } else if (desc->replay != NULL && desc->replay->lockstep) {
         wrong = "the recording is of lockstep; replay it with orr_replay()";
+    } else if (desc->replay != NULL && desc->replay->turn_count == 0 && !desc->replay->full &&
+               !desc->replay->refused) {
+        wrong = "the recording is empty; record to it, or load it";
     } else if (world->schedule->lockstep_log != NULL) {
         wrong =
             "the world is recorded in lockstep, or a replayed tick is half done; end that first";
-    } else if (desc->record != NULL && desc->record->in_use) {
-        wrong = "another world is recorded to that recording; use another recording";
+    } else if (desc->record != NULL && orri_recording_busy(desc->record) != NULL) {
+        wrong = orri_recording_busy(desc->record);
     }
     if (wrong != NULL) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
@@ -566,7 +592,10 @@ orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc)
     desc = desc != NULL ? desc : &none;
     orr_result result = orri_step_check(world, "orr_realtime");
     result = result == ORR_OK ? realtime_check(world, desc) : result;
-    result = result == ORR_OK ? realtime_finish(world, desc) : result;
+    if (result == ORR_OK) {
+        orri_ticks_begin(world);
+        result = realtime_finish(world, desc);
+    }
     if (result != ORR_OK) {
         return result;
     }
@@ -579,10 +608,18 @@ orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc)
     rt->schedule->driver = &realtime_driver;
     rt->platform = world->env.platform;
     rt->desc = *desc;
+    orri_recording_replay_begin(rt->desc.replay);
     result = orri_realtime_log_begin(rt);
+    if (rt->desc.record != NULL) {
+        rt->desc.record->in_use = true;
+    }
     result = result == ORR_OK ? realtime_prepare(rt) : result;
     result = result == ORR_OK ? realtime_run(rt) : result;
     realtime_close(rt);
+    orri_recording_replay_end(rt->desc.replay);
+    if (rt->desc.record != NULL) {
+        rt->desc.record->in_use = false;
+    }
     ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_realtime, rt, 1);
     return result;
 }

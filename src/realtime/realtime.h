@@ -6,10 +6,11 @@
 // invariants R1 to R9.
 //
 // A pipeline in its turn never waits for a lock; a pipeline that holds locks may wait for its turn.
-// So no pipeline waits for ever.
+// So no pipeline waits forever.
 #ifndef ORRI_REALTIME_REALTIME_H
 #define ORRI_REALTIME_REALTIME_H
 
+#include "base/spin.h"
 #include "schedule/record/recording.h"
 #include "schedule/tick/time_scale.h"
 #include "store/publish/publish.h"
@@ -31,7 +32,7 @@ typedef struct orri_type_locks {
     uint32_t cluster_capacity;
 } orri_type_locks;
 
-// What a pipeline waits for in a replay.
+// In a replay: the reason why a pipeline waits.
 typedef enum orri_waits {
     ORRI_WAITS_NOT,  // For nothing.
     ORRI_WAITS_TURN, // For its turn.
@@ -46,7 +47,7 @@ typedef struct orri_pipeline_run {
     // Its number in recordings and locks: pipelines of the simulation first, then spectators.
     uint32_t number;
     struct orri_command_buffers* command_buffers; // Its own command buffers.
-    orri_tick_context tick;                       // What calls see of its tick during its turn.
+    orri_tick_context tick;                       // Its open tick, for calls during its turn.
     orri_lock_holder* holder;                     // Holds and waits for locks.
     orri_lock* set; // The lock set that it holds, waits for, or fills.
     uint32_t set_count, set_capacity;
@@ -71,6 +72,7 @@ typedef struct orri_pipeline_run {
     orri_waits waits;                 // Under `mutex`.
     _Atomic uint32_t turn_signal;     // In a replay: incremented to wake it for its turn.
     orr_thread thread;
+    orri_spin spin;       // Of its waits for a turn.
     bool threaded;        // `thread` was created and not joined yet.
     orr_wait_stats stats; // Ticks, dropped ticks, time waited.
 } orri_pipeline_run;
@@ -122,7 +124,7 @@ typedef struct orri_realtime {
     uint32_t replaying;    // of these: follow a recording,
     uint32_t sync_arrived; // have arrived at the sync point,
     uint32_t in_wait;      // are inside their pipeline's `.wait`,
-    uint32_t pausable;     // must stand still while the world is paused,
+    uint32_t pausable;     // may not tick while the world is paused,
     uint32_t idle;         // and of the last: wait until they are due.
     uint64_t sync_count;   // Sync points held so far.
     uint64_t travels;      // Travels back or ahead. Written in a turn.
@@ -183,8 +185,7 @@ void orri_turn_leave(orri_pipeline* pipe);
 bool orri_replay_abandon(orri_realtime* rt);
 // The same, reported as ORR_ERR_CONFLICT unless the recording itself ends mid-tick.
 void orri_replay_diverge(orri_realtime* rt, const orri_pipeline* pipe);
-// In a replay, with the mutex: all remaining pipelines wait for something that one of them would
-// have to do.
+// In a replay, with the mutex: true when all remaining pipelines wait for each other.
 bool orri_replay_stuck(const orri_realtime* rt);
 // Runs a group: takes its locks, prepares and runs the systems. Called and returns within a turn.
 // The locks are held until orri_turn_release().
@@ -277,9 +278,6 @@ void orri_realtime_fail(orri_realtime* rt, orr_result result);
 // Runs a system, or (NULL) the pipeline's `wait`, on the thread that called orr_realtime(), and
 // waits for it. Outside a turn.
 void orri_realtime_on_main(orri_pipeline* pipe, orri_system* system);
-// `open` false: closes the world to all threads but the one that has the turn; true: opens it as in
-// lockstep.
-void orri_realtime_open(orri_realtime* rt, bool open);
 
 // orri_driver.pause.
 void orri_realtime_pause(orr_world* world, bool on);
@@ -295,7 +293,7 @@ void orri_pipeline_run_free(orr_world* world, orri_pipeline* pipe);
 void orri_pipeline_thread_main(void* data);
 // Advances the world's time to now. With the mutex.
 void orri_realtime_clock_advance(orri_realtime* rt);
-// Plans must be made again, at a sync point. Within a turn.
+// True when plans must be made again, at a sync point. Within a turn.
 bool orri_realtime_stale(const orri_realtime* rt);
 // True for a continuous spectator: it ticks while the world is paused.
 bool orri_pipeline_ignores_pause(const orri_pipeline* pipe);
@@ -310,6 +308,12 @@ orri_call* orri_calls_replay(orri_realtime* rt);
 bool orri_calls_replay_sync(const orri_realtime* rt);
 // Runs calls. By the first pipeline, in its turn, between its ticks; `sync`: at a sync point.
 void orri_realtime_calls(orri_realtime* rt, orri_pipeline* pipe, orri_call* calls, bool sync);
+// Takes, records and runs the calls that can run now, in a turn of the first pipeline.
+void orri_realtime_take_calls(orri_realtime* rt, orri_pipeline* pipe, bool sync);
+// Notifies readers of changes that were made outside of ticks: of those made before a run, and by
+// posted calls. The diffs of ticks do not look for them. On refusal (reported) the next call
+// continues.
+orr_result orri_realtime_notify(orr_world* world);
 // At a sync point, after calls: makes plans and visibility for the world as it is now. On refusal
 // (reported) no tick can run.
 orr_result orri_realtime_refresh(orri_realtime* rt);
@@ -326,12 +330,15 @@ void orri_realtime_log_dt(orri_realtime* rt, const orri_pipeline* pipe, float dt
 void orri_realtime_log_calls(orri_realtime* rt, const orri_call* calls, bool sync);
 // After a tick: records its pipeline's clock.
 void orri_realtime_log_tick_end(orri_realtime* rt, const orri_pipeline* pipe);
+// In a replay, in a turn: ends the replay if the next recorded clock is not possible in this world.
+// Reports; not to be called with the mutex.
+void orri_replay_clock_check(orri_realtime* rt, const orri_pipeline* pipe);
 // In a replay: sets the clock to the recorded one. False: the recording has none.
 bool orri_replay_clock(orri_realtime* rt, orri_pipeline* pipe);
 // Something was refused that a replay may be granted: the recording ends. Within a turn.
 void orri_realtime_log_stop(orri_realtime* rt, const orri_pipeline* pipe);
-// The same if memory was refused to anybody since the run began. Its effects are not known: a call
-// may have continued without it.
+// The same if any memory was refused since the run began. The effects of that are not known: a call
+// may have continued without the memory.
 void orri_realtime_log_check_memory(orri_realtime* rt, const orri_pipeline* pipe);
 // Records the decision of a memory budget at a sync point; and returns the recorded one. False: no
 // replay, or none left.
@@ -339,7 +346,8 @@ void orri_realtime_log_budget(const orr_world* world, uint32_t choice);
 bool orri_replay_budget(const orr_world* world, uint32_t* choice);
 // At the end of a run: records the world's time; a replay that reached its end sets it.
 void orri_realtime_log_time(orri_realtime* rt);
-// Empties the recording, or checks the begin hash of the replay. Reports.
+// Empties the recording; in a replay compares the world's hash with that at the beginning of the
+// recording. Reports.
 orr_result orri_realtime_log_begin(orri_realtime* rt);
 // True when the recording, as far as it is followed, ends within ticks.
 bool orri_replay_ends_mid_tick(const orri_realtime* rt);
@@ -353,6 +361,6 @@ void orri_realtime_log_hash(orri_realtime* rt, orri_pipeline* pipe);
 // Called before the store is restored, and when a run in real time ends: frees the published
 // values. They are rebuilt after the sync point; if that is refused, the run ends. No effect in
 // lockstep. (history_detach.c)
-void orri_schedule_leave(orr_world* world);
+void orri_realtime_unpublish(orr_world* world);
 
 #endif

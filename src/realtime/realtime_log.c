@@ -128,6 +128,26 @@ void orri_realtime_log_tick_end(orri_realtime* rt, const orri_pipeline* pipe)
                                   .time_ns = rt->clock.time_ns};
 }
 
+// The recorded time is not possible in this world: ends the replay.
+static void realtime_log_refuse_time(orri_realtime* rt, const orri_pipeline* pipe, uint64_t time_ns)
+{
+    (void)orri_replay_abandon(rt);
+    orri_realtime_fail(rt,
+                       orri_recorded_time_refuse(rt->world, "orr_realtime", pipe->name, time_ns));
+}
+
+void orri_replay_clock_check(orri_realtime* rt, const orri_pipeline* pipe)
+{
+    if (atomic_load(&rt->diverged) || rt->ended_at >= rt->replay->ended_count) {
+        return;
+    }
+    const orri_realtime_log_clock* clock = &rt->replay->ended[rt->ended_at];
+    if (!orri_recorded_time_possible(rt->world, clock->time_ns) ||
+        !orri_recorded_due_possible(clock->due_ns, clock->time_ns, pipe->interval_ns)) {
+        realtime_log_refuse_time(rt, pipe, clock->due_ns);
+    }
+}
+
 bool orri_replay_clock(orri_realtime* rt, orri_pipeline* pipe)
 {
     if (atomic_load(&rt->diverged) || rt->ended_at >= rt->replay->ended_count) {
@@ -158,7 +178,11 @@ void orri_realtime_log_time(orri_realtime* rt)
     struct orri_schedule* schedule = rt->schedule;
     if (rt->replay != NULL) {
         bool ended = !orri_replay_ends_mid_tick(rt) && !atomic_load(&rt->diverged);
-        schedule->time_ns = ended ? rt->replay->time_ns : schedule->time_ns;
+        if (ended && !orri_recorded_time_possible(rt->world, rt->replay->time_ns)) {
+            realtime_log_refuse_time(rt, schedule->pipelines[0], rt->replay->time_ns);
+        } else if (ended) {
+            schedule->time_ns = rt->replay->time_ns;
+        }
         realtime_log_spectators(rt);
         return;
     }

@@ -1,3 +1,5 @@
+set(ORR_OPTION_REALTIME ORR_REALTIME)
+set(ORR_INSTEAD_REALTIME src/realtime/absent.c) # Compiled without the option.
 set(ORR_SOURCES_REALTIME
     src/realtime/fast_forward.c
     src/realtime/history_detach.c

@@ -49,8 +49,8 @@ static bool thread_jump(orri_realtime* rt)
     uint64_t next = UINT64_MAX;
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         const orri_pipeline* pipe = rt->schedule->pipelines[i];
-        bool comes = !orri_pipeline_ignores_pause(pipe) && pipe->due_ns <= rt->step_ns;
-        next = comes && pipe->due_ns < next ? pipe->due_ns : next;
+        bool allowed = !orri_pipeline_ignores_pause(pipe) && pipe->due_ns <= rt->step_ns;
+        next = allowed && pipe->due_ns < next ? pipe->due_ns : next;
     }
     if (next == UINT64_MAX || next <= rt->clock.time_ns) {
         // No tick is due within the steps; or its pipeline was woken and has not begun it yet.
@@ -61,7 +61,7 @@ static bool thread_jump(orri_realtime* rt)
     return true;
 }
 
-// What a thread does next.
+// The next action of a thread.
 typedef enum thread_action {
     THREAD_WAIT,  // Sleep until a wake-up or the due time.
     THREAD_TICK,  // Begin a tick.
@@ -70,7 +70,7 @@ typedef enum thread_action {
     THREAD_END,   // The run ends.
 } thread_action;
 
-// Decides what a pipeline does now. With the mutex. `left`: how long it may wait otherwise.
+// Decides the next action of a pipeline. With the mutex. `left`: how long it may wait otherwise.
 static thread_action thread_decide(orri_realtime* rt, const orri_pipeline* pipe, uint64_t* left)
 {
     bool first = pipe->index == 0;
@@ -149,6 +149,9 @@ static float thread_dt(orri_realtime* rt, orri_pipeline* pipe)
 // A pipeline that is late by more than one tick drops the ticks before.
 static void thread_drop(orri_realtime* rt, orri_pipeline* pipe)
 {
+    if (pipe->due_ns > ORRI_TIME_MAX_NS) { // Never due.
+        return;
+    }
     uint64_t next = orri_time_scale_next(rt->clock.time_ns, pipe->due_ns - pipe->interval_ns,
                                          pipe->interval_ns);
     while (pipe->due_ns + pipe->interval_ns / 2 < next) {
@@ -197,9 +200,12 @@ static void thread_clock(orri_realtime* rt, orri_pipeline* pipe)
     orri_realtime_log_tick_end(rt, pipe);
 }
 
-// A tick ended: counts it, and asks for a sync point or the end of the run where they are due.
+// A tick ended: counts it, and requests a sync point or the end of the run where they are due.
 static void thread_ticked(orri_realtime* rt, orri_pipeline* pipe)
 {
+    if (orri_pipeline_replays(pipe)) {
+        orri_replay_clock_check(rt, pipe); // Reports, so without the mutex.
+    }
     orri_realtime_lock(rt);
     pipe->run->ticking = false;
     pipe->run->stats.ticks++;
@@ -305,18 +311,6 @@ static void thread_wait(orri_realtime* rt, orri_pipeline* pipe)
     orri_realtime_unlock(rt);
 }
 
-// Takes, records and runs posted calls, in a turn.
-static void thread_begin_calls(orri_realtime* rt, orri_pipeline* pipe, bool sync)
-{
-    orri_turn_enter_between(pipe);
-    orri_call* calls = orri_calls_take(rt, sync);
-    orri_realtime_log_turn(rt, pipe, ORRI_TURN_CALLS);
-    orri_realtime_log_calls(rt, calls, sync);
-    orri_realtime_calls(rt, pipe, calls, sync);
-    rt->calls_done = true;
-    orri_turn_leave(pipe);
-}
-
 // True when all threads but the first pipeline's, or those of a replay, have arrived.
 static bool thread_all_arrived(const orri_realtime* rt)
 {
@@ -357,7 +351,7 @@ static void thread_sync(orri_realtime* rt, orri_pipeline* pipe)
 {
     if (pipe->index == 0) {
         if (thread_sync_begin(rt)) {
-            thread_begin_calls(rt, pipe, true);
+            orri_realtime_take_calls(rt, pipe, true);
         }
         thread_sync_end(rt);
         return;
@@ -389,12 +383,13 @@ static bool thread_replay_calls(orri_realtime* rt, orri_pipeline* pipe)
     return goes;
 }
 
-// A replay by the clock (`.paced`): waits until world time reaches the begin of the next tick. The
-// pipeline has its turn, so the others wait, too.
+// A replay by the clock (`.paced`): waits until world time reaches the beginning of the next tick.
+// The pipeline has its turn, so the others wait, too.
 static void thread_replay_wait(orri_realtime* rt, const orri_pipeline* pipe)
 {
     orri_pipeline_run* run = pipe->run;
-    double dt_ns = (double)rt->replay->dts[rt->dt_at] * 1e9;
+    double dt_ns = (double)rt->replay->dts[rt->dt_at] * 1e9, most = (double)ORRI_TIME_MAX_NS;
+    dt_ns = dt_ns < most ? dt_ns : most;
     orri_realtime_lock(rt);
     uint64_t due = pipe->rate_hz > 0 ? pipe->due_ns : run->began_ns + (uint64_t)dt_ns;
     for (orri_realtime_clock_advance(rt); rt->clock.time_ns < due && !rt->stop;
@@ -416,8 +411,9 @@ static bool thread_replay_step(orri_realtime* rt, orri_pipeline* pipe)
         }
         orri_turn_enter_between(pipe);
         // A system of the simulation was enabled or disabled, and the recording has no sync point
-        // for it. (Spectators may do so.)
-        if (ORR_UNLIKELY(rt->schedule->stale && rt->schedule->switched)) {
+        // for it (spectators may do so); or it is of a pipeline with another rate.
+        if (ORR_UNLIKELY((rt->schedule->stale && rt->schedule->switched) ||
+                         !orri_recorded_dt_possible(rt->replay->dts[rt->dt_at], pipe->interval))) {
             orri_replay_diverge(rt, pipe);
             orri_turn_leave(pipe);
             return false;
@@ -449,7 +445,7 @@ static void thread_run_live(orri_realtime* rt, orri_pipeline* pipe)
             }
             break;
         case THREAD_CALLS:
-            thread_begin_calls(rt, pipe, false);
+            orri_realtime_take_calls(rt, pipe, false);
             break;
         case THREAD_SYNC:
             thread_sync(rt, pipe);
@@ -498,7 +494,7 @@ void orri_pipeline_thread_main(void* data)
     bool stuck = follows && orri_replay_stuck(rt);
     orri_realtime_wake_all(rt);
     orri_realtime_unlock(rt);
-    if (stuck) { // The others wait for what this pipeline had to do.
+    if (stuck) { // The others wait for something that this pipeline had to do.
         orri_replay_diverge(rt, pipe);
     }
 }

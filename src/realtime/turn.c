@@ -3,13 +3,12 @@
 // groups of systems, which run outside the turn, under locks. See realtime.h and README.md.
 #include "realtime/realtime.h"
 
-#define TURN_SPINS 200u // Looks at the ticket before a thread sleeps.
-// Up to so many entities, builds with checks validate everything that is published.
+// Up to this many entities, builds with checks validate all published values.
 #define TURN_CHECKED 10000u
-// A commit locks up to so many clusters one by one; with more it takes structure exclusively.
+// A commit locks up to this many clusters one by one; with more it takes structure exclusively.
 #define TURN_CLUSTERS 64u
 
-// ---- taking and giving turns --------------------------------------------------------------------
+// ---- taking and passing turns -------------------------------------------------------------------
 
 // Adds a wait to the statistics, which other threads read at any time.
 static void turn_waited(orri_pipeline_run* run, uint64_t since_ns, uint64_t now_ns)
@@ -58,11 +57,14 @@ static void turn_take(orri_realtime* rt, orri_pipeline_run* run)
         return;
     }
     uint64_t since = platform->clock_ns(platform->user);
-    for (uint32_t spins = 0; now != mine; spins++) {
-        if (spins < TURN_SPINS && platform->sched_point == NULL) {
+    if (platform->sched_point == NULL) {
+        for (uint32_t i = orri_spin_begin(&run->spin); i > 0 && now != mine; i--) {
+            orri_spin_pause();
             now = atomic_load(&rt->serving);
-            continue;
         }
+        orri_spin_end(&run->spin, now != mine);
+    }
+    while (now != mine) {
         turn_sleep(rt, &rt->serving, now);
         ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->serving);
         now = atomic_load(&rt->serving);
@@ -83,7 +85,7 @@ static void turn_wake_next(orri_realtime* rt)
     }
 }
 
-// Serves the next ticket; in a replay the next recorded turn comes, too.
+// Serves the next ticket; in a replay also advances to the next recorded turn.
 static void turn_give(orri_realtime* rt, const orri_pipeline* pipe)
 {
     turn_wake(rt, &rt->serving);
@@ -137,17 +139,18 @@ static bool turn_blocked(const orri_realtime* rt, const orri_pipeline* pipe)
 
 bool orri_replay_stuck(const orri_realtime* rt)
 {
-    // A lock that a spectator holds will be released, and then this is checked again. Asked first:
-    // a pipeline that got its lock from a spectator, which holds nothing any more, was notified.
+    // A lock that a spectator holds will be released, and then this is checked again. Spectators
+    // come first in this check: if they hold nothing any more, a lock that one of them released was
+    // already granted to a waiting pipeline.
     if (atomic_load(&rt->diverged) || orri_locks_unlogged_active(rt->locks)) {
         return false;
     }
-    uint32_t standing = 0;
+    uint32_t blocked = 0;
     for (uint32_t i = 0; i < rt->schedule->pipeline_count; i++) {
         const orri_pipeline* pipe = rt->schedule->pipelines[i];
-        standing += !pipe->spectator && turn_blocked(rt, pipe);
+        blocked += !pipe->spectator && turn_blocked(rt, pipe);
     }
-    return rt->replaying > 0 && standing == rt->replaying;
+    return rt->replaying > 0 && blocked == rt->replaying;
 }
 
 // Reports a divergence if all replaying pipelines wait for each other.
@@ -162,7 +165,7 @@ static void turn_check_stuck(orri_realtime* rt, const orri_pipeline* pipe)
 }
 
 // Notes what the pipeline waits for. Turns and locks are granted in the recorded order: if all
-// pipelines wait, one of them did something else than was recorded.
+// pipelines wait, one of them diverged from the recording.
 static void turn_note_wait(const orri_pipeline* pipe, orri_waits waits)
 {
     orri_pipeline_run* run = pipe->run;
@@ -182,7 +185,7 @@ orri_turn orri_turn_await(const orri_pipeline* pipe)
     const orr_platform* platform = rt->platform;
     for (;;) {
         ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &pipe->run->turn_signal);
-        uint32_t nudged = atomic_load(&pipe->run->turn_signal);
+        uint32_t seen = atomic_load(&pipe->run->turn_signal);
         ORRI_SCHED_POINT(platform, ORR_SCHED_LOAD, &rt->turn_at);
         uint32_t at = atomic_load(&rt->turn_at);
         if (at >= rt->turn_end || atomic_load(&rt->diverged)) {
@@ -193,7 +196,7 @@ orri_turn orri_turn_await(const orri_pipeline* pipe)
             return (orri_turn)(turn & 3);
         }
         turn_note_wait(pipe, ORRI_WAITS_TURN);
-        turn_sleep(rt, &pipe->run->turn_signal, nudged);
+        turn_sleep(rt, &pipe->run->turn_signal, seen);
         turn_note_wait(pipe, ORRI_WAITS_NOT);
     }
 }
@@ -219,8 +222,8 @@ static void turn_begin(orri_pipeline* pipe)
 void orri_turn_enter(orri_pipeline* pipe)
 {
     orri_realtime* rt = pipe->run->rt;
-    // After a divergence the tick is finished all the same. A tick of a fast-forward is within one
-    // turn of the recording.
+    // After a divergence the tick is still finished. A tick of a fast-forward is within one turn of
+    // the recording.
     if (orri_pipeline_replays(pipe) && !rt->fast_forwards && !atomic_load(&rt->diverged) &&
         orri_turn_await(pipe) != ORRI_TURN_STEP) {
         orri_replay_diverge(rt, pipe);
@@ -248,7 +251,7 @@ void orri_turn_leave(orri_pipeline* pipe)
 
 // ---- locks --------------------------------------------------------------------------------------
 
-// Waits for the lock set that was asked for, unless it was granted at once. Outside a turn.
+// Waits for the requested lock set, unless it was granted at once. Outside a turn.
 static void turn_wait_lock(orri_pipeline* pipe, bool granted)
 {
     orri_pipeline_run* run = pipe->run;
@@ -265,16 +268,26 @@ static void turn_wait_lock(orri_pipeline* pipe, bool granted)
     }
 }
 
-// Takes the lock set. Leaves the turn for it and takes a new one: no pipeline waits for a lock in
-// its turn.
-static void turn_lock(orri_pipeline* pipe, uint32_t who)
+// Takes the lock set for a system (`system_id` 0: for a commit). If it is granted at once the turn
+// goes on. Otherwise leaves the turn and takes a new one afterwards: no pipeline waits for a lock in
+// its turn. A run that is recorded or replayed takes a new turn in any case, because a spectator
+// may decide whether a lock is granted at once, but not how many turns there are.
+static void turn_lock(orri_pipeline* pipe, uint32_t system_id)
 {
     orri_pipeline_run* run = pipe->run;
+    const orri_realtime* rt = run->rt;
     ORR_ASSERT(!run->driven.holding);
-    orri_turn_leave(pipe);
-    turn_wait_lock(pipe, orri_lock_ask(run->holder, who, run->set, run->set_count));
+    bool counts = rt->record != NULL || rt->replay != NULL;
+    bool at_once = !counts && orri_lock_ask(run->holder, system_id, run->set, run->set_count);
+    if (!at_once) {
+        orri_turn_leave(pipe);
+        turn_wait_lock(pipe,
+                       counts && orri_lock_ask(run->holder, system_id, run->set, run->set_count));
+    }
     run->driven.holding = true;
-    orri_turn_enter(pipe);
+    if (!at_once) {
+        orri_turn_enter(pipe);
+    }
 }
 
 void orri_turn_release(orri_pipeline* pipe)
@@ -394,6 +407,7 @@ static orr_result turn_deliver(orr_world* world, orri_system* system)
         if (system->imports_seen[i] != NULL && from->exports_published != NULL) {
             memcpy(system->imports_seen[i], from->exports_published, from->exports.type->info.size);
         }
+        system->import_notes[i].stopped1 = orri_system_stop(from);
     }
     return ORR_OK;
 }
@@ -455,7 +469,7 @@ static void turn_undeliver(orri_pipeline* pipe, uint32_t first, uint32_t point)
     }
 }
 
-// The systems of a group, and one type: what do they do to its values?
+// How the systems of a group access the values of one type.
 typedef struct turn_touches {
     const orri_pipeline* pipe;
     uint32_t first, point;
@@ -483,10 +497,10 @@ static orri_reclaim_how turn_reclaim_how(void* user, const orri_cluster* cluster
             continue;
         }
         if (touch != ORRI_TOUCH_READS) {
-            bool anew = !looked && !any && !system->query->has_changed &&
-                        orri_right(system->overwrites, &system->rights, index) &&
-                        orri_entry_match(system->query, entry) == ORRI_MATCH_ALL;
-            return anew ? ORRI_RECLAIM_OVERWRITE : ORRI_RECLAIM_COPY;
+            bool overwrites_all = !looked && !any && !system->query->has_changed &&
+                                  orri_right(system->overwrites, &system->rights, index) &&
+                                  orri_entry_match(system->query, entry) == ORRI_MATCH_ALL;
+            return overwrites_all ? ORRI_RECLAIM_OVERWRITE : ORRI_RECLAIM_COPY;
         }
         looked = true;
     }
@@ -634,12 +648,12 @@ orr_result orri_turn_group(orri_pipeline* pipe, uint32_t first, uint32_t point)
         return result;
     }
     bool several = pipe->parallel != NULL && turn_workers_take(pipe, first, point);
-    bool cut = several && orri_parallel_cut(pipe, first, point);
+    bool cut = several && orri_parallel_make_graph(pipe, first, point);
     bool alone = run->set[0].mode == ORRI_LOCK_EXCLUSIVE; // Structure is held exclusively.
     turn_systems_begin(pipe, alone);
     orri_lock_set_note(pipe, first, point, ORRI_LOCK_PLANNED);
     if (cut) {
-        orri_parallel_go(pipe);
+        orri_parallel_run_graph(pipe);
     } else {
         turn_run(pipe, first, point);
     }
@@ -724,6 +738,5 @@ orr_result orri_turn_publish(orri_pipeline* pipe)
     return result;
 }
 
-#undef TURN_SPINS
 #undef TURN_CHECKED
 #undef TURN_CLUSTERS

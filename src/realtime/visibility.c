@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What pipelines see of each other in real time, by declarations alone. Made when a run begins, and
-// again when plans change; no system runs meanwhile.
+// Decides from declarations alone what pipelines see of each other in real time: when a run begins,
+// and again when plans change. No system runs meanwhile.
 //
 // A type that one pipeline writes and another reads is published by the owner and read through the
 // reader's view. A `live` type is locked instead, and read in place.
@@ -23,7 +23,7 @@ static bool visibility_reads(const orri_pipeline* pipe, uint32_t type_index)
     return false;
 }
 
-// True when another pipeline than the owner does.
+// True when a direct system of a pipeline other than the owner touches the type.
 static bool visibility_read_elsewhere(const orri_realtime* rt, const orri_pipeline* owner,
                                       uint32_t type_index)
 {
@@ -255,7 +255,8 @@ static bool visibility_counts(const orri_system* system)
     return !system->removed && system->resolved;
 }
 
-// A system with a `user`; at the first system of those with the same pointer: the lock on it.
+// A system with a `user`. Of several systems with the same pointer, the first one has the number of
+// the lock, plus 1.
 typedef struct visibility_share {
     orri_system* system;
     uint32_t number1;
@@ -270,7 +271,7 @@ static int visibility_compare(const void* a, const void* b)
 
 // Systems whose pointer is used in several pipelines get the index of the first of them, plus 1, in
 // user_lock1.
-static void visibility_mark(visibility_share* shares, uint32_t count)
+static void visibility_users_mark(visibility_share* shares, uint32_t count)
 {
     qsort(shares, count, sizeof *shares, visibility_compare);
     for (uint32_t first = 0, end; first < count; first = end) {
@@ -285,8 +286,8 @@ static void visibility_mark(visibility_share* shares, uint32_t count)
     }
 }
 
-// Makes the lock of a number plus 1, if there is none.
-static bool visibility_number(orri_realtime* rt, uint32_t* number1)
+// Makes a lock if `*number1` is 0, and sets `*number1` to its number plus 1.
+static bool visibility_lock_make(orri_realtime* rt, uint32_t* number1)
 {
     uint32_t number;
     if (*number1 == 0) {
@@ -298,8 +299,8 @@ static bool visibility_number(orri_realtime* rt, uint32_t* number1)
     return true;
 }
 
-// Replaces these indexes by locks, in order of registration: the lock trace must not depend on
-// addresses.
+// Replaces the indexes in user_lock1 by locks, in order of registration: the lock trace must not
+// depend on addresses.
 static bool visibility_users(orri_realtime* rt, visibility_share* shares, uint32_t count)
 {
     uint32_t before = rt->user_lock_capacity;
@@ -310,11 +311,11 @@ static bool visibility_users(orri_realtime* rt, visibility_share* shares, uint32
     for (uint32_t i = before; i < rt->user_lock_capacity; i++) {
         rt->user_locks1[i] = 0;
     }
-    visibility_mark(shares, count);
+    visibility_users_mark(shares, count);
     for (orri_system* system = rt->schedule->first; system != NULL; system = system->next) {
         visibility_share* first = system->user_lock1 != 0 ? &shares[system->user_lock1 - 1] : NULL;
         if (first != NULL && first->number1 == 0) {
-            if (!visibility_number(rt, &rt->user_locks1[rt->user_lock_count])) {
+            if (!visibility_lock_make(rt, &rt->user_locks1[rt->user_lock_count])) {
                 return false;
             }
             first->number1 = rt->user_locks1[rt->user_lock_count++];
@@ -348,7 +349,7 @@ static orr_result visibility_external(orri_realtime* rt)
         }
     }
     bool done = visibility_users(rt, shares, count) &&
-                (!several || visibility_number(rt, &rt->impure_lock1));
+                (!several || visibility_lock_make(rt, &rt->impure_lock1));
     ORRI_FREE(env, ORR_MEMORY_TEMP, visibility_share, shares, most);
     return done ? ORR_OK : orri_refuse_memory(env, "beginning real time");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Finds where two runs diverge (orr_desync_find()):
 //
-//   1. Recorded hashes tell the last tick at which the runs agree, and the first one at which they
+//   1. Recorded hashes show the last tick at which the runs agree, and the first one at which they
 //      differ.
 //   2. Both worlds go to the last tick at which they agree.
 //   3. Both run tick by tick. After each step of a tick a note with the world's hash is taken.
@@ -9,6 +9,7 @@
 #include "replay/desync.h"
 #include "base/util.h"
 #include "message/transaction/transaction.h"
+#include "replay/replay.h"
 #include <inttypes.h>
 #include <orrery/history.h>
 #include <stdio.h>
@@ -32,10 +33,10 @@ typedef struct desync_side {
     uint64_t ticks; // Ticks run so far.
     struct desync_side* other;
     orr_desync* out;
-    // The first side. When its tick has done the posted calls, and before systems run, the other
-    // side runs its tick to the same step.
+    // True for the first side. After its posted calls, and before its systems run, the other side
+    // runs its tick (desync_outside()).
     bool leads;
-    orr_result result; // Result of the tick of the side that does not lead.
+    orr_result result; // Of the second side: the result of its tick.
 } desync_side;
 
 // ---- notes --------------------------------------------------------------------------------------
@@ -137,8 +138,9 @@ static orr_result desync_run(desync_side* side, uint64_t tick)
     orr_replay_report report = {0};
     orr_result result = ORR_OK;
     if (side->world->tick < tick) {
-        result = orr_replay(side->world, side->recording,
-                            &(orr_replay_desc){.until_tick = tick, .no_verify = true}, &report);
+        result = orri_replay_run(side->world, side->recording,
+                                 &(orr_replay_desc){.until_tick = tick, .no_verify = true},
+                                 &report);
         side->ticks += report.ticks;
     }
     return result;
@@ -146,7 +148,7 @@ static orr_result desync_run(desync_side* side, uint64_t tick)
 
 // Goes to a tick: from the latest remembered tick up to it, or from the world's current tick if
 // that is nearer.
-static orr_result desync_go(desync_side* side, uint64_t tick)
+static orr_result desync_go_to(desync_side* side, uint64_t tick)
 {
     orr_world* world = side->world;
     uint64_t from = tick, least = side->recording->begin_tick;
@@ -267,7 +269,7 @@ static orr_result desync_search(desync_side sides[2], uint64_t differs, orr_desy
     const desync_note* note = NULL;
     orr_result result = ORR_OK;
     for (uint32_t i = 0; result == ORR_OK && i < 2; i++) {
-        result = desync_go(&sides[i], out->agreed_tick);
+        result = desync_go_to(&sides[i], out->agreed_tick);
     }
     bool same = result == ORR_OK &&
                 orr_world_hash(sides[0].world) == orr_world_hash(sides[1].world);

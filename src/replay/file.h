@@ -6,7 +6,7 @@
 //   file     "ORRTAPE\n" | u32 version | u32 0: lockstep, 1: real time | blocks
 //   block    u32 kind | u32 size | u32 hash of kind and size | content | u64 hash of all of these
 //            Both hashes are seeded with the number of the block, so blocks cannot be swapped. The
-//            first hash tells a wrong size from a file that was cut off.
+//            first hash distinguishes a wrong size from a file that was cut off.
 //
 // Content of a block, by kind:
 //
@@ -33,9 +33,9 @@
 #include <orrery/replay.h>
 
 #define ORRI_FILE_MAGIC   "ORRTAPE\n"
-#define ORRI_FILE_VERSION 3u
-#define ORRI_FILE_PIECE   65536u // A block with this many bytes ends, and another begins.
-#define ORRI_FILE_TICKS   256u   // Limit of ticks per block: at most so many are lost by a cut.
+#define ORRI_FILE_VERSION 4u
+#define ORRI_FILE_PIECE   65536u // A block ends when it has this many bytes.
+#define ORRI_FILE_TICKS   256u   // Ticks per block: a truncated file loses at most this many.
 #define ORRI_FILE_BEFORE  12u    // Bytes of a block before its content.
 #define ORRI_FILE_AROUND  20u    // Bytes of a block before and after its content.
 
@@ -71,6 +71,17 @@ enum {
     ORRI_FILE_FULL = 1,    // Flag of DONE: orr_recording_stats.full.
     ORRI_FILE_REFUSED = 2, // Flag of DONE: orr_recording_stats.refused.
 };
+
+// ---- file_check.c: numbers of a file ------------------------------------------------------------
+
+// True for the word of a pipeline's name: the bits of its rate.
+bool orri_file_rate_possible(uint64_t word);
+// Check a tick of lockstep, or a whole recording of real time. Return the first mistake as text;
+// NULL: none.
+const char* orri_file_check_tick(const orr_recording* recording, const orri_lockstep_entry* entry);
+const char* orri_file_check_realtime(const orr_recording* recording);
+
+// ---- numbers ------------------------------------------------------------------------------------
 
 // Hash of kind and size of block `number`; `head` has their 8 bytes as in the file.
 static inline uint32_t orri_file_head_hash(const uint8_t* head, uint32_t number)

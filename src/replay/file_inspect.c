@@ -18,15 +18,15 @@ bool orr_recording_tick(const orr_recording* recording, uint64_t tick, orr_recor
     if (!recording->lockstep || tick <= recording->begin_tick || index >= recording->entry_count) {
         return false;
     }
-    const orri_lockstep_entry* taped = &recording->entries[index];
+    const orri_lockstep_entry* entry = &recording->entries[index];
     const orri_lockstep_log_mark* mark = orri_lockstep_log_mark_at(recording, tick);
     *out = (orr_recorded_tick){.tick = tick,
-                               .pipeline = file_inspect_pipeline(recording, taped->number),
-                               .pipeline_number = taped->number,
-                               .dt = taped->dt,
-                               .call_first = taped->call_at,
-                               .call_count = taped->calls,
-                               .input_size = taped->input_size,
+                               .pipeline = file_inspect_pipeline(recording, entry->number),
+                               .pipeline_number = entry->number,
+                               .dt = entry->dt,
+                               .call_first = entry->call_at,
+                               .call_count = entry->calls,
+                               .input_size = entry->input_size,
                                .hashed = mark != NULL,
                                .hash = mark != NULL ? mark->hash : 0};
     return true;

@@ -16,10 +16,11 @@ typedef struct file_in {
     uint32_t kind;         // Of the current block.
     uint8_t* data;         // The current block, with its head and checksum.
     uint32_t capacity;
-    orri_bytes_from from;            // Reads the content of the current block.
+    orri_bytes_reader from;          // Reads the content of the current block.
     uint32_t tables;                 // One bit per kind of names that was read.
     bool headed, done;               // HEAD was read; DONE was read.
     uint64_t done_ticks, done_calls; // Numbers of DONE.
+    uint64_t end_words;              // Numbers of ENDS read so far, five for each clock.
 } file_in;
 
 // ---- errors -------------------------------------------------------------------------------------
@@ -46,7 +47,7 @@ static orr_result file_lacks_memory(const file_in* in)
 // ---- numbers ------------------------------------------------------------------------------------
 
 // A number of `size` bytes, at most 8.
-static uint64_t file_get(orri_bytes_from* from, uint32_t size)
+static uint64_t file_get(orri_bytes_reader* from, uint32_t size)
 {
     const uint8_t* bytes = orri_bytes_take(from, size);
     uint64_t number = 0;
@@ -57,7 +58,7 @@ static uint64_t file_get(orri_bytes_from* from, uint32_t size)
 }
 
 // A number of variable length.
-static uint64_t file_get_v(orri_bytes_from* from)
+static uint64_t file_get_v(orri_bytes_reader* from)
 {
     uint64_t number = 0;
     for (uint32_t shift = 0; shift < 64; shift += 7) {
@@ -76,7 +77,7 @@ static uint64_t file_get_v(orri_bytes_from* from)
 
 // ---- names --------------------------------------------------------------------------------------
 
-static bool file_name_good(const uint8_t* name, size_t size)
+static bool file_name_valid(const uint8_t* name, size_t size)
 {
     return name != NULL && size > 0 && size <= 4096 && memchr(name, 0, size) == NULL;
 }
@@ -105,11 +106,15 @@ static orr_result file_read_names(file_in* in, orri_lockstep_log_kind kind)
         size_t size = orri_bytes_size(&in->from, file_get_v(&in->from));
         const uint8_t* name = orri_bytes_take(&in->from, size);
         uint64_t word = file_get(&in->from, 8);
-        bool good = file_name_good(name, size) && !in->from.failed &&
+        bool good = file_name_valid(name, size) && !in->from.failed &&
                     (kind != ORRI_LOCKSTEP_LOG_PIPELINES || i < ORR_PIPELINES_MAX) &&
                     (kind != ORRI_LOCKSTEP_LOG_FUNCTIONS || word < ORR_PIPELINES_MAX);
         if (!good) {
             return file_corrupt(in, "a name was expected");
+        }
+        if (kind == ORRI_LOCKSTEP_LOG_PIPELINES && !orri_file_rate_possible(word)) {
+            return file_corrupt(in, "the rate of a pipeline is negative, above 1,000,000 or not a "
+                                    "number");
         }
         if (!orri_recording_name(recording, kind, (const char*)name, size, word) ||
             (kind == ORRI_LOCKSTEP_LOG_FUNCTIONS &&
@@ -122,21 +127,35 @@ static orr_result file_read_names(file_in* in, orri_lockstep_log_kind kind)
 
 // ---- calls --------------------------------------------------------------------------------------
 
+// The data of a call has another size than the registered one. Reports.
+static orr_result file_wrong_size(const file_in* in, const orri_named* named, size_t size)
+{
+    return orri_refuse(&in->world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+                       "orr_recording_load: '%.200s' at byte %" PRIu64 ": the call '%s' has %zu "
+                       "bytes of data, but is registered with %zu bytes; load it with the program "
+                       "that made the recording",
+                       in->path, in->offset + ORRI_FILE_BEFORE + in->from.at, named->name, size,
+                       named->size);
+}
+
 static orr_result file_read_call(file_in* in)
 {
     orr_recording* recording = in->recording;
     const orri_lockstep_log_names* names = &recording->names[ORRI_LOCKSTEP_LOG_CALLS];
-    uint64_t name = file_get_v(&in->from), meeting = file_get(&in->from, 1);
+    uint64_t name = file_get_v(&in->from), sync = file_get(&in->from, 1);
     size_t size = orri_bytes_size(&in->from, file_get_v(&in->from));
     const uint8_t* data = orri_bytes_take(&in->from, size);
-    if (data == NULL || name >= names->count || meeting > 1) {
+    if (data == NULL || name >= names->count || sync > 1) {
         return file_corrupt(in, "a call was expected: the index of a name, 0 or 1, size, bytes");
+    }
+    const orri_named* named = orri_call_named(in->world, names->names[name].name);
+    if (!orri_named_accepts(named, size)) {
+        return file_wrong_size(in, named, size);
     }
     orri_call* call = ORRI_RESERVE(&recording->env, ORR_MEMORY_SYSTEM, &recording->calls,
                                    &recording->call_capacity, recording->call_count + 1)
-                          ? orri_call_make(&recording->env,
-                                           orri_call_named(in->world, names->names[name].name),
-                                           data, size, meeting != 0)
+                          ? orri_call_make(&recording->env, named != NULL ? named->call : NULL,
+                                           data, size, sync != 0)
                           : NULL;
     if (call == NULL) {
         return file_lacks_memory(in);
@@ -160,7 +179,7 @@ static bool file_in_mark(orr_recording* recording, uint64_t tick, uint64_t hash)
 }
 
 // Reads calls and bytes of impure systems of a tick. They belong to the tick once it is appended.
-static orr_result file_read_inputs(file_in* in, orri_lockstep_entry* taped)
+static orr_result file_read_inputs(file_in* in, orri_lockstep_entry* entry)
 {
     orri_bytes* inputs = &in->recording->inputs[0].bytes;
     uint64_t calls = file_get_v(&in->from);
@@ -169,7 +188,7 @@ static orr_result file_read_inputs(file_in* in, orri_lockstep_entry* taped)
         if (result != ORR_OK) {
             return result;
         }
-        taped->calls++;
+        entry->calls++;
     }
     size_t size = orri_bytes_size(&in->from, file_get_v(&in->from));
     const uint8_t* bytes = orri_bytes_take(&in->from, size);
@@ -177,7 +196,7 @@ static orr_result file_read_inputs(file_in* in, orri_lockstep_entry* taped)
         return file_corrupt(in, "bytes of impure systems were expected");
     }
     orri_bytes_put(inputs, bytes, size);
-    taped->input_size = (uint32_t)size;
+    entry->input_size = (uint32_t)size;
     return inputs->failed ? file_lacks_memory(in) : ORR_OK;
 }
 
@@ -188,24 +207,28 @@ static orr_result file_read_tick(file_in* in, orri_lockstep_entry* last)
     uint32_t dt;
     memcpy(&dt, &last->dt, sizeof dt);
     dt = flags & ORRI_FILE_SAME_DT ? dt : (uint32_t)file_get(&in->from, 4);
-    orri_lockstep_entry taped = {.number = (uint32_t)number};
-    memcpy(&taped.dt, &dt, sizeof dt);
-    taped.due_ns = last->due_ns + orri_file_unzigzag(file_get_v(&in->from));
-    taped.time_ns = taped.due_ns + orri_file_unzigzag(file_get_v(&in->from));
-    taped.first_ns = taped.due_ns + orri_file_unzigzag(file_get_v(&in->from));
+    orri_lockstep_entry entry = {.number = (uint32_t)number};
+    memcpy(&entry.dt, &dt, sizeof dt);
+    entry.due_ns = last->due_ns + orri_file_unzigzag(file_get_v(&in->from));
+    entry.time_ns = entry.due_ns + orri_file_unzigzag(file_get_v(&in->from));
+    entry.first_ns = entry.due_ns + orri_file_unzigzag(file_get_v(&in->from));
     if (in->from.failed || flags > (ORRI_FILE_HASHED | ORRI_FILE_SAME_DT) ||
         number >= recording->names[ORRI_LOCKSTEP_LOG_PIPELINES].count) {
         return file_corrupt(in, "a tick was expected");
     }
-    orr_result result = file_read_inputs(in, &taped);
+    const char* wrong = orri_file_check_tick(recording, &entry);
+    if (wrong != NULL) {
+        return file_corrupt(in, wrong);
+    }
+    orr_result result = file_read_inputs(in, &entry);
     uint64_t hash = flags & ORRI_FILE_HASHED ? file_get(&in->from, 8) : 0;
     if (result != ORR_OK || in->from.failed) {
         return result != ORR_OK ? result : file_corrupt(in, "a hash was expected");
     }
-    if (!orri_lockstep_log_append(recording, &taped)) {
+    if (!orri_lockstep_log_append(recording, &entry)) {
         return file_lacks_memory(in);
     }
-    *last = taped;
+    *last = entry;
     return !(flags & ORRI_FILE_HASHED) ||
                    file_in_mark(recording, recording->begin_tick + recording->entry_count, hash)
                ? ORR_OK
@@ -278,15 +301,15 @@ static orr_result file_read_hashes(file_in* in)
     return ORR_OK;
 }
 
-// Reads clocks of five numbers each. A block may end within a clock; `*words` counts the numbers.
-static orr_result file_read_ends(file_in* in, uint32_t* words)
+// Reads clocks of five numbers each. A block may end within a clock.
+static orr_result file_read_ends(file_in* in)
 {
     orr_recording* r = in->recording;
     if (in->from.count % 8 != 0) {
         return file_corrupt(in, "numbers of 8 bytes were expected");
     }
     while (in->from.at < in->from.count) {
-        uint32_t part = *words % 5;
+        uint32_t part = (uint32_t)(in->end_words % 5);
         if (part == 0) {
             if (!ORRI_RESERVE(&r->env, ORR_MEMORY_SYSTEM, &r->ended, &r->ended_capacity,
                               r->ended_count + 1)) {
@@ -298,7 +321,7 @@ static orr_result file_read_ends(file_in* in, uint32_t* words)
         uint64_t* fields[5] = {&clock->start_ns, &clock->ran, &clock->due_ns, &clock->dropped,
                                &clock->time_ns};
         *fields[part] = file_get(&in->from, 8);
-        ++*words;
+        in->end_words++;
     }
     return ORR_OK;
 }
@@ -324,7 +347,7 @@ static orr_result file_read_piece(file_in* in)
     return inputs->failed ? file_lacks_memory(in) : ORR_OK;
 }
 
-static orr_result file_read_realtime(file_in* in, uint32_t* end_words)
+static orr_result file_read_realtime(file_in* in)
 {
     orr_recording* r = in->recording;
     switch (in->kind) {
@@ -339,7 +362,7 @@ static orr_result file_read_realtime(file_in* in, uint32_t* end_words)
     case ORRI_BLOCK_HASH:
         return file_read_hashes(in);
     case ORRI_BLOCK_ENDS:
-        return file_read_ends(in, end_words);
+        return file_read_ends(in);
     case ORRI_BLOCK_BUDG:
         return file_read_u32s(in, &r->budgets, &r->budget_count, &r->budget_capacity);
     case ORRI_BLOCK_POST:
@@ -349,31 +372,6 @@ static orr_result file_read_realtime(file_in* in, uint32_t* end_words)
     default:
         return file_bad(in, ORR_ERR_FORMAT, in->offset, "the kind of this block is unknown");
     }
-}
-
-// Checks that all arrays have as many items as the turns need. A replay does not check again.
-static orr_result file_check_turns(file_in* in)
-{
-    const orr_recording* r = in->recording;
-    uint64_t begins = 0, calls = 0, posts = 0;
-    uint32_t pipelines = r->names[ORRI_LOCKSTEP_LOG_PIPELINES].count;
-    for (uint32_t i = 0; i < r->turn_count; i++) {
-        uint32_t turn = r->turns[i] & 3, number = r->turns[i] >> 2;
-        begins += turn == ORRI_TURN_BEGIN;
-        calls += turn == ORRI_TURN_CALLS;
-        if (turn >= ORRI_TURN_NONE || number >= pipelines ||
-            (turn == ORRI_TURN_CALLS && number != 0)) {
-            return file_bad(in, ORR_ERR_CORRUPT, in->offset,
-                            "a turn belongs to a pipeline that has no name");
-        }
-    }
-    for (uint32_t i = 0; i < r->count_count; i++) {
-        posts += r->call_counts[i] >> 1;
-    }
-    return begins == r->dt_count && calls == r->count_count && posts == r->call_count
-               ? ORR_OK
-               : file_bad(in, ORR_ERR_CORRUPT, in->offset,
-                          "the numbers of turns, times and calls do not match");
 }
 
 // ---- blocks -------------------------------------------------------------------------------------
@@ -396,6 +394,22 @@ static orr_result file_read_head(file_in* in)
                : file_lacks_memory(in);
 }
 
+// Checks a recording that was read to its end. Returns the first mistake as text; NULL: none.
+static const char* file_check_done(const orr_recording* recording, uint64_t end_words)
+{
+    uint64_t last = recording->begin_tick + recording->entry_count;
+    if (recording->time_ns > ORRI_TIME_MAX_NS) {
+        return "the time at the end is after the end of the world's clock";
+    }
+    if (recording->changed_tick1 > last + 1) {
+        return "the world was changed after a tick that the recording does not have";
+    }
+    if (!recording->lockstep && end_words % 5 != 0) {
+        return "a clock is incomplete";
+    }
+    return recording->lockstep ? NULL : orri_file_check_realtime(recording);
+}
+
 static orr_result file_read_done(file_in* in)
 {
     orr_recording* recording = in->recording;
@@ -413,10 +427,11 @@ static orr_result file_read_done(file_in* in)
     }
     recording->ticks = in->done_ticks;
     in->done = true;
-    return recording->lockstep ? ORR_OK : file_check_turns(in);
+    const char* wrong = file_check_done(recording, in->end_words);
+    return wrong == NULL ? ORR_OK : file_bad(in, ORR_ERR_CORRUPT, in->offset, wrong);
 }
 
-static orr_result file_read_block(file_in* in, uint32_t* end_words)
+static orr_result file_read_block(file_in* in)
 {
     static const uint32_t kinds[ORRI_LOCKSTEP_LOG_KINDS] = {
         ORRI_BLOCK_TYPE, ORRI_BLOCK_PIPE, ORRI_BLOCK_SYST, ORRI_BLOCK_CALL, ORRI_BLOCK_FUNC};
@@ -440,7 +455,7 @@ static orr_result file_read_block(file_in* in, uint32_t* end_words)
                    ? file_read_ticks(in)
                    : file_bad(in, ORR_ERR_FORMAT, in->offset, "the kind of this block is unknown");
     }
-    return file_read_realtime(in, end_words);
+    return file_read_realtime(in);
 }
 
 static orr_result file_bad_file(const file_in* in, int error)
@@ -467,7 +482,7 @@ static uint32_t file_load_size(file_in* in, orr_result* result)
     if (error != 0 || got < sizeof head) {
         return 0;
     }
-    orri_bytes_from from = {head, sizeof head, 0, false};
+    orri_bytes_reader from = {head, sizeof head, 0, false};
     in->kind = (uint32_t)file_get(&from, 4);
     uint64_t whole = file_get(&from, 4) + ORRI_FILE_AROUND;
     if (file_get(&from, 4) != orri_file_head_hash(head, in->blocks)) {
@@ -498,14 +513,14 @@ static bool file_load_block(file_in* in, orr_result* result)
     if (error == 0 && got < whole) {
         return false;
     }
-    orri_bytes_from end = {in->data, whole, whole - 8, false};
+    orri_bytes_reader end = {in->data, whole, whole - 8, false};
     if (error != 0) {
         *result = file_bad_file(in, error);
     } else if (file_get(&end, 8) != orr_hash(in->data, whole - 8, in->blocks)) {
         *result = file_bad(in, ORR_ERR_CORRUPT, in->offset,
                            "the checksum of this block is wrong: the file is damaged");
     }
-    in->from = (orri_bytes_from){in->data + ORRI_FILE_BEFORE, whole - ORRI_FILE_AROUND, 0, false};
+    in->from = (orri_bytes_reader){in->data + ORRI_FILE_BEFORE, whole - ORRI_FILE_AROUND, 0, false};
     return true;
 }
 
@@ -522,7 +537,7 @@ static orr_result file_read_begin(file_in* in)
     if (error != 0) {
         return file_bad_file(in, error);
     }
-    orri_bytes_from from = {head, got, 8, got < 8};
+    orri_bytes_reader from = {head, got, 8, got < 8};
     uint64_t version = file_get(&from, 4), kind = file_get(&from, 4);
     if (from.failed || memcmp(head, ORRI_FILE_MAGIC, 8) != 0) {
         return file_bad(in, ORR_ERR_FORMAT, 0, "the file is not a recording");
@@ -554,12 +569,11 @@ static void file_read_cut(const file_in* in)
 static orr_result file_read_all(file_in* in)
 {
     orr_result result = file_read_begin(in);
-    uint32_t end_words = 0;
     while (result == ORR_OK && in->offset < in->size) {
         if (!file_load_block(in, &result)) {
             break; // The file was cut off.
         }
-        result = result == ORR_OK ? file_read_block(in, &end_words) : result;
+        result = result == ORR_OK ? file_read_block(in) : result;
         if (result == ORR_OK && in->from.at != in->from.count) {
             result = file_corrupt(in, "the block should end here");
         }
@@ -583,15 +597,13 @@ orr_result orr_recording_load(orr_world* world, orr_recording* recording, const 
 {
     ORR_ASSERT(world != NULL && recording != NULL);
     orr_result result = orri_step_check(world, "orr_recording_load");
-    if (result != ORR_OK || path == NULL || recording->in_use) {
+    const char* busy = orri_recording_busy(recording);
+    if (result != ORR_OK || path == NULL || busy != NULL) {
         return result != ORR_OK
                    ? result
                    : orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
                                  "orr_recording_load: %s",
-                                 path == NULL
-                                     ? "the path is NULL; pass a path"
-                                     : "a world is recorded to this recording; end that with "
-                                       "orr_record_end()");
+                                 path == NULL ? "the path is NULL; pass a path" : busy);
     }
     const orr_platform* platform = world->env.platform;
     file_in in = {.world = world, .recording = recording, .path = path};

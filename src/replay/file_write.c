@@ -196,7 +196,9 @@ static void file_write_names(file_out* out)
 
 static const char* file_call_name(const file_out* out, const orri_call* call)
 {
-    return call->name != NULL ? call->name : orri_call_name(out->world, call->call);
+    const orri_named* named = call->name == NULL ? orri_call_registered(out->world, call->call)
+                                                 : NULL;
+    return named != NULL ? named->name : call->name;
 }
 
 // Index of a name among those in use; their number if it is new.
@@ -262,25 +264,25 @@ static void file_put_call(file_out* out, const orri_call* call)
 static void file_put_tick(file_out* out, uint32_t index, const orri_lockstep_entry* last)
 {
     const orr_recording* recording = out->recording;
-    const orri_lockstep_entry* taped = &recording->entries[index];
+    const orri_lockstep_entry* entry = &recording->entries[index];
     const orri_lockstep_log_mark* mark =
         orri_lockstep_log_mark_at(recording, recording->begin_tick + index + 1);
-    bool same_dt = file_float_bits(taped->dt) == file_float_bits(last->dt);
+    bool same_dt = file_float_bits(entry->dt) == file_float_bits(last->dt);
     file_put(out, (mark != NULL ? ORRI_FILE_HASHED : 0) | (same_dt ? ORRI_FILE_SAME_DT : 0), 1);
-    file_put_v(out, taped->number);
+    file_put_v(out, entry->number);
     if (!same_dt) {
-        file_put(out, file_float_bits(taped->dt), 4);
+        file_put(out, file_float_bits(entry->dt), 4);
     }
-    file_put_v(out, orri_file_zigzag(taped->due_ns - last->due_ns));
-    file_put_v(out, orri_file_zigzag(taped->time_ns - taped->due_ns));
-    file_put_v(out, orri_file_zigzag(taped->first_ns - taped->due_ns));
-    file_put_v(out, taped->calls);
-    for (uint32_t i = 0; i < taped->calls; i++) {
-        file_put_call(out, recording->calls[taped->call_at + i]);
+    file_put_v(out, orri_file_zigzag(entry->due_ns - last->due_ns));
+    file_put_v(out, orri_file_zigzag(entry->time_ns - entry->due_ns));
+    file_put_v(out, orri_file_zigzag(entry->first_ns - entry->due_ns));
+    file_put_v(out, entry->calls);
+    for (uint32_t i = 0; i < entry->calls; i++) {
+        file_put_call(out, recording->calls[entry->call_at + i]);
     }
-    file_put_v(out, taped->input_size);
-    orri_bytes_put(&out->bytes, recording->inputs[0].bytes.data + taped->impure_at,
-                   taped->input_size);
+    file_put_v(out, entry->input_size);
+    orri_bytes_put(&out->bytes, recording->inputs[0].bytes.data + entry->impure_at,
+                   entry->input_size);
     if (mark != NULL) {
         file_put(out, mark->hash, 8);
     }

@@ -21,8 +21,8 @@ static orr_result record_check(orr_world* world, const orr_recording* recording,
                     : "a tick of a replay is half done; finish it with orr_replay()";
     } else if (schedule->now != NULL) {
         wrong = "a tick is half done; finish it with orr_step()";
-    } else if (recording->in_use) {
-        wrong = "another world is recorded to this recording; end that with orr_record_end()";
+    } else if (orri_recording_busy(recording) != NULL) {
+        wrong = orri_recording_busy(recording);
     } else if (append && recording->turn_count > 0) {
         wrong = "the recording is of a run in real time, which cannot be appended to; use another "
                 "recording";
@@ -71,8 +71,8 @@ orr_result orr_record(orr_world* world, orr_recording* recording, const orr_reco
     if (result != ORR_OK) {
         return result;
     }
-    orri_lockstep_log* tape = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, orri_lockstep_log, 1);
-    if (tape == NULL) {
+    orri_lockstep_log* log = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, orri_lockstep_log, 1);
+    if (log == NULL) {
         return orri_refuse_memory(&world->env, "beginning a recording");
     }
     if (!desc->append || recording->mark_count == 0) {
@@ -83,14 +83,14 @@ orr_result orr_record(orr_world* world, orr_recording* recording, const orr_reco
         recording->time_ns = world->schedule->time_ns;
     }
     if (!orri_lockstep_log_mark_now(world, recording)) {
-        ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_lockstep_log, tape, 1);
+        ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_lockstep_log, log, 1);
         return orri_refuse_memory(&world->env, "beginning a recording");
     }
     recording->hash_every = desc->hash_every;
     recording->in_use = true;
-    tape->record = recording;
-    tape->first_ns = world->schedule->pipelines[0]->due_ns;
-    orri_lockstep_log_set(world, tape);
+    log->record = recording;
+    log->first_ns = world->schedule->pipelines[0]->due_ns;
+    orri_lockstep_log_set(world, log);
     return ORR_OK;
 }
 
@@ -98,24 +98,24 @@ orr_result orr_record_end(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
     orr_result result = orri_step_check(world, "orr_record_end");
-    orri_lockstep_log* tape = result == ORR_OK ? world->schedule->lockstep_log : NULL;
+    orri_lockstep_log* log = result == ORR_OK ? world->schedule->lockstep_log : NULL;
     if (result != ORR_OK) {
         return result;
     }
-    if (tape == NULL || tape->record == NULL || world->schedule->now != NULL) {
+    if (log == NULL || log->record == NULL || world->schedule->now != NULL) {
         return record_refuse(world, ORR_ERR_STATE, "orr_record_end",
-                             tape == NULL || tape->record == NULL
+                             log == NULL || log->record == NULL
                                  ? "the world is not recorded; begin with orr_record()"
                                  : "a tick is half done; finish it with orr_step()");
     }
-    orri_lockstep_log_check(world, tape);
-    if (orri_lockstep_log_records(tape)) {
-        struct orr_recording* record = tape->record;
+    orri_lockstep_log_check(world, log);
+    if (orri_lockstep_log_records(log)) {
+        struct orr_recording* record = log->record;
         record->time_ns = world->schedule->time_ns;
         // Drops calls of a tick that did not begin.
         orri_lockstep_log_cut(record, record->entry_count);
         if (!orri_lockstep_log_mark_now(world, record)) {
-            orri_lockstep_log_stop_full(world, tape);
+            orri_lockstep_log_stop_full(world, log);
         }
     }
     orri_lockstep_log_set(world, NULL);
@@ -125,10 +125,11 @@ orr_result orr_record_end(orr_world* world)
 orr_result orr_recording_cut(orr_recording* recording, uint64_t tick)
 {
     ORR_ASSERT(recording != NULL);
-    if (!recording->lockstep || recording->in_use) {
+    const char* busy = orri_recording_busy(recording);
+    if (!recording->lockstep || busy != NULL) {
         return orri_refuse(
             &recording->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED, "orr_recording_cut: %s",
-            recording->in_use ? "a world is recorded to it; call orr_record_end() first"
+            busy != NULL ? busy
             : recording->turn_count == 0
                 ? "it is empty; record to it, or load it"
                 : "it is of a run in real time, whose ticks overlap; only lockstep can be cut");

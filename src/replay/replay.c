@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // orr_replay(): runs a recording of lockstep again, on a world in the state of the recorded one.
+#include "replay/replay.h"
 #include "schedule/record/recording.h"
 #include <float.h>
 #include <orrery/history.h>
@@ -10,7 +11,7 @@
 typedef struct replay_run {
     orr_world* world;
     const orr_recording* recording;
-    orri_lockstep_log* tape; // Position in the recording.
+    orri_lockstep_log* log; // Position in the recording.
     orr_replay_desc desc;
     orr_replay_report report;
     uint64_t begun_ns, begun_time_ns; // When it began: by the platform's clock, and by the world's.
@@ -25,18 +26,18 @@ static orr_result replay_refuse(orr_world* world, orr_result result, const char*
 
 static orr_result replay_check(orr_world* world, const orr_recording* recording)
 {
-    const orri_lockstep_log* tape = world->schedule->lockstep_log;
+    const orri_lockstep_log* log = world->schedule->lockstep_log;
     const char* wrong = NULL;
     if (!recording->lockstep) {
         wrong = recording->turn_count > 0
                     ? "the recording is of a run in real time; use orr_realtime() with .replay"
                     : "the recording is empty; record to it, or load it";
-    } else if (tape != NULL && tape->record != NULL) {
+    } else if (log != NULL && log->record != NULL) {
         wrong = "the world is recorded; end the recording with orr_record_end()";
-    } else if (tape != NULL && tape->replay != recording) {
+    } else if (log != NULL && log->replay != recording) {
         wrong =
             "a tick of another replay is half done; finish it with orr_replay() of that recording";
-    } else if (tape == NULL && world->schedule->now != NULL) {
+    } else if (log == NULL && world->schedule->now != NULL) {
         wrong = "a tick is half done; finish it with orr_step()";
     } else if (recording->in_use) {
         wrong = "a world is recorded to this recording; end that with orr_record_end()";
@@ -132,15 +133,16 @@ static void replay_pace(const replay_run* run, uint64_t time_ns)
     }
     double wanted = (double)(time_ns - run->begun_time_ns) / run->desc.rate;
     uint64_t passed = platform->clock_ns(platform->user) - run->begun_ns;
-    if (wanted > (double)passed) {
-        platform->sleep_ns(platform->user, (uint64_t)(wanted - (double)passed));
+    double left = wanted - (double)passed, most = (double)ORRI_TIME_MAX_NS;
+    if (left > 0) {
+        platform->sleep_ns(platform->user, left < most ? (uint64_t)left : ORRI_TIME_MAX_NS);
     }
 }
 
 // Memory was refused when a recorded input was applied, so the world differs from the recorded one.
 static orr_result replay_refuse_memory(const replay_run* run)
 {
-    run->tape->memory_refused = false;
+    run->log->memory_refused = false;
     return orri_refuse(&run->world->env, ORR_ERR_MEMORY, ORR_LOG_ID_CALL_REFUSED,
                        "orr_replay: in tick %llu memory was refused to a posted call or to the "
                        "results of an impure system, which are missing now; replay from the "
@@ -164,48 +166,69 @@ static orr_result replay_refuse_diverged(replay_run* run)
         (unsigned long long)run->world->tick, agreed);
 }
 
-// Runs the next tick, or continues the half-done one.
+// True when the times of a tick are near those of the world, so that no spectator runs the ticks of
+// years before it.
+static bool replay_times_possible(const replay_run* run, const orri_lockstep_entry* entry,
+                                  const orri_pipeline* pipe)
+{
+    const orri_pipeline* first = run->world->schedule->pipelines[0];
+    return orri_recorded_step_possible(run->world, entry->time_ns, run->report.ticks == 0) &&
+           orri_recorded_dt_possible(entry->dt, pipe->interval) &&
+           orri_recorded_due_possible(entry->due_ns, entry->time_ns, pipe->interval_ns) &&
+           orri_recorded_due_possible(entry->first_ns, entry->time_ns, first->interval_ns);
+}
+
+// Runs the next tick, or continues the half-done one, which may be that of a spectator.
 static orr_result replay_tick(replay_run* run)
 {
     orr_world* world = run->world;
-    orri_lockstep_log* tape = run->tape;
-    const orri_lockstep_entry* taped = &run->recording->entries[tape->at];
-    orri_pipeline* pipe = orri_lockstep_log_pipeline(world, taped->number);
+    orri_lockstep_log* log = run->log;
+    const orri_lockstep_entry* entry = &run->recording->entries[log->at];
+    orri_pipeline* pipe = orri_lockstep_log_pipeline(world, entry->number);
     if (pipe == NULL) {
         return replay_refuse(world, ORR_ERR_CONFLICT,
                              "the recorded world has more pipelines than this world; add the same "
                              "pipelines");
     }
-    if (world->schedule->now == NULL) {
-        world->schedule->pipelines[0]->due_ns = taped->first_ns;
-        pipe->due_ns = taped->due_ns;
-        world->schedule->time_ns = taped->time_ns;
-        if (tape->begun) {
-            tape->now = *taped;
-            tape->begun = false;
+    orri_pipeline* half = world->schedule->now;
+    if (half != NULL && half->spectator) {
+        orr_result result = orri_tick(half, half->interval);
+        if (result != ORR_OK) {
+            return result;
         }
-        replay_pace(run, taped->due_ns);
+    }
+    if (world->schedule->now == NULL) {
+        if (log->begun && !replay_times_possible(run, entry, pipe)) {
+            return orri_recorded_time_refuse(world, "orr_replay", pipe->name, entry->due_ns);
+        }
+        world->schedule->pipelines[0]->due_ns = entry->first_ns;
+        pipe->due_ns = entry->due_ns;
+        world->schedule->time_ns = entry->time_ns;
+        if (log->begun) {
+            log->now = *entry;
+            log->begun = false;
+        }
+        replay_pace(run, entry->due_ns);
         orr_result result = replay_spectators(world, pipe);
         if (result != ORR_OK) {
             return result;
         }
     }
-    orr_result result = orri_tick(pipe, taped->dt);
-    if (world->schedule->now != NULL || !tape->begun) {
+    orr_result result = orri_tick(pipe, entry->dt);
+    if (world->schedule->now != NULL || !log->begun) {
         return result; // The tick is half done, or did not begin.
     }
     run->report.ticks++;
-    size_t used = tape->impure_at - tape->input_begin;
-    tape->input_begin = tape->impure_at;
-    tape->at++;
-    if (tape->memory_refused) {
+    size_t used = log->impure_at - log->input_begin;
+    log->input_begin = log->impure_at;
+    log->at++;
+    if (log->memory_refused) {
         return replay_refuse_memory(run);
     }
-    if (tape->diverged || used != taped->input_size) {
+    if (log->diverged || used != entry->input_size) {
         return replay_refuse_diverged(run);
     }
-    // ORR_ERR_CAPACITY: events were dropped at a limit, as in the recorded run.
-    return result == ORR_OK || result == ORR_ERR_CAPACITY ? replay_verify(run) : result;
+    return result == ORR_OK ? replay_verify(run) : result;
 }
 
 // ---- the replay ---------------------------------------------------------------------------------
@@ -225,19 +248,19 @@ static orr_result replay_begin(replay_run* run)
             (unsigned long long)last);
     }
     orr_result result = replay_verify(run);
-    orri_lockstep_log* tape =
+    orri_lockstep_log* log =
         result == ORR_OK ? ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SYSTEM, orri_lockstep_log, 1)
                          : NULL;
-    if (tape == NULL) {
+    if (log == NULL) {
         return result != ORR_OK ? result : orri_refuse_memory(&world->env, "beginning a replay");
     }
-    tape->replay = recording;
-    tape->begun = true;
-    tape->at = (uint32_t)(world->tick - recording->begin_tick);
-    orri_lockstep_log_place(recording, tape->at, &tape->call_at, &tape->impure_at);
-    tape->input_begin = tape->impure_at;
-    orri_lockstep_log_set(world, tape);
-    run->tape = tape;
+    log->replay = recording;
+    log->begun = true;
+    log->at = (uint32_t)(world->tick - recording->begin_tick);
+    orri_lockstep_log_place(recording, log->at, &log->call_at, &log->impure_at);
+    log->input_begin = log->impure_at;
+    orri_lockstep_log_set(world, log);
+    run->log = log;
     return ORR_OK;
 }
 
@@ -245,19 +268,19 @@ static bool replay_continues(const replay_run* run)
 {
     const orr_replay_desc* desc = &run->desc;
     return run->world->schedule->now != NULL ||
-           (run->tape->at < run->recording->entry_count &&
+           (run->log->at < run->recording->entry_count &&
             (desc->until_tick == 0 || run->world->tick < desc->until_tick));
 }
 
 // Calls on_tick. The thread is marked meanwhile, so that stepping and posting in it are refused.
-static bool replay_show(const replay_run* run)
+static bool replay_on_tick(const replay_run* run)
 {
     struct orri_schedule* schedule = run->world->schedule;
     const orr_world* before = orri_tick_here;
     orri_tick_here = run->world;
-    schedule->calling = run->tape->in_on_tick = true;
+    schedule->calling = run->log->in_on_tick = run->world->running.in_callback = true;
     bool on = run->desc.on_tick(run->desc.user, run->world);
-    schedule->calling = run->tape->in_on_tick = false;
+    schedule->calling = run->log->in_on_tick = run->world->running.in_callback = false;
     orri_tick_here = before;
     return on;
 }
@@ -271,20 +294,25 @@ static orr_result replay_all(replay_run* run)
     run->begun_time_ns = world->schedule->time_ns;
     while (result == ORR_OK && replay_continues(run)) {
         result = replay_tick(run);
-        if (result == ORR_OK && run->desc.on_tick != NULL && !replay_show(run)) {
+        if (result == ORR_OK && run->desc.on_tick != NULL && !replay_on_tick(run)) {
             break;
         }
     }
-    if (result == ORR_OK && run->tape->at == run->recording->entry_count) {
-        world->schedule->time_ns = run->recording->time_ns;
+    if (result != ORR_OK || run->log->at < run->recording->entry_count) {
+        return result;
     }
-    return result;
+    uint64_t end_ns = run->recording->time_ns;
+    if (!orri_recorded_step_possible(world, end_ns, true)) {
+        return orri_recorded_time_refuse(world, "orr_replay", world->schedule->pipelines[0]->name,
+                                         end_ns);
+    }
+    world->schedule->time_ns = end_ns;
+    return ORR_OK;
 }
 
-orr_result orr_replay(orr_world* world, const orr_recording* recording, const orr_replay_desc* desc,
-                      orr_replay_report* out)
+orr_result orri_replay_run(orr_world* world, const orr_recording* recording,
+                           const orr_replay_desc* desc, orr_replay_report* out)
 {
-    ORR_ASSERT(world != NULL && recording != NULL);
     replay_run run = {.world = world, .recording = recording};
     run.desc = desc != NULL ? *desc : run.desc;
     orr_result result = orri_step_check(world, "orr_replay");
@@ -293,13 +321,14 @@ orr_result orr_replay(orr_world* world, const orr_recording* recording, const or
     if (result != ORR_OK) {
         return result;
     }
-    run.tape = world->schedule->lockstep_log; // Set if a tick of this replay is half done.
-    result = run.tape == NULL ? replay_begin(&run) : ORR_OK;
+    orri_ticks_begin(world);
+    run.log = world->schedule->lockstep_log; // Set if a tick of this replay is half done.
+    result = run.log == NULL ? replay_begin(&run) : ORR_OK;
     if (result == ORR_OK) {
-        run.tape->ends_with_tick = false;
+        run.log->ends_with_tick = false;
         result = replay_all(&run);
-        run.tape->ends_with_tick = true;
-        if (world->schedule->now == NULL && run.tape->begun) {
+        run.log->ends_with_tick = true;
+        if (world->schedule->now == NULL && run.log->begun) {
             orri_lockstep_log_set(world, NULL);
         }
     }
@@ -307,4 +336,12 @@ orr_result orr_replay(orr_world* world, const orr_recording* recording, const or
         *out = run.report;
     }
     return result;
+}
+
+orr_result orr_replay(orr_world* world, const orr_recording* recording, const orr_replay_desc* desc,
+                      orr_replay_report* out)
+{
+    ORR_ASSERT(world != NULL && recording != NULL);
+    orr_result result = orri_replay_run(world, recording, desc, out);
+    return result != ORR_OK ? result : orri_ticks_result(world, result);
 }

@@ -1,5 +1,7 @@
+set(ORR_OPTION_REPLAY ORR_REPLAY)
 set(ORR_SOURCES_REPLAY
     src/replay/desync.c
+    src/replay/file_check.c
     src/replay/file_inspect.c
     src/replay/file_read.c
     src/replay/file_write.c

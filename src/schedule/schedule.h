@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Systems, pipelines, plans and ticks: the types and functions that the files of this module share.
-// README.md has the sequence of a tick and the invariants (P1, T1 to T14).
+// README.md has the sequence of a tick and the invariants (TP1 to TP4, T1 to T14).
 #ifndef ORRI_SCHEDULE_H
 #define ORRI_SCHEDULE_H
 
@@ -45,7 +45,7 @@ void orri_journal_drain(orr_world* world, orri_journal* journal);
 // Calls orri_journal_drain() if there is a journal. Returns `result` unchanged.
 orr_result orri_journal_received(orr_world* world, orr_result result);
 // Adds the entries of one message to the ring.
-void orri_journal_take(orri_journal* journal, const orr_message* message);
+void orri_journal_add(orri_journal* journal, const orr_message* message);
 void orri_journal_destroy(orr_world* world, orri_journal* journal);
 
 // ---- systems ------------------------------------------------------------------------------------
@@ -81,6 +81,14 @@ typedef struct orri_system_state {
 // Bit sets by type of a system, in this order: creates, adds, removes, changes, switches, sends,
 // receives, read by id, written by id, transacts, atomics, overwrites.
 #define ORRI_BIT_SETS 12
+
+// Remembers which import from a disabled system was logged, so that it is logged once (state.c).
+typedef struct orri_import_note {
+    // In real time: orri_system_stop() of the exporter when the importer was given its inputs, since
+    // other pipelines may enable and disable the exporter while the importer runs.
+    uint64_t stopped1;
+    _Atomic uint64_t logged; // The `stopped1` that was logged last; 0: none.
+} orri_import_note;
 
 // A system. Allocated on a cache line; the first two lines hold what a tick reads of a system that
 // has little to do.
@@ -120,27 +128,33 @@ typedef struct orri_system {
     uint32_t cost_ns;                  // Average time of a tick; 0: it was never timed.
     uint32_t command_buffer_ahead;
     orr_system_stats stats; // Statistics that are not in rights.counts.
-    orri_access access;     // What it may touch while it runs.
-    // What reads by id may see, by type; made again when `table_changes` differs from the world's.
+    orri_access access;     // Types it may access while it runs.
+    // Tables for reads by id, by type; made again when `table_changes` differs from the world's.
     orr_hot_table** tables;
     uint32_t table_count, table_changes;
-    orri_rights rights; // What it may send.
+    orri_rights rights; // Commands and events it may send.
 
     orr_system handle;
     struct orri_pipeline* pipe;      // Its pipeline.
     orr_system_desc desc;            // Texts and terms are copies.
     struct orri_system *prev, *next; // In order of registration.
     uint64_t name_hash;              // Of its name: used in hashes, recordings and random numbers.
+    uint64_t number;                 // Ascends in order of registration; never used again.
+    uint32_t sorted;                 // Its position among the systems that order.c sorts.
+    // Hash tables by name and by group (system_names.c).
+    struct orri_system* name_next;
+    struct orri_system *group_next, *group_prev; // Its group, in order of registration.
+    struct orri_system* group_chain;             // Of the first system of a group: the next group.
 
-    // Life. `created` and `started` change at the begin of a tick only, towards `wanted` and
-    // `removed`.
+    // Life. `created` and `started` change at the beginning of a tick only, to what `wanted` and
+    // `removed` request.
     bool resolved;          // Its names were looked up (resolve.c).
     bool created;           // Its `create` was called.
     bool wanted;            // self_on and group_on: it is to run.
     bool self_on, group_on; // Enabled by itself; enabled with its group.
     bool removed;           // To be freed by the next tick.
 
-    // What its names mean (resolve.c).
+    // Results of looking up its names (resolve.c).
     orr_query* destroys; // Entities it may destroy; NULL: none, or all.
     uint64_t* bits;      // ORRI_BIT_SETS bit sets of rights.type_words words each.
     // By type: it writes all rows of its query without reading them (.overwrites). NULL: none.
@@ -155,6 +169,9 @@ typedef struct orri_system {
     orri_system_state state_before;
     struct orri_system** imports; // In order of the text.
     uint32_t import_count;
+    orri_import_note* import_notes; // [import_note_count] In the same order; kept by new plans.
+    uint32_t import_note_count;
+    uint64_t stopped1; // 0: started. Else a number that no other stop, of any system, has.
     // In real time: the exports as of the end of its last tick, for other pipelines; and a copy of
     // each imported value of another pipeline, taken before each call.
     uint8_t* exports_published;
@@ -178,6 +195,13 @@ typedef struct orri_system {
     struct orri_system_request* requests; // [request_count]
     uint32_t request_capacity;
 } orri_system;
+
+// Not 0: the system is disabled and has stopped; the number of the stop. A system that begins with
+// its pipeline's next tick does not count.
+static inline uint64_t orri_system_stop(const orri_system* system)
+{
+    return system->wanted ? 0 : system->stopped1;
+}
 
 // A request of a running system to enable or disable another one.
 typedef struct orri_system_request {
@@ -238,8 +262,8 @@ typedef struct orri_driven {
 struct orri_commit_scope;
 struct orri_pipeline;
 
-// What a tick asks of the module that runs pipelines at the same time. The module realtime fills
-// the table when a world first runs in real time. In lockstep only `resume` and `pipeline_free` are
+// Functions that a tick calls when pipelines run at the same time. The module realtime fills the
+// table when a world first runs in real time. In lockstep only `resume` and `pipeline_free` are
 // called.
 typedef struct orri_driver {
     // The tick begins: its view shows what other pipelines published last. On refusal (reported)
@@ -300,6 +324,8 @@ typedef struct orri_pipeline {
     // and whether the new plan has the same systems and points, as far as it is made.
     bool steps_same;
     bool replanned; // The plan is new for this tick: stage LIFE has to run.
+    // Which systems of its groups wait for which (conflict_graph.h); NULL: not asked for so far.
+    struct orri_conflict_graph* conflicts;
     // Its groups as graphs for workers (parallel.c); NULL: no workers.
     struct orri_parallel* parallel;
 
@@ -309,7 +335,12 @@ typedef struct orri_pipeline {
     // Progress within a stage, point or system (enums of tick.c and group.c).
     uint8_t phase;
     uint32_t ended; // Systems of the group that are done at the point.
-    bool timed;     // Times are measured in this tick.
+    // The first refusal of the tick in the order of systems, as far as it is collected, and its
+    // system, whose name may be cut.
+    orr_result refused;
+    char refused_system[64];
+    char refused_text[ORRI_REFUSED_TEXT];
+    bool timed; // Times are measured in this tick.
     float dt;
     uint64_t clock_ns;    // When the current span began, if timed.
     uint64_t tick_ns;     // When the tick began, if timed.
@@ -329,11 +360,21 @@ typedef struct orri_type_owner {
     char* system; // Name of the system that made it the owner, for messages.
 } orri_type_owner;
 
+// Hash tables of systems (system_names.c).
+typedef struct orri_system_names {
+    orri_system** by_name;  // [size]: chains through `name_next`.
+    orri_system** by_group; // [size]: the first system of each group, chains through `group_chain`.
+    uint32_t size;          // 0 or a power of two.
+} orri_system_names;
+
 // The schedule of a world (world->schedule).
 struct orri_schedule {
     orri_system *first, *last; // In order of registration.
-    orri_system** slots;       // By handle id - 1; NULL: free.
-    uint32_t* generations;     // By slot: of the system there, or of the next one.
+    uint64_t number_last;      // `number` of the system that was added last.
+    orri_system_names names;
+    orri_system** slots;   // By handle id - 1; NULL: free.
+    uint32_t slot_free;    // No slot before this one is free.
+    uint32_t* generations; // By slot: of the system there, or of the next one.
     uint32_t slot_count, slot_capacity, generation_capacity;
     uint32_t system_count;
     orri_pipeline** pipelines; // In order of registration; the first always exists.
@@ -347,19 +388,27 @@ struct orri_schedule {
     uint32_t step_types; // Number of types when the plans were made.
     // Plans must be made again: systems were added, removed, enabled or disabled.
     bool stale;
-    bool switched; // One of these is not a spectator's.
+    bool switched; // A system of the simulation was enabled or disabled.
     // Types of which readers are notified, as of the last plan: bits by type index. `notified_all`:
     // all types; `notified_any`: at least one reader.
     uint64_t* notified;
     uint32_t notified_words;
     bool notified_any, notified_all;
-    // For tests: plans made; pairs of systems compared for conflicts.
-    uint64_t plans, compared;
+    // For tests: plans made; pairs of systems compared for conflicts, and for points of a plan; sets
+    // looked up for conflicts; edges made to order systems.
+    uint64_t plans, compared, paired, set_lookups, order_edges;
+    uint64_t stops; // Stops of systems so far, and systems that were added (orri_system.stopped1).
 
-    orri_pipeline* now;   // The pipeline within a tick, also half done; NULL: none.
+    orri_pipeline* now; // The pipeline within a tick, also half done; NULL: none.
+    // The first refusal of the ticks that the current or last call ran to their end; ORR_OK: none.
+    // For its text: the tick of the world, and the name of the system ("": none).
+    orr_result refused;
+    uint64_t refused_tick;
+    char refused_system[64];
+    char refused_text[ORRI_REFUSED_TEXT];
     bool inside;          // A tick runs now on this world (not: is half done).
     orri_system* running; // The system whose function runs; NULL: none.
-    // What the driving thread did outside parallel groups, since the world began.
+    // Statistics of the driving thread outside parallel groups, since the world began.
     orr_worker_stats serial_stats;
 
     _Atomic bool paused;    // Also set by systems.
@@ -371,8 +420,8 @@ struct orri_schedule {
     orri_trace* trace;     // NULL: none.
     orri_journal* journal; // NULL: none.
     orri_jobs* jobs;       // Workers of all pipelines; NULL: none.
-    // Systems of the largest group for which workers were refused for want of memory, since that
-    // was reported; 0: none.
+    // Number of systems in the largest group for which workers were refused for lack of memory.
+    // Reset to 0 when workers run a group as large; a refusal is reported only while it is 0.
     uint32_t workers_refused;
     // Another thread reports a stuck system; otherwise it is reported when it returns, if timed.
     bool watched;
@@ -389,22 +438,32 @@ struct orri_schedule {
     bool calling;                           // A posted call, or on_tick of a replay, runs.
     struct orri_named* named;               // Functions that files name (call_registry.c).
     uint32_t named_count, named_capacity;
+    uint32_t *named_by_name, *named_by_function; // [named_size]: hash tables of them.
+    uint32_t named_size;                         // 0 or a power of two.
     char* lock_text; // Lock trace of the last run in real time; NULL: none.
     size_t lock_text_size;
     double time_scale; // Requested by orr_time_scale_set(), if time_scale_set.
     bool time_scale_set;
 };
 
+// The clock of a world ends here, after 292 years: twice the time does not overflow.
+#define ORRI_TIME_MAX_NS (UINT64_MAX / 2)
+// The longest interval of a pipeline in nanoseconds, about 31 years. Due times of a lower rate are
+// computed from the rate.
+#define ORRI_INTERVAL_MAX_NS UINT64_C(1000000000000000000)
+
 // system/pipeline.c. Makes the first pipeline; false when refused (reported).
 bool orri_pipelines_begin(orr_world* world);
 // The pipelines' part of the world's hash.
-uint64_t orri_pipelines_digest(const orr_world* world, uint64_t hash);
+uint64_t orri_pipelines_hash(const orr_world* world, uint64_t hash);
 // Adds a pipeline; NULL when refused (reported). Texts are copied.
 orri_pipeline* orri_pipeline_make(orr_world* world, const orr_pipeline_desc* desc);
 // NULL: there is no pipeline of this name.
 orri_pipeline* orri_pipeline_named(const orr_world* world, const char* name);
 // When the next tick is due (`after` 0), or the tick `after` ticks later.
 uint64_t orri_pipeline_due(const orri_pipeline* pipe, uint64_t after);
+// True when the pipeline has no next tick because the world's time ends before it.
+bool orri_pipeline_clock_ended(const orri_pipeline* pipe);
 // Restarts the pipeline's clock at the world's time: the next tick is due one interval from now.
 void orri_pipeline_clock_restart(orri_pipeline* pipe);
 // A tick ended: advances the clock and computes when the next tick is due.
@@ -423,7 +482,7 @@ bool orri_type_owners_sort(orr_world* world);
 void orri_type_owners_free(orr_world* world);
 
 // system/spectator.c. A spectator changes only transient types and entities; the simulation never
-// depends on a spectator. ORR_OK when a resolved system keeps to that; reports.
+// depends on a spectator. ORR_OK when a resolved system complies; reports.
 orr_result orri_spectator_check(orr_world* world, const orri_system* system);
 // The same for an import: the simulation does not import from a spectator.
 orr_result orri_spectator_import(orr_world* world, const orri_system* system,
@@ -456,9 +515,12 @@ void orri_exports_release(orr_world* world, orri_system* system);
 // held.
 bool orri_realtime_runs(const orr_world* world);
 
-// The world whose tick this thread drives in lockstep; NULL: none. Distinguishes a post by a
-// running system from a post by another thread.
+// The world whose tick, or tick of a single entity, this thread drives in lockstep; NULL: none.
+// Distinguishes a post by a running system from a post by another thread.
 extern _Thread_local const orr_world* orri_tick_here;
+// record/calls.c. True while this thread runs posted calls of the world, but not in ticks that such a
+// call runs.
+bool orri_call_here(const orr_world* world);
 
 // tick/tick.c. Runs a tick, or continues the open one. On refusal (reported) the tick stays open;
 // the next call continues.
@@ -469,25 +531,54 @@ orr_result orri_tick(orri_pipeline* pipe, float dt);
 struct orri_schedule* orri_schedule_of(orr_world* world);
 // NULL for a stale or null handle.
 orri_system* orri_system_at(const orr_world* world, orr_system handle);
-// NULL: there is no system of this name.
-orri_system* orri_system_named(const orr_world* world, const char* name, size_t size);
 // Frees a system that is in no list any more.
 void orri_system_free(orr_world* world, orri_system* system);
-// True for an indirect system with a `user` that sends nothing and has no state: it and its queue
-// are not part of the world's state. So a server without a window has the hash of a client.
+// True for a spectator's system, and for an indirect system with a `user` and neither state nor
+// exports: all that it learnt from messages is outside of the world. Its queue is not part of the
+// world's state, and after a travel it receives the difference. A system with a state gets its
+// queue back with its state instead: the difference would count changes twice.
+bool orri_system_knows_outside(const orri_system* system);
+// True if orri_system_knows_outside(), unless the system is impure: the system itself is not part
+// of the world's state. So a server without a window has the hash of a client.
 bool orri_system_outside(const orri_system* system);
 // Removes a system from the lists and frees it.
 void orri_system_drop(orr_world* world, orri_system* system);
 // The system of a run; NULL (reported) if the run is not of a system.
 orri_system* orri_run_self(const orr_run* run, const char* call);
 
-// system/resolve.c. Looks up all names of a system's desc. ORR_OK if that was done before. On refusal (reported)
-// nothing is kept.
+// system/system_names.c. NULL: there is no system of this name that is not removed.
+orri_system* orri_system_named(const orr_world* world, const char* name, size_t size);
+// The first system of a group, also a removed one; the others follow through `group_next`. NULL:
+// there is none.
+orri_system* orri_system_group_first(const orr_world* world, const char* group, size_t size);
+// Makes room for one more system in the tables. False when refused (silent).
+bool orri_system_names_reserve(orr_world* world);
+// Enters a system that was added last; takes out a listed system. Both cannot fail.
+void orri_system_names_enter(struct orri_schedule* schedule, orri_system* system);
+void orri_system_names_leave(struct orri_schedule* schedule, orri_system* system);
+void orri_system_names_free(orr_world* world);
+// The systems that an item of `before`, `after` or `imports` matches: the system of that name and
+// all systems of that group, without removed ones, in order of registration, each once.
+typedef struct orri_system_match {
+    orri_system *named, *member; // The next system of each kind; NULL: no more.
+} orri_system_match;
+orri_system_match orri_system_match_begin(const orr_world* world, const char* name, size_t size);
+orri_system* orri_system_match_next(orri_system_match* match); // NULL at the end.
+
+// system/name_list.c. Checks the lists of names of a desc. Errors are reported.
+orr_result orri_name_lists_check(orr_world* world, const orr_system_desc* desc);
+
+// system/resolve.c. Looks up all names of a system's desc. ORR_OK if that was done before. On
+// refusal (reported) nothing is stored.
 orr_result orri_system_resolve(orr_world* world, orri_system* system);
 // Frees what orri_system_resolve() made; nothing for a system that was never resolved.
 void orri_system_unresolve(orr_world* world, orri_system* system);
+// Makes the values of `state` and `exports`, when the system is added: they are in the hash, so they
+// may not appear when its names are looked up, which a refused tick or orr_plan_print() also does.
+// They stay until the system is freed.
+orr_result orri_system_states_make(orr_world* world, orri_system* system);
 // True when all types and tags that its texts name are known, so that it can be resolved now.
-bool orri_system_known(orr_world* world, const orri_system* system);
+bool orri_system_resolvable(orr_world* world, const orri_system* system);
 
 // plan/order.c. Sorts the systems by before and after, else by registration. `strict`: unknown
 // names are refused; otherwise they are ignored. `out` has room for all systems that are not
@@ -503,12 +594,12 @@ bool orri_affects(const orr_world* world, const orri_system* sender, const orri_
 // plan/delivery_deps.c. Finds the types of which readers are notified (schedule->notified). False
 // when refused (reported).
 bool orri_notified_types_find(orr_world* world);
-// True when the effects of `first` at its end must be applied before `second` runs: they cannot be
-// in one group.
+// True when effects of `first` must be applied before `second` runs, so that they cannot be in one
+// group.
 bool orri_delivery_deps_before(const orr_world* world, const orri_system* first,
                                const orri_system* second, orri_reason* out);
 
-// plan/conflict.c. What a system does with the values of a type. Ordered: a larger value excludes
+// plan/conflict.c. How a system accesses the values of a type. Ordered: a larger value excludes
 // more.
 typedef enum orri_touch {
     ORRI_TOUCH_NONE,
@@ -519,10 +610,16 @@ typedef enum orri_touch {
 // `*any` (may be NULL): also for entities that its query does not select.
 orri_touch orri_touches(const orr_world* world, const orri_system* system, uint32_t type_index,
                         bool* any);
+// Sets the bits of all types that the system touches, and clears all others. `bits` has
+// schema.type_count / 64 + 1 words.
+void orri_touched_types(const orr_world* world, const orri_system* system, uint64_t* bits);
 // True when a list of `before`, `after` or `imports` names the system or its group.
 bool orri_system_lists(const char* text, const orri_system* system);
 // True when two systems of a group, in this order, must not run at the same time.
 bool orri_conflict(const orr_world* world, const orri_system* first, const orri_system* second);
+// plan/conflict_graph.c. The plan was made again: conflicts must be found again.
+void orri_conflicts_invalidate(orri_pipeline* pipe);
+void orri_conflicts_free(orri_pipeline* pipe);
 
 // system/state.c. Makes a value with its presets. False when refused (reported).
 bool orri_system_state_make(orr_world* world, orri_system_state* state, const orri_type* type);
@@ -530,6 +627,10 @@ bool orri_system_state_make(orr_world* world, orri_system_state* state, const or
 // is restored and reported.
 void orri_system_state_copy(orri_system* system);
 void orri_system_state_check(orr_world* world, orri_system* system);
+// Reports a write that was undone after the system's calls had ended: a violation, and a refusal that
+// the tick returns.
+void orri_refuse_undone(orr_world* world, orri_system* system, const char* format, ...)
+    ORR_PRINTF(3, 4);
 void orri_system_state_free(orr_world* world, orri_system_state* state);
 
 // tick/timing.c; all of it only when the tick is timed. Begins a span; ends a span and begins the
@@ -559,6 +660,20 @@ void orri_timing_point(orri_pipeline* pipe, uint64_t begun);
 // The group ended: adds what workers spent to the statistics. Begins the next span.
 void orri_timing_add(orri_system* system);
 
+// tick/tick.c: notes a refusal during a tick (orri_error_state.note): with the running system, or as
+// that of a posted call. Not a post at the end of a run in real time, which no system can foresee.
+// Under the lock of refusals.
+void orri_refusal_note(orr_world* world, orr_result result, orr_log_id id, const char* text);
+// A call that runs ticks begins: forgets what was refused in ticks of earlier calls, except in the
+// first part of a tick that is half done.
+void orri_ticks_begin(orr_world* world);
+// A run in real time ended: takes what was noted after the last tick of a system's pipeline, when
+// another pipeline applied its transactions.
+void orri_ticks_collect(orr_world* world);
+// The result of a call that ran ticks and ended with `result`: the first refusal in the ticks, if
+// nothing stopped the call. Sets the text of the last error.
+orr_result orri_ticks_result(orr_world* world, orr_result result);
+
 // tick/group.c: the systems of steps [first, point). Determines which systems are due and prepares
 // their calls. On refusal (reported) nothing was called; the next call tries again.
 orr_result orri_group_prepare(orri_pipeline* pipe, uint32_t first, uint32_t point);
@@ -580,7 +695,7 @@ bool orri_parallel_run(orri_pipeline* pipe, uint32_t first, uint32_t point);
 // a system is stuck. True: orri_parallel_note_running() must be called.
 bool orri_parallel_watch(const orri_pipeline* pipe, bool on);
 void orri_parallel_note_running(const orri_pipeline* pipe,
-                                uint32_t step); // Which it is, while watched.
+                                uint32_t step); // The step that runs now.
 // Whether workers are worth it for these steps, by the cost of their systems. Called once, before
 // the systems are prepared, when it is known which are due.
 bool orri_parallel_pays(orri_pipeline* pipe, uint32_t first, uint32_t point);
@@ -591,12 +706,10 @@ bool orri_parallel_ready(orri_pipeline* pipe);
 void orri_parallel_end(orr_world* world);
 // Number of workers now, including the driving thread.
 uint32_t orri_parallel_workers(const orr_world* world);
-// Adds what a worker did in parallel groups.
+// Adds the statistics of a worker in parallel groups.
 void orri_parallel_stats(const orr_world* world, uint32_t worker, orr_worker_stats* out);
 // The workers, to share out other work between groups. False: there are none now.
 bool orri_parallel_workers_of(orri_pipeline* pipe, orri_workers* out);
-// The plan was made again: conflicts must be found again.
-void orri_parallel_invalidate(orri_pipeline* pipe);
 // NULL: no workers yet.
 orri_jobs* orri_parallel_jobs(const orr_world* world);
 // For tests: how work is divided. None of it may change a result.
@@ -616,12 +729,14 @@ bool orri_shuffle_run(orri_pipeline* pipe, uint32_t first, uint32_t point);
 void orri_shuffle_set(orr_world* world, uint64_t seed);
 uint64_t orri_shuffle_env(void);
 
-// tick/call.c. How many entities its next calls may create.
+// tick/call.c. How many entity ids its next calls reserve.
 uint64_t orri_system_creates(const orri_system* system);
-// tick/parallel.c in two parts, for real time: makes the graph of the group; runs it. False: not
-// worth it, or no memory.
-bool orri_parallel_cut(orri_pipeline* pipe, uint32_t first, uint32_t point);
-void orri_parallel_go(orri_pipeline* pipe);
+// How many provisional entity ids its calls have given since the last orri_system_hand_in().
+uint64_t orri_system_provisional(const orri_system* system);
+// The two parts of orri_parallel_run(), for real time: make the graph of the group, and run it.
+// False: not worth it, or no memory.
+bool orri_parallel_make_graph(orri_pipeline* pipe, uint32_t first, uint32_t point);
+void orri_parallel_run_graph(orri_pipeline* pipe);
 
 // tick/call.c: calling a function of a system. Prepares what a call needs. On refusal (reported)
 // nothing was called.
@@ -691,8 +806,8 @@ void* orri_reduce_partial(const orri_system* system, uint32_t unit);
 // `units` units ended, on any worker. The last one of the tick combines all partials.
 void orri_reduce_end(orri_system* system, uint32_t units);
 
-// system/audit.c: full access checks. Copies what a system may not write; compares it afterwards,
-// restores and reports differences. NULL: no memory, the system runs unchecked.
+// system/audit.c: full access checks. Copies data that a system may not write; compares it
+// afterwards, restores it and reports differences. NULL: no memory, the system runs unchecked.
 typedef struct orri_audit_watch orri_audit_watch;
 orri_audit_watch* orri_audit_begin(orr_world* world, const orri_system* system);
 void orri_audit_end(orr_world* world, orri_system* system, orri_audit_watch* watch);

@@ -1,6 +1,9 @@
 set(ORR_SOURCES_SCHEDULE
     src/schedule/plan/conflict.c
+    src/schedule/plan/conflict_graph.c
+    src/schedule/plan/conflict_sets.c
     src/schedule/plan/delivery_deps.c
+    src/schedule/plan/effects.c
     src/schedule/plan/order.c
     src/schedule/plan/plan.c
     src/schedule/record/call_registry.c
@@ -9,15 +12,20 @@ set(ORR_SOURCES_SCHEDULE
     src/schedule/record/impure.c
     src/schedule/record/lockstep.c
     src/schedule/record/recording.c
+    src/schedule/record/time_bounds.c
+    src/schedule/report/error.c
     src/schedule/report/journal.c
     src/schedule/report/report.c
     src/schedule/report/trace.c
+    src/schedule/report/waits.c
     src/schedule/system/audit.c
+    src/schedule/system/name_list.c
     src/schedule/system/pipeline.c
     src/schedule/system/resolve.c
     src/schedule/system/spectator.c
     src/schedule/system/state.c
     src/schedule/system/system.c
+    src/schedule/system/system_names.c
     src/schedule/system/type_owner.c
     src/schedule/tick/call.c
     src/schedule/tick/group.c
@@ -33,23 +41,31 @@ set(ORR_SOURCES_SCHEDULE
 set(ORR_SMALL_SCHEDULE
     src/schedule/record/calls.c
     src/schedule/record/recording.c
+    src/schedule/record/time_bounds.c
     src/schedule/plan/conflict.c
+    src/schedule/plan/conflict_graph.c
+    src/schedule/plan/conflict_sets.c
     src/schedule/plan/delivery_deps.c
+    src/schedule/plan/effects.c
     src/schedule/plan/order.c
     src/schedule/plan/plan.c
     src/schedule/record/call_registry.c
     src/schedule/record/compat.c
     src/schedule/record/impure.c
     src/schedule/record/lockstep.c
+    src/schedule/report/error.c
     src/schedule/report/journal.c
     src/schedule/report/report.c
     src/schedule/report/trace.c
+    src/schedule/report/waits.c
     src/schedule/system/audit.c
+    src/schedule/system/name_list.c
     src/schedule/system/pipeline.c
     src/schedule/system/resolve.c
     src/schedule/system/spectator.c
     src/schedule/system/state.c
     src/schedule/system/system.c
+    src/schedule/system/system_names.c
     src/schedule/system/type_owner.c
     src/schedule/tick/shuffle.c
     src/schedule/tick/single_entity.c

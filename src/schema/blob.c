@@ -182,8 +182,8 @@ bool orri_blob_make(orri_schema* schema, const void* data, uint32_t size, uint32
         orri_refuse_memory(schema->env, "creating an owned string or array");
     } else if (result == ORR_ERR_CAPACITY) {
         orri_refuse(schema->env, result, ORR_LOG_ID_VALUE_REFUSED,
-                    "an owned string or array of %u bytes is larger than the limit, %u", size,
-                    ORR_BLOB_SIZE_MAX);
+                    "an owned string or array of %u bytes is larger than the limit, %u; divide it",
+                    size, ORR_BLOB_SIZE_MAX);
     } else if (result != ORR_OK) {
         orri_refuse(schema->env, result, ORR_LOG_ID_VALUE_REFUSED,
                     "an owned string or array of %u bytes cannot have elements of %u bytes%s", size,

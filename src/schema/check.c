@@ -44,8 +44,9 @@ static bool check_name(orri_build* build, const char* what, const char* name)
         return orri_build_refuse(
             build, ORR_ERR_NAME,
             "the name '%.*s' of %s is not allowed; use 1 to %d letters, digits, "
-            "'_', '.' or ':', and no digit first",
-            ORR_NAME_MAX + 1, name, what, ORR_NAME_MAX);
+            "'_', '.' or ':', and no digit first%s",
+            ORR_NAME_MAX + 1, name, what, ORR_NAME_MAX,
+            strchr(name, '[') != NULL ? "; an array is a name and a count" : "");
     }
     return true;
 }
@@ -86,7 +87,8 @@ static bool check_size(orri_build* build, uint64_t size)
     if (size > ORR_VALUE_SIZE_MAX) {
         return orri_build_refuse(
             build, ORR_ERR_CAPACITY,
-            "%llu bytes exceed the limit of a value (%u); keep large data in an orr_array",
+            "%llu bytes exceed the limit of a value (%u); keep large data in an orr_array of a "
+            "component, or divide it among entities",
             (unsigned long long)size, ORR_VALUE_SIZE_MAX);
     }
     return true;
@@ -100,7 +102,8 @@ static bool check_struct(orri_build* build, const orr_type_desc* desc)
                                  desc->field_count, ORR_FIELDS_MAX);
     }
     if (desc->field_count > 0 && desc->fields == NULL) {
-        return orri_build_refuse(build, ORR_ERR_ARGUMENT, "fields is NULL but field_count is %u",
+        return orri_build_refuse(build, ORR_ERR_ARGUMENT,
+                                 "fields is NULL but field_count is %u; set both or neither",
                                  desc->field_count);
     }
     if (desc->field_count == 0 && desc->size > 0) {
@@ -159,11 +162,13 @@ static bool check_labelled(orri_build* build, const orr_type_desc* desc)
     }
     uint32_t most = desc->kind == ORR_KIND_MASK ? 64 : ORR_LABELS_MAX;
     if (desc->label_count > most) {
-        return orri_build_refuse(build, ORR_ERR_CAPACITY, "%u labels exceed the limit of %u",
-                                 desc->label_count, most);
+        return orri_build_refuse(build, ORR_ERR_CAPACITY,
+                                 "%u labels exceed the limit of %u; remove some", desc->label_count,
+                                 most);
     }
     if (desc->label_count > 0 && desc->labels == NULL) {
-        return orri_build_refuse(build, ORR_ERR_ARGUMENT, "labels is NULL but label_count is %u",
+        return orri_build_refuse(build, ORR_ERR_ARGUMENT,
+                                 "labels is NULL but label_count is %u; set both or neither",
                                  desc->label_count);
     }
     for (uint32_t i = 0; i < desc->label_count; i++) {
@@ -233,6 +238,19 @@ static bool check_stray(orri_build* build, const orr_type_desc* desc)
                                               orr_kind_name(kind), stray);
 }
 
+// True if a name stands in the list before `at`, too.
+static bool check_needs_repeat(const char* needs, const char* at, const char* name)
+{
+    const char* item;
+    size_t size;
+    while (orri_scan_item(&needs, &item, &size) && item < at) {
+        if (orri_scan_equals(item, size, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool check_needs(orri_build* build, const char* needs)
 {
     const char* at = needs != NULL ? needs : "";
@@ -243,6 +261,9 @@ static bool check_needs(orri_build* build, const char* needs)
         orri_text_bytes(&(orri_text){name, sizeof name, 0}, at, size);
         if (!check_name(build, "a needed type", name)) {
             return false;
+        }
+        if (check_needs_repeat(needs, at, name)) {
+            return orri_build_refuse(build, ORR_ERR_NAME, "needs has %s twice; remove one", name);
         }
         at = orri_scan_blanks(at + size);
         if (*at != '\0' && *at != ',') {
@@ -327,6 +348,13 @@ static bool check_attributes(orri_build* build, const orr_field_desc* field)
         return orri_build_refuse(build, ORR_ERR_ARGUMENT, "min %g is not below max %g",
                                  attributes->min, attributes->max);
     }
+    bool zero = attributes->min <= 0 && attributes->max >= 0;
+    if (attributes->preset == NULL && attributes->element == NULL && !zero) {
+        return orri_build_refuse(build, ORR_ERR_ARGUMENT,
+                                 "its range is %g to %g, but without a preset it begins as 0; add "
+                                 ".preset",
+                                 attributes->min, attributes->max);
+    }
     return true;
 }
 
@@ -350,7 +378,8 @@ bool orri_check_field(orri_build* build, const orr_type_desc* desc, uint32_t ind
     if (is_array != (field->attributes.element != NULL)) {
         return orri_build_refuse(build, ORR_ERR_ARGUMENT, "%s",
                                  is_array ? "an orr_array needs the attribute element, the type of "
-                                            "its elements"
+                                            "its elements, such as (.element = "
+                                            "ORR_TYPE(orr_entity))"
                                           : "the attribute element is only for an orr_array");
     }
     return check_attributes(build, field);

@@ -131,6 +131,9 @@ bool orri_indexed_make(orri_build* build, orri_type* type);
 
 // True if two types have the same layout; otherwise appends the first difference to the text.
 bool orri_layout_same(const orri_type* is, const orri_type* was, orri_text* difference);
+// True if two types have the same layout, field attributes and settings; otherwise writes the first
+// difference (declaration.c).
+bool orri_declaration_same(const orri_type* is, const orri_type* was, orri_text* difference);
 
 // ---- owned values (blob.c) ----------------------------------------------------------------------
 
@@ -144,8 +147,6 @@ const unsigned char* orri_array_elements(const orri_type* type, const void* valu
                                          uint32_t* out_count);
 
 // ---- numbers as text (number.c) -----------------------------------------------------------------
-
-#define ORRI_NUMBER_SIZE 64 // Bytes for any number as text.
 
 // Prints the shortest text that reads back the same bits, always with '.'. `wide`: a double.
 void orri_number_print(double value, bool wide, char out[ORRI_NUMBER_SIZE]);

@@ -130,7 +130,7 @@ static void interpolate_quaternion(uint8_t* value, const uint8_t* later, bool wi
 
 // ---- values -------------------------------------------------------------------------------------
 
-static bool interpolate_grain(void* user, const orri_field_span* grain)
+static bool interpolate_span(void* user, const orri_field_span* grain)
 {
     const interpolate_pair* p = user;
     orr_kind kind = grain->type->kind;
@@ -158,7 +158,7 @@ static bool interpolate_grain(void* user, const orri_field_span* grain)
 void orri_value_interpolate(const orr_type_info* type, void* value, const void* later, double share)
 {
     interpolate_pair pair = {value, later, share};
-    (void)orri_field_walk(type, interpolate_grain, &pair);
+    (void)orri_field_walk(type, interpolate_span, &pair);
 }
 
 #undef INTERPOLATE_CLOSE

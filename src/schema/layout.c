@@ -109,6 +109,8 @@ static void layout_inherit(orri_type* type, const orri_type* child)
     type->info.has_floats |= child->info.has_floats;
     type->info.has_entities |= child->info.has_entities;
     type->info.has_owned |= child->info.has_owned;
+    const orri_type* element = child->detail->element;
+    type->has_range |= child->has_range || (element != NULL && element->has_range);
     uint32_t height = child->detail->height + 1;
     type->detail->height = type->detail->height > height ? type->detail->height : height;
 }
@@ -131,6 +133,7 @@ static bool layout_fields(orri_build* build, const orr_type_desc* desc, orri_typ
         }
         build->path_count--;
         layout_inherit(type, orri_type_of_info(fields[i].type));
+        type->has_range |= fields[i].attributes.min < fields[i].attributes.max;
     }
     return true;
 }
@@ -156,7 +159,7 @@ static bool layout_too_large(orri_build* build)
 {
     return orri_build_refuse(build, ORR_ERR_CAPACITY,
                              "the fields exceed the limit of a value, %u bytes; keep large data in "
-                             "an orr_array",
+                             "an orr_array of a component, or divide it among entities",
                              ORR_VALUE_SIZE_MAX);
 }
 
@@ -293,7 +296,8 @@ static bool layout_finish(orri_build* build, orri_type* type)
     }
     info->has_padding = type->detail->gap_count > 0;
     info->layout_hash = layout_hash(type);
-    type->plain = !info->has_hooks && !info->has_owned && type->indexed_count == 0;
+    type->trivial = !info->has_hooks && !info->has_owned;
+    type->plain = type->trivial && type->indexed_count == 0;
     type->zero_preset = true;
     type->canonical_bytes = !info->has_padding && !info->has_floats && !info->has_owned &&
                             type->detail->opaque_count == 0;

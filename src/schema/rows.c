@@ -85,7 +85,8 @@ bool orri_rows_copy(const orri_type* type, void* to, const void* from, uint32_t 
     return true;
 }
 
-void orri_rows_clean(const orri_type* type, void* rows, uint32_t count)
+// Also for types with hooks, in a copy that is only hashed.
+static void rows_zero_gaps(const orri_type* type, void* rows, uint32_t count)
 {
     const orri_type_detail* detail = type->detail;
     for (uint32_t g = 0; g < detail->gap_count; g++) {
@@ -93,6 +94,13 @@ void orri_rows_clean(const orri_type* type, void* rows, uint32_t count)
         for (uint32_t i = 0; i < count; i++, at += type->info.size) {
             memset(at, 0, detail->gaps[g].size);
         }
+    }
+}
+
+void orri_rows_clean(const orri_type* type, void* rows, uint32_t count)
+{
+    if (!type->info.has_hooks) {
+        rows_zero_gaps(type, rows, count);
     }
 }
 
@@ -293,7 +301,7 @@ static uint64_t rows_hash_piece(const orri_type* type, const unsigned char* rows
     unsigned char buffer[ROWS_PIECE];
     memcpy(buffer, rows, size * count);
     if (!nan && !extras) {
-        orri_rows_clean(type, buffer, (uint32_t)count);
+        rows_zero_gaps(type, buffer, (uint32_t)count);
         return orr_hash(buffer, size * count, h);
     }
     for (size_t i = 0; i < count; i++) {
@@ -334,40 +342,42 @@ uint64_t orri_rows_hash(const orri_type* type, const void* rows, uint32_t count,
 
 // ---- references ---------------------------------------------------------------------------------
 
-typedef struct rows_asker {
+typedef struct rows_filter {
     bool (*accept)(void* user, orr_entity entity);
     void* user;
-} rows_asker;
+    bool owned_only; // Only references in owned arrays.
+} rows_filter;
 
 static orr_entity rows_reject_values(const orri_type* type, const unsigned char* values,
-                                     uint32_t count, const rows_asker* asker);
+                                     uint32_t count, const rows_filter* filter);
 
-static orr_entity rows_reject_entity(const unsigned char* value, const rows_asker* asker)
+static orr_entity rows_reject_entity(const unsigned char* value, const rows_filter* filter)
 {
     orr_entity entity;
     memcpy(&entity, value, sizeof entity);
-    bool fine = entity.id == 0 || asker->accept(asker->user, entity);
-    return fine ? (orr_entity){0} : entity;
+    bool accepted = entity.id == 0 || filter->accept(filter->user, entity);
+    return accepted ? (orr_entity){0} : entity;
 }
 
 static orr_entity rows_reject_owned(const orri_type* type, const unsigned char* value,
-                                    const rows_asker* asker)
+                                    const rows_filter* filter)
 {
     uint32_t count;
     const unsigned char* elements = orri_array_elements(type, value, &count);
-    return rows_reject_values(type->detail->element, elements, count, asker);
+    rows_filter inside = {filter->accept, filter->user, false};
+    return rows_reject_values(type->detail->element, elements, count, &inside);
 }
 
 // *out_field (may be NULL) receives the name of the value's own field that has the reference.
 static orr_entity rows_reject_fields(const orri_type* type, const unsigned char* value,
-                                     const rows_asker* asker, const char** out_field)
+                                     const rows_filter* filter, const char** out_field)
 {
     for (uint32_t i = 0; i < type->info.field_count; i++) {
         const orr_field_info* field = &type->info.fields[i];
         if (field->type->has_entities) {
             orr_entity entity = rows_reject_values(orri_type_of_info(field->type),
                                                    value + field->offset,
-                                                   field->count > 0 ? field->count : 1, asker);
+                                                   field->count > 0 ? field->count : 1, filter);
             if (entity.id != 0) {
                 if (out_field != NULL) {
                     *out_field = field->name;
@@ -380,20 +390,20 @@ static orr_entity rows_reject_fields(const orri_type* type, const unsigned char*
 }
 
 static orr_entity rows_reject_values(const orri_type* type, const unsigned char* values,
-                                     uint32_t count, const rows_asker* asker)
+                                     uint32_t count, const rows_filter* filter)
 {
     orr_entity entity = {0};
     for (uint32_t i = 0; i < count && entity.id == 0 && type->info.has_entities; i++) {
         const unsigned char* value = values + (size_t)i * type->info.size;
         switch (type->info.kind) {
         case ORR_KIND_ENTITY:
-            entity = rows_reject_entity(value, asker);
+            entity = filter->owned_only ? entity : rows_reject_entity(value, filter);
             break;
         case ORR_KIND_ARRAY:
-            entity = rows_reject_owned(type, value, asker);
+            entity = rows_reject_owned(type, value, filter);
             break;
         default:
-            entity = rows_reject_fields(type, value, asker, NULL);
+            entity = rows_reject_fields(type, value, filter, NULL);
             break;
         }
     }
@@ -404,16 +414,45 @@ orr_entity orri_value_entity_reject(const orri_type* type, const void* value,
                                     bool (*accept)(void* user, orr_entity entity), void* user,
                                     const char** out_field)
 {
-    rows_asker asker = {accept, user};
+    rows_filter filter = {accept, user, false};
     if (type->info.kind == ORR_KIND_STRUCT) {
-        return rows_reject_fields(type, value, &asker, out_field);
+        return rows_reject_fields(type, value, &filter, out_field);
     }
     // A component that is itself a reference has no field to name.
-    orr_entity entity = rows_reject_values(type, value, 1, &asker);
+    orr_entity entity = rows_reject_values(type, value, 1, &filter);
     if (entity.id != 0 && out_field != NULL) {
         *out_field = type->info.name;
     }
     return entity;
+}
+
+orr_entity orri_value_owned_entity_reject(const orri_type* type, const void* value,
+                                          bool (*accept)(void* user, orr_entity entity), void* user,
+                                          const char** out_field)
+{
+    rows_filter filter = {accept, user, true};
+    return rows_reject_fields(type, value, &filter, out_field);
+}
+
+void orri_values_entity_map(const orr_type_info* type, void* values, uint32_t count,
+                            orr_entity (*map)(void* user, orr_entity entity), void* user)
+{
+    for (uint32_t i = 0; i < count && type->has_entities; i++) {
+        unsigned char* value = (unsigned char*)values + (size_t)i * type->size;
+        if (type->kind == ORR_KIND_ENTITY) {
+            orr_entity entity;
+            memcpy(&entity, value, sizeof entity);
+            entity = map(user, entity);
+            memcpy(value, &entity, sizeof entity);
+        }
+        for (uint32_t f = 0; f < type->field_count; f++) {
+            const orr_field_info* field = &type->fields[f];
+            if (field->type->has_entities) {
+                orri_values_entity_map(field->type, value + field->offset,
+                                       field->count > 0 ? field->count : 1, map, user);
+            }
+        }
+    }
 }
 
 bool orri_value_owned_gone(const orri_type* type, const void* value, const char** out_field)

@@ -23,9 +23,11 @@ typedef struct orri_type {
     orr_type_info info;
     orri_schema* schema;
     uint32_t id;          // orr_type.id; 0 for nested and built-in types.
-    bool plain;           // No owned handles, indexed references or hooks: copied by memcpy.
+    bool trivial;         // No owned handles or hooks: copied by memcpy, not destructed.
+    bool plain;           // Also no indexed references: a write has no effect elsewhere.
     bool zero_preset;     // The preset is all zero bytes.
     bool canonical_bytes; // No padding, floats, owned handles or codec: bytes are hashed directly.
+    bool has_range;       // A field, also of a nested struct, has a range (min, max).
     orr_hooks hooks;      // All NULL if none.
     orr_codec codec;
     // The default value, info.size bytes; NULL if zero_preset. Its owned handles are never
@@ -35,9 +37,9 @@ typedef struct orri_type {
     uint32_t indexed_count;
     // The type records when its entity began: the preset is the schema's `clock`, and a copy of an
     // entity gets the current tick.
-    bool birth;
-    // Prints a value for people where its fields would be unreadable; NULL: prints the fields.
-    void (*words)(const struct orri_type* type, const void* value, orri_text* out);
+    bool preset_is_tick;
+    // Prints a value as text, if its fields alone would be unreadable; NULL: prints the fields.
+    void (*print)(const struct orri_type* type, const void* value, orri_text* out);
     // Private to src/schema below.
     struct orri_type_detail* detail;
 } orri_type;
@@ -55,29 +57,32 @@ typedef struct orri_blob {
     bool young;       // On the young list.
 } orri_blob;
 
-// A desc with static storage and the type it was registered as.
-typedef struct orri_static_entry {
-    const orr_type_desc* desc;
-    uint32_t id;
-} orri_static_entry;
-
 #define ORRI_STATICS_MISSED 8 // Most static descs that are noted while the schema is frozen.
+#define ORRI_STARVED_MAX    8 // Most types that are noted because memory was refused.
 
 struct orri_schema {
     orri_env* env;
     orri_type** types;  // [type_count]; the type with id i is types[i - type_base].
     uint32_t type_base; // Id of the first type: 1, or a greater number that differs between worlds.
     uint32_t type_count, type_capacity, type_max;
+    // The desc of a type that the library defines, by name; NULL: none. The function is NULL in
+    // tests of the schema alone.
+    const orr_type_desc* (*own)(const char* name);
     // Ids of types by name: open addressing, 0 is empty. Never iterated.
     uint32_t* names;
     uint32_t name_capacity; // A power of two, or 0.
-    // Known static descs: open addressing by address. Never iterated.
-    orri_static_entry* statics;
+    // Known static descs: open addressing by address, at most an eighth is used, so that most descs
+    // are where orr_type_of() looks for them inline. Never iterated.
+    orr_hot_static* statics;
     uint32_t static_count, static_capacity; // A power of two, or 0.
+    orr_hot_statics* shown; // Where orr_type_of() reads the table; NULL: a schema without a world.
     // Several threads may look types up, so nothing is added to the tables. Static descs that were
     // not found are noted in `missed` and added by orri_schema_thaw().
     bool frozen;
     _Atomic(const orr_type_desc*) missed[ORRI_STATICS_MISSED];
+    // Names of types whose first use was refused memory, from the static descs; NULL: free. So a use
+    // of the null type that came out of it is reported as ORR_ERR_MEMORY.
+    const char* starved[ORRI_STARVED_MAX];
     // Blobs.
     orri_blob* blobs;
     uint32_t blob_count, blob_capacity; // Slots ever used, and slots allocated.
@@ -104,7 +109,13 @@ orr_result orri_type_register(orri_schema* schema, const orr_type_desc* desc, or
 // Finds a type by its static desc; registers it at first use. Null when refused (with an error
 // text).
 orr_type orri_type_static(orri_schema* schema, const orr_type_desc* desc);
+// The same without registering. Null: the desc was not used before. A call is a few instructions,
+// where finding the name takes two hundred.
+orr_type orri_type_static_find(const orri_schema* schema, const orr_type_desc* desc);
 orr_type orri_type_find(const orri_schema* schema, const char* name);
+// A type that is not registered because its first use was refused memory: the one with the name of
+// `size` bytes, or any if `name` is NULL. NULL: none.
+const char* orri_type_starved(const orri_schema* schema, const char* name, size_t size);
 static inline const orri_type* orri_type_at(const orri_schema* schema, orr_type type)
 {
     // Null and types of other worlds wrap to large indexes and fail the same comparison.
@@ -129,7 +140,8 @@ bool orri_rows_copy(const orri_type* type, void* to, const void* from, uint32_t 
 uint64_t orri_rows_hash(const orri_type* type, const void* rows, uint32_t count, uint64_t seed);
 // Makes the bytes of a value canonical: padding and owned handles 0, every NaN the same.
 void orri_value_canon(const orri_type* type, void* value);
-// Zeroes the padding of rows.
+// Zeroes the padding of rows. In a type with hooks, bytes that no field describes belong to the
+// hooks, so they stay.
 void orri_rows_clean(const orri_type* type, void* rows, uint32_t count);
 // Count the owned handles of rows up or down (a copy of a block holds its own count).
 void orri_rows_retain(const orri_type* type, const void* rows, uint32_t count);
@@ -140,15 +152,29 @@ void orri_rows_release(const orri_type* type, void* rows, uint32_t count);
 orr_entity orri_value_entity_reject(const orri_type* type, const void* value,
                                     bool (*accept)(void* user, orr_entity entity), void* user,
                                     const char** out_field);
+// The same, for references in owned arrays of a struct alone.
+orr_entity orri_value_owned_entity_reject(const orri_type* type, const void* value,
+                                          bool (*accept)(void* user, orr_entity entity), void* user,
+                                          const char** out_field);
+// Replaces each entity that `count` values refer to by map(user, entity), in place. Elements of
+// owned arrays stay as they are, because equal arrays are stored once.
+void orri_values_entity_map(const orr_type_info* type, void* values, uint32_t count,
+                            orr_entity (*map)(void* user, orr_entity entity), void* user);
+
+#define ORRI_NUMBER_SIZE 64 // Bytes for any number as text.
+// The first field of a value that is outside its range (min, max), for types with has_range; NULL:
+// none. *out_number receives the number as text.
+const orr_field_info* orri_value_out_of_range(const orri_type* type, const void* value,
+                                              char out_number[ORRI_NUMBER_SIZE]);
 
 // True if a value has an owned handle that is stale; *out_field receives the name of the field.
 bool orri_value_owned_gone(const orri_type* type, const void* value, const char** out_field);
 
 // Reads a value from `*at`. Afterwards `*at` is after the value, or at the place of the error. On
-// failure no refusal is reported, `words` (at most `words_size` bytes) receives the reason, and
+// failure no refusal is reported, `error` (at most `error_size` bytes) receives the reason, and
 // `out` may be partly written; created blobs stay young.
-orr_result orri_value_read_at(const orri_type* type, const char** at, void* out, char* words,
-                              size_t words_size);
+orr_result orri_value_read_at(const orri_type* type, const char** at, void* out, char* error,
+                              size_t error_size);
 
 // ---- blobs --------------------------------------------------------------------------------------
 

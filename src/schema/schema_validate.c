@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks the invariants of a schema's tables, as README.md numbers them. Slow: for tests and for
-// finding corruption.
+// Checks the invariants C1 to C8 of README.md, as far as a schema's tables show them. Slow: for
+// tests and for finding corruption.
 #include "schema/detail.h"
 
 static orr_result schema_broken(orri_schema* schema, const char* what, uint32_t id)
@@ -21,7 +21,7 @@ static orr_result schema_check_types(orri_schema* schema)
         }
     }
     for (uint32_t i = 0; i < schema->static_capacity; i++) {
-        const orri_static_entry* entry = &schema->statics[i];
+        const orr_hot_static* entry = &schema->statics[i];
         if (entry->desc != NULL && entry->id - schema->type_base >= schema->type_count) {
             return schema_broken(schema, "a static desc leads to no type", entry->id);
         }

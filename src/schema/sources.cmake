@@ -3,6 +3,7 @@ set(ORR_SOURCES_SCHEMA
     src/schema/blob.c
     src/schema/builtin.c
     src/schema/check.c
+    src/schema/declaration.c
     src/schema/field_walk.c
     src/schema/flat.c
     src/schema/indexed.c
@@ -23,6 +24,7 @@ set(ORR_SMALL_SCHEMA
     src/schema/blob.c
     src/schema/builtin.c
     src/schema/check.c
+    src/schema/declaration.c
     src/schema/field_walk.c
     src/schema/flat.c
     src/schema/indexed.c

@@ -2,6 +2,7 @@
 // The types of a world. A registration is built in its own arena, compared with a type of the same
 // name, given its presets, and only then entered into the tables. Until that moment a refusal only
 // frees the arena.
+#include "base/scan.h"
 #include "schema/detail.h"
 
 void orri_schema_init(orri_schema* schema, orri_env* env, uint32_t type_max)
@@ -19,7 +20,7 @@ void orri_schema_term(orri_schema* schema)
     }
     ORRI_RELEASE(env, ORR_MEMORY_SCHEMA, schema->types, schema->type_capacity);
     ORRI_FREE(env, ORR_MEMORY_SCHEMA, uint32_t, schema->names, schema->name_capacity);
-    ORRI_FREE(env, ORR_MEMORY_SCHEMA, orri_static_entry, schema->statics, schema->static_capacity);
+    ORRI_FREE(env, ORR_MEMORY_SCHEMA, orr_hot_static, schema->statics, schema->static_capacity);
     orri_blobs_term(schema);
     *schema = (orri_schema){.env = env};
 }
@@ -142,16 +143,17 @@ static bool type_presets(orri_build* build)
 
 // ---- registering --------------------------------------------------------------------------------
 
-// The type that already has the name, if its layout is the same.
+// The type that already has the name, if its declaration is the same.
 static bool type_agree(orri_build* build, const orri_type* type, orr_type known, orr_type* out)
 {
     char buffer[256];
     orri_text difference = {buffer, sizeof buffer, 0};
-    if (!orri_layout_same(type, build->schema->types[known.id - build->schema->type_base],
-                          &difference)) {
+    if (!orri_declaration_same(type, build->schema->types[known.id - build->schema->type_base],
+                               &difference)) {
         return orri_build_refuse(build, ORR_ERR_CONFLICT,
-                                 "the name is used by a type with another layout: %s; use another "
-                                 "name, or the same layout everywhere",
+                                 "the name is used by a type with another declaration: %s; use "
+                                 "another name, or the same declaration everywhere (put it in a "
+                                 "header)",
                                  buffer);
     }
     *out = known;
@@ -175,12 +177,13 @@ static bool type_reserve(orri_build* build)
     return true;
 }
 
-// A type with `birth` gets the current tick as its preset, whichever call creates the component.
-static void type_birth(const orri_schema* schema, orri_type* type)
+// A type with `preset_is_tick` gets the current tick as its preset, whichever call creates the
+// component.
+static void type_preset_tick(const orri_schema* schema, orri_type* type)
 {
-    type->birth = strcmp(type->info.name, "orr_time") == 0 &&
-                  type->info.size == sizeof *schema->clock;
-    if (type->birth && schema->clock != NULL) {
+    type->preset_is_tick = strcmp(type->info.name, "orr_time") == 0 &&
+                           type->info.size == sizeof *schema->clock;
+    if (type->preset_is_tick && schema->clock != NULL) {
         type->preset = schema->clock;
         type->zero_preset = false;
     }
@@ -196,7 +199,7 @@ static orr_type type_enter(orri_build* build, orri_type* type)
             orri_rows_retain(node, node->preset, 1);
         }
     }
-    type_birth(schema, type);
+    type_preset_tick(schema, type);
     type->detail->arena = build->arena;
     type->id = schema->type_count + schema->type_base;
     schema->types[schema->type_count++] = type;
@@ -222,6 +225,32 @@ static bool type_check_indexed(orri_build* build, const orri_type* type)
                                                                 : "multiple");
 }
 
+// The library finds its own types by name, and reads their values as its own structs. So another
+// declaration of such a name is refused before the type of the library is registered, too.
+static bool type_check_own(orri_build* build, const orr_type_desc* desc, const orri_type* type)
+{
+    orri_schema* schema = build->schema;
+    const orr_type_desc* own = schema->own != NULL ? schema->own(type->info.name) : NULL;
+    if (own == NULL || own == desc) {
+        return true;
+    }
+    orri_build other = {.schema = schema, .name = own->name};
+    const orri_type* was = orri_layout_build(&other, own, NULL);
+    char buffer[256];
+    orri_text difference = {buffer, sizeof buffer, 0};
+    bool same = was != NULL && orri_declaration_same(type, was, &difference);
+    ORRI_RELEASE(schema->env, ORR_MEMORY_TEMP, other.nodes, other.node_capacity);
+    orri_arena_free(schema->env, &other.arena);
+    if (was == NULL) {
+        build->result = other.result;
+        return false;
+    }
+    return same || orri_build_refuse(build, ORR_ERR_CONFLICT,
+                                     "the library has a type of this name with another "
+                                     "declaration: %s; use another name",
+                                     buffer);
+}
+
 static bool type_build(orri_build* build, const orr_type_desc* desc, orr_type* out,
                        bool* out_entered)
 {
@@ -233,7 +262,7 @@ static bool type_build(orri_build* build, const orr_type_desc* desc, orr_type* o
     if (known.id != 0) {
         return type_agree(build, type, known, out);
     }
-    if (!type_reserve(build) || !type_presets(build)) {
+    if (!type_check_own(build, desc, type) || !type_reserve(build) || !type_presets(build)) {
         return false;
     }
     *out = type_enter(build, type);
@@ -265,27 +294,26 @@ orr_result orri_type_register(orri_schema* schema, const orr_type_desc* desc, or
 // ---- static descs -------------------------------------------------------------------------------
 
 // The place of a static desc in the table, or the empty place where it belongs.
-static orri_static_entry* type_static_slot(orri_static_entry* entries, uint32_t capacity,
-                                           const orr_type_desc* desc)
+static orr_hot_static* type_static_slot(orr_hot_static* entries, uint32_t capacity,
+                                        const orr_type_desc* desc)
 {
-    // The high bits of the product depend on all bits of the address.
-    uint64_t h = (uint64_t)(uintptr_t)desc * 0x9E3779B97F4A7C15u;
-    uint32_t at = (uint32_t)(h >> 32) & (capacity - 1);
+    orr_hot_statics table = {entries, capacity - 1};
+    uint32_t at = (uint32_t)(orr_hot_static_at(&table, desc) - entries);
     while (entries[at].desc != desc && entries[at].desc != NULL) {
         at = (at + 1) & (capacity - 1);
     }
     return &entries[at];
 }
 
-// Makes room for one more static desc; the table is at most half full.
+// Makes room for one more static desc.
 static bool type_statics_reserve(orri_schema* schema)
 {
-    if ((schema->static_count + 1) * 2 <= schema->static_capacity) {
+    if ((schema->static_count + 1) * 8 <= schema->static_capacity) {
         return true;
     }
     uint32_t capacity = schema->static_capacity != 0 ? schema->static_capacity * 2 : 64;
-    orri_static_entry* entries =
-        ORRI_ALLOC_ZERO(schema->env, ORR_MEMORY_SCHEMA, orri_static_entry, capacity);
+    orr_hot_static* entries =
+        ORRI_ALLOC_ZERO(schema->env, ORR_MEMORY_SCHEMA, orr_hot_static, capacity);
     if (entries == NULL) {
         return false;
     }
@@ -294,31 +322,61 @@ static bool type_statics_reserve(orri_schema* schema)
             *type_static_slot(entries, capacity, schema->statics[i].desc) = schema->statics[i];
         }
     }
-    ORRI_FREE(schema->env, ORR_MEMORY_SCHEMA, orri_static_entry, schema->statics,
+    ORRI_FREE(schema->env, ORR_MEMORY_SCHEMA, orr_hot_static, schema->statics,
               schema->static_capacity);
     schema->statics = entries;
     schema->static_capacity = capacity;
+    if (schema->shown != NULL) {
+        *schema->shown = (orr_hot_statics){entries, capacity - 1};
+    }
     return true;
+}
+
+// Notes that memory was refused to a type. If there is no room for the name, later uses of the type
+// are reported as ORR_ERR_TYPE.
+static void type_starve(orri_schema* schema, const char* name)
+{
+    for (uint32_t i = 0; i < ORRI_STARVED_MAX; i++) {
+        const char* noted = schema->starved[i];
+        if (noted == NULL || noted == name || orri_type_find(schema, noted).id != 0) {
+            schema->starved[i] = name;
+            return;
+        }
+    }
+}
+
+const char* orri_type_starved(const orri_schema* schema, const char* name, size_t size)
+{
+    for (uint32_t i = 0; i < ORRI_STARVED_MAX && schema->starved[i] != NULL; i++) {
+        const char* noted = schema->starved[i];
+        if ((name == NULL || orri_scan_equals(name, size, noted)) &&
+            orri_type_find(schema, noted).id == 0) {
+            return noted;
+        }
+    }
+    return NULL;
 }
 
 static orr_type type_static_add(orri_schema* schema, const orr_type_desc* desc)
 {
     orr_type type;
-    if (!type_statics_reserve(schema)) {
-        orri_refuse_memory(schema->env, "registering a type");
-        return (orr_type){0};
-    }
-    if (orri_type_register(schema, desc, &type) != ORR_OK) {
+    orr_result result = type_statics_reserve(schema)
+                            ? orri_type_register(schema, desc, &type)
+                            : orri_refuse_memory(schema->env, "registering a type");
+    if (result != ORR_OK) {
+        if (result == ORR_ERR_MEMORY && desc->name != NULL) {
+            type_starve(schema, desc->name);
+        }
         return (orr_type){0};
     }
     *type_static_slot(schema->statics, schema->static_capacity, desc) =
-        (orri_static_entry){desc, type.id};
+        (orr_hot_static){desc, type.id};
     schema->static_count++;
     return type;
 }
 
 // Looks a type up by name while the schema is frozen. The desc is entered into the table when the
-// schema is thawed. orri_type_register() only compares the two layouts here.
+// schema is thawed. orri_type_register() only compares the two declarations here.
 static orr_type type_static_find_frozen(orri_schema* schema, const orr_type_desc* desc)
 {
     orr_type type = desc->name != NULL ? orri_type_find(schema, desc->name) : (orr_type){0};
@@ -355,14 +413,23 @@ void orri_schema_thaw(orri_schema* schema)
     }
 }
 
-orr_type orri_type_static(orri_schema* schema, const orr_type_desc* desc)
+orr_type orri_type_static_find(const orri_schema* schema, const orr_type_desc* desc)
 {
     if (ORR_LIKELY(schema->static_capacity != 0)) {
-        const orri_static_entry* entry =
+        const orr_hot_static* entry =
             type_static_slot(schema->statics, schema->static_capacity, desc);
         if (ORR_LIKELY(entry->desc == desc && desc != NULL)) {
             return (orr_type){entry->id};
         }
+    }
+    return (orr_type){0};
+}
+
+orr_type orri_type_static(orri_schema* schema, const orr_type_desc* desc)
+{
+    orr_type found = orri_type_static_find(schema, desc);
+    if (ORR_LIKELY(found.id != 0)) {
+        return found;
     }
     return ORR_UNLIKELY(schema->frozen) ? type_static_find_frozen(schema, desc)
                                         : type_static_add(schema, desc);

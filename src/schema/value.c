@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Values through their schema: finding a field by its path, comparing, presets, hash by content.
+// Values through their schema: finding a field by its path, comparing, presets, hash by content, ranges.
 #include "base/scan.h"
 #include "schema/detail.h"
+#include <stdio.h>
 
 const unsigned char* orri_array_elements(const orri_type* type, const void* value,
                                          uint32_t* out_count)
@@ -344,4 +345,79 @@ uint64_t orr_value_hash(const orr_type_info* type, const void* value)
         return 0;
     }
     return value_hash(orri_type_of_info(type), value, 1, 0);
+}
+
+// ---- ranges -------------------------------------------------------------------------------------
+
+static double value_number(const orr_type_info* type, const unsigned char* value)
+{
+    float narrow;
+    double wide;
+    if (type->kind == ORR_KIND_F32) {
+        memcpy(&narrow, value, sizeof narrow);
+        return (double)narrow;
+    }
+    memcpy(&wide, value, sizeof wide);
+    return wide;
+}
+
+// Whether one number is within the range of its field. NaN is not.
+static bool value_in_range(const orr_field_attributes* range, const orr_type_info* type,
+                           const unsigned char* value, char out_number[ORRI_NUMBER_SIZE])
+{
+    double min = range->min, max = range->max;
+    if (orri_kind_is_float(type->kind)) {
+        double number = value_number(type, value);
+        orri_number_print(number, type->kind == ORR_KIND_F64, out_number);
+        return number >= min && number <= max;
+    }
+    if (type->kind >= ORR_KIND_I8 && type->kind <= ORR_KIND_I64) {
+        int64_t number = orri_load_signed(value, type->size);
+        snprintf(out_number, ORRI_NUMBER_SIZE, "%lld", (long long)number);
+        return orri_range_has_i64(min, max, number);
+    }
+    uint64_t positive = orri_load_unsigned(value, type->size);
+    snprintf(out_number, ORRI_NUMBER_SIZE, "%llu", (unsigned long long)positive);
+    return orri_range_has_u64(min, max, positive);
+}
+
+// The field that is out of range among `count` values of a field: the field itself, or one inside of
+// a struct. NULL: none.
+static const orr_field_info* value_items_out_of_range(const orr_field_info* field,
+                                                      const orri_type* type,
+                                                      const unsigned char* items, uint32_t count,
+                                                      char out_number[ORRI_NUMBER_SIZE])
+{
+    bool ranged = field->attributes.min < field->attributes.max;
+    for (uint32_t i = 0; i < count; i++) {
+        const unsigned char* item = items + (size_t)i * type->info.size;
+        const orr_field_info* inside = NULL;
+        if (type->info.kind == ORR_KIND_ARRAY) { // The range is that of its elements.
+            uint32_t elements;
+            const unsigned char* first = orri_array_elements(type, item, &elements);
+            inside =
+                value_items_out_of_range(field, type->detail->element, first, elements, out_number);
+        } else if (type->has_range) {
+            inside = orri_value_out_of_range(type, item, out_number);
+        } else if (ranged && !value_in_range(&field->attributes, &type->info, item, out_number)) {
+            inside = field;
+        }
+        if (inside != NULL) {
+            return inside;
+        }
+    }
+    return NULL;
+}
+
+const orr_field_info* orri_value_out_of_range(const orri_type* type, const void* value,
+                                              char out_number[ORRI_NUMBER_SIZE])
+{
+    const orr_field_info* found = NULL;
+    for (uint32_t i = 0; found == NULL && i < type->info.field_count; i++) {
+        const orr_field_info* field = &type->info.fields[i];
+        found = value_items_out_of_range(field, orri_type_of_info(field->type),
+                                         (const unsigned char*)value + field->offset,
+                                         field->count > 0 ? field->count : 1, out_number);
+    }
+    return found;
 }

@@ -449,20 +449,20 @@ bool orri_value_read(const orri_type* type, const orr_field_info* field, const c
     return *scan.at == '\0' || orri_value_scan_expected(&scan, "the end");
 }
 
-orr_result orri_value_read_at(const orri_type* type, const char** at, void* out, char* words,
-                              size_t words_size)
+orr_result orri_value_read_at(const orri_type* type, const char** at, void* out, char* error,
+                              size_t error_size)
 {
-    orri_value_error error = {ORR_OK, ""};
-    orri_value_scan scan = {type->schema, *at, *at, &error};
+    orri_value_error failure = {ORR_OK, ""};
+    orri_value_scan scan = {type->schema, *at, *at, &failure};
     bool ok = parse_value(&scan, type, NULL, out);
     *at = scan.at;
     if (!ok) {
-        const char* after = strstr(error.text, ": "); // The caller shows the place itself.
-        orri_text text = {words, words_size, 0};
-        orri_text_add(&text, "%s", after != NULL ? after + 2 : error.text);
+        const char* after = strstr(failure.text, ": "); // The caller shows the place itself.
+        orri_text text = {error, error_size, 0};
+        orri_text_add(&text, "%s", after != NULL ? after + 2 : failure.text);
         orri_text_cut(&text);
     }
-    return error.result;
+    return failure.result;
 }
 
 orr_result orr_value_parse(const orr_type_info* info, const char* text, void* out)

@@ -149,9 +149,8 @@ static void print_mask(orri_text* text, const orr_type_info* info, const unsigne
 }
 
 // The low 32 bits are the index, the next 24 bits the generation, the high 8 bits the salt.
-static void print_entity(orri_text* text, const unsigned char* value)
+static void print_entity(orri_text* text, uint64_t id)
 {
-    uint64_t id = orri_load_unsigned(value, 8);
     if (id == 0) {
         print_text(text, "null");
         return;
@@ -160,6 +159,13 @@ static void print_entity(orri_text* text, const unsigned char* value)
     if (id >> 56 != 0) {
         orri_text_add(text, "s%u", (unsigned)(id >> 56));
     }
+}
+
+size_t orr_id_print(orr_entity entity, char* out, size_t out_size)
+{
+    orri_text text = {out, out_size, 0};
+    print_entity(&text, entity.id);
+    return text.length;
 }
 
 // ---- arrays and structs -------------------------------------------------------------------------
@@ -229,7 +235,7 @@ static void print_value(orri_text* text, const orri_type* type, const unsigned c
         print_mask(text, info, value);
         break;
     case ORR_KIND_ENTITY:
-        print_entity(text, value);
+        print_entity(text, orri_load_unsigned(value, 8));
         break;
     case ORR_KIND_STRING:
         print_string(text, type, value);
@@ -255,7 +261,7 @@ static void print_value(orri_text* text, const orri_type* type, const unsigned c
 size_t orr_value_print(const orr_type_info* type, const void* value, char* out, size_t out_size)
 {
     ORR_ASSERT(type != NULL && (value != NULL || type->size == 0));
-    orri_text text = {out, out != NULL ? out_size : 0, 0};
+    orri_text text = {out, out_size, 0};
     orri_text_bytes(&text, "", 0); // Terminates the text even if nothing is printed.
     if (type != NULL && (value != NULL || type->size == 0)) {
         print_value(&text, orri_type_of_info(type), value);

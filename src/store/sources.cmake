@@ -21,6 +21,7 @@ set(ORR_SOURCES_STORE
     src/store/change/change_set.c
     src/store/change/chunk_transfer.c
     src/store/change/execute.c
+    src/store/change/free_samples.c
     src/store/change/id_withhold.c
     src/store/change/id_reserve.c
     src/store/change/links.c
@@ -44,6 +45,7 @@ set(ORR_SOURCES_STORE
     src/store/publish/zero_copy.c
     src/store/relation/cascade.c
     src/store/relation/entity_name.c
+    src/store/relation/link.c
     src/store/relation/relation.c
     src/store/snapshot/blocks.c
     src/store/snapshot/restore.c
@@ -53,6 +55,7 @@ set(ORR_SOURCES_STORE
     src/store/table/chunk.c
     src/store/table/cluster.c
     src/store/table/entity_index.c
+    src/store/table/parked.c
     src/store/table/pseudo_types.c
     src/store/table/required_types.c
     src/store/table/row.c
@@ -64,9 +67,11 @@ set(ORR_SOURCES_STORE
 # Not on a hot path: compiled for size.
 set(ORR_SMALL_STORE
     src/store/api/appender.c
+    src/store/api/batch.c
     src/store/api/bundle.c
     src/store/api/bundle_parse.c
     src/store/api/bundle_rest.c
+    src/store/api/column.c
     src/store/api/entity_print.c
     src/store/api/find.c
     src/store/api/instance.c
@@ -104,5 +109,6 @@ set(ORR_SMALL_STORE
     src/store/table/pseudo_types.c
     src/store/table/required_types.c
     src/store/table/transient.c
+    src/store/table/transition.c
     src/store/world/access.c
     src/store/world/refuse.c)

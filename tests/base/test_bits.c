@@ -27,7 +27,7 @@ static void range_random(uint32_t* first, uint32_t* count)
     *count = test_random() % 3 == 0 ? *count & ~63u : *count;
 }
 
-ORR_TEST(bit_set_and_get_touch_one_bit)
+ORR_TEST(bit_set_and_get_access_one_bit)
 {
     uint64_t words[2] = {0};
     orri_bit_set(words, 0, true);

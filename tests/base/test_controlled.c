@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The controlled scheduler itself: it visits every schedule once, finds planted bugs, and repeats
-// what it found.
+// the failing schedules.
 #include "../support/controlled.h"
 #include "../test.h"
 
@@ -461,84 +461,84 @@ ORR_TEST(controlled_finds_work_pushed_after_the_last_read)
     CHECK_EQ(controlled_explore(&desc).outcome, CONTROLLED_DEADLOCK);
 }
 
-// What a thread reads while it spins, gives up, reads again and sleeps, as one number. Random
-// schedules make choices at other places than the search does; whatever they reach, the search must
-// reach too.
-typedef struct seer {
+// All values that a thread reads while it spins, gives up, reads again and sleeps, as one number.
+// Random schedules make choices at other places than the search does; the search must reach every
+// number that they reach.
+typedef struct reader {
     const orr_platform* platform;
     _Atomic uint32_t flag, turn;
     uint32_t seen;
-} seer;
+} reader;
 
-static uint32_t seer_load(seer* s, _Atomic uint32_t* word)
+static uint32_t reader_load(reader* s, _Atomic uint32_t* word)
 {
     ORRI_SCHED_POINT(s->platform, ORR_SCHED_LOAD, word);
     return atomic_load(word);
 }
 
-static void seer_store(seer* s, _Atomic uint32_t* word, uint32_t value)
+static void reader_store(reader* s, _Atomic uint32_t* word, uint32_t value)
 {
     ORRI_SCHED_POINT(s->platform, ORR_SCHED_STORE, word);
     atomic_store(word, value);
 }
 
-static void seer_look(void* data)
+static void reader_run(void* data)
 {
-    seer* s = data;
+    reader* s = data;
     uint32_t turn = 0, flag = 0, round = 0;
     for (; round < 3 && flag == 0; round++) {
         ORRI_SCHED_POINT(s->platform, ORR_SCHED_SPIN, &s->flag);
-        turn = seer_load(s, &s->turn);
-        flag = seer_load(s, &s->flag);
+        turn = reader_load(s, &s->turn);
+        flag = reader_load(s, &s->flag);
     }
-    uint32_t again = seer_load(s, &s->turn);
+    uint32_t again = reader_load(s, &s->turn);
     // The round is not included: a round in which nothing was written equals waiting.
     s->seen = turn << 2 | flag << 4 | again << 6;
     if (flag == 0) {
         s->platform->thread_wait(s->platform->user, &s->turn, turn, UINT64_MAX);
-        s->seen |= seer_load(s, &s->flag) << 8 | seer_load(s, &s->turn) << 10;
+        s->seen |= reader_load(s, &s->flag) << 8 | reader_load(s, &s->turn) << 10;
     }
 }
 
-static void seer_turn(void* data)
+static void reader_writer_run(void* data)
 {
-    seer* s = data;
+    reader* s = data;
     for (uint32_t i = 1; i <= 2; i++) {
-        seer_store(s, &s->turn, i);
+        reader_store(s, &s->turn, i);
         ORRI_SCHED_POINT(s->platform, ORR_SCHED_WAKE, &s->turn);
         s->platform->thread_wake(s->platform->user, &s->turn, 1);
     }
 }
 
-typedef struct seer_set {
+typedef struct reader_results {
     bool reached[1 << 12];
     uint32_t count;
-} seer_set;
+} reader_results;
 
-static void seer_body(const orr_platform* platform, void* arg)
+static void reader_body(const orr_platform* platform, void* arg)
 {
-    seer s = {.platform = platform};
-    seer_set* set = arg;
-    orr_thread a = controlled_start(platform, "look", seer_look, &s);
-    orr_thread b = controlled_start(platform, "turn", seer_turn, &s);
-    seer_store(&s, &s.flag, 1);
+    reader s = {.platform = platform};
+    reader_results* set = arg;
+    orr_thread a = controlled_start(platform, "look", reader_run, &s);
+    orr_thread b = controlled_start(platform, "turn", reader_writer_run, &s);
+    reader_store(&s, &s.flag, 1);
     controlled_join(platform, b);
     // Wakes fibers that slept after the last turn.
-    while (seer_load(&s, &s.turn) == 2 && controlled_sleepers(&s.turn) > 0) {
+    while (reader_load(&s, &s.turn) == 2 && controlled_sleepers(&s.turn) > 0) {
         platform->thread_wake(platform->user, &s.turn, 1);
     }
-    seer_store(&s, &s.turn, 3);
+    reader_store(&s, &s.turn, 3);
     platform->thread_wake(platform->user, &s.turn, 1);
     controlled_join(platform, a);
     set->count += !set->reached[s.seen];
     set->reached[s.seen] = true;
 }
 
-ORR_TEST(controlled_search_reaches_what_random_schedules_reach)
+ORR_TEST(controlled_search_reaches_all_results_of_random_schedules)
 {
-    static seer_set found, drawn;
-    controlled_desc desc = {.name = "seer",
-                            .body = seer_body,
+    static reader_results found, drawn;
+    controlled_desc desc = {.name = "reader",
+                            .body = reader_body,
                             .arg = &found,
                             .preemptions_max = test_slow() ? 3 : CONTROLLED_ANY_PREEMPTIONS};
     memset(&found, 0, sizeof found);
@@ -573,7 +573,7 @@ ORR_TEST(controlled_spin_that_never_ends_is_a_deadlock)
     controlled_desc desc = {.name = "alone", .body = alone_body, .arg = &s};
     controlled_result result = controlled_explore(&desc);
     CHECK_EQ(result.outcome, CONTROLLED_DEADLOCK);
-    CHECK_CONTAINS(result.failure, "spins at flag, which nobody changes");
+    CHECK_CONTAINS(result.failure, "spins at flag, which no fiber changes");
     s.stores = true;
     result = controlled_explore(&desc);
     CHECK_EQ(result.outcome, CONTROLLED_LIVELOCK);
@@ -639,7 +639,7 @@ static void crowd_body(const orr_platform* platform, void* arg)
     for (int i = 0; i < 3; i++) {
         platform->thread_wake(platform->user, &w.word, 1);
         controlled_join(platform, threads[w.count == (uint32_t)i ? w.count : 0]);
-        controlled_check(w.count > 0, "nobody woke");
+        controlled_check(w.count > 0, "no sleeper was woken");
     }
     (void)arg;
 }
@@ -672,7 +672,7 @@ ORR_TEST(controlled_wake_may_reach_any_of_the_sleepers)
     controlled_desc desc = {.name = "orders", .body = orders_body, .arg = &seen};
     CHECK(CONTROLLED_PASS(controlled_explore(&desc)).exhausted);
     CHECK_EQ(seen, 6);
-    // Joins a sleeper that was perhaps not the woken one.
+    // Joins a sleeper that may not be the woken one.
     desc = (controlled_desc){.name = "crowd", .body = crowd_body};
     controlled_result result = controlled_explore(&desc);
     CHECK_EQ(result.outcome, CONTROLLED_DEADLOCK);
@@ -741,7 +741,7 @@ ORR_TEST(controlled_assertion_of_the_library_fails_the_schedule)
     CHECK_CONTAINS(result.failure, "before != 0 is false: assertion in orri_mutex_unlock");
 }
 
-static void moody_body(const orr_platform* platform, void* arg)
+static void varying_body(const orr_platform* platform, void* arg)
 {
     uint32_t* runs = arg;
     steps s = {platform, 3 - (*runs)++ % 2, 0};
@@ -759,7 +759,7 @@ static void moody_body(const orr_platform* platform, void* arg)
 ORR_TEST(controlled_program_that_is_not_deterministic_fails)
 {
     uint32_t runs = 0;
-    controlled_desc desc = {.name = "moody", .body = moody_body, .arg = &runs};
+    controlled_desc desc = {.name = "varying", .body = varying_body, .arg = &runs};
     controlled_result result = controlled_explore(&desc);
     CHECK_EQ(result.outcome, CONTROLLED_DIVERGED);
     CHECK_CONTAINS(result.failure, "it depends on more than the schedule");

@@ -6,25 +6,25 @@
 #include "base/env.h"
 #include "base/util.h"
 
-typedef struct heard {
+typedef struct received {
     int count;
     orr_result result;
     orr_log_id id;
     char text[ORRI_ERROR_SIZE];
-} heard;
+} received;
 
-static void refusal_hear(void* owner, orr_result result, orr_log_id id, const char* text)
+static void refusal_receive(void* owner, orr_result result, orr_log_id id, const char* text)
 {
-    heard* note = owner;
+    received* note = owner;
     note->count++;
     note->result = result;
     note->id = id;
     snprintf(note->text, sizeof note->text, "%s", text);
 }
 
-static void line_hear(void* user, const orr_log_line* line)
+static void line_receive(void* user, const orr_log_line* line)
 {
-    refusal_hear(user, ORR_OK, line->id, line->text);
+    refusal_receive(user, ORR_OK, line->id, line->text);
 }
 
 ORR_TEST(env_defaults_are_filled_in)
@@ -48,25 +48,25 @@ ORR_TEST(env_settings_are_applied)
 {
     fake_platform fake;
     fake_platform_init(&fake);
-    heard note = {0};
+    received note = {0};
     orri_env env;
     orri_env_init(
         &env, &fake.table, &(orr_allocator){0}, 1000,
         &(orr_log_desc){
-            .level = ORR_LOG_TRACE, .lines_per_second = 3, .sink = line_hear, .user = &note});
+            .level = ORR_LOG_TRACE, .lines_per_second = 3, .sink = line_receive, .user = &note});
     CHECK(env.platform == &fake.table);
     CHECK(env.allocator.alloc == fake.table.memory_alloc && env.allocator.user == &fake);
     CHECK_EQ(env.bytes_max, 1000);
     CHECK_EQ(env.lines_per_second, 3);
     CHECK_EQ(env.levels[ORR_LOG_CATEGORY_STORE], ORR_LOG_TRACE);
-    CHECK(env.sink == line_hear && env.sink_user == &note);
+    CHECK(env.sink == line_receive && env.sink_user == &note);
 }
 
 ORR_TEST(refusal_without_an_owner_goes_to_the_log)
 {
-    heard note = {0};
+    received note = {0};
     orri_env env;
-    orri_env_init(&env, NULL, NULL, 0, &(orr_log_desc){.sink = line_hear, .user = &note});
+    orri_env_init(&env, NULL, NULL, 0, &(orr_log_desc){.sink = line_receive, .user = &note});
     orr_result result =
         orri_refuse(&env, ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED, "entity %d is dead, 100%%", 7);
     CHECK_RESULT(result, ORR_ERR_ENTITY);
@@ -78,10 +78,10 @@ ORR_TEST(refusal_without_an_owner_goes_to_the_log)
 
 ORR_TEST(refusal_with_an_owner_goes_only_to_the_owner)
 {
-    heard owner = {0}, log = {0};
+    received owner = {0}, log = {0};
     orri_env env;
-    orri_env_init(&env, NULL, NULL, 0, &(orr_log_desc){.sink = line_hear, .user = &log});
-    env.on_refusal = refusal_hear;
+    orri_env_init(&env, NULL, NULL, 0, &(orr_log_desc){.sink = line_receive, .user = &log});
+    env.on_refusal = refusal_receive;
     env.on_refusal_owner = &owner;
     CHECK_RESULT(orri_refuse_memory(&env, "growing the index"), ORR_ERR_MEMORY);
     CHECK_EQ(owner.count, 1);
@@ -99,10 +99,10 @@ ORR_TEST(refusal_with_an_owner_goes_only_to_the_owner)
 
 ORR_TEST(refusal_may_quote_the_previous_refusal)
 {
-    heard owner = {0};
+    received owner = {0};
     orri_env env;
     orri_env_init(&env, NULL, NULL, 0, NULL);
-    env.on_refusal = refusal_hear;
+    env.on_refusal = refusal_receive;
     env.on_refusal_owner = &owner;
     CHECK_RESULT(orri_refuse(&env, ORR_ERR_FIELD, ORR_LOG_ID_VALUE_REFUSED, "no field \"q\""),
                  ORR_ERR_FIELD);
@@ -114,11 +114,11 @@ ORR_TEST(refusal_may_quote_the_previous_refusal)
 
 ORR_TEST(refusal_too_long_is_cut_between_characters)
 {
-    heard owner = {0};
+    received owner = {0};
     char name[700];
     orri_env env;
     orri_env_init(&env, NULL, NULL, 0, NULL);
-    env.on_refusal = refusal_hear;
+    env.on_refusal = refusal_receive;
     env.on_refusal_owner = &owner;
     for (size_t i = 0; i + 2 < sizeof name; i += 2) {
         memcpy(name + i, "\xC3\xA9", 3); // é, two bytes.

@@ -107,7 +107,7 @@ ORR_TEST(hash_of_sparse_inputs_does_not_collide)
 }
 
 // The words that would make a bare product zero, at each place of the input.
-ORR_TEST(hash_of_its_own_constants_keeps_the_rest)
+ORR_TEST(hash_of_input_with_its_constants_depends_on_the_rest)
 {
     static const uint64_t constants[] = {0xBB67AE8584CAA73Bu, 0x3C6EF372FE94F82Bu,
                                          0xA54FF53A5F1D36F1u, 0x510E527FADE682D1u, 0};

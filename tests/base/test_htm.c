@@ -21,9 +21,9 @@ static void add_both(void* user)
 }
 
 // A transaction may be aborted for any reason: several tries.
-static orri_htm_end try_often(const _Atomic uint32_t* word, two* t)
+static orri_htm_result try_often(const _Atomic uint32_t* word, two* t)
 {
-    orri_htm_end end = ORRI_HTM_NEVER;
+    orri_htm_result end = ORRI_HTM_NEVER;
     for (uint32_t i = 0; i < 64 && end != ORRI_HTM_DONE; i++) {
         end = orri_htm_try(word, add_both, t);
     }
@@ -60,9 +60,9 @@ ORR_TEST(htm_with_the_lock_held_does_nothing) /* N3-15 */
     if (!orri_htm_works()) {
         test_skip("no transactional memory here");
     }
-    orri_htm_end end = ORRI_HTM_NEVER;
+    orri_htm_result end = ORRI_HTM_NEVER;
     for (uint32_t i = 0; i < 64; i++) {
-        orri_htm_end now = orri_htm_try(&word, add_both, &t);
+        orri_htm_result now = orri_htm_try(&word, add_both, &t);
         CHECK(now != ORRI_HTM_DONE);
         end = now == ORRI_HTM_HELD ? now : end;
     }

@@ -166,7 +166,7 @@ ORR_TEST(log_level_of_a_call_replaces_that_of_the_item)
     CHECK_EQ(set.lines.count, 1);
 }
 
-ORR_TEST(log_unknown_id_is_a_user_line)
+ORR_TEST(log_of_an_unknown_id_is_a_user_line)
 {
     setting set;
     setting_init(&set, ORR_LOG_DEFAULT, 0);
@@ -193,14 +193,14 @@ ORR_TEST(log_over_the_rate_is_counted_and_reported_by_the_next_line) /* N3-10 */
     CHECK_EQ(set.lines.count, 4);
     CHECK_EQ(set.lines.last.suppressed, 0);
     set.fake.now_ns += SECOND - 1;
-    orri_log(&set.env, ORR_LOG_ID_ENTITY_REFUSED, "still the same second");
+    orri_log(&set.env, ORR_LOG_ID_ENTITY_REFUSED, "line %d", 10);
     CHECK_EQ(set.lines.count, 4);
     set.fake.now_ns += 1;
     orri_log(&set.env, ORR_LOG_ID_ENTITY_REFUSED, "next second");
     CHECK_EQ(set.lines.count, 5);
     CHECK_STR(set.lines.text, "next second");
     CHECK_EQ(set.lines.last.suppressed, 8);
-    orri_log(&set.env, ORR_LOG_ID_ENTITY_REFUSED, "told once");
+    orri_log(&set.env, ORR_LOG_ID_ENTITY_REFUSED, "written once");
     CHECK_EQ(set.lines.last.suppressed, 0);
     CHECK_EQ(set.lines.count, 6);
 }
@@ -213,7 +213,7 @@ ORR_TEST(log_window_begins_with_its_first_line)
     orri_log(&set.env, ORR_LOG_ID_LEAK, "0.9");
     orri_log(&set.env, ORR_LOG_ID_LEAK, "0.9");
     set.fake.now_ns = SECOND * 11 / 10;
-    orri_log(&set.env, ORR_LOG_ID_LEAK, "1.1: 0.2 s later");
+    orri_log(&set.env, ORR_LOG_ID_LEAK, "1.1"); // 0.2 s later
     CHECK_EQ(set.lines.count, 2);
     set.fake.now_ns = SECOND * 5;
     orri_log(&set.env, ORR_LOG_ID_LEAK, "5.0");
@@ -221,6 +221,32 @@ ORR_TEST(log_window_begins_with_its_first_line)
     orri_log(&set.env, ORR_LOG_ID_LEAK, "5.9");
     orri_log(&set.env, ORR_LOG_ID_LEAK, "5.9");
     CHECK_EQ(set.lines.count, 4);
+}
+
+// A flood of one error does not hide another error with the same id.
+ORR_TEST(log_writes_the_first_line_of_a_kind_over_the_rate)
+{
+    setting set;
+    setting_init(&set, ORR_LOG_DEFAULT, 3);
+    for (int i = 0; i < 20; i++) {
+        orri_log(&set.env, ORR_LOG_ID_ACCESS_VIOLATION, "system 'a', entity %dv1", i);
+        orri_log(&set.env, ORR_LOG_ID_ACCESS_VIOLATION, "system 'a', entity %dv1", i);
+    }
+    CHECK_EQ(set.lines.count, 3);
+    orri_log(&set.env, ORR_LOG_ID_ACCESS_VIOLATION, "system 'b', entity %dv1", 7);
+    CHECK_EQ(set.lines.count, 4);
+    CHECK_STR(set.lines.text, "system 'b', entity 7v1");
+    CHECK_EQ(set.lines.last.suppressed, 37);
+    orri_log(&set.env, ORR_LOG_ID_ACCESS_VIOLATION, "system 'b', entity %dv1", 8);
+    CHECK_EQ(set.lines.count, 4);
+    // Texts that differ in each line, such as names, are limited too.
+    for (int i = 0; i < 100; i++) {
+        orri_log(&set.env, ORR_LOG_ID_ACCESS_VIOLATION, "%c%c", 'a' + i % 26, 'a' + i / 26);
+    }
+    CHECK_EQ(set.lines.count, 2 + ORRI_LOG_KINDS);
+    set.fake.now_ns += SECOND; // The next second begins anew.
+    orri_log(&set.env, ORR_LOG_ID_ACCESS_VIOLATION, "zz");
+    CHECK_EQ(set.lines.count, 3 + ORRI_LOG_KINDS);
 }
 
 ORR_TEST(log_default_rate_is_16)
@@ -233,7 +259,7 @@ ORR_TEST(log_default_rate_is_16)
     CHECK_EQ(set.lines.count, 16);
 }
 
-ORR_TEST(log_flush_reports_what_no_line_reported) /* N3-10 */
+ORR_TEST(log_flush_reports_lines_dropped_since_the_last_report) /* N3-10 */
 {
     setting set;
     setting_init(&set, ORR_LOG_DEFAULT, 1);
@@ -258,7 +284,7 @@ ORR_TEST(log_flush_reports_what_no_line_reported) /* N3-10 */
     CHECK_EQ(set.lines.count, 3);
 }
 
-static void shout_run(void* data)
+static void log_run(void* data)
 {
     for (int i = 0; i < 500; i++) {
         orri_log(data, ORR_LOG_ID_USER_LINE, "line %d", i);
@@ -281,7 +307,7 @@ ORR_TEST(log_from_many_threads_keeps_the_rate_and_counts_the_rest)
                   &(orr_log_desc){.lines_per_second = 10, .sink = page_count, .user = &count});
     orr_thread threads[4];
     for (int i = 0; i < 4; i++) {
-        if (fake.table.thread_create(NULL, "log", shout_run, &env, &threads[i]) == ENOTSUP) {
+        if (fake.table.thread_create(NULL, "log", log_run, &env, &threads[i]) == ENOTSUP) {
             test_skip("built without threads");
         }
     }
@@ -326,7 +352,7 @@ ORR_TEST(log_sink_may_log)
     CHECK_STR(set.lines.text, "from the sink");
 }
 
-// What the default sink writes to stderr for a line.
+// The text that the default sink writes to stderr for a line.
 static void stderr_catch(const orr_log_line* line, char* text, size_t size)
 {
     FILE* file = tmpfile();

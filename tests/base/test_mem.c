@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Counted memory: what is counted, what is refused, and that threads lose no byte. Also the
-// allocator that other tests use to refuse memory.
+// Counted memory: counts, refusals, and exact totals with several threads. Also the allocator that
+// other tests use to refuse memory.
 #include "../test.h"
 
 #include "../support/failing_alloc.h"
@@ -93,7 +93,7 @@ ORR_TEST(mem_limit_is_reached_exactly_and_never_exceeded) /* N3-11 */
     orr_memory_stats stats = stats_of(&env);
     CHECK_EQ(stats.total.bytes_peak, 100);
     CHECK_EQ(stats.bytes_max, 100);
-    env.bytes_max = 50; // Below what is in use: refused until enough is freed.
+    env.bytes_max = 50; // Below the bytes in use: refused until enough is freed.
     orri_free(&env, ORR_MEMORY_BLOB, b, 40, 1);
     CHECK(orri_alloc(&env, ORR_MEMORY_BLOB, 1, 1) == NULL);
     orri_free(&env, ORR_MEMORY_WORLD, a, 60, 1);

@@ -13,6 +13,24 @@ ORR_TEST(random_known_keys_have_their_values)
     CHECK_EQ(orr_random(UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX), 0x2FF7BBE30F5C9102);
 }
 
+ORR_TEST(rng_begins_with_its_first_number_and_continues_by_key)
+{
+    orr_rng rng = {.first = orr_random(1, 2, 3, 4)};
+    CHECK_EQ(orr_rng_next(&rng), 0x4BACF411023CDDF4);
+    CHECK_EQ(orr_rng_next(&rng), orr_random(0x4BACF411023CDDF4, 1, 0, 0));
+    orr_rng copy = rng;
+    uint64_t third = orr_random(0x4BACF411023CDDF4, 2, 0, 0);
+    CHECK_EQ(orr_rng_next(&rng), third);
+    CHECK_EQ(orr_rng_next(&copy), third);
+    CHECK_EQ(rng.drawn, 3);
+    copy = rng = (orr_rng){.first = third};
+    CHECK_EQ(orr_rng_below(&rng, 6), orr_random_below(third, 6));
+    CHECK(orr_rng_float(&rng) == orr_random_float(orr_random(third, 1, 0, 0)));
+    CHECK(orr_rng_double(&rng) == orr_random_double(orr_random(third, 2, 0, 0)));
+    CHECK_EQ(orr_rng_below(&copy, 0), 0);
+    CHECK_EQ(copy.drawn, 1);
+}
+
 static uint64_t random_at(const uint64_t keys[4])
 {
     return orr_random(keys[0], keys[1], keys[2], keys[3]);

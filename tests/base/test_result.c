@@ -11,14 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-ORR_TEST(result_every_one_has_its_name_and_a_text)
+ORR_TEST(result_of_every_number_has_its_name_and_a_text)
 {
     CHECK_STR(orr_result_name(ORR_OK), "ORR_OK");
     CHECK_STR(orr_result_text(ORR_OK), "ok");
     CHECK_STR(orr_result_name(ORR_ERR_MEMORY), "ORR_ERR_MEMORY");
     CHECK_STR(orr_result_text(ORR_ERR_ENTITY), "the entity is dead, null or of another world");
-    CHECK_STR(orr_result_name(ORR_ERR_PAST), "ORR_ERR_PAST");
-    for (int i = 0; i <= ORR_ERR_PAST; i++) {
+    CHECK_STR(orr_result_name(ORR_ERR_FAILED), "ORR_ERR_FAILED");
+    for (int i = 0; i <= ORR_ERR_FAILED; i++) {
         CHECK_CONTAINS(orr_result_name((orr_result)i), "ORR_");
         CHECK(orr_result_text((orr_result)i)[0] != '\0');
     }
@@ -26,7 +26,7 @@ ORR_TEST(result_every_one_has_its_name_and_a_text)
 
 ORR_TEST(result_unknown_number_has_a_name_and_a_text)
 {
-    CHECK_STR(orr_result_name((orr_result)(ORR_ERR_PAST + 1)), "?");
+    CHECK_STR(orr_result_name((orr_result)(ORR_ERR_FAILED + 1)), "?");
     CHECK_STR(orr_result_text((orr_result)-1), "not a result of this version");
 }
 

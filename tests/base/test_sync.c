@@ -2,6 +2,7 @@
 // The mutex: excludes, wakes sleepers, makes no system call without sleepers, and has sched points.
 #include "../test.h"
 
+#include "base/spin.h"
 #include "base/sync.h"
 #include <errno.h>
 
@@ -53,7 +54,7 @@ static orr_thread thread_started(void (*run)(void*), void* arg)
     if (orr_platform_default()->thread_create(NULL, "sync", run, arg, &thread) == ENOTSUP) {
         test_skip("built without threads");
     }
-    CHECK(thread.handle1 != 0);
+    CHECK(thread.handle != 0);
     return thread;
 }
 
@@ -229,4 +230,46 @@ ORR_TEST(mutex_freed_while_spinning_is_taken_without_sleep)
     CHECK_STR(play.steps, "SS");
     CHECK_EQ(play.spins, 3);
     CHECK_EQ(mutex.word, 1);
+}
+
+// ---- polling before sleeping --------------------------------------------------------------------
+
+static uint32_t spin_one_core(void* user)
+{
+    (void)user;
+    return 1;
+}
+
+ORR_TEST(spin_polls_less_after_waits_that_end_in_sleep_and_tries_again)
+{
+    watched platform;
+    watched_init(&platform);
+    orri_spin spin;
+    orri_spin_init(&spin, &platform.table);
+    spin.most = spin.polls = ORRI_SPIN_MOST; // On a machine with one core, too.
+    CHECK_EQ(orri_spin_begin(&spin), ORRI_SPIN_MOST);
+    uint32_t polls = 0, longest = 0;
+    for (uint32_t i = 0; i < 4 * ORRI_SPIN_RETRY; i++) {
+        orri_spin_end(&spin, true);
+        uint32_t now = orri_spin_begin(&spin);
+        polls += now;
+        longest += now == ORRI_SPIN_MOST;
+    }
+    CHECK_EQ(longest, 4);
+    CHECK(polls < 8 * ORRI_SPIN_MOST);
+    orri_spin_end(&spin, false);
+    CHECK_EQ(orri_spin_begin(&spin), ORRI_SPIN_MOST);
+}
+
+ORR_TEST(spin_polls_never_with_one_core)
+{
+    watched platform;
+    watched_init(&platform);
+    platform.table.thread_cores = spin_one_core;
+    orri_spin spin;
+    orri_spin_init(&spin, &platform.table);
+    for (uint32_t i = 0; i < 2 * ORRI_SPIN_RETRY; i++) {
+        CHECK_EQ(orri_spin_begin(&spin), 0);
+        orri_spin_end(&spin, i % 2 == 0);
+    }
 }

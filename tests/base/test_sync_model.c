@@ -9,7 +9,7 @@
 // A copy of the mutex into which bugs can be planted.
 typedef enum planted {
     PLANTED_NOTHING,    // The library's mutex.
-    PLANTED_NO_WAKE,    // Unlocking wakes nobody.
+    PLANTED_NO_WAKE,    // Unlocking wakes no thread.
     PLANTED_TAKES_AS_1, // A thread that slept takes the mutex in state 1.
     PLANTED_NO_STORE,   // A thread that goes to sleep does not set state 2.
     PLANTED_TWO_STEPS,  // Checks that the mutex is free, then takes it in a second step.

@@ -2,6 +2,7 @@
 // Text in buffers, names, and the edit distance of names.
 #include "../test.h"
 
+#include "base/scan.h"
 #include "base/util.h"
 
 ORR_TEST(text_add_appends_and_counts)
@@ -45,6 +46,11 @@ ORR_TEST(text_without_a_buffer_only_counts)
     orri_text_bytes(&text, NULL, 0);
     orri_text_cut(&text);
     CHECK_EQ(text.length, 6);
+    text = (orri_text){NULL, 100, 0}; // A size without a buffer.
+    orri_text_add(&text, "%d", 1234);
+    orri_text_bytes(&text, "ab", 2);
+    orri_text_cut(&text);
+    CHECK_EQ(text.length, 6);
     char one[1] = {'x'};
     text = (orri_text){one, 1, 0};
     orri_text_bytes(&text, "ab", 2);
@@ -81,7 +87,7 @@ ORR_TEST(text_cut_falls_between_characters)
     CHECK_STR(cut_to(6, "\x80\x80\x80\x80\x80\x80"), "…");
 }
 
-ORR_TEST(distance_of_known_pairs)
+ORR_TEST(distance_of_known_pairs_has_its_value)
 {
     CHECK_EQ(orri_text_distance("", "", 5), 0);
     CHECK_EQ(orri_text_distance("Position", "Position", 0), 0);
@@ -140,7 +146,7 @@ ORR_TEST(name_of_letters_digits_and_three_signs_is_valid)
     }
 }
 
-ORR_TEST(name_of_63_bytes_is_the_longest)
+ORR_TEST(name_of_63_bytes_is_valid_and_of_64_is_not)
 {
     char name[66];
     memset(name, 'n', sizeof name);
@@ -151,7 +157,7 @@ ORR_TEST(name_of_63_bytes_is_the_longest)
     CHECK(!orri_name_valid(name));
 }
 
-// ---- pointing -----------------------------------------------------------------------------------
+// ---- carets -------------------------------------------------------------------------------------
 
 static const char* point_at(const char* source, size_t offset)
 {
@@ -202,4 +208,24 @@ ORR_TEST(point_shows_a_part_of_a_long_text)
     for (uint32_t i = 0; i <= 400; i += 4) {
         CHECK_CONTAINS(point_at(source, i), "^ column ");
     }
+}
+
+static void near_check(const char* name, const char* other, const char* expected)
+{
+    char buffer[64] = "";
+    orri_text text = {buffer, sizeof buffer, 0};
+    orri_near near;
+    orri_near_begin(&near, name, strlen(name));
+    orri_near_offer(&near, other);
+    orri_near_append(&near, &text);
+    CHECK_STR(buffer, expected);
+}
+
+ORR_TEST(near_names_of_up_to_four_letters_differ_by_one_edit)
+{
+    near_check("Bdy", "Body", "; did you mean 'Body'?");
+    near_check("Bod", "Bird", ""); // Two edits.
+    near_check("Hunt", "Heat", "");
+    near_check("Hunt", "Hurt", "; did you mean 'Hurt'?");
+    near_check("Hilth", "Health", "; did you mean 'Health'?"); // Five letters: two edits.
 }

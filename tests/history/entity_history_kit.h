@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Shared by the tests of entity histories.
-#ifndef TEST_TRAVELLER_KIT_H
-#define TEST_TRAVELLER_KIT_H
+#ifndef TEST_ENTITY_HISTORY_KIT_H
+#define TEST_ENTITY_HISTORY_KIT_H
 
 #include "schedule/system_kit.h"
 #include <orrery/kinds.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A real-time world with values of every kind: published, live, pinned and owned values, and rows
 // that are created and destroyed.
-#ifndef TEST_ALL_KIT_H
-#define TEST_ALL_KIT_H
+#ifndef TEST_EVERYTHING_KIT_H
+#define TEST_EVERYTHING_KIT_H
 
 #include "realtime/hard_kit.h"
 #include <orrery/history.h>
@@ -106,15 +106,15 @@ ORR_MAYBE_UNUSED static void all_add(orr_world* world)
 
 ORR_STRUCT(Gift, (uint64_t, number))
 
-static uint64_t gift_number; // Outside the world: never restored.
+static uint64_t impure_number; // Outside the world: never restored.
 
-static void gift_give(orr_run* run)
+static void impure_give(orr_run* run)
 {
     Gift* g = orr_write(run, Gift);
     for (uint32_t i = 0; i < run->count; i++) {
-        g[i].number = g[i].number * 31 + gift_number++;
+        g[i].number = g[i].number * 31 + impure_number++;
     }
-    orr_state(run, Count)->count = gift_number;
+    orr_state(run, Count)->count = impure_number;
 }
 
 ORR_MAYBE_UNUSED static void gift_add(orr_world* world)
@@ -124,7 +124,7 @@ ORR_MAYBE_UNUSED static void gift_add(orr_world* world)
         orr_set(world, orr_create(world), Gift, {i});
     }
     KIT_SYSTEM(world, .name = "give", .pipeline = "a", .query = "write Gift", .impure = true,
-               .state = ORR_TYPE(Count), .run = gift_give);
+               .state = ORR_TYPE(Count), .run = impure_give);
 }
 
 // ---- a mirror of trees, built from messages -----------------------------------------------------
@@ -145,7 +145,7 @@ ORR_MAYBE_UNUSED static void mirror_receive(orr_run* run)
         const Tree* values = m->kind == ORR_ENTITY_REMOVED ? NULL : orr_values(m, Tree);
         for (uint32_t i = 0; i < m->count; i++) {
             uint32_t index = (uint32_t)m->entities[i].id;
-            HARD_CHECK(index < MIRROR_MOST, "an index");
+            HARD_CHECK(index < MIRROR_MOST, "the index exceeds the mirror");
             bool there = mirror.entities[index].id == m->entities[i].id;
             HARD_CHECK(there == (m->kind != ORR_ENTITY_ADDED),
                        "the message contradicts an earlier message");

@@ -49,6 +49,33 @@ static void spawn(orr_run* run)
     }
 }
 
+static void ask_time(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        CHECK_EQ(orr_time_of(run->world, orr_iter_entity(run, i)), 0);
+    }
+}
+
+// It returned 0 and the tick ORR_OK, whether the type was registered or not.
+ORR_TEST(time_of_an_entity_without_time_is_refused_in_a_system)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 4});
+    ORR_REGISTER(world, Position);
+    (void)make(world, 1);
+    orr_system system = KIT_SYSTEM(world, .name = "ask", .query = "Position", .run = ask_time);
+    CHECK_RESULT(orr_step(world, 1), ORR_ERR_ABSENT);
+    KIT_ERROR(&k, ORR_ERR_ABSENT, "orr_time_of: entity 0v1 has no orr_time; add it");
+    orr_add(world, orr_create(world), orr_time);
+    CHECK_RESULT(orr_step(world, 1), ORR_ERR_STATE); // Not in its .by_id.
+    KIT_ERROR(&k, ORR_ERR_STATE, "orr_time_of: system 'ask' accesses orr_time");
+    CHECK_OK(orr_system_remove(world, system));
+    KIT_SYSTEM(world, .name = "again", .query = "Position", .by_id = "orr_time", .run = ask_time);
+    CHECK_RESULT(orr_step(world, 1), ORR_ERR_ABSENT);
+    KIT_ERROR(&k, ORR_ERR_ABSENT, "orr_time_of: entity 0v1 has no orr_time; add it");
+    kit_end(&k);
+}
+
 ORR_TEST(time_of_an_entity_created_by_a_system_starts_in_its_tick)
 {
     kit k = {0};
@@ -146,6 +173,7 @@ typedef struct Cell {
 } Cell;
 static const orr_type_desc orr_desc_Cell = {
     .name = "Cell", .kind = ORR_KIND_OPAQUE, .size = 4, .align = 4, .codec = &cell_codec};
+ORR_DESCRIBED(Cell)
 ORR_STRUCT(Battery, (int32_t, charge), (Cell, cell))
 
 ORR_TEST(remember_of_an_opaque_field_is_refused_by_name)
@@ -172,7 +200,7 @@ static void call_inside(orr_run* run)
     CHECK_RESULT(result, ORR_ERR_STATE);
 }
 
-ORR_TEST(calls_of_time_inside_a_system_are_refused_as_such)
+ORR_TEST(time_calls_inside_a_system_are_refused)
 {
     static const orr_access_check checks[] = {ORR_ACCESS_CHECK_CALLS, ORR_ACCESS_CHECK_OFF};
     for (uint32_t i = 0; i < 2; i++) {
@@ -182,7 +210,7 @@ ORR_TEST(calls_of_time_inside_a_system_are_refused_as_such)
         inside = make(world, 1);
         KIT_SYSTEM(world, .name = "busy", .query = "Position", .run = call_inside);
         for (uint32_t tick = 1; tick <= 5; tick++) {
-            KIT_STEP(world, 1);
+            KIT_STEP_REFUSED(world, 1);
             CHECK_CONTAINS(k.errors.text, "'busy'");
             KIT_ERROR(&k, ORR_ERR_STATE, "inside a system");
         }
@@ -346,7 +374,7 @@ ORR_TEST(slots_of_equal_states_have_equal_bytes)
 
 // ---- the whole state ----------------------------------------------------------------------------
 
-static void dress(orr_world* world, orr_entity a, orr_entity friend)
+static void add_components(orr_world* world, orr_entity a, orr_entity friend)
 {
     orr_type wheel = KIT_TYPE(world, Wheel);
     CHECK_OK(orr_set(world, a, Padded, {1, 2.5, 3}));
@@ -373,7 +401,7 @@ static void dress(orr_world* world, orr_entity a, orr_entity friend)
     CHECK_OK(orr_entity_enable(world, a, false));
 }
 
-static void undress(orr_world* world, orr_entity a)
+static void remove_components(orr_world* world, orr_entity a)
 {
     CHECK_OK(orr_remove(world, a, Padded));
     CHECK_OK(orr_remove(world, a, Label));
@@ -397,12 +425,12 @@ ORR_TEST(remember_covers_the_whole_state) /* N3-37 */
     orr_world* world = begin(&k);
     orr_entity friend = make(world, 3), a = kit_traveller(world, 1);
     CHECK_OK(orr_name_set(world, a, (orr_entity){0}, "bob"));
-    dress(world, a, friend);
+    add_components(world, a, friend);
     char before[4096], after[4096];
     kit_state(world, a, before, sizeof before);
     CHECK_OK(orr_entity_remember(world, a, 0));
     orr_cluster cluster = orr_entity_cluster(world, a);
-    undress(world, a);
+    remove_components(world, a);
     KIT_STEP(world, 2); // Unused strings are released.
     CHECK_OK(orr_entity_remember(world, a, 1));
     CHECK_OK(orr_name_set(world, a, (orr_entity){0}, "bert"));
@@ -519,7 +547,7 @@ ORR_TEST(remember_beyond_the_limit_is_refused)
 #define MANY 700u
 
 // Remembers a slot with a value derived from it, or forgets the slot.
-static void many_turn(orr_world* world, orr_entity a, bool* known, uint64_t slot, bool on)
+static void many_set(orr_world* world, orr_entity a, bool* known, uint64_t slot, bool on)
 {
     if (on) {
         CHECK_OK(orr_set(world, a, Position, {(float)slot, 0, 0}));
@@ -556,7 +584,7 @@ static void many_check(orr_world* world, orr_entity a, const bool* known)
     orr_tick_advance(world);
 }
 
-ORR_TEST(remember_in_many_slots_in_any_order)
+ORR_TEST(slots_set_and_forgotten_in_any_order_are_found)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -565,24 +593,24 @@ ORR_TEST(remember_in_many_slots_in_any_order)
     static bool known[MANY];
     memset(known, 0, sizeof known);
     for (uint64_t i = 0; i < MANY; i++) { // In ascending order, with a window of 400 slots.
-        many_turn(world, a, known, i, true);
+        many_set(world, a, known, i, true);
         if (i >= 400) {
-            many_turn(world, a, known, i - 400, false);
+            many_set(world, a, known, i - 400, false);
         }
     }
     many_check(world, a, known);
     for (uint64_t i = MANY; i-- > 0;) { // In descending order.
-        many_turn(world, a, known, i, true);
+        many_set(world, a, known, i, true);
     }
     many_check(world, a, known);
     for (uint32_t i = 0; i < 2000; i++) {
         uint64_t slot = test_random() % MANY;
-        many_turn(world, a, known, slot, !known[slot]);
+        many_set(world, a, known, slot, !known[slot]);
     }
     many_check(world, a, known);
     for (uint64_t i = 0; i < MANY; i++) {
         if (known[i]) {
-            many_turn(world, a, known, i, false);
+            many_set(world, a, known, i, false);
         }
     }
     CHECK_EQ(orr_entity_slots(world, a, NULL, 0), 0);
@@ -611,7 +639,7 @@ ORR_TEST(traveller_prints_slots_and_not_bytes)
     kit_end(&k);
 }
 
-// ---- damaged files ------------------------------------------------------------------------------
+// ---- damaged states -----------------------------------------------------------------------------
 
 ORR_TEST(travel_to_a_damaged_state_is_refused_or_harmless)
 {
@@ -619,7 +647,7 @@ ORR_TEST(travel_to_a_damaged_state_is_refused_or_harmless)
     orr_world* world = begin(&k);
     ORR_REGISTER(world, Token, orr_name);
     orr_entity friend = make(world, 3), a = kit_traveller(world, 1);
-    dress(world, a, friend);
+    add_components(world, a, friend);
     CHECK_OK(orr_entity_remember(world, a, 0));
     uint32_t size, refused = 0;
     const uint8_t* bytes = bytes_of(world, a, &size);
@@ -679,7 +707,7 @@ static orr_result attempt_travel(orr_world* world, orr_entity entity)
     return orr_entity_travel(world, entity, 0);
 }
 
-static orr_result attempt_ahead(orr_world* world, orr_entity entity)
+static orr_result attempt_forward(orr_world* world, orr_entity entity)
 {
     return orr_entity_travel(world, entity, 7);
 }
@@ -689,15 +717,15 @@ static orr_result attempt_stretch(orr_world* world, orr_entity entity)
     return orr_time_stretch(world, entity, -0.5);
 }
 
-static void starve(attempt call, bool for_good)
+static void call_without_memory(attempt call, bool for_good)
 {
     kit k = {0};
     orr_world* world = begin(&k);
     KIT_SYSTEM(world, .name = "move", .query = "write Position, Velocity", .run = move);
     orr_entity friend = make(world, 3), a = kit_traveller(world, 1);
-    dress(world, a, friend);
+    add_components(world, a, friend);
     CHECK_OK(orr_entity_remember(world, a, 0));
-    undress(world, a);
+    remove_components(world, a);
     CHECK_OK(orr_set(world, a, Velocity, {1, 1}));
     CHECK_OK(orr_entity_remember(world, a, 1));
     uint64_t before = orr_world_hash(world);
@@ -718,11 +746,11 @@ static void starve(attempt call, bool for_good)
 
 ORR_TEST(travel_without_memory_has_no_effect)
 {
-    static const attempt calls[] = {attempt_remember, attempt_forget, attempt_travel, attempt_ahead,
-                                    attempt_stretch};
+    static const attempt calls[] = {attempt_remember, attempt_forget, attempt_travel,
+                                    attempt_forward, attempt_stretch};
     for (uint32_t i = 0; i < 5; i++) {
-        starve(calls[i], false);
-        starve(calls[i], true);
+        call_without_memory(calls[i], false);
+        call_without_memory(calls[i], true);
     }
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Remembering, forgetting and travelling of a world.
+#include "store/world/access.h"
+// Declares `first`.
 #include "history/history_kit.h"
+#include "support/growth_kit.h"
 
 // In every third tick creates an entity, which moves from the next tick on.
-static void breed(orr_run* run)
+static void create_every_third(orr_run* run)
 {
     if (run->tick % 3 == 0) {
         orr_entity child = orr_send_create(run);
@@ -12,10 +15,11 @@ static void breed(orr_run* run)
 }
 
 // Entities move and are created.
-static orr_world* begin_breeding(kit* k)
+static orr_world* begin_creating(kit* k)
 {
     orr_world* world = begin_going(k);
-    KIT_SYSTEM(world, .name = "breed", .once = true, .run = breed, .creates = "Position");
+    KIT_SYSTEM(world, .name = "breed", .once = true, .run = create_every_third,
+               .creates = "Position");
     return world;
 }
 
@@ -33,7 +37,7 @@ ORR_TEST(timeline_of_a_new_world_is_0)
 ORR_TEST(travel_back_restores_values_ids_and_tick)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     KIT_STEP(world, 4);
     uint64_t hash = orr_world_hash(world), count = orr_entity_count(world);
     CHECK_OK(orr_remember(world));
@@ -52,7 +56,7 @@ ORR_TEST(travel_back_restores_values_ids_and_tick)
 ORR_TEST(travel_forward_after_travelling_back_gives_the_same_world)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     uint64_t hashes[21];
     CHECK_OK(orr_remember(world));
     for (uint32_t i = 1; i <= 20; i++) {
@@ -72,7 +76,7 @@ ORR_TEST(travel_forward_after_travelling_back_gives_the_same_world)
 ORR_TEST(travel_forward_runs_though_the_world_is_paused)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     CHECK_OK(orr_remember(world));
     orr_pause(world, true);
     CHECK_OK(orr_time_travel(world, 3));
@@ -86,7 +90,7 @@ ORR_TEST(travel_forward_runs_though_the_world_is_paused)
 ORR_TEST(travel_to_the_current_tick_undoes_changes_since_it_was_remembered)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     KIT_STEP(world, 2);
     CHECK_OK(orr_time_travel(world, 2)); // No work.
     CHECK_EQ(orr_timeline(world), 0);
@@ -100,7 +104,7 @@ ORR_TEST(travel_to_the_current_tick_undoes_changes_since_it_was_remembered)
 ORR_TEST(remember_twice_in_a_tick_keeps_the_second)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     CHECK_OK(orr_remember(world));
     CHECK_OK(orr_set(world, first, Position, {77, 0, 0}));
     CHECK_OK(orr_remember(world));
@@ -116,7 +120,7 @@ ORR_TEST(remember_twice_in_a_tick_keeps_the_second)
 ORR_TEST(travel_forward_to_a_remembered_tick_runs_nothing)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     CHECK_OK(orr_remember(world));
     KIT_STEP(world, 5);
     CHECK_OK(orr_remember(world));
@@ -132,7 +136,7 @@ ORR_TEST(travel_forward_to_a_remembered_tick_runs_nothing)
 ORR_TEST(tick_after_travelling_back_forgets_the_abandoned_timeline)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     CHECK_OK(orr_remember(world));
     KIT_STEP(world, 5);
     CHECK_OK(orr_remember(world));
@@ -147,7 +151,7 @@ ORR_TEST(tick_after_travelling_back_forgets_the_abandoned_timeline)
 ORR_TEST(travel_forward_after_a_change_runs_ticks_of_the_new_timeline)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     CHECK_OK(orr_remember(world));
     KIT_STEP(world, 5);
     CHECK_OK(orr_remember(world));
@@ -161,7 +165,7 @@ ORR_TEST(travel_forward_after_a_change_runs_ticks_of_the_new_timeline)
 ORR_TEST(travel_forward_starts_from_the_last_remembered_tick_on_the_way)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     CHECK_OK(orr_remember(world));
     KIT_STEP(world, 5);
     CHECK_OK(orr_remember(world));
@@ -177,7 +181,7 @@ ORR_TEST(travel_forward_starts_from_the_last_remembered_tick_on_the_way)
 ORR_TEST(travel_to_a_forgotten_tick_names_the_remembered_ticks)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     KIT_STEP(world, 3);
     CHECK_RESULT(orr_time_travel(world, 2), ORR_ERR_PAST);
     KIT_ERROR(&k, ORR_ERR_PAST, "no tick is remembered: call orr_remember()");
@@ -205,7 +209,7 @@ ORR_TEST(travel_to_a_forgotten_tick_names_the_remembered_ticks)
 ORR_TEST(forget_range_keeps_every_nth)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     for (uint32_t i = 0; i < 20; i++) {
         CHECK_OK(orr_remember(world));
         KIT_STEP(world, 1);
@@ -218,6 +222,76 @@ ORR_TEST(forget_range_keeps_every_nth)
     CHECK_EQ(stats_of(world).ticks, 0);
     CHECK_EQ(orr_forget_range(world, 0, UINT64_MAX, 0), 0);
     CHECK_EQ(orr_forget_range(world, 9, 3, 1), 0);
+    kit_end(&k);
+}
+
+// Ticks 1 to 3 are remembered; before tick 2 a call changed the world, which is an input of it.
+static orr_world* begin_with_input(kit* k)
+{
+    orr_world* world = begin_going(k);
+    KIT_STEP(world, 1);
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_set(world, first, Position, {100, 0, 0}));
+    KIT_STEP(world, 1);
+    CHECK_OK(orr_remember(world));
+    KIT_STEP(world, 1);
+    CHECK_OK(orr_remember(world));
+    return world;
+}
+
+ORR_TEST(travel_forward_restores_a_remembered_tick_after_the_current_one_was_forgotten)
+{
+    kit k = {0};
+    orr_world* world = begin_with_input(&k);
+    uint64_t hash = orr_world_hash(world);
+    CHECK_OK(orr_time_travel(world, 1));
+    CHECK_OK(orr_forget(world, 1));
+    CHECK(!orr_remembered(world, 1));
+    CHECK_OK(orr_time_travel(world, 2));
+    CHECK(x_of(world, first) == 101);
+    CHECK_OK(orr_time_travel(world, 3));
+    CHECK(orr_world_hash(world) == hash);
+    CHECK_EQ(stats_of(world).ticks_run, 0);
+    CHECK(orr_remembered(world, 2) && orr_remembered(world, 3));
+    // The same by a range, and back and forth.
+    CHECK_OK(orr_time_travel(world, 2));
+    CHECK_EQ(orr_forget_range(world, 0, 2, 0), 1);
+    CHECK_OK(orr_time_travel(world, 3));
+    CHECK(orr_world_hash(world) == hash);
+    CHECK_EQ(stats_of(world).ticks_run, 0);
+    kit_end(&k);
+}
+
+ORR_TEST(forgotten_current_tick_can_be_remembered_again_or_left)
+{
+    kit k = {0};
+    orr_world* world = begin_with_input(&k);
+    CHECK_OK(orr_time_travel(world, 1));
+    CHECK_OK(orr_forget(world, 1));
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_time_travel(world, 2));
+    CHECK(x_of(world, first) == 101);
+    CHECK_OK(orr_time_travel(world, 1));
+    CHECK_OK(orr_forget(world, 1));
+    CHECK_OK(orr_set(world, first, Position, {7, 0, 0})); // Another future.
+    CHECK_OK(orr_time_travel(world, 2));
+    CHECK(x_of(world, first) == 8);
+    CHECK(!orr_remembered(world, 2) && !orr_remembered(world, 3));
+    CHECK_EQ(stats_of(world).ticks, 0);
+    kit_end(&k);
+}
+
+// Forgetting everything gives back the memory, also while the world stands at a restored tick.
+ORR_TEST(forgetting_all_ticks_at_a_restored_one_leaves_nothing)
+{
+    kit k = {0};
+    orr_world* world = begin_with_input(&k);
+    CHECK_OK(orr_time_travel(world, 1));
+    CHECK_EQ(orr_forget_range(world, 0, UINT64_MAX, 0), 3);
+    CHECK_EQ(stats_of(world).ticks, 0);
+    CHECK(stats_of(world).bytes < 1024); // The empty list.
+    CHECK_OK(orr_time_travel(world, 2));
+    CHECK(x_of(world, first) == 2);
     kit_end(&k);
 }
 
@@ -270,7 +344,7 @@ ORR_TEST(nearest_remembered_ticks_are_reported)
 ORR_TEST(window_remembers_the_recent_ticks_and_every_nth_before)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 4, .every = 10}));
     CHECK(orr_remembered(world, 0));
     for (uint32_t now = 1; now <= 47; now++) {
@@ -287,7 +361,7 @@ ORR_TEST(window_remembers_the_recent_ticks_and_every_nth_before)
 ORR_TEST(window_keeps_ticks_remembered_by_a_call)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     KIT_STEP(world, 3);
     CHECK_OK(orr_remember(world));
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 2}));
@@ -387,7 +461,7 @@ ORR_TEST(window_enabled_before_the_first_step_keeps_later_ticks)
 ORR_TEST(window_does_not_replace_a_tick_remembered_by_a_call)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 8}));
     KIT_STEP(world, 3);
     CHECK_OK(orr_remember(world));
@@ -401,7 +475,7 @@ ORR_TEST(window_does_not_replace_a_tick_remembered_by_a_call)
 ORR_TEST(budget_forgets_the_oldest_and_refuses_more_by_call)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     for (uint32_t i = 0; i < 5000; i++) {
         make(world, (float)i);
     }
@@ -436,7 +510,7 @@ static void remember_inside(orr_run* run)
 ORR_TEST(history_inside_a_system_is_refused)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     KIT_SYSTEM(world, .name = "odd", .query = "Position", .once = true, .run = remember_inside);
     CHECK_OK(orr_remember(world));
     (void)orr_step(world, 1);
@@ -451,7 +525,7 @@ ORR_TEST(history_inside_a_system_is_refused)
 ORR_TEST(history_in_a_loop_is_refused)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     CHECK_OK(orr_remember(world));
     orr_query* query = orr_query_text(world, "Position");
     ORR_EACH (it, query) {
@@ -466,7 +540,7 @@ ORR_TEST(history_in_a_loop_is_refused)
 ORR_TEST(history_refuses_bad_arguments)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     CHECK_RESULT(orr_history_set(world, NULL), ORR_ERR_ARGUMENT);
     CHECK_RESULT(orr_time_travel(world, UINT64_MAX), ORR_ERR_ARGUMENT);
     KIT_ERROR(&k, ORR_ERR_ARGUMENT, "ticks ahead");
@@ -479,7 +553,7 @@ ORR_TEST(history_refuses_bad_arguments)
 ORR_TEST(remember_without_memory_has_no_effect)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     KIT_STEP(world, 7);
     uint64_t hash = orr_world_hash(world);
     for (uint64_t n = 1;; n++) {
@@ -502,7 +576,7 @@ ORR_TEST(remember_without_memory_has_no_effect)
 ORR_TEST(travel_without_memory_has_no_effect)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     CHECK_OK(orr_remember(world));
     uint64_t then = orr_world_hash(world);
     KIT_STEP(world, 7);
@@ -513,7 +587,7 @@ ORR_TEST(travel_without_memory_has_no_effect)
         orr_result result = orr_time_travel(world, 0);
         bool refused = k.memory.refused != 0;
         failing_alloc_arm(&k.memory, 0, false);
-        // Work after the restore, such as notifying readers and checks, can do without memory.
+        // Checks after the restore can do without memory.
         CHECK(result == ORR_OK || (refused && result == ORR_ERR_MEMORY));
         CHECK(orr_world_hash(world) == (result == ORR_OK ? then : now));
         CHECK(orr_remembered(world, 0) && orr_remembered(world, 7));
@@ -528,6 +602,162 @@ ORR_TEST(travel_without_memory_has_no_effect)
     CHECK(orr_world_hash(world) == now);
     k.errors = (kit_errors){0};
     kit_end(&k);
+}
+
+// A reader of the state, whose sum depends on all its messages, and a reader outside of it.
+ORR_STRUCT(Sum, (uint64_t, messages))
+
+static void sum_messages(orr_run* run)
+{
+    Sum* sum = orr_run_user(run) == NULL ? orr_state(run, Sum) : orr_run_user(run);
+    ORR_MESSAGES(m, run)
+    {
+        sum->messages = sum->messages * 31 + m->count * 8 + (uint64_t)m->kind;
+    }
+}
+
+// Counts entities by kind of message: where messages are cut depends on which diff found them.
+static void count_messages(orr_run* run)
+{
+    Sum* sum = orr_run_user(run);
+    ORR_MESSAGES(m, run)
+    {
+        sum->messages += (uint64_t)m->count << 12 * m->kind;
+    }
+}
+
+// Number of calls of travel_pending() below.
+#define PENDING_CALLS 12u
+
+// Makes one of the calls that change the world. @return true if it was done.
+static bool travel_pending(kit* k, uint32_t call, orr_query* writes, const orr_entity rows[2])
+{
+    orr_world* world = k->world;
+    orr_type position = orr_type_of(world, ORR_TYPE(Position));
+    uint32_t count = 0;
+    switch (call) {
+    case 0:
+        return orr_set(world, rows[0], Position, {7, 7, 7}) == ORR_OK;
+    case 1:
+        return orr_destroy(world, rows[1]) == ORR_OK;
+    case 2:
+        return orr_create(world).id != 0;
+    case 3:
+        return orr_set(world, rows[1], Velocity, {1, 1}) == ORR_OK;
+    case 4:
+        return orr_remove(world, rows[0], Position) == ORR_OK;
+    case 5:
+        return orr_component_enable(world, rows[0], position, false) == ORR_OK;
+    case 6:
+        return orr_entity_enable(world, rows[0], false) == ORR_OK;
+    case 7: {
+        Position* p = orr_edit(world, rows[0], Position);
+        if (p != NULL) {
+            p->x = 8;
+        }
+        return p != NULL;
+    }
+    case 8:
+        ORR_EACH (it, writes) {
+            orr_write(&it, Position)[0].x = 9;
+            count += it.count;
+        }
+        return count > 0;
+    case 9:
+        return orr_component_set_many(world, rows, 1, position, &(Position){1, 2, 3}) == ORR_OK;
+    case 10:
+        return orr_remember(world) == ORR_OK;
+    default:
+        return orr_step(world, 1) == ORR_OK;
+    }
+}
+
+typedef struct travel_case {
+    uint64_t fail_at;
+    bool for_good;
+    uint32_t call;
+    uint64_t refused;         // Result: allocations that were refused.
+    bool travelled, pending;  // Result: the travel was made; readers were not notified at once.
+    uint64_t hash, then, sum; // Result: at the end; at the remembered tick; of `outside`.
+} travel_case;
+
+// Travels to a tick with a change that was not delivered, while memory is refused, and makes a call
+// that changes the world, first while memory is still refused. Both are repeated if they are
+// refused.
+static void travel_refused(travel_case* c)
+{
+    kit k = {0};
+    Sum outside = {0};
+    orr_world* world = begin(&k);
+    KIT_SYSTEM(world, .name = "sum", .kind = ORR_INDIRECT, .query = "Position", .run = sum_messages,
+               .state = ORR_TYPE(Sum));
+    KIT_SYSTEM(world, .name = "see", .kind = ORR_INDIRECT, .query = "either *",
+               .run = count_messages, .user = &outside);
+    orr_query* writes = orr_query_create(world, &(orr_query_desc){.text = "write Position"});
+    orr_entity rows[2] = {make(world, 1), make(world, 2)};
+    KIT_STEP(world, 1);
+    orr_entity late = make(world, 4);
+    CHECK_OK(orr_remember(world));
+    c->then = orr_world_hash(world);
+    CHECK_OK(orr_set(world, rows[0], Position, {9, 9, 9}));
+    CHECK_OK(orr_destroy(world, rows[1]));
+    CHECK_OK(orr_set(world, late, Velocity, {9, 9}));
+    KIT_STEP(world, 1);
+    uint64_t now = orr_world_hash(world);
+    outside.messages = 0;
+    failing_alloc_arm(&k.memory, c->fail_at, c->for_good);
+    orr_result result = orr_time_travel(world, 1);
+    c->travelled = result == ORR_OK;
+    c->pending = world->running.notify_travel != NULL;
+    CHECK(c->travelled ? !c->pending || k.memory.refused > 0 : result == ORR_ERR_MEMORY);
+    CHECK_EQ(orr_world_tick(world), c->travelled ? 1 : 2); // Made, or without any effect.
+    CHECK_EQ(orr_world_hash(world), c->travelled ? c->then : now);
+    if (c->pending && c->for_good) {
+        CHECK(!travel_pending(&k, c->call, writes, rows)); // Refused, without any effect.
+        CHECK_CONTAINS(k.errors.text, "out of memory");
+        CHECK_EQ(orr_world_hash(world), c->then);
+        CHECK_EQ(orr_world_tick(world), 1);
+        CHECK(orr_get(world, rows[0], Position)->x == 1); // Reading is allowed.
+    }
+    c->refused = k.memory.refused;
+    failing_alloc_arm(&k.memory, 0, false);
+    if (!c->travelled) {
+        CHECK_OK(orr_time_travel(world, 1));
+    }
+    CHECK(travel_pending(&k, c->call, writes, rows));
+    CHECK(world->running.notify_travel == NULL);
+    CHECK_OK(orr_world_validate(world));
+    KIT_STEP(world, 1);
+    c->hash = orr_world_hash(world);
+    c->sum = outside.messages;
+    orr_query_destroy(writes);
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+}
+
+// Memory is refused after the world was restored, when readers are notified: the travel was made,
+// and nothing that can change the world, or deliver messages, happens before they are.
+ORR_TEST(travel_without_memory_has_no_effect_or_is_complete)
+{
+    for (uint32_t call = 0; call < PENDING_CALLS; call++) {
+        travel_case expected = {.call = call};
+        travel_refused(&expected);
+        for (uint32_t good = 0; good < 2; good++) {
+            uint32_t refused = 0, pending = 0;
+            for (uint64_t n = 1;; n++) {
+                travel_case c = {.fail_at = n, .for_good = good != 0, .call = call};
+                travel_refused(&c);
+                CHECK_EQ(c.hash, expected.hash);
+                CHECK_EQ(c.sum, expected.sum);
+                refused += !c.travelled;
+                pending += c.pending;
+                if (c.refused == 0) {
+                    break;
+                }
+            }
+            CHECK(refused > 3 && pending > 3);
+        }
+    }
 }
 
 ORR_TEST(write_without_memory_succeeds_and_the_remembered_tick_is_lost)
@@ -550,10 +780,38 @@ ORR_TEST(write_without_memory_succeeds_and_the_remembered_tick_is_lost)
     kit_end(&k);
 }
 
+// The world is still at the tick that was lost: its changes cannot be undone.
+ORR_TEST(travel_to_the_current_tick_that_is_lost_is_refused)
+{
+    kit k = {0};
+    orr_world* world = begin_rows(&k);
+    orr_entity row = make(world, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        CHECK_OK(orr_remember(world));
+        failing_alloc_arm(&k.memory, 1, true);
+        CHECK_OK(orr_set(world, row, Position, {2, 0, 0}));
+        failing_alloc_arm(&k.memory, 0, false);
+        CHECK(!orr_remembered(world, orr_world_tick(world)));
+        for (uint32_t again = 0; again < 2; again++) {
+            CHECK_RESULT(orr_time_travel(world, orr_world_tick(world)), ORR_ERR_PAST);
+            CHECK_CONTAINS(k.errors.text, "was lost");
+            CHECK(x_of(world, row) == 2);
+        }
+        orr_tick_advance(world);
+        CHECK_OK(orr_time_travel(world, orr_world_tick(world))); // Was never remembered.
+    }
+    CHECK_OK(orr_remember(world));
+    CHECK_OK(orr_set(world, row, Position, {3, 0, 0}));
+    CHECK_OK(orr_time_travel(world, orr_world_tick(world)));
+    CHECK(x_of(world, row) == 2);
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+}
+
 ORR_TEST(history_prints_its_ticks)
 {
     kit k = {0};
-    orr_world* world = begin_breeding(&k);
+    orr_world* world = begin_creating(&k);
     char text[1024];
     orr_history_print(world, text, sizeof text);
     CHECK_CONTAINS(text, "nothing is remembered");
@@ -665,5 +923,88 @@ ORR_TEST(forgetting_every_second_tick_uses_no_more_memory)
         CHECK(orr_world_hash(world) == hashes[tick - 1]);
     }
     CHECK_OK(orr_world_validate(world));
+    kit_end(&k);
+}
+
+// ---- growth -------------------------------------------------------------------------------------
+
+static orr_world* remember_many(kit* k, uint32_t n)
+{
+    orr_world* world = kit_begin(k, NULL);
+    orr_entity entity = orr_create(world);
+    for (uint32_t i = 0; i < n; i++) {
+        orr_tick_advance(world);
+        orr_set(world, entity, Position, {(float)i, 0, 0});
+        CHECK_OK(orr_remember(world));
+    }
+    return world;
+}
+
+static void forget_oldest_first(growth_clock* clock_of, uint32_t n)
+{
+    kit k;
+    orr_world* world = remember_many(&k, n);
+    growth_begin(clock_of);
+    for (uint32_t i = 1; i <= n; i++) {
+        CHECK_OK(orr_forget(world, i));
+    }
+    growth_end(clock_of);
+    kit_end(&k);
+}
+
+static void find_near(growth_clock* clock_of, uint32_t n)
+{
+    kit k;
+    orr_world* world = remember_many(&k, n);
+    growth_begin(clock_of);
+    for (uint32_t i = 1; i <= n; i++) {
+        uint64_t before, after;
+        orr_remembered_near(world, i, &before, &after);
+        CHECK_EQ(before, i);
+        CHECK_EQ(after, i);
+    }
+    growth_end(clock_of);
+    kit_end(&k);
+}
+
+// Where each tick validates the world and so all remembered ticks, there are few.
+#ifdef ORR_VALIDATE_ON
+#define GROWTH_TICKS 100
+#else
+#define GROWTH_TICKS 1500
+#endif
+
+ORR_TEST(ticks_are_forgotten_and_found_in_near_linear_time)
+{
+    CHECK_NEAR_LINEAR(forget_oldest_first, GROWTH_TICKS);
+    CHECK_NEAR_LINEAR(find_near, GROWTH_TICKS);
+}
+
+// The list of remembered ticks has room at both ends: ticks are remembered and forgotten in turns.
+ORR_TEST(ticks_forgotten_at_either_end_leave_the_others)
+{
+    kit k;
+    orr_world* world = remember_many(&k, 40);
+    uint64_t oldest = 1, newest = 40;
+    for (uint32_t i = 0; i < 200; i++) {
+        CHECK_OK(orr_forget(world, oldest++));
+        if (i % 7 == 0) { // One from the middle.
+            CHECK_OK(orr_forget(world, (oldest + newest) / 2));
+            CHECK(!orr_remembered(world, (oldest + newest) / 2));
+        }
+        orr_tick_advance(world);
+        CHECK_OK(orr_remember(world));
+        newest++;
+        uint64_t before, after;
+        orr_remembered_near(world, oldest - 1, &before, &after);
+        CHECK(before == UINT64_MAX && after >= oldest);
+        orr_remembered_near(world, newest + 1, &before, &after);
+        CHECK(before == newest && after == UINT64_MAX);
+        while (!orr_remembered(world, oldest)) {
+            oldest++; // It was forgotten in the middle.
+        }
+    }
+    CHECK_OK(orr_world_validate(world));
+    CHECK_OK(orr_time_travel(world, oldest));
     kit_end(&k);
 }

@@ -63,7 +63,7 @@ static void look(orr_run* run)
     }
 }
 
-static void wait_aside(void* user)
+static void draw_wait(void* user)
 {
     (void)user;
     model_now->platform->sleep_ns(model_now->platform->user, 25000000);
@@ -72,15 +72,15 @@ static void wait_aside(void* user)
 static void model_go(orr_world* world, uint64_t tick)
 {
     controlled_check(orr_time_travel(world, tick) == ORR_OK, "%s", orr_error_last(world));
-    controlled_check(orr_world_tick(world) == tick, "it is another tick");
+    controlled_check(orr_world_tick(world) == tick, "the travel ended at another tick");
     model_now->sum = model_now->sum * 31 + orr_world_hash(world);
 }
 
 // Travels to the first remembered tick, fast-forwards from there, and returns to the start by
 // remembered ticks, unless ticks ran.
-static void wander(orr_world* world, void* data)
+static void wander(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     uint64_t now = orr_world_tick(world), hash = orr_world_hash(world);
     orr_history_stats stats;
     orr_history_stats_get(world, &stats);
@@ -92,7 +92,7 @@ static void wander(orr_world* world, void* data)
     model_go(world, stats.tick_first);
     if (model_now->calls++ % 2 == 0) {
         model_go(world, now);
-        controlled_check(orr_world_hash(world) == hash, "it is not what it was");
+        controlled_check(orr_world_hash(world) == hash, "the restored tick has another hash");
     } else {
         model_now->ahead = stats.tick_first + 6;
         model_go(world, model_now->ahead);
@@ -100,13 +100,13 @@ static void wander(orr_world* world, void* data)
 }
 
 // Before other threads may have started: a replay does not wait for the later ones.
-static void early(orr_world* world, void* data)
+static void early(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     model_go(world, orr_world_tick(world) + 2);
 }
 
-static void ask(orr_run* run)
+static void post_wander(orr_run* run)
 {
     if (orr_running(run->world) && run->tick <= 3) {
         (void)orr_post_exclusive(run->world, wander, NULL, 0);
@@ -129,14 +129,14 @@ static orr_world* model_build(const orr_platform* platform, bool spectator)
     orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
     orr_pipeline_add(world, &(orr_pipeline_desc){.name = "a", .rate_hz = 200});
     orr_pipeline_add(
-        world, &(orr_pipeline_desc){.name = "draw", .spectator = spectator, .wait = wait_aside});
+        world, &(orr_pipeline_desc){.name = "draw", .spectator = spectator, .wait = draw_wait});
     for (uint32_t i = 0; i < ROWS; i++) {
         orr_entity entity = orr_create(world);
         orr_set(world, entity, Moon, {0, 0});
         orr_set(world, entity, Tide, {i});
     }
     const orr_system_desc systems[] = {
-        {.name = "ask", .once = true, .run = ask},
+        {.name = "ask", .once = true, .run = post_wander},
         {.name = "flow", .query = "Moon, write Tide", .run = flow},
         {.name = "rise", .pipeline = "a", .query = "write Moon", .run = rise},
         {.name = "look", .pipeline = "draw", .query = "Moon", .run = look},
@@ -169,8 +169,8 @@ static void model_body(const orr_platform* platform, void* arg)
         hash = i == 0 ? orr_world_hash(world) : hash;
         calls = i == 0 ? m.calls : calls;
         controlled_check(calls >= 1 && m.calls == calls, "%u calls, and %u", calls, m.calls);
-        controlled_check(m.sum == sum, "the replay went another way");
-        controlled_check(orr_world_hash(world) == hash, "the replay came to something else");
+        controlled_check(m.sum == sum, "results of calls differ in the replay");
+        controlled_check(orr_world_hash(world) == hash, "the replay has another hash");
         orr_world_destroy(world);
     }
     orr_recording_destroy(recording);
@@ -179,25 +179,25 @@ static void model_body(const orr_platform* platform, void* arg)
 ORR_TEST(history_in_schedules_with_one_preemption_replays_to_the_same_world)
 {
     explore("one preemption", model_body, &(bool){true}, CONTROLLED_DEPTH_FIRST,
-            explore_share(2000, 40, 100000));
+            explore_share(2000, 40, 40000));
 }
 
 ORR_TEST(history_with_random_priorities_replays_to_the_same_world)
 {
     explore("priorities", model_body, &(bool){true}, CONTROLLED_PRIORITIES,
-            explore_share(2000, 40, 100000));
+            explore_share(2000, 40, 40000));
 }
 
 ORR_TEST(history_in_random_schedules_replays_to_the_same_world)
 {
     explore("by chance", model_body, &(bool){true}, CONTROLLED_RANDOM,
-            explore_share(1000, 40, 50000));
+            explore_share(1000, 40, 20000));
 }
 
 ORR_TEST(history_with_a_waiting_pipeline_replays_to_the_same_world)
 {
-    explore("waits aside", model_body, &(bool){false}, CONTROLLED_PRIORITIES,
-            explore_share(2000, 40, 100000));
+    explore("waiting pipeline", model_body, &(bool){false}, CONTROLLED_PRIORITIES,
+            explore_share(2000, 40, 40000));
     explore("waits, by chance", model_body, &(bool){false}, CONTROLLED_RANDOM,
-            explore_share(1000, 40, 50000));
+            explore_share(1000, 40, 20000));
 }

@@ -10,9 +10,9 @@ static struct {
     bool backs, wandering;
 } window;
 
-static void window_look(orr_world* world, void* data)
+static void window_look(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     orr_history_stats_get(world, &window.stats);
     window.tick = orr_world_tick(world);
     window.count = 0;
@@ -24,13 +24,13 @@ static void window_look(orr_world* world, void* data)
     HARD_CHECK(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
     // Travels to each of them, and back to the current tick.
     for (uint64_t i = 0; window.backs && i < window.count; i++) {
-        far_go(world, window.remembered[i]);
-        far_go(world, window.tick);
+        forward_go(world, window.remembered[i]);
+        forward_go(world, window.tick);
     }
     hard_done++;
 }
 
-static void window_ask(orr_run* run)
+static void window_post(orr_run* run)
 {
     if (run->tick == 80 && hard_done == 0) {
         (void)orr_post_exclusive(run->world, window_look, NULL, 0);
@@ -43,7 +43,7 @@ static orr_world* window_begin(kit* k, const orr_history_desc* desc)
     memset(&window, 0, sizeof window);
     hard_done = 0;
     all_add(world);
-    KIT_SYSTEM(world, .name = "ask", .once = true, .run = window_ask);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = window_post);
     CHECK_OK(orr_history_set(world, desc));
     return world;
 }
@@ -120,16 +120,17 @@ static struct {
     _Atomic uint32_t drawn;
 } scrub;
 
-static void scrub_note(orr_world* world, void* data)
+static void scrub_note(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     scrub.ticks[scrub.count] = orr_world_tick(world);
     scrub.hashes[scrub.count++] = orr_world_hash(world);
 }
 
-static void scrub_begin(orr_world* world, void* data)
+static void scrub_begin(orr_world* world, void* data, size_t size)
 {
-    scrub_note(world, data);
+    (void)size;
+    scrub_note(world, data, 0);
     orr_pause(world, true);
     orr_history_stats stats;
     orr_history_stats_get(world, &stats);
@@ -138,39 +139,41 @@ static void scrub_begin(orr_world* world, void* data)
 }
 
 // To any recorded tick, by remembered ticks only.
-static void scrub_move(orr_world* world, void* data)
+static void scrub_move(orr_world* world, void* data, size_t size)
 {
+    (void)size;
     memcpy(&scrub.at, data, sizeof scrub.at);
-    far_go(world, scrub.ticks[scrub.at]);
-    HARD_CHECK(orr_world_hash(world) == scrub.hashes[scrub.at], "it is not what it was");
+    forward_go(world, scrub.ticks[scrub.at]);
+    HARD_CHECK(orr_world_hash(world) == scrub.hashes[scrub.at],
+               "the restored tick has another hash");
     orr_history_stats stats;
     orr_history_stats_get(world, &stats);
     HARD_CHECK(stats.ticks_run == scrub.run, "ticks were run");
-    HARD_CHECK(orr_paused(world), "the pause is the user's");
+    HARD_CHECK(orr_paused(world), "the travel ended the pause");
     scrub.step++;
 }
 
-static void scrub_end(orr_world* world, void* data)
+static void scrub_end(orr_world* world, void* data, size_t size)
 {
-    (void)data;
-    HARD_CHECK(orr_remembered(world, scrub.ticks[scrub.count - 1]), "it lies ahead still");
+    (void)data, (void)size;
+    HARD_CHECK(orr_remembered(world, scrub.ticks[scrub.count - 1]), "a later tick was forgotten");
     orr_pause(world, false);
     scrub.step = UINT32_MAX;
 }
 
-static void scrub_look(orr_world* world, void* data)
+static void scrub_look(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     // Continues from there: the later ticks are a new timeline.
     orr_history_stats stats;
     orr_history_stats_get(world, &stats);
-    HARD_CHECK(stats.tick_last == orr_world_tick(world), "%u ahead of %u",
+    HARD_CHECK(stats.tick_last == orr_world_tick(world), "tick %u is remembered after %u",
                (unsigned)stats.tick_last, (unsigned)orr_world_tick(world));
     hard_done++;
     orr_stop(world);
 }
 
-static void scrub_ask(orr_run* run)
+static void scrub_post(orr_run* run)
 {
     if (scrub.step == 0) {
         (void)orr_post_exclusive(run->world, run->tick == 40 ? scrub_begin : scrub_note, NULL, 0);
@@ -216,7 +219,7 @@ ORR_TEST(paused_world_travels_within_the_window)
     hard_done = 0;
     all_add(world);
     hard_pipe(world, "draw", 0, true);
-    KIT_SYSTEM(world, .name = "ask", .once = true, .run = scrub_ask);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = scrub_post);
     KIT_SYSTEM(world, .name = "draw", .pipeline = "draw", .query = "Tree", .by_id = "Tree",
                .run = scrub_draw);
     KIT_SYSTEM(world, .name = "slide", .pipeline = "draw", .once = true, .run = scrub_slide);
@@ -230,8 +233,9 @@ ORR_TEST(paused_world_travels_within_the_window)
 // ---- a window, and a replay ---------------------------------------------------------------------
 
 // Travels back to any tick of the window and forward: the replay remembers the same ticks.
-static void wander_call(orr_world* world, void* data)
+static void wander_call(orr_world* world, void* data, size_t size)
 {
+    (void)size;
     uint64_t dice;
     memcpy(&dice, data, sizeof dice);
     orr_history_stats stats;
@@ -240,18 +244,18 @@ static void wander_call(orr_world* world, void* data)
     while (!orr_remembered(world, tick)) {
         tick--;
     }
-    far_go(world, tick);
+    forward_go(world, tick);
     if (dice % 3 == 0) {
-        far_go(world, tick + 1 + (dice >> 8) % 10);
+        forward_go(world, tick + 1 + (dice >> 8) % 10);
     }
-    far.hashes[far.calls++ % MARKS] = orr_world_hash(world) + orr_world_tick(world);
+    forward.hashes[forward.calls++ % MARKS] = orr_world_hash(world) + orr_world_tick(world);
 }
 
-static void wander_ask(orr_run* run)
+static void wander_post(orr_run* run)
 {
     Count* c = orr_state(run, Count);
     if (++c->count % 9 == 8 && orr_running(run->world)) {
-        uint64_t dice = orr_random(c->count, far.calls, 0, 0) >> 1;
+        uint64_t dice = orr_random(c->count, forward.calls, 0, 0) >> 1;
         (void)orr_post_exclusive(run->world, wander_call, &dice, sizeof dice);
     }
 }
@@ -259,10 +263,10 @@ static void wander_ask(orr_run* run)
 static orr_world* wander_begin(kit* k, uint32_t workers)
 {
     orr_world* world = hard_begin(k, workers);
-    memset(&far, 0, sizeof far);
+    memset(&forward, 0, sizeof forward);
     all_add(world);
     KIT_SYSTEM(world, .name = "ask", .once = true, .impure = true, .state = ORR_TYPE(Count),
-               .run = wander_ask);
+               .run = wander_post);
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 40, .every = 20}));
     return world;
 }
@@ -270,30 +274,30 @@ static orr_world* wander_begin(kit* k, uint32_t workers)
 ORR_TEST(replay_of_a_run_with_a_window_gives_the_same_world)
 {
     hard_replays_with_workers(
-        (hard_replay){.begin = wander_begin, .ticks = 80, .replays = 2, .look = far_same});
+        (hard_replay){.begin = wander_begin, .ticks = 80, .replays = 2, .look = forward_same});
 }
 
 // Memory use depends on the readers, so the recording contains the memories that the budget
 // removed.
-static uint32_t tight_listeners;
+static uint32_t tight_readers;
 
-static void tight_call(orr_world* world, void* data)
+static void tight_call(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     orr_history_stats stats;
     orr_history_stats_get(world, &stats);
-    far.hashes[far.calls++ % MARKS] = stats.tick_first * 1000 + stats.ticks;
-    far_go(world, stats.tick_first);
-    far_go(world, stats.tick_first + 5);
+    forward.hashes[forward.calls++ % MARKS] = stats.tick_first * 1000 + stats.ticks;
+    forward_go(world, stats.tick_first);
+    forward_go(world, stats.tick_first + 5);
     orr_result result = orr_remember(world); // May be refused by the budget.
     if (result != ORR_OK) {
         HARD_CHECK(result == ORR_ERR_CAPACITY, "%s", orr_error_last(world));
-        far.kit->errors = (kit_errors){0};
+        forward.kit->errors = (kit_errors){0};
     }
-    far.hashes[far.calls++ % MARKS] = result;
+    forward.hashes[forward.calls++ % MARKS] = result;
 }
 
-static void tight_ask(orr_run* run)
+static void tight_post(orr_run* run)
 {
     Count* c = orr_state(run, Count);
     if (++c->count % 15 == 14 && orr_running(run->world)) {
@@ -304,10 +308,10 @@ static void tight_ask(orr_run* run)
 static orr_world* tight_begin(kit* k, uint32_t workers)
 {
     orr_world* world = hard_begin(k, workers);
-    memset(&far, 0, sizeof far);
-    far.kit = k;
+    memset(&forward, 0, sizeof forward);
+    forward.kit = k;
     all_add(world);
-    for (uint32_t i = 0; i < tight_listeners; i++) {
+    for (uint32_t i = 0; i < tight_readers; i++) {
         char name[16];
         snprintf(name, sizeof name, "watch%u", i);
         hard_pipe(world, name, 130 + 90 * i, true);
@@ -315,16 +319,20 @@ static orr_world* tight_begin(kit* k, uint32_t workers)
                    .query = "Tree, Fruit", .run = kit_run_nothing);
     }
     // Replays have more room and fewer readers: the recorded decisions count.
-    uint64_t most = tight_listeners == 3 ? 60000 : 1u << 30;
-    tight_listeners = tight_listeners > 0 ? tight_listeners - 1 : 0;
+    uint64_t most = tight_readers == 3 ? 60000 : 1u << 30;
+    tight_readers = tight_readers > 0 ? tight_readers - 1 : 0;
     KIT_SYSTEM(world, .name = "ask", .once = true, .impure = true, .state = ORR_TYPE(Count),
-               .run = tight_ask);
+               .run = tight_post);
     CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 60, .bytes_max = most}));
     return world;
 }
 
 ORR_TEST(replay_of_a_window_with_a_budget_forgets_the_same)
 {
-    tight_listeners = 3;
-    hard_replays(&(hard_replay){.begin = tight_begin, .ticks = 60, .replays = 4, .look = far_same});
+    tight_readers = 3;
+    hard_replays(&(hard_replay){.begin = tight_begin,
+                                .ticks = 60,
+                                .replays = 4,
+                                .refused = ORR_ERR_CAPACITY,
+                                .look = forward_same});
 }

@@ -150,7 +150,7 @@ static void refused(const orr_system_desc* desc, const char* words)
                .run = kit_note_messages, .receives = "Hit");
     uint64_t before = orr_world_hash(world);
     CHECK_RESULT(orr_entity_travel(world, a, 2), ORR_ERR_STATE);
-    CHECK_CONTAINS(k.errors.text, "cannot go ahead alone: system 'more'");
+    CHECK_CONTAINS(k.errors.text, "cannot be run alone: system 'more'");
     CHECK_CONTAINS(k.errors.text, words);
     CHECK_EQ(orr_world_hash(world), before);
     orr_system more = orr_system_find(world, "more");
@@ -223,6 +223,60 @@ ORR_TEST(travel_forward_with_a_violation_leaves_the_entity_unchanged)
     kit_end(&k);
 }
 
+static void scribble(orr_run* run)
+{
+    Label* l = orr_write(run, Label);
+    for (uint32_t i = 0; i < run->count; i++) {
+        l[i].number++;
+        orr_string_assign(run->world, &l[i].text, (orr_string){0});
+    }
+}
+
+// The entity drives another one, and refers to a dead one: both stay.
+static orr_entity make_driver(orr_world* world)
+{
+    orr_entity a = kit_traveller(world, 1), driven = make(world, 2), dead = make(world, 3);
+    CHECK_OK(orr_set(world, a, Body, {7, 0}));
+    CHECK_OK(orr_set(world, a, Label, {orr_string_make(world, "a text of its own"), 3}));
+    CHECK_OK(orr_set(world, a, Link, {dead, 1}));
+    CHECK_OK(orr_time_stretch(world, driven, 1));
+    CHECK_OK(orr_time_stretch(world, a, 0.25));
+    CHECK_OK(orr_time_derivate(world, a, driven));
+    orr_time_stretcher s = *orr_get(world, a, orr_time_stretcher);
+    s.position = 0.75;
+    CHECK_OK(orr_put(world, a, orr_time_stretcher, &s));
+    CHECK_OK(orr_destroy(world, dead));
+    return a;
+}
+
+// The way back needs no memory, and restores every value as it was.
+ORR_TEST(travel_forward_with_a_violation_and_without_memory_changes_nothing)
+{
+    for (uint32_t round = 0; round < 4; round++) {
+        kit k = {0};
+        orr_world* world = begin(&k);
+        ORR_REGISTER(world, Position, Body, Label, Link, orr_time_stretcher);
+        orr_entity a = make_driver(world);
+        KIT_SYSTEM(world, .name = "age", .query = "write Body", .run = age);
+        KIT_SYSTEM(world, .name = "scribble", .query = "write Label", .run = scribble);
+        KIT_SYSTEM(world, .name = "breach", .query = "write Position", .run = violate);
+        if (round >= 2) {
+            CHECK_OK(orr_remember(world));
+        }
+        uint64_t before = orr_world_hash(world), refused = 1;
+        for (uint64_t n = 1; refused > 0; n++) {
+            failing_alloc_arm(&k.memory, n, round % 2 == 0);
+            orr_result result = orr_entity_travel(world, a, 5);
+            refused = k.memory.refused;
+            failing_alloc_arm(&k.memory, 0, false);
+            CHECK(result == ORR_ERR_STATE || result == ORR_ERR_MEMORY);
+            CHECK_EQ(orr_world_hash(world), before);
+            CHECK_OK(orr_world_validate(world));
+        }
+        kit_end(&k);
+    }
+}
+
 static orr_entity travel_inside;
 static orr_result travel_results[3];
 
@@ -242,14 +296,14 @@ ORR_TEST(travel_inside_a_system_is_refused)
     CHECK_OK(orr_entity_remember(world, a, 0));
     travel_inside = a;
     KIT_SYSTEM(world, .name = "travels", .once = true, .query = "Position", .run = travels);
-    KIT_STEP(world, 1);
+    KIT_STEP_REFUSED(world, 1);
     for (uint32_t i = 0; i < 3; i++) {
         CHECK_RESULT(travel_results[i], ORR_ERR_STATE);
     }
     kit_end(&k);
 }
 
-// ---- and the world ------------------------------------------------------------------------------
+// ---- travels of the world -----------------------------------------------------------------------
 
 ORR_TEST(world_that_travels_back_restores_entity_histories)
 {

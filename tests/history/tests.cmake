@@ -1,7 +1,7 @@
 set(ORR_TESTS_HISTORY
     tests/history/test_entity_history.c
     tests/history/test_history.c
-    tests/history/test_history_ahead.c
+    tests/history/test_history_fast_forward.c
     tests/history/test_history_model.c
     tests/history/test_history_odd.c
     tests/history/test_history_order.c

@@ -56,9 +56,10 @@ static inline void plan_run(void* context, uint32_t node, uint32_t first, uint32
     const orri_graph_node* info = &kit->graph.nodes[node];
     uint32_t wrong = 0;
     wrong |= first >= last || last > info->items ? PLAN_BOUNDS : 0;
-    wrong |= info->here && worker != 0 ? PLAN_ELSEWHERE : 0;
-    wrong |= (info->here || info->grain >= info->items) && last - first != info->items ? PLAN_SPLIT
-                                                                                       : 0;
+    wrong |= info->caller_only && worker != 0 ? PLAN_ELSEWHERE : 0;
+    wrong |= (info->caller_only || info->grain >= info->items) && last - first != info->items
+                 ? PLAN_SPLIT
+                 : 0;
     wrong |= atomic_fetch_add(&kit->busy[worker], 1) != 0 ? PLAN_SAME : 0;
     for (uint32_t i = kit->before_first[node]; i < kit->before_first[node + 1]; i++) {
         wrong |= atomic_load(&kit->left[kit->before[i]]) != 0 ? PLAN_EARLY : 0;
@@ -87,7 +88,7 @@ static inline void* plan_memory(size_t count, size_t size)
     return data;
 }
 
-// Fills in what follows from `nodes[].next`: counts, and the reverse lists.
+// Fills in the data derived from `nodes[].next`: counts and reverse lists.
 static inline void plan_complete(plan_kit* kit)
 {
     orri_graph* graph = &kit->graph;
@@ -159,7 +160,7 @@ static inline void plan_random(plan_kit* kit, orri_jobs* jobs, uint64_t seed, ui
         orri_graph_node* node = &kit->graph.nodes[n];
         *node = (orri_graph_node){.name = "random", .items = items, .next_first = edges};
         node->grain = PLAN_RANDOM(3) == 0 ? items + 1 : 1 + PLAN_RANDOM(5);
-        node->here = PLAN_RANDOM(10) == 0;
+        node->caller_only = PLAN_RANDOM(10) == 0;
         uint32_t wanted = PLAN_RANDOM(4);
         for (uint32_t i = 0; i < wanted && edges < most && n + 1 < nodes; i++) {
             uint32_t span = near < nodes - n - 1 ? near : nodes - n - 1;

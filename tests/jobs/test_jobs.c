@@ -398,11 +398,11 @@ ORR_TEST(pool_and_graph_refused_memory_leave_nothing)
         orri_graph_node node = {.name = "node", .items = 1, .grain = 1};
         orri_graph graph = {.nodes = &node};
         bool first = orri_graph_reserve(jobs, &graph, 1);
-        uint32_t capacity = graph.room_capacity;
+        uint32_t capacity = graph.memory_capacity;
         bool second = orri_graph_reserve(jobs, &graph, capacity + 1);
         CHECK_EQ(first, capacity > 0);
-        CHECK_EQ(second, graph.room_capacity > capacity);
-        CHECK(orri_graph_reserve(jobs, &graph, graph.room_capacity));
+        CHECK_EQ(second, graph.memory_capacity > capacity);
+        CHECK(orri_graph_reserve(jobs, &graph, graph.memory_capacity));
         orri_graph_free(jobs, &graph);
         orri_jobs_destroy(jobs);
         CHECK_EQ(memory.live_blocks, 0);

@@ -262,7 +262,7 @@ static int broken_create(void* user, const char* name, void (*run)(void*), void*
     return orr_platform_default()->thread_create(user, name, broken_main, NULL, out);
 }
 
-ORR_TEST(float_mode_set_and_restored_is_the_previous_one)
+ORR_TEST(float_mode_restored_is_the_previous_mode)
 {
     orri_float_mode before = orri_float_mode_set();
     CHECK_EQ(float_broken(), 0);

@@ -24,6 +24,7 @@ typedef struct model_shape {
     bool timeouts; // Stuck calls are watched for.
     bool extra;    // One call more than promised, perhaps after the pool is destroyed.
     bool watcher;  // With a watcher thread.
+    bool together; // Nodes a and b wait for each other, so each run needs two workers.
 } model_shape;
 
 typedef struct model {
@@ -36,7 +37,8 @@ typedef struct model {
     uint32_t next[MODEL_NODES];
     uint32_t hits[MODEL_NODES][MODEL_UNITS];
     uint32_t left[MODEL_NODES];
-    uint32_t busy; // Bits of workers in a call.
+    uint32_t busy;          // Bits of workers in a call.
+    _Atomic uint32_t begun; // Nodes that began, with `together`.
     const char *room, *room_end;
     bool retired;
     orr_thread threads[4];
@@ -72,13 +74,24 @@ static void model_log(void* user, const orr_log_line* line)
     controlled_check(extra, "%s", line->text);
 }
 
+static void model_meet(model* m)
+{
+    ORRI_SCHED_POINT(&m->table, ORR_SCHED_STORE, &m->begun);
+    atomic_fetch_add(&m->begun, 1);
+    m->table.thread_wake(m->table.user, &m->begun, 1);
+    while (atomic_load(&m->begun) < 2) {
+        ORRI_SCHED_POINT(&m->table, ORR_SCHED_WAIT, &m->begun);
+        m->table.thread_wait(m->table.user, &m->begun, 1, UINT64_MAX);
+    }
+}
+
 // Has a sched point, so that other threads can run during the call.
 static void model_run(void* context, uint32_t node, uint32_t first, uint32_t last, uint32_t worker)
 {
     model* m = context;
     const orri_graph_node* info = &m->nodes[node];
     controlled_check(first < last && last <= info->items, "units %u to %u", first, last);
-    controlled_check(worker == 0 || !info->here, "node %u is for the caller", node);
+    controlled_check(worker == 0 || !info->caller_only, "node %u is for the caller", node);
     controlled_check((m->busy >> worker & 1) == 0, "worker %u twice", worker);
     for (uint32_t i = 0; i < node; i++) {
         for (uint32_t j = 0; j < m->nodes[i].next_count; j++) {
@@ -87,6 +100,9 @@ static void model_run(void* context, uint32_t node, uint32_t first, uint32_t las
         }
     }
     m->busy |= 1u << worker;
+    if (m->shape->together) {
+        model_meet(m);
+    }
     ORRI_SCHED_POINT(&m->table, ORR_SCHED_LOAD, &m->busy);
     for (uint32_t i = first; i < last; i++) {
         controlled_check(m->hits[node][i]++ == 0, "unit %u of node %u twice", i, node);
@@ -123,6 +139,7 @@ static void model_once(model* m, orri_jobs* jobs)
     for (uint32_t i = 0; i < m->shape->node_count; i++) {
         m->left[i] = m->nodes[i].items;
     }
+    m->begun = 0;
     m->retired = false;
     orri_jobs_run(jobs, &m->graph);
     m->retired = true;
@@ -148,7 +165,7 @@ static void model_rebuild(model* m, orri_jobs* jobs)
                             .run = model_run,
                             .context = m};
     controlled_check(orri_graph_reserve(jobs, &m->graph, m->shape->node_count), "no room");
-    m->room = (const char*)m->graph.room;
+    m->room = (const char*)m->graph.memory;
     m->room_end = m->room + 4096; // Bitmaps, states and queues of these few nodes.
     ORRI_SCHED_POINT(&m->table, ORR_SCHED_STORE, &m->nodes);
 }
@@ -179,72 +196,48 @@ static void model_body(const orr_platform* platform, void* arg)
     }
 }
 
+// Nodes: name, units, grain, needs, first of `next`, count of `next`, for the caller only.
+#define ONE(units) .node_count = 1, .nodes = {{"a", units, 1, 0, 0, 0, false}}
+#define TWO        .node_count = 2, .nodes = {{"a", 1, 1, 0, 0, 0, false}, {"b", 1, 1, 0, 0, 0, false}}
+
 static const model_shape shapes[] = {
-    {"two units", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, false, false, false, false},
-    {"three units", 2, 1, {{"a", 3, 1, 0, 0, 0, false}}, {0}, false, false, false, false},
-    {"two nodes",
-     2,
-     2,
-     {{"a", 1, 1, 0, 0, 0, false}, {"b", 1, 1, 0, 0, 0, false}},
-     {0},
-     false,
-     false,
-     false,
-     false},
-    {"shared, then the caller's",
-     2,
-     2,
-     {{"a", 2, 1, 0, 0, 1, false}, {"b", 2, 1, 1, 0, 0, true}},
-     {1},
-     false,
-     false,
-     false,
-     false},
-    {"diamond",
-     2,
-     4,
-     {{"a", 1, 1, 0, 0, 2, false},
-      {"b", 1, 1, 1, 2, 1, false},
-      {"c", 2, 1, 1, 3, 1, false},
-      {"d", 1, 1, 2, 0, 0, false}},
-     {1, 2, 3, 3},
-     false,
-     false,
-     false,
-     false},
-    {"watched", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, false, true, false, false},
-    {"own threads", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, true, false, false, false},
-    {"a call too many", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, true, false, true, false},
-    {"a watcher, alone", 1, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, false, true, false, true},
-    {"a watcher, own threads", 2, 1, {{"a", 2, 1, 0, 0, 0, false}}, {0}, true, true, false, true},
-    {"three workers", 3, 1, {{"a", 3, 1, 0, 0, 0, false}}, {0}, false, false, false, false},
-    {"three workers, four units",
-     3,
-     1,
-     {{"a", 4, 1, 0, 0, 0, false}},
-     {0},
-     false,
-     false,
-     false,
-     false},
-    {"three workers, a fork",
-     3,
-     3,
-     {{"a", 2, 1, 0, 0, 2, false}, {"b", 1, 1, 1, 0, 0, true}, {"c", 2, 1, 1, 0, 0, false}},
-     {1, 2},
-     false,
-     false,
-     false,
-     false},
-    {"three workers, own threads",
-     3,
-     1,
-     {{"a", 3, 1, 0, 0, 0, false}},
-     {0},
-     true,
-     false,
-     false,
-     false},
+    {.name = "two units", .workers = 2, ONE(2)},
+    {.name = "three units", .workers = 2, ONE(3)},
+    {.name = "two nodes", .workers = 2, TWO},
+    {.name = "shared, then the caller's",
+     .workers = 2,
+     .node_count = 2,
+     .nodes = {{"a", 2, 1, 0, 0, 1, false}, {"b", 2, 1, 1, 0, 0, true}},
+     .next = {1}},
+    {.name = "diamond",
+     .workers = 2,
+     .node_count = 4,
+     .nodes = {{"a", 1, 1, 0, 0, 2, false},
+               {"b", 1, 1, 1, 2, 1, false},
+               {"c", 2, 1, 1, 3, 1, false},
+               {"d", 1, 1, 2, 0, 0, false}},
+     .next = {1, 2, 3, 3}},
+    {.name = "watched", .workers = 2, ONE(2), .timeouts = true},
+    {.name = "own threads", .workers = 2, ONE(2), .own = true},
+    {.name = "own threads, nodes meet", .workers = 2, TWO, .own = true, .together = true},
+    {.name = "a call too many", .workers = 2, ONE(2), .own = true, .extra = true},
+    {.name = "a watcher, alone", .workers = 1, ONE(2), .timeouts = true, .watcher = true},
+    {.name = "a watcher, own threads",
+     .workers = 2,
+     ONE(2),
+     .own = true,
+     .timeouts = true,
+     .watcher = true},
+    {.name = "three workers", .workers = 3, ONE(3)},
+    {.name = "three workers, four units", .workers = 3, ONE(4)},
+    {.name = "three workers, a fork",
+     .workers = 3,
+     .node_count = 3,
+     .nodes = {{"a", 2, 1, 0, 0, 2, false},
+               {"b", 1, 1, 1, 0, 0, true},
+               {"c", 2, 1, 1, 0, 0, false}},
+     .next = {1, 2}},
+    {.name = "three workers, own threads", .workers = 3, ONE(3), .own = true},
 };
 
 static uint64_t model_explore(controlled_strategy strategy, uint64_t schedules)

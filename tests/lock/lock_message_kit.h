@@ -9,7 +9,7 @@
 
 static const char* const mode_names[] = {"", "read", "inclusive", "exclusive"};
 
-static inline void say_set(orri_text* out, const char* const* names, uint32_t set)
+static inline void print_set(orri_text* out, const char* const* names, uint32_t set)
 {
     const char* between = "";
     for (uint32_t r = 0; r < RESOURCES; r++) {
@@ -21,8 +21,8 @@ static inline void say_set(orri_text* out, const char* const* names, uint32_t se
 }
 
 // The resource that a system waits for, and its holder.
-static inline void say_reason(const state* s, uint32_t system, const char* const* names,
-                              orri_text* out)
+static inline void print_reason(const state* s, uint32_t system, const char* const* names,
+                                orri_text* out)
 {
     for (uint32_t r = 0; r < RESOURCES; r++) {
         for (uint32_t j = 0; j < m.count; j++) {
@@ -35,27 +35,27 @@ static inline void say_reason(const state* s, uint32_t system, const char* const
             }
         }
     }
-    orri_text_add(out, "waits its turn");
+    orri_text_add(out, "waits for its turn");
 }
 
-static inline void say_step(uint32_t system, const state* before, const state* after,
-                            const char* const* names, orri_text* out)
+static inline void print_step(uint32_t system, const state* before, const state* after,
+                              const char* const* names, orri_text* out)
 {
     uint32_t at = before->at[system];
     at = m.nodes[at].kind == OP_IDLE ? m.first[m.from[system]] : at;
     orri_text_add(out, "%s ", m.names[system]);
     if (waits(after, system)) {
-        say_reason(after, system, names, out);
+        print_reason(after, system, names, out);
     } else if (m.nodes[at].kind == OP_TAKE) {
         orri_text_add(out, "takes ");
-        say_set(out, names, m.nodes[at].wanted);
+        print_set(out, names, m.nodes[at].wanted);
         for (uint32_t i = 0; i < after->waiting; i++) {
-            if (conflict[m.nodes[at].wanted][wanted_of(after, after->line[i])]) {
-                orri_text_add(out, ", passing %s", m.names[after->line[i]]);
+            if (conflict[m.nodes[at].wanted][wanted_of(after, after->queue[i])]) {
+                orri_text_add(out, ", overtaking %s", m.names[after->queue[i]]);
             }
         }
     } else {
-        static const char* const words[] = {[OP_READS_END] = "lets its reads go",
+        static const char* const words[] = {[OP_READS_END] = "releases its reads",
                                             [OP_UPGRADE] = "upgrades",
                                             [OP_RELEASE] = "releases"};
         orri_text_add(out, "%s", words[m.nodes[at].kind]);
@@ -84,21 +84,21 @@ static inline uint32_t step_between(const state* before, uint64_t after)
     return UINT32_MAX;
 }
 
-static inline void say_from(uint64_t from, uint64_t to, const char* const* names, orri_text* out)
+static inline void print_from(uint64_t from, uint64_t to, const char* const* names, orri_text* out)
 {
     state before = state_unpack(from), after = state_unpack(to);
-    say_step(step_between(&before, to), &before, &after, names, out);
+    print_step(step_between(&before, to), &before, &after, names, out);
 }
 
-static inline void say_path(uint32_t at, const char* const* names, orri_text* out)
+static inline void print_path(uint32_t at, const char* const* names, orri_text* out)
 {
     if (m.parents[at] != UINT32_MAX) {
-        say_path(m.parents[at], names, out);
-        say_from(m.states[m.parents[at]], m.states[at], names, out);
+        print_path(m.parents[at], names, out);
+        print_from(m.states[m.parents[at]], m.states[at], names, out);
     }
 }
 
-// ---- what a pipeline does -----------------------------------------------------------------------
+// ---- nodes of a system --------------------------------------------------------------------------
 
 typedef enum rules {
     RULES_OURS,

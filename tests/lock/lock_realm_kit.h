@@ -2,13 +2,13 @@
 // All sets of systems in one model of the locks.
 //
 // Instead of one search per set of systems there is one search for all of them. A system that has
-// released holds nothing, is not in the queue, and is nobody's blocker: its state equals that of a
+// released holds nothing, is not in the queue, and blocks no waiter: its state equals that of a
 // system that has not begun. So a group of systems and the structural step after it are two walks,
-// each from a take to its release, and a structural step walks like a direct system that writes
-// what the step takes. In a *realm* every system that holds nothing begins with any set of the
-// realm. Every run of every combination of up to four systems, each with any structural step or
-// none, is a run in the realm (and so is any longer run). A statement that holds in every state of
-// the realm holds in every state of all of them.
+// each from a take to its release, and a structural step walks like a direct system that writes the
+// resources that the step takes. In a *realm* every system that holds nothing begins with any set
+// of the realm. Every run of every combination of up to four systems, each with any structural step
+// or none, is a run in the realm (and so is any longer run). A statement that holds in every state
+// of the realm holds in every state of all of them.
 #ifndef ORR_LOCK_REALM_KIT_H
 #define ORR_LOCK_REALM_KIT_H
 
@@ -45,8 +45,9 @@ static inline bool realm_has(const realm* of, uint32_t set)
     return set != 0 && (of->shape != REALM_LIBRARY || mode_of(set, 0) != N);
 }
 
-// Nodes of sets: what is held, and the next operation. After its reads are released, or after its
-// upgrade, a holder equals one that took what it then holds, and uses the nodes of that set.
+// Nodes of sets: the set that is held, and the next operation. After its reads are released, or
+// after its upgrade, a holder equals a holder that took its remaining set, and uses the nodes of
+// that set.
 static uint8_t realm_node[2][SETS]; // Taken; held.
 
 static inline void realm_hold(uint32_t plain, uint32_t set)
@@ -102,7 +103,7 @@ static inline void realm_twins(const realm* of)
 }
 
 // Returns the number of sets to begin with.
-static inline uint32_t realm_make(const realm* of, passing passes)
+static inline uint32_t realm_make(const realm* of, overtaking passes)
 {
     uint32_t count = 0;
     within = of->shape == REALM_WITHIN;

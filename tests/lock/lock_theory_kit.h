@@ -36,7 +36,7 @@ static bool by_reads[SETS][SETS]; // Where the two sets conflict, if at all, the
 static uint8_t raised[SETS];      // The set with inclusive as exclusive.
 // Resource 0 stands for others, as the registry does for the rows of all clusters: there I means
 // "write within", which excludes readers of all of them, but not other writers of some. (A system
-// that takes all exclusively takes each; so "read within", which excludes nobody else, is N.)
+// that takes all exclusively takes each; so "read within", which excludes no other system, is N.)
 static bool within;
 
 static inline uint32_t mode_of(uint32_t set, uint32_t resource)
@@ -90,7 +90,7 @@ static inline uint8_t joined(uint32_t a, uint32_t b)
     return (uint8_t)all;
 }
 
-// ---- what systems do ----------------------------------------------------------------------------
+// ---- nodes and states ---------------------------------------------------------------------------
 
 typedef enum op_kind {
     OP_END,
@@ -107,19 +107,19 @@ typedef struct node {
     uint8_t wanted; // OP_TAKE: the requested set. OP_UPGRADE: everything held afterwards.
 } node;
 
-typedef enum passing {
-    PASS_NEVER,
-    PASS_BOUNDED, // The library's rule.
-    PASS_ALWAYS,
-    PASS_INCLUSIVE, // As the library's, but inclusive requests overtake waiting readers.
-} passing;
+typedef enum overtaking {
+    OVERTAKE_NEVER,
+    OVERTAKE_BOUNDED, // The library's rule.
+    OVERTAKE_ALWAYS,
+    OVERTAKE_INCLUSIVE, // As the library's, but inclusive requests overtake waiting readers.
+} overtaking;
 
 typedef struct state {
     uint8_t at[SYSTEMS];
-    uint8_t line[SYSTEMS];
+    uint8_t queue[SYSTEMS];
     uint8_t waiting;
     // For a waiter for a set: bits of the systems that had their sets before it came, while one of
-    // them holds something that conflicts. 0: nobody overtakes it.
+    // them holds something that conflicts. 0: no system overtakes it.
     uint8_t older[SYSTEMS];
 } state;
 
@@ -129,8 +129,8 @@ typedef struct model {
     uint32_t count; // Systems.
     uint8_t starts[SYSTEMS];
     const char* names[SYSTEMS];
-    passing passes;
-    // What an idle system may begin with: nodes first[from[i]] to first[to[i]].
+    overtaking passes;
+    // Nodes with which idle system i may begin: first[from[i]] to first[to[i]].
     uint8_t first[NODES];
     uint32_t from[SYSTEMS], to[SYSTEMS];
     // All systems do the same and are interchangeable; so are resources with the same meaning. For
@@ -180,7 +180,7 @@ static inline uint32_t kind_of(const state* s, uint32_t system)
 static inline bool waits(const state* s, uint32_t system)
 {
     for (uint32_t i = 0; i < s->waiting; i++) {
-        if (s->line[i] == system) {
+        if (s->queue[i] == system) {
             return true;
         }
     }
@@ -198,13 +198,13 @@ static inline bool is_open(const state* s, uint32_t system)
     return false;
 }
 
-// After a release. A system that can never conflict again is removed from those found: one that
-// holds less than its whole set can conflict again only by its upgrade.
+// After a release. A system that can never conflict again is removed from those found: a system
+// that holds less than its whole set can conflict again only by its upgrade.
 static inline void settle(state* s)
 {
     for (uint32_t i = 0; i < s->waiting; i++) {
-        uint32_t me = s->line[i];
-        if (m.passes == PASS_ALWAYS || (s->older[me] != 0 && !is_open(s, me))) {
+        uint32_t me = s->queue[i];
+        if (m.passes == OVERTAKE_ALWAYS || (s->older[me] != 0 && !is_open(s, me))) {
             s->older[me] = 0;
         }
         for (uint32_t j = 0; s->older[me] != 0 && j < m.count; j++) {
@@ -217,13 +217,13 @@ static inline void settle(state* s)
 
 typedef enum fit {
     FITS_NOT,
-    FITS_PASSING, // Only by overtaking a waiter.
+    FITS_OVERTAKING, // Only by overtaking a waiter.
     FITS,
 } fit;
 
 static inline fit fits(const state* s, uint32_t place)
 {
-    uint32_t me = s->line[place];
+    uint32_t me = s->queue[place];
     uint32_t wanted = wanted_of(s, me);
     bool upgrade = kind_of(s, me) == OP_UPGRADE;
     fit result = FITS;
@@ -233,59 +233,61 @@ static inline fit fits(const state* s, uint32_t place)
         }
     }
     for (uint32_t i = 0; !upgrade && i < place; i++) {
-        uint32_t other = s->line[i];
+        uint32_t other = s->queue[i];
         // An inclusive request will be exclusive before it is released.
-        uint32_t at_last = m.passes == PASS_INCLUSIVE ? wanted : raised[wanted];
+        uint32_t at_last = m.passes == OVERTAKE_INCLUSIVE ? wanted : raised[wanted];
         if (!conflict[at_last][wanted_of(s, other)]) {
             continue;
         }
-        // An upgrade waits at the front and stops new readers; other waiters claim what they wait
-        // for, unless they are overtaken.
-        bool passes = kind_of(s, other) == OP_TAKE && by_reads[at_last][wanted_of(s, other)] &&
-                      (m.passes == PASS_ALWAYS || (m.passes != PASS_NEVER && s->older[other] != 0));
+        // An upgrade waits at the front and stops new readers; other waiters claim the locks they
+        // wait for, unless they are overtaken.
+        bool passes =
+            kind_of(s, other) == OP_TAKE && by_reads[at_last][wanted_of(s, other)] &&
+            (m.passes == OVERTAKE_ALWAYS || (m.passes != OVERTAKE_NEVER && s->older[other] != 0));
         if (!passes) {
             return FITS_NOT;
         }
-        result = FITS_PASSING;
+        result = FITS_OVERTAKING;
     }
     return result;
 }
 
-static inline void line_remove(state* s, uint32_t place)
+static inline void queue_remove(state* s, uint32_t place)
 {
     for (uint32_t i = place; i + 1 < SYSTEMS; i++) {
-        s->line[i] = s->line[i + 1];
+        s->queue[i] = s->queue[i + 1];
     }
-    s->line[SYSTEMS - 1] = 0;
+    s->queue[SYSTEMS - 1] = 0;
     s->waiting--;
 }
 
-static inline void line_insert(state* s, uint32_t system, bool front)
+static inline void queue_insert(state* s, uint32_t system, bool front)
 {
     uint32_t place = front ? 0 : s->waiting;
     for (uint32_t i = SYSTEMS - 1; i > place; i--) {
-        s->line[i] = s->line[i - 1];
+        s->queue[i] = s->queue[i - 1];
     }
     CHECK(place < SYSTEMS);
-    s->line[place] = (uint8_t)system;
+    s->queue[place] = (uint8_t)system;
     s->waiting++;
 }
 
-// Grants what can be granted, from the front; a request that would overtake is granted or not.
+// Grants all requests that can be granted, from the front. A request that would overtake is granted
+// in one successor and waits in another.
 static inline void serve(state s, uint32_t place)
 {
     while (place < SYSTEMS && place < s.waiting) {
         fit how = fits(&s, place);
-        if (how == FITS_PASSING) {
+        if (how == FITS_OVERTAKING) {
             serve(s, place + 1);
         }
         if (how == FITS_NOT) {
             place++;
         } else {
-            uint32_t me = s.line[place];
+            uint32_t me = s.queue[place];
             s.at[me] = m.nodes[s.at[me]].next;
             s.older[me] = 0;
-            line_remove(&s, place);
+            queue_remove(&s, place);
         }
     }
     CHECK(m.out_count < SUCCESSORS);
@@ -299,7 +301,7 @@ static inline void step(const state* before, uint32_t system)
     uint32_t kind = kind_of(&s, system);
     m.out_count = 0;
     if (kind == OP_TAKE || kind == OP_UPGRADE) {
-        line_insert(&s, system, kind == OP_UPGRADE);
+        queue_insert(&s, system, kind == OP_UPGRADE);
         for (uint32_t j = 0; kind == OP_TAKE && j < m.count; j++) {
             s.older[system] |= (uint8_t)((j != system && held_of(&s, j) != 0) << j);
         }
@@ -321,7 +323,7 @@ static inline uint64_t state_pack(const state* s)
     for (uint32_t i = 0; i < SYSTEMS; i++) {
         bits = bits << 8 | s->at[i];
         bits = bits << 4 | s->older[i];
-        bits = bits << 2 | s->line[i];
+        bits = bits << 2 | s->queue[i];
     }
     return bits;
 }
@@ -330,7 +332,7 @@ static inline state state_unpack(uint64_t bits)
 {
     state s;
     for (uint32_t i = SYSTEMS; i-- > 0; bits >>= 14) {
-        s.line[i] = bits & 3;
+        s.queue[i] = bits & 3;
         s.older[i] = bits >> 2 & 15;
         s.at[i] = (uint8_t)(bits >> 6);
     }
@@ -343,16 +345,16 @@ static inline state state_unpack(uint64_t bits)
 // matter.
 static inline uint64_t state_ordered(const state* s, const uint8_t* as)
 {
-    uint32_t keys[SYSTEMS], count = m.count, in_line = 0;
+    uint32_t keys[SYSTEMS], count = m.count, queued = 0;
     for (uint32_t i = 0; i < s->waiting; i++) {
-        in_line |= 1u << s->line[i];
-        keys[i] = s->line[i];
+        queued |= 1u << s->queue[i];
+        keys[i] = s->queue[i];
     }
     for (uint32_t i = 0, end = s->waiting; i < count; i++) {
-        if ((in_line >> i & 1) == 0) {
+        if ((queued >> i & 1) == 0) {
             uint32_t key = (uint32_t)as[s->at[i]] << 8;
             for (uint32_t j = 0; j < s->waiting; j++) {
-                key |= (uint32_t)(s->older[s->line[j]] >> i & 1) << (2 + j);
+                key |= (uint32_t)(s->older[s->queue[j]] >> i & 1) << (2 + j);
             }
             key |= i;
             uint32_t to = end++;
@@ -388,7 +390,7 @@ static inline uint64_t state_canonical(const state* s)
 
 // ---- search -------------------------------------------------------------------------------------
 
-static inline void model_begin(uint32_t count, passing passes)
+static inline void model_begin(uint32_t count, overtaking passes)
 {
     if (m.states == NULL) {
         m.capacity = 1 << 10;
@@ -459,29 +461,30 @@ static inline void check_holders(const state* s)
     }
 }
 
-static inline uint32_t line_place(const state* s, uint32_t system)
+static inline uint32_t queue_place(const state* s, uint32_t system)
 {
     uint32_t place = 0;
-    while (place < s->waiting && s->line[place] != system) {
+    while (place < s->waiting && s->queue[place] != system) {
         place++;
     }
     return place;
 }
 
-// What the bound rests on: while W waits for a set, nobody behind it gets ahead of it; the systems
-// it found become fewer; and once they are gone, nobody who came later is granted what W wants.
+// The invariants behind the bound: while W waits for a set, no system behind it gets ahead of it;
+// the systems it found become fewer; and once they are gone, no system that came later is granted a
+// lock that W waits for.
 static inline void check_step(const state* s, const state* to)
 {
     for (uint32_t i = 0; i < s->waiting; i++) {
-        uint32_t w = s->line[i], place = line_place(to, w);
+        uint32_t w = s->queue[i], place = queue_place(to, w);
         if (kind_of(s, w) != OP_TAKE || place == to->waiting) {
             continue;
         }
         bool fine = (to->older[w] & ~s->older[w]) == 0;
         for (uint32_t j = 0; j < m.count; j++) {
-            bool before = line_place(s, j) < i;
+            bool before = queue_place(s, j) < i;
             bool had = held_of(s, j) != 0;
-            fine &= before || line_place(to, j) > place || !waits(to, j) ||
+            fine &= before || queue_place(to, j) > place || !waits(to, j) ||
                     kind_of(to, j) == OP_UPGRADE || j == w;
             fine &= before || had || held_of(to, j) == 0 || to->older[w] != 0 ||
                     !conflict[wanted_of(to, w)][raised[held_of(to, j)]];
@@ -503,7 +506,7 @@ static inline void search_step(const state* s, uint32_t at, uint32_t system, sea
     memcpy(out, m.out, count * sizeof *out);
     m.steps += count;
     for (uint32_t k = 0; k < count; k++) {
-        if (m.passes <= PASS_BOUNDED) {
+        if (m.passes <= OVERTAKE_BOUNDED) {
             check_step(s, &out[k]);
         }
         uint32_t to = search_reach(&out[k], at);

@@ -370,7 +370,7 @@ ORR_TEST(table_refused_memory_at_any_request_is_unchanged)
     }
 }
 
-ORR_TEST(growth_and_trace_refused_keep_the_old_ones)
+ORR_TEST(table_and_trace_refused_memory_to_grow_are_unchanged)
 {
     lock_kit kit;
     kit_init(&kit);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The lock table compared with its model (lock_theory_kit.h): up to four systems take random sets,
 // release reads, upgrade and release, in random order. After each step the holders, the queue and
-// the blockers must equal one of the model's successors. So the code does what is searched in the
-// model.
+// the blockers must equal one of the model's successors. So the code behaves as the model that is
+// searched.
 #include "lock/lock_realm_kit.h"
 
 #include "lock/lock_detail.h"
@@ -63,7 +63,7 @@ static void agree_act(agree* a, uint32_t system, const node* at)
     }
 }
 
-// What a holder holds, as a set of the model.
+// The locks of a holder, as a set of the model.
 static uint32_t agree_held(const orri_lock_holder* holder)
 {
     uint32_t set = 0;
@@ -79,7 +79,7 @@ static bool agree_is(const agree* a, const state* s)
 {
     uint32_t place = 0;
     for (const orri_lock_holder* h = a->locks->waiting; h != NULL; h = h->next, place++) {
-        if (place >= s->waiting || s->line[place] != h->number ||
+        if (place >= s->waiting || s->queue[place] != h->number ||
             (s->older[h->number] != 0) != (h->blocker != NULL)) {
             return false;
         }
@@ -126,7 +126,7 @@ ORR_TEST(table_behaves_as_its_model)
     for (uint32_t round = 0; round < test_rounds(1000, 40, 100000); round++) {
         agree a = {0};
         realm of = {"any", SYSTEMS, RESOURCES, round % 8, REALM_ANY};
-        realm_make(&of, PASS_BOUNDED);
+        realm_make(&of, OVERTAKE_BOUNDED);
         agree_begin(&a, of.plain);
         state s = {0};
         for (uint32_t i = 0; i < 200; i++) {

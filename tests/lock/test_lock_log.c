@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What can be observed of locks, step by step: waits, the trace, the order of grants; and a
-// followed order.
+// Observation of locks, step by step: waits, the trace, the log of grants; and grants that follow a
+// log.
 #include "lock/lock_kit.h"
 
 // ---- statistics ---------------------------------------------------------------------------------
@@ -82,27 +82,27 @@ ORR_TEST(trace_shows_plan_grants_and_locks_in_one_order)
     orri_lock_names by = {.user = (void*)(uintptr_t)names, .resource = name_resource};
     char text[2048];
     size_t length = orri_locks_trace_print(kit.locks, &by, text, sizeof text);
-    CHECK_STR(text, "#1 holder 1, who 7: Body read granted by plan\n"
-                    "#2 holder 1, who 7: Skin exclusive granted by plan\n"
-                    "#3 holder 1, who 8: registry read taken\n"
-                    "#4 holder 1, who 8: Body inclusive taken\n"
-                    "#5 holder 1, who 8: Bone read taken\n"
-                    "#6 holder 1, who 8: Bone read released\n"
-                    "#7 holder 2, who 9: Bone exclusive taken\n"
-                    "#8 holder 1, who 8: Body exclusive upgraded\n"
-                    "#9 holder 1, who 8: registry read released\n"
-                    "#10 holder 1, who 8: Body exclusive released\n"
-                    "#11 holder 1, who 7: Body read released\n"
-                    "#12 holder 1, who 7: Skin exclusive released\n"
-                    "#13 holder 2, who 9: Bone exclusive released\n");
+    CHECK_STR(text, "#1 holder 1, requester 7: Body read granted by plan\n"
+                    "#2 holder 1, requester 7: Skin exclusive granted by plan\n"
+                    "#3 holder 1, requester 8: registry read taken\n"
+                    "#4 holder 1, requester 8: Body inclusive taken\n"
+                    "#5 holder 1, requester 8: Bone read taken\n"
+                    "#6 holder 1, requester 8: Bone read released\n"
+                    "#7 holder 2, requester 9: Bone exclusive taken\n"
+                    "#8 holder 1, requester 8: Body exclusive upgraded\n"
+                    "#9 holder 1, requester 8: registry read released\n"
+                    "#10 holder 1, requester 8: Body exclusive released\n"
+                    "#11 holder 1, requester 7: Body read released\n"
+                    "#12 holder 1, requester 7: Skin exclusive released\n"
+                    "#13 holder 2, requester 9: Bone exclusive released\n");
     CHECK_EQ(length, strlen(text));
-    CHECK_EQ(orri_locks_trace_print(kit.locks, NULL, text, 20), length + 2 * 2 + 11 * 6);
-    CHECK_STR(text, "#1 holder 1, who 7:");
+    CHECK_EQ(orri_locks_trace_print(kit.locks, NULL, text, 26), length + 2 * 2 + 11 * 6);
+    CHECK_STR(text, "#1 holder 1, requester 7:");
     orri_lock_record records[16];
     CHECK_EQ(orri_locks_trace_read(kit.locks, records, 16), 13);
     CHECK_EQ(records[6].sequence, 7);
     CHECK_EQ(records[6].holder, 2);
-    CHECK_EQ(records[6].who, 9);
+    CHECK_EQ(records[6].requester, 9);
     CHECK_EQ(records[6].resource, 5);
     CHECK_EQ(records[6].mode, X);
     CHECK_EQ(records[6].event, ORRI_LOCK_TAKEN);
@@ -239,7 +239,7 @@ ORR_TEST(followed_log_lets_a_reader_precede_an_early_upgrade)
     orri_lock_log log = {.grants = (uint32_t[]){2, 4, 3, 6}, .count = 4};
     orri_locks_follow(kit.locks, &log);
     CHECK(ASK(kit.h[0], {4, I}));
-    CHECK(!orri_lock_upgrade_ask(kit.h[0])); // Nobody reads yet, but h1 is next.
+    CHECK(!orri_lock_upgrade_ask(kit.h[0])); // No holder reads yet, but h1 is next.
     CHECK(!ASK(kit.h[2], {4, R}));
     CHECK(ASK(kit.h[1], {4, R}));
     CHECK(!orri_lock_ready(kit.h[0]));
@@ -294,20 +294,20 @@ ORR_TEST(followed_log_can_be_ended_while_holders_wait_for_their_turn)
 
 // ---- holders excluded from the log --------------------------------------------------------------
 
-// Holder 5 is in no log. While a log is followed it is granted what is free, but not ahead of a
+// Holder 5 is in no log. While a log is followed it is granted free locks, but not ahead of a
 // waiter for the same.
 ORR_TEST(log_ignores_excluded_holders)
 {
     lock_kit kit;
     orri_lock_log log = {0};
     kit_init(&kit);
-    orri_lock_holder* aside = kit.h[4];
-    orri_lock_holder_set_unlogged(aside);
+    orri_lock_holder* excluded = kit.h[4];
+    orri_lock_holder_set_unlogged(excluded);
     orri_locks_record(kit.locks, &log);
-    CHECK(ASK(aside, {1, R}, {4, R}));
+    CHECK(ASK(excluded, {1, R}, {4, R}));
     CHECK(orri_locks_unlogged_active(kit.locks));
     CHECK(ASK(kit.h[0], {1, R}, {4, I}));
-    orri_lock_release(aside);
+    orri_lock_release(excluded);
     CHECK(!orri_locks_unlogged_active(kit.locks));
     orri_lock_upgrade(kit.h[0]);
     orri_lock_release(kit.h[0]);
@@ -317,20 +317,20 @@ ORR_TEST(log_ignores_excluded_holders)
     CHECK_EQ(log.count, 3); // Taken, upgraded, taken.
 
     orri_locks_follow(kit.locks, &log);
-    CHECK(ASK(aside, {1, R}, {4, R})); // The first holder of the log has not come.
-    CHECK(!ASK(kit.h[1], {1, X}));     // It is not its turn,
+    CHECK(ASK(excluded, {1, R}, {4, R})); // The first holder of the log has not come.
+    CHECK(!ASK(kit.h[1], {1, X}));        // It is not its turn,
     CHECK(ASK(kit.h[0], {1, R}, {4, I}));
-    orri_lock_release(aside);
-    CHECK(!ASK(aside, {1, R})); // but it waits: no excluded holder precedes it.
+    orri_lock_release(excluded);
+    CHECK(!ASK(excluded, {1, R})); // but it waits: no excluded holder precedes it.
     CHECK_OK(orri_locks_validate(kit.locks));
     orri_lock_upgrade(kit.h[0]);
     orri_lock_release(kit.h[0]);
     CHECK(orri_lock_ready(kit.h[1]));
-    CHECK(!orri_lock_ready(aside));
+    CHECK(!orri_lock_ready(excluded));
     orri_lock_release(kit.h[1]);
-    CHECK(orri_lock_ready(aside));
+    CHECK(orri_lock_ready(excluded));
     CHECK(orri_locks_unlogged_active(kit.locks));
-    orri_lock_release(aside);
+    orri_lock_release(excluded);
     CHECK_OK(orri_locks_follow_end(kit.locks));
     orri_lock_log_free(&kit.env, &log);
     kit_free(&kit);
@@ -344,16 +344,16 @@ ORR_TEST(log_followed_upgrade_stops_new_excluded_readers)
     uint32_t grants[] = {1 << 1, 1 << 1 | 1, 2 << 1};
     orri_lock_log log = {.grants = grants, .count = 3};
     kit_init(&kit);
-    orri_lock_holder* aside = kit.h[4];
-    orri_lock_holder_set_unlogged(aside);
+    orri_lock_holder* excluded = kit.h[4];
+    orri_lock_holder_set_unlogged(excluded);
     orri_locks_follow(kit.locks, &log);
     CHECK(ASK(kit.h[0], {4, I}));
-    CHECK(ASK(aside, {4, R}));
+    CHECK(ASK(excluded, {4, R}));
     CHECK(!orri_lock_upgrade_ask(kit.h[0])); // It waits for the reader,
     orri_lock_holder* late = kit.h[3];
     orri_lock_holder_set_unlogged(late);
     CHECK(!ASK(late, {4, R})); // and no other reader is admitted.
-    orri_lock_release(aside);
+    orri_lock_release(excluded);
     CHECK(orri_lock_ready(kit.h[0]));
     CHECK(!orri_lock_ready(late));
     orri_lock_wait(kit.h[0]);

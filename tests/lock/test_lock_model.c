@@ -36,7 +36,7 @@ typedef struct model_thread {
 // A waiter for a set, as it was at the last check.
 typedef struct model_wait {
     bool waits, closed;            // Closed: every holder it found has released.
-    uint32_t came;                 // 1 is the first.
+    uint32_t arrived;              // 1 is the first.
     uint64_t found[MODEL_HOLDERS]; // Takes of the holders it found; 0: had no set, or released it.
 } model_wait;
 
@@ -47,14 +47,14 @@ struct model {
     orri_env env;
     orri_locks* locks;
     model_thread threads[MODEL_HOLDERS];
-    uint8_t holds[MODEL_HOLDERS][MODEL_RESOURCES]; // What each was granted, by its own knowledge.
+    uint8_t holds[MODEL_HOLDERS][MODEL_RESOURCES]; // Modes granted to each holder.
     uint32_t value[MODEL_RESOURCES], writes[MODEL_RESOURCES];
-    // At the last check: readers of what an upgrade waits for.
+    // At the last check: readers of the resources that an upgrade waits for.
     uint64_t readers[MODEL_HOLDERS][MODEL_RESOURCES];
     bool upgrading[MODEL_HOLDERS];
     model_wait wait[MODEL_HOLDERS];
     uint64_t takes[MODEL_HOLDERS];
-    uint32_t comings;
+    uint32_t arrivals;
 };
 
 static model* model_now;
@@ -62,7 +62,7 @@ static uint64_t model_passes; // In all schedules.
 
 // Between two sections under the mutex no waiter can be granted. In a controlled schedule no other
 // thread runs here, so the table can be checked.
-static void model_look_at_line(orri_locks* locks)
+static void model_check_queue(orri_locks* locks)
 {
     if (locks->waiting == NULL || locks->mutex.word != 0 || locks->follow != NULL) {
         return;
@@ -77,7 +77,7 @@ static void model_look_at_line(orri_locks* locks)
 
 // Readers only leave while an upgrade waits. Between two sched points there is at most one section
 // under the mutex, so at every point the readers are compared with those at the previous point.
-static void model_look(model* m)
+static void model_check(model* m)
 {
     for (uint32_t h = 0; m->locks != NULL && h < m->shape->holders; h++) {
         const orri_lock_holder* holder = m->threads[h].holder;
@@ -98,7 +98,7 @@ static void model_look(model* m)
 }
 
 // By the meaning of the modes, not by the table's words.
-static bool model_together(uint32_t a, uint32_t b)
+static bool model_compatible(uint32_t a, uint32_t b)
 {
     return a == NONE || b == NONE || (a == R && b != X) || (b == R && a != X);
 }
@@ -110,8 +110,8 @@ static bool model_has(const orri_lock_holder* holder)
 
 // True if one holds something that conflicts with what the other wants; `at_last`: or will conflict
 // after the upgrade. `only_reads`: and it only reads what conflicts.
-static bool model_keeps_off(const orri_lock_holder* has, const orri_lock_holder* wants,
-                            bool at_last, bool* only_reads)
+static bool model_blocks(const orri_lock_holder* has, const orri_lock_holder* wants, bool at_last,
+                         bool* only_reads)
 {
     bool off = false;
     *only_reads = true;
@@ -120,7 +120,7 @@ static bool model_keeps_off(const orri_lock_holder* has, const orri_lock_holder*
             uint32_t mode = orri_lock_mode_now(has, &has->set[i]);
             mode = at_last && mode == I ? X : mode;
             if (has->set[i].resource == wants->set[j].resource && mode != ORRI_LOCK_MODES &&
-                !model_together(mode, wants->set[j].mode)) {
+                !model_compatible(mode, wants->set[j].mode)) {
                 off = true;
                 *only_reads &= mode == R;
             }
@@ -129,10 +129,10 @@ static bool model_keeps_off(const orri_lock_holder* has, const orri_lock_holder*
     return off;
 }
 
-// A waiter for a set sees the holders it found leave. Once they are gone, nobody who came later is
-// granted what it wants; before that only readers are. The section under the mutex since the last
-// check may have made grants, which are judged by the table it left.
-static void model_look_at_wait(model* m, uint32_t h, const bool* waited)
+// A waiter for a set sees the holders it found leave. Once they are gone, no holder that came later
+// is granted a lock that it waits for; before that only readers are. The section under the mutex
+// since the last check may have made grants, which are judged by the table it left.
+static void model_check_wait(model* m, uint32_t h, const bool* waited)
 {
     model_wait* wait = &m->wait[h];
     const orri_lock_holder* me = m->threads[h].holder;
@@ -142,26 +142,26 @@ static void model_look_at_wait(model* m, uint32_t h, const bool* waited)
         return;
     }
     if (!before) {
-        *wait = (model_wait){.waits = true, .came = ++m->comings};
+        *wait = (model_wait){.waits = true, .arrived = ++m->arrivals};
     }
     for (uint32_t j = 0; j < m->shape->holders; j++) {
         const orri_lock_holder* other = m->threads[j].holder;
         uint64_t take = j != h && model_has(other) ? other->takes : 0;
         wait->found[j] = !before || wait->found[j] == take ? take : 0;
-        left |= wait->found[j] != 0 && model_keeps_off(other, me, false, &reads);
+        left |= wait->found[j] != 0 && model_blocks(other, me, false, &reads);
     }
     wait->closed |= !left;
     for (uint32_t j = 0; before && j < m->shape->holders; j++) {
         const orri_lock_holder* other = m->threads[j].holder;
-        bool later = !waited[j] || m->wait[j].came > wait->came;
-        if (other->takes != m->takes[j] && later && model_keeps_off(other, me, true, &reads)) {
+        bool later = !waited[j] || m->wait[j].arrived > wait->arrived;
+        if (other->takes != m->takes[j] && later && model_blocks(other, me, true, &reads)) {
             controlled_check(reads && !wait->closed, "holder %u overtakes %u", j, h);
             model_passes++;
         }
     }
 }
 
-static void model_look_at_waits(model* m)
+static void model_check_waits(model* m)
 {
     bool waited[MODEL_HOLDERS];
     for (uint32_t h = 0; h < m->shape->holders; h++) {
@@ -171,7 +171,7 @@ static void model_look_at_waits(model* m)
         }
     }
     for (uint32_t h = 0; h < m->shape->holders; h++) {
-        model_look_at_wait(m, h, waited);
+        model_check_wait(m, h, waited);
     }
     for (uint32_t h = 0; h < m->shape->holders; h++) {
         m->takes[h] = m->threads[h].holder->takes;
@@ -180,10 +180,10 @@ static void model_look_at_waits(model* m)
 
 static void model_point(void* user, orr_sched_kind kind, const void* word)
 {
-    model_look(model_now);
-    model_look_at_waits(model_now);
+    model_check(model_now);
+    model_check_waits(model_now);
     if (model_now->locks != NULL) {
-        model_look_at_line(model_now->locks);
+        model_check_queue(model_now->locks);
     }
     model_now->scheduler->sched_point(user, kind, word);
 }
@@ -193,13 +193,13 @@ static void model_lock(model_thread* me, uint32_t resource, uint32_t mode)
     model* m = me->of;
     m->holds[me->number][resource] = (uint8_t)mode;
     for (uint32_t i = 0; i < m->shape->holders; i++) {
-        controlled_check(i == me->number || model_together(mode, m->holds[i][resource]),
+        controlled_check(i == me->number || model_compatible(mode, m->holds[i][resource]),
                          "resource %u: %u has it in mode %u, %u in mode %u", resource, me->number,
                          mode, i, m->holds[i][resource]);
     }
 }
 
-// Adds one to what it may write, in two steps with a sched point between.
+// Adds one to each value that it may write, in two steps with a sched point between.
 static void model_write(model_thread* me, const orri_lock* set, uint32_t count, bool upgraded)
 {
     model* m = me->of;

@@ -223,58 +223,58 @@ ORR_TEST(blocker_is_found_in_large_sets)
 // ---- a simulation -------------------------------------------------------------------------------
 
 enum {
-    ACTORS = KIT_HOLDERS,
+    PIPELINES = KIT_HOLDERS,
     STEPS = 2,
     US = 1000,
     MS = 1000000,
 };
 
-typedef struct actor_step {
+typedef struct pipeline_step {
     orri_lock set[2];
     uint32_t count;
     uint64_t ns; // Approximately.
-} actor_step;
+} pipeline_step;
 
 // A pipeline: in each tick it takes one set after the other, each for some time.
-typedef struct actor {
+typedef struct pipeline {
     const char* name;
     uint64_t period_ns; // 0: the next tick begins shortly after the last one.
-    actor_step steps[STEPS];
+    pipeline_step steps[STEPS];
     uint32_t step_count;
     // While the simulation runs.
     bool waits;
     uint32_t step;
     uint64_t begun, next, asked; // When its tick began, when its next action is due, when it asked.
     uint64_t longest_ns[STEPS];  // Longest wait, by step.
-    // The bound of the wait: the hold times of those that held something when it came, the longest
-    // one that overtook it, and those ahead of it in the queue, one after the other.
+    // The bound of the wait: the sum of the hold times of the holders it found, of the longest
+    // request that overtook it, and of the waiters ahead of it in the queue.
     uint64_t found_ns, later_ns, before_ns;
     uint32_t before;
-} actor;
+} pipeline;
 
-typedef struct stage {
+typedef struct simulation {
     lock_kit kit;
-    actor all[ACTORS];
+    pipeline all[PIPELINES];
     uint32_t count;
     uint64_t chance;
     uint64_t waits;
-} stage;
+} simulation;
 
-static uint64_t any(stage* s, uint64_t below)
+static uint64_t any(simulation* s, uint64_t below)
 {
     s->chance = s->chance * UINT64_C(6364136223846793005) + 1442695040888963407;
     return (s->chance >> 33) % below;
 }
 
 // Within a tenth.
-static uint64_t about(stage* s, uint64_t ns)
+static uint64_t about(simulation* s, uint64_t ns)
 {
     return ns - ns / 10 + any(s, ns / 5 + 1);
 }
 
-static void actor_granted(stage* s, uint32_t i)
+static void pipeline_granted(simulation* s, uint32_t i)
 {
-    actor* a = &s->all[i];
+    pipeline* a = &s->all[i];
     uint64_t now = s->kit.fake.now_ns, waited = now - a->asked;
     if (a->waits) {
         CHECK(waited <= a->found_ns + a->later_ns + a->before_ns);
@@ -285,7 +285,7 @@ static void actor_granted(stage* s, uint32_t i)
     uint64_t lasts = about(s, a->steps[a->step++].ns);
     a->next = now + lasts;
     for (uint32_t j = 0; j < s->count; j++) {
-        actor* other = &s->all[j];
+        pipeline* other = &s->all[j];
         if (other->waits && (other->before >> i & 1) != 0) {
             other->before_ns += lasts;
             other->before &= ~(1u << i);
@@ -295,38 +295,38 @@ static void actor_granted(stage* s, uint32_t i)
     }
 }
 
-static void actor_ask(stage* s, uint32_t i)
+static void pipeline_ask(simulation* s, uint32_t i)
 {
-    actor* a = &s->all[i];
-    const actor_step* step = &a->steps[a->step];
+    pipeline* a = &s->all[i];
+    const pipeline_step* step = &a->steps[a->step];
     uint64_t now = s->kit.fake.now_ns;
     a->begun = a->step == 0 ? now : a->begun;
     a->asked = now;
     a->found_ns = a->later_ns = a->before_ns = a->before = 0;
     for (uint32_t j = 0; j < s->count; j++) {
-        const actor* other = &s->all[j];
+        const pipeline* other = &s->all[j];
         a->before |= (uint32_t)other->waits << j;
         if (!other->waits && other->step > 0 && j != i && other->next - now > a->found_ns) {
             a->found_ns = other->next - now;
         }
     }
     if (orri_lock_ask(s->kit.h[i], 0, step->set, step->count)) {
-        actor_granted(s, i);
+        pipeline_granted(s, i);
     } else {
         a->waits = true;
     }
 }
 
-// What is due: releases what it holds, then asks for its next set or is done for now.
-static void actor_act(stage* s, uint32_t i)
+// Performs the action that is due: releases its set, then asks for the next set or ends its tick.
+static void pipeline_act(simulation* s, uint32_t i)
 {
-    actor* a = &s->all[i];
+    pipeline* a = &s->all[i];
     uint64_t now = s->kit.fake.now_ns;
     if (a->step > 0) {
         orri_lock_release(s->kit.h[i]);
     }
     if (a->step < a->step_count) {
-        actor_ask(s, i);
+        pipeline_ask(s, i);
     } else {
         a->step = 0;
         a->next = a->period_ns == 0 ? now + about(s, 50 * US) : a->begun + a->period_ns;
@@ -334,8 +334,8 @@ static void actor_act(stage* s, uint32_t i)
     }
 }
 
-// Every holder releases, until nobody waits.
-static void stage_clear(stage* s)
+// Every holder releases, until no holder waits.
+static void simulation_drain(simulation* s)
 {
     for (bool left = true; left;) {
         left = false;
@@ -349,7 +349,7 @@ static void stage_clear(stage* s)
     kit_free(&s->kit);
 }
 
-static void play(stage* s, uint64_t end_ns)
+static void simulate(simulation* s, uint64_t end_ns)
 {
     kit_init(&s->kit);
     while (s->kit.fake.now_ns < end_ns) {
@@ -359,18 +359,18 @@ static void play(stage* s, uint64_t end_ns)
                 first = i;
             }
         }
-        CHECK(first < s->count); // Somebody works.
+        CHECK(first < s->count); // Some pipeline works.
         s->kit.fake.now_ns = s->all[first].next;
-        actor_act(s, first);
+        pipeline_act(s, first);
         for (uint32_t i = 0; i < s->count; i++) {
             if (s->all[i].waits && orri_lock_ready(s->kit.h[i])) {
                 orri_lock_wait(s->kit.h[i]);
-                actor_granted(s, i);
+                pipeline_granted(s, i);
             }
         }
         CHECK_OK(orri_locks_validate(s->kit.locks));
     }
-    stage_clear(s);
+    simulation_drain(s);
 }
 
 #define READS(ns)            \
@@ -384,17 +384,18 @@ static void play(stage* s, uint64_t end_ns)
 
 // A reader at 60 Hz, one or two long readers, and a pipeline that commits 30 times a second.
 // Returns the longest waits of the reader and of the commits.
-static void play_writers(uint64_t writer_ms, uint64_t second_ms, uint64_t* reader, uint64_t* commit)
+static void simulate_commits(uint64_t writer_ms, uint64_t second_ms, uint64_t* reader,
+                             uint64_t* commit)
 {
-    stage s = {.count = second_ms == 0 ? 3 : 4, .chance = 5};
-    s.all[0] = (actor){"reader", 16666667, {READS(20)}, .step_count = 1};
-    s.all[1] = (actor){"churn", 33333333, {READS(5), COMMITS(30)}, .step_count = 2};
-    s.all[2] = (actor){"writer", 0, {READS(writer_ms * 1000)}, .step_count = 1};
-    s.all[3] = (actor){"second", 0, {READS(second_ms * 1000)}, .step_count = 1};
+    simulation s = {.count = second_ms == 0 ? 3 : 4, .chance = 5};
+    s.all[0] = (pipeline){"reader", 16666667, {READS(20)}, .step_count = 1};
+    s.all[1] = (pipeline){"churn", 33333333, {READS(5), COMMITS(30)}, .step_count = 2};
+    s.all[2] = (pipeline){"writer", 0, {READS(writer_ms * 1000)}, .step_count = 1};
+    s.all[3] = (pipeline){"second", 0, {READS(second_ms * 1000)}, .step_count = 1};
     for (uint32_t i = 0; i < s.count; i++) {
         s.all[i].next = i * 777 * US;
     }
-    play(&s, UINT64_C(60000) * MS);
+    simulate(&s, UINT64_C(60000) * MS);
     *reader = s.all[0].longest_ns[0];
     *commit = s.all[1].longest_ns[1];
     printf("  beside %2u and %2u ms: longest wait of a reader %7.3f ms, of a commit %7.3f ms\n",
@@ -406,31 +407,31 @@ ORR_TEST(reader_does_not_wait_for_long_systems_and_the_commit_waits_for_one_only
     static const uint64_t both[][2] = {{2, 0}, {12, 0}, {70, 0}, {12, 12}, {70, 70}, {70, 30}};
     uint64_t reader, commit;
     for (uint32_t i = 0; i < ORRI_COUNT(both); i++) {
-        play_writers(both[i][0], both[i][1], &reader, &commit);
+        simulate_commits(both[i][0], both[i][1], &reader, &commit);
         CHECK(reader < MS / 10);                             // For a commit, or not at all.
         CHECK(commit < both[i][0] * MS * 11 / 10 + MS / 10); // The rest of the longest.
     }
     // A quarter as long overtakes, and may be the last: the reader then waits for it.
-    play_writers(70, 12, &reader, &commit);
+    simulate_commits(70, 12, &reader, &commit);
     CHECK(reader < UINT64_C(12) * MS * 11 / 10 + MS / 10);
     CHECK(commit < UINT64_C(82) * MS * 11 / 10 + MS / 10);
 }
 
-// Any sets, any lengths: nobody waits longer than for the holders it found, the longest one that
-// overtook it, and those ahead of it in the queue.
-ORR_TEST(no_wait_is_longer_than_its_bound)
+// Any sets, any lengths: no wait is longer than the hold times of the holders it found, of the
+// longest request that overtook it, and of the waiters ahead of it in the queue.
+ORR_TEST(wait_is_never_longer_than_its_bound)
 {
-    stage s = {.chance = test_seed()};
+    simulation s = {.chance = test_seed()};
     uint64_t waits = 0;
     for (uint32_t round = 0; round < (test_slow() ? 20 : 400); round++) {
-        s.count = 2 + (uint32_t)any(&s, ACTORS - 1);
+        s.count = 2 + (uint32_t)any(&s, PIPELINES - 1);
         for (uint32_t i = 0; i < s.count; i++) {
-            actor* a = &s.all[i];
-            *a = (actor){.name = "any", .step_count = 1 + (uint32_t)any(&s, STEPS)};
+            pipeline* a = &s.all[i];
+            *a = (pipeline){.name = "any", .step_count = 1 + (uint32_t)any(&s, STEPS)};
             a->period_ns = any(&s, 2) * (1 + any(&s, 40)) * 100 * US;
             a->next = any(&s, MS);
             for (uint32_t k = 0; k < a->step_count; k++) {
-                actor_step* step = &a->steps[k];
+                pipeline_step* step = &a->steps[k];
                 step->ns = (UINT64_C(10) * US) << any(&s, 10);
                 step->count = 1 + (uint32_t)any(&s, 2);
                 step->set[0] = (orri_lock){(uint32_t)any(&s, 2), any(&s, 3) == 0 ? X : R};
@@ -438,7 +439,7 @@ ORR_TEST(no_wait_is_longer_than_its_bound)
             }
         }
         s.waits = 0;
-        play(&s, 100 * MS);
+        simulate(&s, 100 * MS);
         waits += s.waits;
     }
     printf("  %" PRIu64 " waits\n", waits);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The protocol of the locks, not their code (lock_theory_kit.h): every state that up to four
 // systems on three resources can reach. In no state are conflicting locks held or all systems
-// stuck, nobody is overtaken against the rules, and nobody waits for ever.
+// stuck, no system is overtaken against the rules, and no system waits for ever.
 //
 // States that differ only in the names of systems, or of resources of one kind, behave alike except
 // for the names; so only one of them is searched (state_canonical). Starvation is searched with
@@ -27,7 +27,7 @@ static double realm_sets(const realm* of, uint32_t sets)
 
 static void realm_never_deadlocks(realm of)
 {
-    uint32_t sets = realm_make(&of, PASS_BOUNDED);
+    uint32_t sets = realm_make(&of, OVERTAKE_BOUNDED);
     m.anonymous = true;
     uint64_t steps = m.steps;
     uint32_t deadlock = search_all(NULL);

@@ -81,9 +81,9 @@ ORR_TEST(two_writers_lose_an_update_without_locks_and_none_with_them)
     kit_free(&kit);
 }
 
-// Plain values under locks, read and written as the modes allow: TSan reports what is not excluded.
-// A written value depends on the order of all writes, so two runs in the same order end with the
-// same values.
+// Plain values under locks, read and written as the modes allow: TSan reports accesses that are not
+// excluded. A written value depends on the order of all writes, so two runs in the same order end
+// with the same values.
 typedef struct stress {
     lock_kit* kit;
     uint64_t values[8];

@@ -4,7 +4,7 @@ set(ORR_TESTS_LOCK
     tests/lock/test_lock_log.c
     tests/lock/test_lock_model.c
     tests/lock/test_lock_overtake.c
-    tests/lock/test_lock_starve.c
+    tests/lock/test_lock_starvation.c
     tests/lock/test_lock_theory.c
     tests/lock/test_lock_threads.c
     tests/lock/test_lock_wrong.c)

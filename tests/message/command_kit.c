@@ -35,12 +35,23 @@ void sender_may(sender* s, uint64_t* bits, orr_type type)
     orri_bit_set(bits, orri_type_index(s->world, type), true);
 }
 
-orr_run* sender_open(sender* s, uint32_t creates_max)
+static orr_run* sender_run(sender* s, uint32_t creates_max, uint32_t ids)
 {
+    s->rights.creates_max = creates_max;
     s->run = (orr_run){.world = s->world,
-                       .commands = orri_command_buffer_open(s->world, &s->rights, creates_max)};
+                       .commands = orri_command_buffer_open(s->world, &s->rights, ids)};
     CHECK(s->run.commands != NULL);
     return &s->run;
+}
+
+orr_run* sender_open(sender* s, uint32_t creates_max)
+{
+    return sender_run(s, creates_max, creates_max);
+}
+
+orr_run* sender_open_unlimited(sender* s, uint32_t ids)
+{
+    return sender_run(s, 0, ids);
 }
 
 void sender_close(sender* s)

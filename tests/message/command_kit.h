@@ -32,6 +32,8 @@ void sender_begin_free(sender* s, orr_world* world, const char* name, uint32_t n
 void sender_may(sender* s, uint64_t* bits, orr_type type);
 // One run: opens and closes the command buffer.
 orr_run* sender_open(sender* s, uint32_t creates_max);
+// The same without a limit: creations beyond `ids` get provisional ids.
+orr_run* sender_open_unlimited(sender* s, uint32_t ids);
 void sender_close(sender* s);
 // The end of the system, after its last run.
 orr_result sender_end(sender* s);

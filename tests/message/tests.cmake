@@ -16,6 +16,7 @@ set(ORR_TESTS_MESSAGE
     tests/message/past/test_past.c
     tests/message/send/test_command_buffer.c
     tests/message/send/test_command_buffers_realtime.c
+    tests/message/send/test_provisional_ids.c
     tests/message/send/test_send.c
     tests/message/transaction/test_transaction.c)
 set(ORR_TEST_EXTRA_MESSAGE

@@ -21,8 +21,8 @@ static uint32_t ops_byte(ops* s)
 
 static uint64_t ops_random(ops* s)
 {
-    return s->aside ? orr_random(s->shape->aside_seed, s->aside_used++, 1, 0)
-                    : orr_random(s->seed, s->seed_used++, 0, 0);
+    return s->separate ? orr_random(s->shape->separate_seed, s->separate_used++, 1, 0)
+                       : orr_random(s->seed, s->seed_used++, 0, 0);
 }
 
 uint32_t ops_below(ops* s, uint32_t count)
@@ -119,7 +119,7 @@ static bool ops_cluster_same(orr_cluster a, orr_cluster b)
     return a.id == b.id && a.generation == b.generation;
 }
 
-void ops_cluster_met(ops* s, orr_cluster cluster)
+void ops_cluster_seen(ops* s, orr_cluster cluster)
 {
     if (cluster.id == 0) {
         return;
@@ -152,7 +152,7 @@ orr_cluster ops_pick_cluster(ops* s)
     oracle_entity* entity = ops_chance(s, 2) ? ops_pick(s) : NULL;
     if (entity != NULL) {
         orr_cluster cluster = orr_entity_cluster(s->world, entity->id);
-        ops_cluster_met(s, cluster);
+        ops_cluster_seen(s, cluster);
         return cluster;
     }
     return s->cluster_count > 0 ? s->clusters[ops_below(s, s->cluster_count)] : (orr_cluster){0, 0};

@@ -72,9 +72,9 @@ typedef struct ops_shape {
     bool queries;
     bool hash_seldom; // The hash is calculated at the end only.
     // Queries are created and evaluated with numbers of their own, and change nothing, so that runs
-    // with and without them, and with others, do the same to the world.
-    bool aside;
-    uint64_t aside_seed;
+    // with and without them, and with others, make the same changes to the world.
+    bool separate;
+    uint64_t separate_seed;
 } ops_shape;
 
 typedef struct ops ops;
@@ -111,8 +111,8 @@ struct ops {
     const uint8_t* data;
     size_t data_size, data_used;
     uint64_t seed, seed_used;
-    uint64_t aside_used;
-    bool aside; // Numbers come from the separate stream.
+    uint64_t separate_used;
+    bool separate; // Numbers come from the separate stream.
     bool ended;
 
     // Clusters by handle, as far as they were seen.
@@ -124,7 +124,6 @@ struct ops {
 
     ops_share* shares[OPS_SHARES_MAX];
     ops_query* queries[OPS_QUERIES_MAX];  // The first ones exist for the whole run.
-    uint32_t query_next;                  // The slot of the next other one.
     orr_component_ref refs[OPS_REFS_MAX]; // Kept from earlier.
     ops_bundle* bundles[OPS_BUNDLES_MAX];
     uint32_t bundle_count;
@@ -163,7 +162,7 @@ void ops_bytes(ops* s, void* out, size_t size);
 
 oracle_entity* ops_pick(ops* s);      // NULL if no entity is alive.
 orr_cluster ops_pick_cluster(ops* s); // Null if there is none.
-void ops_cluster_met(ops* s, orr_cluster cluster);
+void ops_cluster_seen(ops* s, orr_cluster cluster);
 void ops_cluster_gone(ops* s, orr_cluster cluster);
 uint32_t ops_pick_type(ops* s);
 // A type that can be part of a cluster.

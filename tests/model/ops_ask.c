@@ -94,7 +94,7 @@ void ops_query_check_run(ops* s, const ops_query* q, orr_iter* it, const ops_lis
     }
 }
 
-// ---- questions without a loop -------------------------------------------------------------------
+// ---- calls without a loop -----------------------------------------------------------------------
 
 static void ask_single(ops* s, ops_query* q, const ops_answer* expected)
 {

@@ -251,31 +251,36 @@ static void op_set_many(ops* s)
     }
 }
 
+// The values before the first entity that is refused are copied, the rest is untouched.
 static void op_get_many(ops* s)
 {
-    uint32_t type = ops_pick_type(s);
+    uint32_t type = ops_pick_type(s), copied = 0;
     size_t size = s->oracle.types[type].world_size;
     uint32_t count = ops_batch_fit(s, type, ops_batch_count(s));
     count = ops_pick_many(s, picked, picked_ids, count);
     bool multiple = s->oracle.types[type].multiple;
-    bool all = ops_batch_have(count, type) == count && !multiple;
     if (count == 0) {
         return;
     }
-    world_values[0] = 0x5C;
+    while (copied < count && !multiple && oracle_component_of(picked[copied], type) != NULL) {
+        copied++;
+    }
+    memset(world_values, 0x5C, count * size);
     orr_result result = orr_component_get_many(s->world, picked_ids, count,
                                                s->oracle.types[type].type, world_values);
-    if (!all) {
+    if (copied < count) {
         ops_refused_as(s, result, multiple ? ORR_ERR_ARGUMENT : ORR_ERR_ABSENT);
-        MODEL_CHECK(world_values[0] == 0x5C);
-        return;
+    } else {
+        MODEL_CHECK(result == ORR_OK);
     }
-    MODEL_CHECK(result == ORR_OK);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < copied; i++) {
         // A token's bytes outside the world are not a token; all others are compared directly.
         MODEL_CHECK(s->types[type].hooked ||
                     oracle_value_equal(&s->oracle, s->world, type, world_values + i * size,
                                        oracle_component_of(picked[i], type)->value));
+    }
+    for (size_t i = copied * size; i < count * size; i++) {
+        MODEL_CHECK(world_values[i] == 0x5C);
     }
 }
 

@@ -17,7 +17,7 @@ static _Alignas(64) uint8_t model_value[OPS_VALUE_MAX];
 static ops_query* bulk_pick(ops* s, ops_answer* expected)
 {
     ops_query* q = ops_query_pick(s);
-    if (q == NULL || s->shape->aside) {
+    if (q == NULL || s->shape->separate) {
         return NULL;
     }
     ops_answer_make(s, &q->spec, NULL, expected);
@@ -198,7 +198,7 @@ static bool bulk_pairs_visit(ops* s, ops_query* left, ops_query* right, orr_pair
 
 static void op_query_cross(ops* s)
 {
-    ops_aside_begin(s);
+    ops_separate_begin(s);
     ops_query *left = ops_query_pick(s), *right = ops_chance(s, 2) ? left : ops_query_pick(s);
     if (left != NULL) {
         orr_pairs pairs = ops_chance(s, 2) ? ORR_PAIRS_ONCE : ORR_PAIRS_ORDERED;
@@ -223,7 +223,7 @@ static void op_query_cross(ops* s)
         ops_answer_free(&a);
         ops_answer_free(&b);
     }
-    ops_aside_end(s);
+    ops_separate_end(s);
 }
 
 const ops_entry ops_bulk_table[] = {

@@ -9,8 +9,8 @@
 #define BUNDLE_ROWS_MOST 20u
 
 // The texts of an item, and the value each means in the oracle's form; NULL: the preset. Written by
-// hand, since the text is what is tested. Values that are owned or created by hooks appear as
-// presets only.
+// hand, since the text is under test. Values that are owned or created by hooks appear as presets
+// only.
 typedef struct ops_item {
     const char* type;
     const char* text;
@@ -230,7 +230,7 @@ static void op_bundle_create(ops* s)
         for (uint32_t i = 0; i < count; i++) {
             bundle_oracle_add(s, oracle_create(&s->oracle, ids[i]), bundle);
         }
-        ops_cluster_met(s, orr_entity_cluster(s->world, ids[0]));
+        ops_cluster_seen(s, orr_entity_cluster(s->world, ids[0]));
     }
     MODEL_CHECK(orr_entity_count(s->world) == s->oracle.live_count);
 }

@@ -103,7 +103,7 @@ static void op_cluster_get(ops* s)
     orr_cluster_info info;
     MODEL_CHECK(orr_cluster_info_get(s->world, cluster, &info) == ORR_OK);
     MODEL_CHECK(info.type_count == set.type_count && info.tag_count == set.tag_count);
-    ops_cluster_met(s, cluster);
+    ops_cluster_seen(s, cluster);
 }
 
 // Duplicates are refused wherever a set is passed.

@@ -19,7 +19,7 @@ static void op_create(ops* s)
     }
     s->done++;
     oracle_create(&s->oracle, id);
-    ops_cluster_met(s, orr_entity_cluster(s->world, id));
+    ops_cluster_seen(s, orr_entity_cluster(s->world, id));
 }
 
 static void op_create_in(ops* s)
@@ -81,7 +81,7 @@ static void op_set(ops* s)
     if (!ops_refused(
             s, orr_component_set(s->world, entity->id, s->oracle.types[type].type, world_value))) {
         oracle_component_set(&s->oracle, entity, type, model_value);
-        ops_cluster_met(s, orr_entity_cluster(s->world, entity->id));
+        ops_cluster_seen(s, orr_entity_cluster(s->world, entity->id));
     }
 }
 

@@ -73,7 +73,7 @@ static void history_check_ids(const ops* s, const oracle* now, const oracle* the
 static void history_restore(ops* s, ops_memory* m)
 {
     history_check_ids(s, &s->oracle, &m->oracle);
-    oracle_return(&s->oracle, &m->oracle);
+    oracle_restore(&s->oracle, &m->oracle);
     memcpy(s->clusters, m->clusters, sizeof m->clusters);
     memcpy(s->stale, m->stale, sizeof m->stale);
     memcpy(s->refs, m->refs, sizeof m->refs);

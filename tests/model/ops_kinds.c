@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operations on what an entity can have besides plain components: instances, names, indexed
-// references, the world's own entity, references to components.
+// Operations on everything that an entity can have besides plain components: instances, names,
+// indexed references, the world's own entity, references to components.
 #include "model/ops.h"
 
 #include "test.h"
@@ -391,7 +391,7 @@ static void op_name(ops* s)
     }
 }
 
-static void op_name_away(ops* s)
+static void op_name_remove(ops* s)
 {
     oracle_entity* entity = ops_pick(s);
     orr_type type = orr_type_find(s->world, "orr_name");
@@ -424,7 +424,7 @@ static void op_create_named(ops* s)
         (void)ops_refused(s, ops_last_result(s));
     } else {
         memcpy(oracle_create(&s->oracle, id)->name, name, sizeof name);
-        ops_cluster_met(s, orr_entity_cluster(s->world, id));
+        ops_cluster_seen(s, orr_entity_cluster(s->world, id));
         s->done++;
     }
 }
@@ -473,7 +473,7 @@ static void op_singleton(ops* s)
     if (!there) {
         s->singleton = id;
         oracle_create(&s->oracle, id);
-        ops_cluster_met(s, orr_entity_cluster(s->world, id));
+        ops_cluster_seen(s, orr_entity_cluster(s->world, id));
         s->done++;
     }
 }
@@ -488,7 +488,7 @@ const ops_entry ops_kind_table[] = {
     {"ref", 8, op_ref},
     {"referrers", 8, op_referrers},
     {"name", 20, op_name},
-    {"name_away", 4, op_name_away},
+    {"name_away", 4, op_name_remove},
     {"create_named", 3, op_create_named},
     {"path", 3, op_path},
     {"singleton", 6, op_singleton},

@@ -16,6 +16,7 @@ ORR_STRUCT_EX(Spark, (.multiplicity = ORR_MULTIPLE, .hooks = &kit_token_hooks), 
 typedef struct Badge Badge; // A marker: rows have a count and ids, but no bytes.
 ORR_MAYBE_UNUSED static const orr_type_desc orr_desc_Badge = {
     .name = "Badge", .align = 1, .settings = {.multiplicity = ORR_MULTIPLE}};
+ORR_DESCRIBED(Badge)
 
 // ---- indexed references -------------------------------------------------------------------------
 

@@ -105,7 +105,7 @@ static void loop_refuse_clusters(ops* s, const oracle_entity* entity, orr_cluste
     orr_tag tag = 4711;
     orr_cluster got;
     // (Using a new cluster, or creating a string, would change the following operations.)
-    orr_cluster other = s->shape->aside ? cluster : ops_pick_cluster(s);
+    orr_cluster other = s->shape->separate ? cluster : ops_pick_cluster(s);
     uint32_t count = 0;
     ops_refused_as(s,
                    orr_cluster_get(world, &(orr_cluster_desc){.tags = &tag, .tag_count = 1}, &got),
@@ -128,7 +128,8 @@ static void loop_refuse_components(ops* s, oracle_entity* entity)
         ops_refused_as(s, orr_component_add(world, entity->id, type->type), ORR_ERR_STATE);
         ops_refused_as(s, orr_component_add_many(world, &entity->id, 1, type->type, NULL),
                        ORR_ERR_STATE);
-        if (!type->multiple && !s->shape->aside && ops_make(s, index, world_value, model_value)) {
+        if (!type->multiple && !s->shape->separate &&
+            ops_make(s, index, world_value, model_value)) {
             ops_refused_as(s, orr_component_set(world, entity->id, type->type, world_value),
                            ORR_ERR_STATE);
         }
@@ -208,7 +209,7 @@ static bool loop_body(ops* s, ops_query* q, orr_iter* it, const ops_listed* rows
         loop_refuse_structure(s, q, rows);
         break;
     case 1:
-        if (!s->shape->aside) {
+        if (!s->shape->separate) {
             loop_set(s, rows, it->count);
         }
         break;
@@ -219,7 +220,7 @@ static bool loop_body(ops* s, ops_query* q, orr_iter* it, const ops_listed* rows
     case 3:
         return !ops_chance(s, 4);
     default:
-        if (!s->shape->aside) {
+        if (!s->shape->separate) {
             loop_write_some(s, q, it, rows);
         }
         break;
@@ -230,7 +231,7 @@ static bool loop_body(ops* s, ops_query* q, orr_iter* it, const ops_listed* rows
 // The result is that of the beginning, even if keys are written meanwhile.
 static void op_query_loop(ops* s)
 {
-    ops_aside_begin(s);
+    ops_separate_begin(s);
     ops_query* q = ops_query_pick(s);
     if (q != NULL && (s->oracle.live_count < 500 || ops_chance(s, 10))) {
         failing_alloc_arm(&s->kit.memory, 0, false);
@@ -251,15 +252,15 @@ static void op_query_loop(ops* s)
         ops_answer_free(&expected);
         model_at.detail[0] = '\0';
     }
-    ops_aside_end(s);
+    ops_separate_end(s);
 }
 
 // A loop that is not ended prevents structural changes until the tick advances.
 static void op_query_left_open(ops* s)
 {
-    ops_aside_begin(s);
+    ops_separate_begin(s);
     ops_query* q = ops_query_pick(s);
-    if (q != NULL && !s->shape->aside) {
+    if (q != NULL && !s->shape->separate) {
         orr_iter it;
         failing_alloc_arm(&s->kit.memory, 0, false);
         orr_iter_begin(&it, q->query, NULL);
@@ -277,13 +278,13 @@ static void op_query_left_open(ops* s)
         orr_iter_end(&it);
         orr_iter_end(&it);
     }
-    ops_aside_end(s);
+    ops_separate_end(s);
 }
 
 // A mark, some writes and enable changes, and then a query for changes: exactly their chunks.
 static void op_query_changes(ops* s)
 {
-    ops_query* q = s->shape->aside ? NULL : ops_query_pick(s);
+    ops_query* q = s->shape->separate ? NULL : ops_query_pick(s);
     uint32_t count = ops_below(s, 4);
     const ops_answer* all = ops_listing(s);
     if (q == NULL || !ops_spec_changed(&q->spec) || all->count == 0 ||
@@ -314,9 +315,9 @@ static void op_query_changes(ops* s)
 }
 
 // Memory is refused while a loop begins: then there is no loop, or a complete one.
-static void op_query_hungry(ops* s)
+static void op_query_refused_memory(ops* s)
 {
-    ops_aside_begin(s);
+    ops_separate_begin(s);
     ops_query* q = ops_query_pick(s);
     if (q != NULL && s->armed && (s->oracle.live_count < 500 || ops_chance(s, 10))) {
         ops_answer expected;
@@ -338,13 +339,13 @@ static void op_query_hungry(ops* s)
         ops_answer_free(&expected);
         ops_query_compare(s, q);
     }
-    ops_aside_end(s);
+    ops_separate_end(s);
 }
 
 const ops_entry ops_loop_table[] = {
     {"query_loop", 40, op_query_loop},
     {"query_left_open", 3, op_query_left_open},
-    {"query_hungry", 10, op_query_hungry},
+    {"query_refused_memory", 10, op_query_refused_memory},
     {"query_changes", 20, op_query_changes},
     {NULL, 0, NULL},
 };

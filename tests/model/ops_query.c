@@ -8,14 +8,14 @@
 
 #define QUERIES_KEPT 3u // They exist from the beginning to the end.
 
-void ops_aside_begin(ops* s)
+void ops_separate_begin(ops* s)
 {
-    s->aside = s->shape->aside;
+    s->separate = s->shape->separate;
 }
 
-void ops_aside_end(ops* s)
+void ops_separate_end(ops* s)
 {
-    s->aside = false;
+    s->separate = false;
 }
 
 // ---- terms that decide about whole clusters -----------------------------------------------------
@@ -513,7 +513,7 @@ ops_query* ops_query_pick(ops* s)
 
 static bool ops_queries_wanted(ops* s)
 {
-    ops_aside_begin(s);
+    ops_separate_begin(s);
     return s->shape->queries;
 }
 
@@ -528,7 +528,7 @@ static void op_query_create(ops* s)
         ops_query_drop(s, place);
         ops_query_enter(s, place, ops_query_build(s, &spec), &spec);
     }
-    ops_aside_end(s);
+    ops_separate_end(s);
 }
 
 static uint32_t ops_spec_depth(const ops_spec* spec)
@@ -566,7 +566,7 @@ static void op_query_set(ops* s)
             ops_query_combine(s, place, set, left, right);
         }
     }
-    ops_aside_end(s);
+    ops_separate_end(s);
 }
 
 // A type in several choices, one of which may have it alone: the text form says that directly and
@@ -603,7 +603,7 @@ static void op_query_text(ops* s)
         length = orr_query_explain(q->query, text, sizeof text);
         MODEL_CHECK(strlen(text) == (length < sizeof text ? length : sizeof text - 1));
     }
-    ops_aside_end(s);
+    ops_separate_end(s);
 }
 
 static void op_query_destroy(ops* s)
@@ -611,7 +611,7 @@ static void op_query_destroy(ops* s)
     if (ops_queries_wanted(s)) {
         ops_query_drop(s, ops_query_place(s));
     }
-    ops_aside_end(s);
+    ops_separate_end(s);
 }
 
 static void op_query_mark(ops* s)
@@ -620,7 +620,7 @@ static void op_query_mark(ops* s)
     if (q != NULL) {
         ops_query_mark(s, q);
     }
-    ops_aside_end(s);
+    ops_separate_end(s);
 }
 
 static void op_query_compare(ops* s)
@@ -629,7 +629,7 @@ static void op_query_compare(ops* s)
     if (q != NULL && (s->oracle.live_count < 500 || ops_chance(s, 20))) {
         ops_query_compare(s, q);
     }
-    ops_aside_end(s);
+    ops_separate_end(s);
 }
 
 // ---- the frame ----------------------------------------------------------------------------------
@@ -647,29 +647,29 @@ void ops_queries_begin(ops* s)
         }
         ops_query_enter(s, i, ops_query_build(s, &spec), &spec);
     }
-    ops_aside_end(s);
+    ops_separate_end(s);
 }
 
 // Checks use the separate stream: whether a check is made must not change the following operations.
 void ops_queries_check_one(ops* s)
 {
-    s->aside = true;
+    s->separate = true;
     ops_query* q = ops_query_pick(s);
     if (q != NULL && (s->oracle.live_count < 500 || ops_chance(s, 20))) {
         ops_query_compare(s, q);
     }
-    ops_aside_end(s);
+    ops_separate_end(s);
 }
 
 void ops_queries_check(ops* s)
 {
-    s->aside = true;
+    s->separate = true;
     for (uint32_t i = 0; i < OPS_QUERIES_MAX; i++) {
         if (s->queries[i] != NULL) {
             ops_query_compare(s, s->queries[i]);
         }
     }
-    ops_aside_end(s);
+    ops_separate_end(s);
 }
 
 void ops_queries_end(ops* s)

@@ -16,7 +16,7 @@ typedef struct ops_spec {
     uint32_t term_count;
     orr_enable_state entities;
     bool predicate, grouped, ordered, descending;
-    bool touched;        // Changed-since returns what may have changed, not what must have.
+    bool touched;        // Changed-since returns all rows that may have changed.
     uint32_t order_type; // If ordered, by the field of ops_type.order.
     orr_set_kind set;
     struct ops_spec *left, *right; // Of a set; owned.
@@ -70,8 +70,8 @@ void ops_query_compare(ops* s, ops_query* q);
 // A run of a loop: its entities, columns, pinned values and instances must be those of `rows`.
 void ops_query_check_run(ops* s, const ops_query* q, orr_iter* it, const ops_listed* rows);
 // Numbers from a separate stream, so that the changes of a run do not depend on them; see
-// ops_shape.aside.
-void ops_aside_begin(ops* s);
-void ops_aside_end(ops* s);
+// ops_shape.separate.
+void ops_separate_begin(ops* s);
+void ops_separate_end(ops* s);
 
 #endif

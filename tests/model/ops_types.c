@@ -354,7 +354,7 @@ static uint32_t ops_type_named(const ops* s, const char* name)
     while (i < s->oracle.type_count && strcmp(s->types[i].name, name) != 0) {
         i++;
     }
-    MODEL_CHECK(i < s->oracle.type_count); // Else a shape has a type without what it needs.
+    MODEL_CHECK(i < s->oracle.type_count); // Otherwise a shape lacks a needed type.
     return i;
 }
 

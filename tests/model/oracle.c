@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The state of the naive world, and what calls do to it. oracle_compare.c compares it with a real
+// The state of the naive world, and the effects of calls. oracle_compare.c compares it with a real
 // world.
 #include "model/oracle.h"
 
@@ -83,7 +83,7 @@ uint32_t oracle_type_index(const oracle* o, orr_type type)
             return i;
         }
     }
-    model_fail(__FILE__, __LINE__, "the world has a type that nobody registered");
+    model_fail(__FILE__, __LINE__, "the world has a type that was not registered");
 }
 
 // ---- ids ----------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ static void oracle_spread(oracle* o)
     }
 }
 
-static void oracle_bury(oracle* o, oracle_entity* entity)
+static void oracle_entity_remove(oracle* o, oracle_entity* entity)
 {
     oracle_seen_slot(o, entity->id.id)->entity = NULL;
     o->dead[o->dead_count++ % ORACLE_DEAD_MAX] = entity->id;
@@ -211,14 +211,14 @@ void oracle_destroy_many(oracle* o, oracle_entity* const* list, uint32_t count)
     }
     if (o->reference_live == 0) {
         for (uint32_t i = 0; i < count; i++) {
-            oracle_bury(o, list[i]);
+            oracle_entity_remove(o, list[i]);
         }
         return;
     }
     oracle_spread(o);
     for (uint32_t i = o->live_count; i > 0; i--) {
         if (o->live[i - 1]->dying) {
-            oracle_bury(o, o->live[i - 1]);
+            oracle_entity_remove(o, o->live[i - 1]);
         }
     }
 }
@@ -232,7 +232,7 @@ void oracle_destroy_all(oracle* o)
 {
     o->structure++;
     while (o->live_count > 0) {
-        oracle_bury(o, o->live[o->live_count - 1]);
+        oracle_entity_remove(o, o->live[o->live_count - 1]);
     }
 }
 

@@ -98,9 +98,9 @@ void* oracle_grow(void* data, uint32_t* capacity, uint32_t needed, size_t size);
 void oracle_init(oracle* o);
 void oracle_term(oracle* o);
 // A full copy, and restoring the oracle from a copy, which stays unchanged. Types are not part of
-// the state: those of now stay. Clocks never go back: what differs counts as written now.
+// the state: the current types stay. Clocks never go back: values that differ count as written now.
 void oracle_clone(const oracle* o, oracle* out);
-void oracle_return(oracle* o, const oracle* copy);
+void oracle_restore(oracle* o, const oracle* copy);
 uint32_t oracle_type_add(oracle* o, const oracle_type* type);
 // The index of a world's type; fails the test if there is none.
 uint32_t oracle_type_index(const oracle* o, orr_type type);

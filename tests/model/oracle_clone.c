@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static void* twin_bytes(const void* from, size_t size)
+static void* clone_bytes(const void* from, size_t size)
 {
     void* to = malloc(size + 1);
     MODEL_CHECK(to != NULL);
@@ -16,28 +16,28 @@ static void* twin_bytes(const void* from, size_t size)
     return to;
 }
 
-static void twin_component(const oracle* o, const oracle_component* from, oracle_component* to)
+static void clone_component(const oracle* o, const oracle_component* from, oracle_component* to)
 {
     size_t size = o->types[from->type].size + 1;
     *to = *from;
     if (from->value != NULL) {
-        to->value = twin_bytes(from->value, size);
+        to->value = clone_bytes(from->value, size);
     }
     if (from->instances != NULL) {
-        to->instances = twin_bytes(from->instances, from->instance_count * sizeof *to->instances);
+        to->instances = clone_bytes(from->instances, from->instance_count * sizeof *to->instances);
     }
     for (uint32_t i = 0; i < from->instance_count; i++) {
-        to->instances[i].value = twin_bytes(from->instances[i].value, size);
+        to->instances[i].value = clone_bytes(from->instances[i].value, size);
     }
 }
 
-static oracle_entity* twin_entity(const oracle* o, const oracle_entity* from)
+static oracle_entity* clone_entity(const oracle* o, const oracle_entity* from)
 {
-    oracle_entity* to = twin_bytes(from, sizeof *from);
-    to->components = twin_bytes(from->components, from->component_count * sizeof *to->components);
-    to->tags = twin_bytes(from->tags, from->tag_count * sizeof *to->tags);
+    oracle_entity* to = clone_bytes(from, sizeof *from);
+    to->components = clone_bytes(from->components, from->component_count * sizeof *to->components);
+    to->tags = clone_bytes(from->tags, from->tag_count * sizeof *to->tags);
     for (uint32_t i = 0; i < from->component_count; i++) {
-        twin_component(o, &from->components[i], &to->components[i]);
+        clone_component(o, &from->components[i], &to->components[i]);
     }
     return to;
 }
@@ -45,11 +45,11 @@ static oracle_entity* twin_entity(const oracle* o, const oracle_entity* from)
 void oracle_clone(const oracle* o, oracle* out)
 {
     *out = *o;
-    out->live = twin_bytes(o->live, o->live_capacity * sizeof *o->live);
-    out->seen = twin_bytes(o->seen, o->seen_capacity * sizeof *o->seen);
-    out->clusters = twin_bytes(o->clusters, o->cluster_capacity * sizeof *o->clusters);
+    out->live = clone_bytes(o->live, o->live_capacity * sizeof *o->live);
+    out->seen = clone_bytes(o->seen, o->seen_capacity * sizeof *o->seen);
+    out->clusters = clone_bytes(o->clusters, o->cluster_capacity * sizeof *o->clusters);
     for (uint32_t i = 0; i < o->live_count; i++) {
-        out->live[i] = twin_entity(o, o->live[i]);
+        out->live[i] = clone_entity(o, o->live[i]);
     }
     for (uint32_t i = 0; i < out->seen_capacity; i++) {
         if (out->seen[i].entity != NULL) {
@@ -60,7 +60,7 @@ void oracle_clone(const oracle* o, oracle* out)
 
 // ---- restoring ----------------------------------------------------------------------------------
 
-static bool twin_same(const oracle* o, const oracle_component* a, const oracle_component* b)
+static bool clone_same(const oracle* o, const oracle_component* a, const oracle_component* b)
 {
     size_t size = o->types[a->type].size;
     if (a->instance_count != b->instance_count || (a->instance_count == 0 && a->on != b->on)) {
@@ -76,15 +76,15 @@ static bool twin_same(const oracle* o, const oracle_component* a, const oracle_c
 }
 
 // The time of the write as seen from now: `old` is the value before the restore.
-static void twin_date(oracle* o, const oracle_entity* old, oracle_component* component)
+static void clone_written(oracle* o, const oracle_entity* old, oracle_component* component)
 {
     const oracle_component* before = old != NULL ? oracle_component_of(old, component->type) : NULL;
     component->touched = o->clock;
-    component->written = before != NULL && twin_same(o, before, component) ? before->written
-                                                                           : o->clock;
+    component->written = before != NULL && clone_same(o, before, component) ? before->written
+                                                                            : o->clock;
 }
 
-void oracle_return(oracle* o, const oracle* copy)
+void oracle_restore(oracle* o, const oracle* copy)
 {
     oracle now = *o;
     oracle_clone(copy, o);
@@ -98,7 +98,7 @@ void oracle_return(oracle* o, const oracle* copy)
         entity->touched = o->clock;
         entity->switched = old != NULL && old->on == entity->on ? old->switched : o->clock;
         for (uint32_t c = 0; c < entity->component_count; c++) {
-            twin_date(o, old, &entity->components[c]);
+            clone_written(o, old, &entity->components[c]);
         }
     }
     oracle_term(&now);

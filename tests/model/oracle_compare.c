@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compares by value only: what the world returns for each entity must equal the list, and every row
-// of every chunk must be exactly one entity of the list.
+// Compares by value only: the values that the world returns for each entity must equal the list,
+// and every row of every chunk must be exactly one entity of the list.
 #include "model/oracle.h"
 
 #include "test.h"
@@ -223,7 +223,7 @@ void oracle_compare(oracle* o, const orr_world* world)
     for (; cluster.id != 0; cluster = orr_cluster_next(world, cluster)) {
         oracle_compare_cluster(o, world, cluster, position++);
     }
-    MODEL_CHECK(position == o->cluster_count); // Else a cluster disappeared that nobody deleted.
+    MODEL_CHECK(position == o->cluster_count); // Otherwise a cluster was lost.
     for (uint32_t i = 0; i < o->live_count; i++) {
         MODEL_CHECK(o->live[i]->visited);
     }

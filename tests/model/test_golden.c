@@ -282,7 +282,7 @@ static uint64_t golden_run_validated(const golden* g)
     return hash;
 }
 
-static uint64_t golden_run_beside_oracle(const golden* g)
+static uint64_t golden_run_with_oracle(const golden* g)
 {
     kit k = {0};
     static golden_pair pair;
@@ -322,7 +322,7 @@ static void golden_check(const char* name)
             continue;
         }
         uint64_t hash = scenario_find(name)->direct ? golden_run_validated(g)
-                                                    : golden_run_beside_oracle(g);
+                                                    : golden_run_with_oracle(g);
         CHECK_EQ(golden_run(g, 0xAA), hash);
         CHECK_EQ(golden_run(g, 0x55), hash);
         if (hash != g->hash) {
@@ -366,7 +366,7 @@ ORR_TEST(golden_churn_has_its_hash)
     golden_check("churn");
 }
 
-ORR_TEST(golden_has_every_scenario)
+ORR_TEST(golden_table_has_every_scenario)
 {
     CHECK_EQ(sizeof goldens / sizeof goldens[0], scenario_count);
     for (uint32_t i = 0; i < scenario_count; i++) {

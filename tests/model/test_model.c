@@ -217,12 +217,12 @@ ORR_TEST(model_small_limits_equals_oracle)
     model_run_shape(5);
 }
 
-ORR_TEST(model_several_of_a_kind_equals_oracle)
+ORR_TEST(model_multiple_types_equals_oracle)
 {
     model_run_shape(6);
 }
 
-ORR_TEST(model_pinned_named_and_referred_to_equals_oracle)
+ORR_TEST(model_pinned_named_and_indexed_types_equals_oracle)
 {
     model_run_shape(7);
 }
@@ -266,7 +266,7 @@ ORR_TEST(model_restored_with_refusals_equals_oracle)
     model_run_history(true);
 }
 
-// Registered types stay when the world is restored, and change what is picked next.
+// Registered types stay when the world is restored, and change the following random picks.
 static uint32_t model_registered(const ops* s)
 {
     return s->bundle_count * 2 + (orr_type_find(s->world, "orr_name").id != 0);
@@ -274,7 +274,7 @@ static uint32_t model_registered(const ops* s)
 
 // Runs a hundred operations, restores the world and runs them again. @return whether the two
 // results could be compared.
-static bool model_do_again(ops* s)
+static bool model_repeat(ops* s)
 {
     ops_memory* memory = ops_remember(s);
     uint32_t registered = model_registered(s);
@@ -302,27 +302,27 @@ static bool model_do_again(ops* s)
 }
 
 // After a restore, the same operations give the same result, ids included.
-ORR_TEST(model_restored_and_repeated_is_the_same)
+ORR_TEST(model_restored_and_repeated_gives_the_same_result)
 {
-    uint32_t count = sizeof shapes / sizeof shapes[0], told = 0;
+    uint32_t count = sizeof shapes / sizeof shapes[0], repeated = 0;
     for (uint32_t i = 0; i < count; i++) {
         ops_shape shape = shapes[i].ops;
         model_shape_shrink(&shape, 2000);
         shape.later_types = 0;
         shape.history = 0;
-        shape.aside = true;
+        shape.separate = true;
         shape.refuse_memory = shape.refuse_hooks = shape.shares = false;
         ops* s = malloc(sizeof *s);
         CHECK(s != NULL);
         orr_assert_handler_set(model_assert);
         ops_begin(s, &shape, orr_random(test_seed(), i, 5, 0), NULL, 0, 0xAA);
         for (uint64_t turn = 0; turn < model_history_total() / 1000; turn++) {
-            told += model_do_again(s);
+            repeated += model_repeat(s);
         }
         (void)ops_end(s);
         free(s);
     }
-    CHECK(told > 0);
+    CHECK(repeated > 0);
 }
 
 // The same calls give the same hash, whatever fresh memory holds and however often the hash was
@@ -367,11 +367,11 @@ ORR_TEST(model_queries_do_not_change_the_hash)
     for (uint32_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         ops_shape shape = shapes[i].ops;
         shape.shares = shape.refuse_memory = shape.refuse_hooks = false;
-        shape.aside = true;
+        shape.separate = true;
         uint64_t seed = orr_random(test_seed(), i, 3, 0);
-        shape.aside_seed = 1;
+        shape.separate_seed = 1;
         uint64_t some = model_run(&shape, seed, count, 0, 0x55);
-        shape.aside_seed = 2;
+        shape.separate_seed = 2;
         uint64_t others = model_run(&shape, seed, count, 0, 0xAA);
         shape.queries = false;
         uint64_t none = model_run(&shape, seed, count, 0, 0xAA);

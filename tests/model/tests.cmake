@@ -1,6 +1,9 @@
 set(ORR_TESTS_MODEL
     tests/model/test_golden.c
-    tests/model/test_model.c)
+    tests/model/test_golden_programs.c
+    tests/model/test_model.c
+    tests/model/test_random_programs.c
+    tests/model/test_random_programs_realtime.c)
 set(ORR_TEST_EXTRA_MODEL
     tests/support/store_kit.c
     tests/model/oracle.c
@@ -18,4 +21,13 @@ set(ORR_TEST_EXTRA_MODEL
     tests/model/ops_loop.c
     tests/model/ops_query.c
     tests/model/ops_types.c
-    tests/model/ops_world.c)
+    tests/model/ops_world.c
+    tests/model/program.c
+    tests/model/program_mirror.c
+    tests/model/program_replay.c
+    tests/model/program_run.c
+    tests/model/program_steps.c
+    tests/model/program_systems.c
+    tests/model/program_systems_send.c
+    tests/model/program_time.c
+    tests/model/program_verify.c)

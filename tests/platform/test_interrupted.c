@@ -29,14 +29,14 @@
 
 #if SANITIZED
 
-ORR_TEST(interrupted_calls)
+ORR_TEST(interrupted_calls_under_sanitizers_are_skipped)
 {
     test_skip("sanitizers need libc as it is");
 }
 
 #else
 
-// What the functions do next.
+// Behaviour of the next calls.
 static struct {
     uint32_t interrupts; // Calls to interrupt before one succeeds.
     size_t piece;        // Most bytes per read or write. 0: no limit.
@@ -254,7 +254,7 @@ ORR_TEST(thread_without_resources_is_refused_and_leaves_the_output)
     orr_thread thread = {5};
     int error = table()->thread_create(NULL, "none", nothing_run, NULL, &thread);
     CHECK(error == EAGAIN || error == ENOTSUP);
-    CHECK_EQ(thread.handle1, 5);
+    CHECK_EQ(thread.handle, 5);
 }
 
 ORR_TEST(thread_cores_that_cannot_be_counted_are_one)

@@ -50,7 +50,7 @@ static orr_file file_opened(const char* path, orr_file_mode mode)
 {
     orr_file file = {0};
     CHECK_EQ(table()->file_open(NULL, path, mode, &file), 0);
-    CHECK(file.handle1 != 0);
+    CHECK(file.handle != 0);
     return file;
 }
 
@@ -188,13 +188,13 @@ ORR_TEST(file_open_modes_keep_empty_or_refuse)
     const char* path = path_of("modes");
     orr_file file = {77};
     CHECK_EQ(table()->file_open(NULL, path, ORR_FILE_READ, &file), ENOENT);
-    CHECK_EQ(file.handle1, 77);
+    CHECK_EQ(file.handle, 77);
     file_made(path, "abc");
     table()->file_close(NULL, file_opened(path, ORR_FILE_WRITE));
     CHECK_STR(file_text(path), "abc");
     CHECK_EQ(table()->file_open(NULL, path, ORR_FILE_EXCLUSIVE, &file), EEXIST);
     CHECK_EQ(table()->file_open(NULL, path, (orr_file_mode)9, &file), EINVAL);
-    CHECK_EQ(file.handle1, 77);
+    CHECK_EQ(file.handle, 77);
     table()->file_close(NULL, file_opened(path, ORR_FILE_TRUNCATE));
     CHECK_STR(file_text(path), "");
     CHECK_EQ(table()->file_open(NULL, folder, ORR_FILE_WRITE, &file), EISDIR);
@@ -312,7 +312,7 @@ ORR_TEST(file_handle_is_the_descriptor_plus_one)
     int next = dup(0);
     close(next);
     orr_file file = file_opened("/dev/null", ORR_FILE_READ);
-    CHECK_EQ(file.handle1, next + 1);
+    CHECK_EQ(file.handle, next + 1);
     CHECK(fcntl(next, F_GETFD) & FD_CLOEXEC);
     table()->file_close(NULL, file);
     CHECK_EQ(fcntl(next, F_GETFD), -1);
@@ -383,14 +383,14 @@ static orr_thread thread_started(const char* name, void (*run)(void*), void* arg
     orr_thread thread = {0};
     int error = table()->thread_create(NULL, name, run, arg, &thread);
     if (error == ENOTSUP) {
-        CHECK_EQ(thread.handle1, 0);
+        CHECK_EQ(thread.handle, 0);
         table()->thread_join(NULL, thread);
         table()->thread_wait(NULL, arg, 0, 0);
         table()->thread_wake(NULL, arg, 1);
         test_skip("built without threads");
     }
     CHECK_EQ(error, 0);
-    CHECK(thread.handle1 != 0);
+    CHECK(thread.handle != 0);
     return thread;
 }
 
@@ -473,7 +473,7 @@ ORR_TEST(thread_wait_returns_when_the_word_differs_or_time_is_up)
     uint64_t begin = table()->clock_ns(NULL);
     table()->thread_wait(NULL, &word, 5, 2 * MS);
     CHECK(table()->clock_ns(NULL) - begin < 2000 * MS);
-    table()->thread_wake(NULL, &word, 1); // Nobody sleeps.
+    table()->thread_wake(NULL, &word, 1); // No thread sleeps.
 }
 
 typedef struct gate {
@@ -506,7 +506,7 @@ ORR_TEST(thread_wake_of_all_wakes_all)
     CHECK_EQ(atomic_load(&door.through), 4);
 }
 
-ORR_TEST(table_is_one_and_has_every_entry_but_the_sched_point)
+ORR_TEST(default_table_has_every_entry_except_the_sched_point)
 {
     const orr_platform* platform = table();
     CHECK(platform == orr_platform_default());

@@ -95,7 +95,7 @@ ORR_TEST(two_overlapping_queries_of_whole_clusters_give_pairs_once)
     query_kit_end(&k);
 }
 
-ORR_TEST(a_cross_product_of_several_chunks_visits_every_pair)
+ORR_TEST(cross_product_of_several_chunks_visits_every_pair)
 {
     query_kit k;
     query_kit_begin(&k);

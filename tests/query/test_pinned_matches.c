@@ -11,19 +11,19 @@ ORR_STRUCT_EX(Shape, (.storage = ORR_PINNED), (float, radius))
 
 static orr_entity working_expected[WORKING_MOST];
 
-typedef struct working_fixture {
+typedef struct pinned_fixture {
     query_kit k;
     orr_type body, shape;
-} working_fixture;
+} pinned_fixture;
 
-static void working_begin(working_fixture* f)
+static void pinned_begin(pinned_fixture* f)
 {
     query_kit_begin(&f->k);
     f->body = KIT_TYPE(f->k.world, Body);
     f->shape = KIT_TYPE(f->k.world, Shape);
 }
 
-static void working_change(working_fixture* f, uint64_t random)
+static void pinned_change(pinned_fixture* f, uint64_t random)
 {
     query_kit_change(&f->k, random);
     orr_world* world = f->k.world;
@@ -53,8 +53,8 @@ static void working_change(working_fixture* f, uint64_t random)
     }
 }
 
-static void working_check(const working_fixture* f, orr_query* query, const orr_term* terms,
-                          uint32_t term_count)
+static void pinned_check(const pinned_fixture* f, orr_query* query, const orr_term* terms,
+                         uint32_t term_count)
 {
     uint32_t count =
         query_kit_brute(&f->k, terms, term_count, ORR_ENABLED, working_expected, WORKING_MOST);
@@ -72,10 +72,10 @@ static void working_check(const working_fixture* f, orr_query* query, const orr_
 }
 
 // Values of types that are not required are added and removed without a change of the pinned set.
-ORR_TEST(optional_pinned_values_of_a_working_set_are_current)
+ORR_TEST(optional_pinned_values_of_a_pinned_set_are_current)
 {
-    working_fixture f;
-    working_begin(&f);
+    pinned_fixture f;
+    pinned_begin(&f);
     orr_world* world = f.k.world;
     orr_entity entity = orr_create(world);
     CHECK_OK(orr_set(world, entity, Body, {1, 2}));
@@ -104,8 +104,8 @@ ORR_TEST(query_over_a_pinned_type_equals_testing_every_entity) /* N4-12 */
 {
     uint64_t seed = test_seed();
     for (uint32_t round = 0; round < 30; round++) {
-        working_fixture f;
-        working_begin(&f);
+        pinned_fixture f;
+        pinned_begin(&f);
         orr_term sets[6][3] = {
             {{.type = f.body}},
             {{.type = f.body}, {.type = f.shape}},
@@ -117,14 +117,14 @@ ORR_TEST(query_over_a_pinned_type_equals_testing_every_entity) /* N4-12 */
         orr_query* queries[6] = {0};
         for (uint32_t step = 0; step < 200; step++) {
             uint64_t random = orr_random(seed, round, step, 31);
-            working_change(&f, random);
+            pinned_change(&f, random);
             uint32_t q = (uint32_t)(random >> 5) % 6;
             if (queries[q] == NULL) {
                 queries[q] = orr_query_create(
                     f.k.world, &(orr_query_desc){.terms = sets[q], .term_count = counts[q]});
                 CHECK(queries[q] != NULL);
             }
-            working_check(&f, queries[q], sets[q], counts[q]);
+            pinned_check(&f, queries[q], sets[q], counts[q]);
         }
         query_kit_end(&f.k);
     }
@@ -132,8 +132,8 @@ ORR_TEST(query_over_a_pinned_type_equals_testing_every_entity) /* N4-12 */
 
 ORR_TEST(pinned_values_are_written_through_a_write_term_and_stamped)
 {
-    working_fixture f;
-    working_begin(&f);
+    pinned_fixture f;
+    pinned_begin(&f);
     orr_world* world = f.k.world;
     orr_entity made[100];
     for (uint32_t i = 0; i < 100; i++) {

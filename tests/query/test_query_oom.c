@@ -213,7 +213,7 @@ static orr_result step_loop_sorted(oom_world* h)
     return oom_result(h, h->k.errors.count == errors);
 }
 
-static orr_result step_loop_working(oom_world* h)
+static orr_result step_loop_pinned(oom_world* h)
 {
     uint32_t errors = h->k.errors.count;
     ORR_EACH (it, h->queries[3]) {
@@ -290,7 +290,7 @@ static const oom_step steps[] = {
     STEP(hold),          STEP(hold_many),          STEP(bundle),
     STEP(bundle_create), STEP(bundle_add),         STEP(bundle_remove),
     STEP(copy),          STEP(query_text),         STEP(query_set),
-    STEP(loop_sorted),   STEP(loop_working),       STEP(bulk_add_whole),
+    STEP(loop_sorted),   STEP(loop_pinned),        STEP(bulk_add_whole),
     STEP(bulk_add_some), STEP(bulk_add_pinned),    STEP(bulk_add_instance),
     STEP(bulk_remove),   STEP(bulk_remove_pinned), STEP(destroy_owner),
     STEP(bulk_destroy),  STEP(clusters_delete),
@@ -425,6 +425,50 @@ ORR_TEST(oom_permanent_leaves_hash_and_results)
 ORR_TEST(oom_before_first_iteration_leaves_the_hash)
 {
     oom_sweep(false, false);
+}
+
+// Refuses the Nth allocation of orr_query_prepare(). False if it needed fewer.
+static bool oom_prepare(const orr_query_desc* desc, uint64_t nth)
+{
+    kit k;
+    orr_world* world = kit_begin(&k, NULL);
+    ORR_REGISTER(world, Position, Body);
+    orr_entity many[MANY];
+    orr_query* query = orr_query_create(world, desc);
+    CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Position), MANY, NULL, 0, many));
+    CHECK_OK(orr_component_add_many(world, many, MANY, KIT_TYPE(world, Body), NULL));
+    failing_alloc_arm(&k.memory, nth, true);
+    orr_result result = orr_query_prepare(query);
+    bool refused = k.memory.refused > 0;
+    CHECK_RESULT(result, refused ? ORR_ERR_MEMORY : ORR_OK);
+    if (refused) { // The number of entities is not known, so the text must not give one.
+        CHECK_EQ(orr_query_single(query).id, 0);
+        CHECK_CONTAINS(k.errors.text, "out of memory");
+        failing_alloc_arm(&k.memory, 0, false);
+        CHECK_OK(orr_query_prepare(query));
+        failing_alloc_arm(&k.memory, 1, true);
+    }
+    uint32_t rows = 0;
+    ORR_EACH (it, query) {
+        rows += it.count;
+    }
+    failing_alloc_arm(&k.memory, 0, false);
+    CHECK_EQ(rows, MANY);
+    kit_end(&k);
+    return refused;
+}
+
+ORR_TEST(query_prepare_returns_refused_memory_and_loops_after_it_need_none)
+{
+    const orr_query_desc descs[] = {{.text = "Position", .order_by = "Position.x"},
+                                    {.text = "Body"}};
+    for (uint32_t d = 0; d < 2; d++) {
+        uint64_t nth = 1;
+        while (oom_prepare(&descs[d], nth)) {
+            nth++;
+        }
+        CHECK(nth > 2);
+    }
 }
 
 #undef TYPE

@@ -12,6 +12,9 @@ ORR_STRUCT(Parent, (orr_entity, entity, (.flags = ORR_FIELD_INDEXED)))
 static const orr_type_desc orr_desc_write = {.name = "write"};
 static const orr_type_desc orr_desc_either = {.name = "either"};
 static const orr_type_desc orr_desc_dotted = {.name = "game.ui:Panel_2"};
+ORR_DESCRIBED(write)
+ORR_DESCRIBED(either)
+ORR_DESCRIBED(dotted)
 
 // ---- a world with types and tags ----------------------------------------------------------------
 
@@ -74,7 +77,7 @@ static void text_check_equal(const text_terms* a, const text_terms* b)
 
 // ---- terms of a text ----------------------------------------------------------------------------
 
-ORR_TEST(terms_names_every_kind_of_term) /* N0-21 N0-22 N0-23 */
+ORR_TEST(terms_of_every_kind_are_parsed) /* N0-21 N0-22 N0-23 */
 {
     kit k = {0};
     orr_world* world = text_world(&k);
@@ -128,7 +131,7 @@ ORR_TEST(terms_words_set_access_state_and_changed)
 }
 
 // In a choice the words before the first name apply to all types except those with their own words.
-ORR_TEST(terms_words_of_a_choice_hold_for_all_without_their_own)
+ORR_TEST(terms_words_of_a_choice_apply_to_types_without_their_own)
 {
     kit k = {0};
     orr_world* world = text_world(&k);
@@ -146,7 +149,7 @@ ORR_TEST(terms_words_of_a_choice_hold_for_all_without_their_own)
 }
 
 // Input text and canonical text. NULL: the same text.
-ORR_TEST(terms_prints_in_one_form)
+ORR_TEST(terms_print_in_canonical_form)
 {
     static const char* const rows[][2] = {
         {"", NULL},
@@ -207,7 +210,7 @@ ORR_TEST(terms_prints_in_one_form)
     kit_end(&k);
 }
 
-ORR_TEST(terms_prints_like_snprintf)
+ORR_TEST(terms_print_like_snprintf)
 {
     kit k = {0};
     orr_world* world = text_world(&k);
@@ -241,7 +244,7 @@ ORR_TEST(terms_built_by_hand_print_by_meaning)
     kit_end(&k);
 }
 
-ORR_TEST(terms_adds_to_the_terms_before_it)
+ORR_TEST(terms_parsed_are_appended_to_earlier_terms)
 {
     kit k = {0};
     orr_world* world = text_world(&k);
@@ -279,7 +282,7 @@ typedef struct text_mistake {
 } text_mistake;
 
 #define TYPE_ADVICE " (a C type is registered by its first use or by ORR_REGISTER())"
-#define TAG_ADVICE  " (orr_tag_register() names a tag; '#17' is the one of that number)"
+#define TAG_ADVICE  " (name a tag with orr_tag_register(), or write its number: '#17')"
 #define STAR                                                                               \
     "'*' stands for the entities: 'disabled *' selects disabled entities, 'either *' all " \
     "entities; "                                                                           \
@@ -295,6 +298,9 @@ static const text_mistake text_mistakes[] = {
     {"Health|Armro", 8, ORR_ERR_TYPE, "no type 'Armro'; did you mean 'Armor'?" TYPE_ADVICE},
     {"chnged Position", 1, ORR_ERR_TYPE, "no type 'chnged'; did you mean 'changed'?" TYPE_ADVICE},
     {"chnged", 1, ORR_ERR_TYPE, "no type 'chnged'" TYPE_ADVICE},
+    {"read", 1, ORR_ERR_TYPE, "no type after 'read'; name it: 'read Position'"},
+    {"Position, changed, Health", 11, ORR_ERR_TYPE,
+     "no type after 'changed'; name it: 'changed Position'"},
     {"Wrute Position", 1, ORR_ERR_TYPE, "no type 'Wrute'; did you mean 'write'?" TYPE_ADVICE},
     {"boss", 1, ORR_ERR_TYPE, "no type 'boss'; it is a tag: write '#boss'"},
     {"#bos", 2, ORR_ERR_TYPE, "no tag has the name 'bos'; did you mean 'boss'?" TAG_ADVICE},
@@ -357,12 +363,13 @@ static const text_mistake text_mistakes[] = {
     {"write changed Body", 7, ORR_ERR_PARSE,
      "Body is pinned; 'changed' is tracked by chunk, so it cannot be used with pinned types"},
     {"Mass|changed write Parent", 14, ORR_ERR_PARSE,
-     "Parent cannot be written in place, because the world keeps an index of it; use "
-     "orr_component_set() after the loop"},
+     "Parent cannot be written in place, because the world keeps an index of it; between ticks use "
+     "orr_set() after the loop, in a system orr_send_change() (.changes)"},
     {"write orr_name", 1, ORR_ERR_PARSE,
-     "orr_name cannot be written in place, because the world keeps an index of it; use "
+     "orr_name cannot be written in place, because the world keeps an index of it; between ticks "
+     "use "
      "orr_name_set() "
-     "after the loop"},
+     "after the loop, in a system orr_send_name() (.renames)"},
     // Terms for entities.
     {"*", 1, ORR_ERR_PARSE, STAR},
     {"!*", 2, ORR_ERR_PARSE, STAR},
@@ -538,7 +545,7 @@ ORR_TEST(terms_need_no_memory)
     kit_end(&k);
 }
 
-// ---- there and back -----------------------------------------------------------------------------
+// ---- print and parse ----------------------------------------------------------------------------
 
 // Up to `most` terms that a text can express: choices of two or more, each type once.
 static void text_random_terms(orr_world* world, text_terms* out)

@@ -211,7 +211,7 @@ ORR_TEST(chunks_of_one_cluster_are_written_by_several_threads) /* N1-20 */
 }
 
 // Thread 0 writes Position. The others search for changes of Health, which no thread writes.
-static void threads_write_or_look(threads_task* task)
+static void threads_write_or_search(threads_task* task)
 {
     orr_query** queries = task->user;
     for (uint32_t pass = 0; pass < PASSES; pass++) {
@@ -240,7 +240,7 @@ ORR_TEST(readers_of_changes_and_a_writer_of_another_type_run_concurrently)
         uint64_t since = orr_change_mark(world);
         orr_edit(world, hurt, Health)->value = (int32_t)tick;
         threads_task tasks[THREADS] = {{.user = queries, .since = since}};
-        threads_run(queries[0], threads_write_or_look, tasks);
+        threads_run(queries[0], threads_write_or_search, tasks);
         for (uint32_t t = 1; t < THREADS; t++) {
             CHECK_EQ(tasks[t].rows, PASSES * kit_rows(world, orr_entity_cluster(world, hurt)));
         }
@@ -252,16 +252,16 @@ ORR_TEST(readers_of_changes_and_a_writer_of_another_type_run_concurrently)
 
 #define LOST_ROUNDS 4000u
 
-typedef struct threads_beside {
+typedef struct threads_concurrent {
     orr_query* reader;
     _Atomic uint32_t asked, done;
     _Atomic bool stop;
-} threads_beside;
+} threads_concurrent;
 
 // Searches for changes of another type each time, while deferred stamps are applied.
-static void threads_look(void* data)
+static void threads_search(void* data)
 {
-    threads_beside* b = data;
+    threads_concurrent* b = data;
     for (uint32_t round = 0; !b->stop;) {
         if (b->asked == round) {
             orr_platform_default()->thread_yield(NULL);
@@ -282,9 +282,10 @@ ORR_TEST(write_concurrent_with_a_reader_of_changes_is_never_lost)
     CHECK_OK(orr_create_many(k.world, cluster, 4, NULL, 0, NULL));
     CHECK_OK(orr_create_many(k.world, KIT_CLUSTER(k.world, Velocity), 1, NULL, 0, NULL));
     orr_query* writer = orr_query_text(k.world, "write Position");
-    threads_beside b = {.reader = orr_query_text(k.world, "changed Velocity")};
+    threads_concurrent b = {.reader = orr_query_text(k.world, "changed Velocity")};
     orr_thread thread;
-    if (orr_platform_default()->thread_create(NULL, "look", threads_look, &b, &thread) == ENOTSUP) {
+    if (orr_platform_default()->thread_create(NULL, "look", threads_search, &b, &thread) ==
+        ENOTSUP) {
         test_skip("built without threads");
     }
     uint32_t lost = 0;

@@ -1,6 +1,7 @@
 set(ORR_TESTS_QUERY
     tests/query/test_bulk.c
     tests/query/test_explain.c
+    tests/query/test_first_use.c
     tests/query/test_hpp.cpp
     tests/query/test_order.c
     tests/query/test_pairs.c

@@ -32,7 +32,7 @@ ORR_MAYBE_UNUSED static void explore(const char* name, void (*body)(const orr_pl
                                                                      .schedules_max = schedules});
     CONTROLLED_PASS(result);
     printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct%s\n", name, result.schedules,
-           result.distinct, result.exhausted ? ", all there are" : "");
+           result.distinct, result.exhausted ? ", exhaustive" : "");
     CHECK(result.distinct >= schedules / 4);
 }
 

@@ -90,7 +90,7 @@ static void kinds_read(orr_run* run)
             for (uint32_t k = 0; k < count; k++) {
                 const Axle* axle = (const Axle*)values + k;
                 orr_component_ref ref = {entity, orr_type_of(run->world, ORR_TYPE(Axle)), ids[k]};
-                ODD_CHECK(orr_ref_get(run->world, ref) == axle, "by id it is another");
+                ODD_CHECK(orr_ref_get(run->world, ref) == axle, "the value read by id differs");
                 kinds_whole("Axle", axle->tick, axle->twice, &axles);
                 s->sum = s->sum * 31 + axle->tick;
             }
@@ -115,7 +115,7 @@ static void kinds_read_pinned(orr_run* run)
             const Bell* bell = orr_read_pinned(&it, Bell, i);
             kinds_whole("Hull", hull->tick, hull->twice, &hulls);
             ODD_CHECK(orr_get(run->world, orr_iter_entity(&it, i), Hull) == hull,
-                      "by id it is another");
+                      "the value read by id differs");
             if (bell != NULL) {
                 uint64_t bells = 0; // A hull that was removed and added again is of an older tick.
                 kinds_whole("Bell", bell->tick, bell->twice, &bells);
@@ -252,7 +252,7 @@ static void kinds_turn(orr_run* run)
     }
 }
 
-static void kinds_haunt(orr_run* run)
+static void kinds_write_ghosts(orr_run* run)
 {
     for (uint32_t i = 0; i < run->count; i++) {
         orr_write_pinned(run, Ghost, i)->cell.payload = (uint32_t)run->tick;
@@ -304,8 +304,8 @@ static void part_kinds(orr_world* world, odd_pipes p)
                .by_id = "write Sign, write Brand", .run = kinds_write_texts);
     ODD_SYSTEM(world, .name = "kinds_turn", .pipeline = p.b, .query = "write Rim",
                .run = kinds_turn);
-    ODD_SYSTEM(world, .name = "kinds_haunt", .pipeline = p.b, .query = "write Ghost",
-               .run = kinds_haunt);
+    ODD_SYSTEM(world, .name = "kinds_write_ghosts", .pipeline = p.b, .query = "write Ghost",
+               .run = kinds_write_ghosts);
     ODD_SYSTEM(world, .name = "kinds_read", .pipeline = p.b, .once = true, .query = "Core",
                .by_id = "Axle, Cog", .state = ORR_TYPE(Sum), .run = kinds_read);
     ODD_SYSTEM(world, .name = "kinds_read_pinned", .pipeline = p.c, .once = true,

@@ -34,7 +34,8 @@ static void depth_ordered(orr_run* run)
         for (uint32_t i = 0; i < it.count; i++) {
             ODD_CHECK(d[i].z >= last, "the order is wrong: %g after %g", (double)d[i].z,
                       (double)last);
-            ODD_CHECK(tick == 0 || d[i].tick == 0 || d[i].tick == tick, "two ticks are seen");
+            ODD_CHECK(tick == 0 || d[i].tick == 0 || d[i].tick == tick,
+                      "values of two ticks are seen");
             last = d[i].z;
             tick = d[i].tick != 0 ? d[i].tick : tick;
             s->sum = s->sum * 31 + (uint64_t)d[i].z;
@@ -65,8 +66,8 @@ static void depth_each(orr_run* run)
         for (uint32_t i = 0; i < it.count; i++) {
             const Depth* one = orr_get(run->world, orr_iter_entity(&it, i), Depth);
             const Depth* two = orr_reader_get(&reader, orr_iter_entity(&it, i));
-            ODD_CHECK(one != NULL && one->z == d[i].z, "by id it is another");
-            ODD_CHECK(two != NULL && two->z == d[i].z, "by reader it is another");
+            ODD_CHECK(one != NULL && one->z == d[i].z, "the value read by id differs");
+            ODD_CHECK(two != NULL && two->z == d[i].z, "the value read by a reader differs");
             s->sum = s->sum * 31 + (uint64_t)d[i].z;
         }
     }
@@ -139,7 +140,7 @@ static void parent_look(orr_run* run)
                                            orr_type_of(run->world, ORR_TYPE(Parent)), "of", out, 8);
         s->sum = s->sum * 31 + count;
         for (uint32_t k = 0; k < count && k < 8; k++) {
-            ODD_CHECK(orr_alive(run->world, out[k]), "a dead one refers");
+            ODD_CHECK(orr_alive(run->world, out[k]), "a dead entity is among the referrers");
         }
     }
 }
@@ -184,9 +185,9 @@ static void purse_read(orr_run* run)
 }
 
 static void purse_double(const orr_world* world, orr_entity target, void* value,
-                         const void* argument)
+                         const void* argument, uint32_t size)
 {
-    (void)world;
+    (void)world, (void)size;
     (void)target;
     ((Well*)value)->gold += *(const int64_t*)argument;
 }
@@ -313,7 +314,7 @@ ORR_STRUCT(Leaf, (uint64_t, tick))
 enum {
     MIRROR = 512
 };
-ORR_STRUCT(Mirror, (uint64_t, ids, MIRROR), (uint64_t, ticks, MIRROR), (uint64_t, hears))
+ORR_STRUCT(Mirror, (uint64_t, ids, MIRROR), (uint64_t, ticks, MIRROR), (uint64_t, changes_received))
 
 static void leaf_grow(orr_run* run)
 {
@@ -373,7 +374,7 @@ static void leaf_mirror(orr_run* run)
         const Leaf* l = m->kind == ORR_ENTITY_REMOVED || m->kind == ORR_COMPONENT_REMOVED
                             ? NULL
                             : orr_values(m, Leaf);
-        mirror->hears += m->kind == ORR_COMPONENT_CHANGED;
+        mirror->changes_received += m->kind == ORR_COMPONENT_CHANGED;
         for (uint32_t i = 0; i < m->count; i++) {
             mirror_set(mirror, m->entities[i], l != NULL ? l[i].tick : 0,
                        m->kind != ORR_ENTITY_REMOVED);
@@ -416,7 +417,7 @@ static void odd_compare_mirror(orr_world* world)
             bool found = at < MIRROR && m->ids[at] != 0;
             ODD_CHECK(found, "an entity is not in the mirror");
             ODD_CHECK(!found || m->ticks[at] == orr_read(&it, Leaf)[i].tick,
-                      "its value is another");
+                      "the mirror has another value");
             there++;
         }
     }
@@ -424,7 +425,8 @@ static void odd_compare_mirror(orr_world* world)
     for (uint32_t i = 0; i < MIRROR; i++) {
         seen += m->ids[i] != 0;
     }
-    ODD_CHECK(there == seen, "%u are mirrored, %u are there", (unsigned)seen, (unsigned)there);
+    ODD_CHECK(there == seen, "the mirror has %u entities, the world %u", (unsigned)seen,
+              (unsigned)there);
 }
 
 // ---- atomic sections ----------------------------------------------------------------------------

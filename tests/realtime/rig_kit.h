@@ -16,15 +16,15 @@
 #define MS UINT64_C(1000000)
 
 enum {
-    RIG_BEATS = 512,
+    RIG_TICKS = 512,
     RIG_LINES = 4,
 };
 
-typedef struct rig_beat {
+typedef struct rig_tick {
     uint64_t at_ns; // Time of the clock when the tick began.
     float dt;
     double scale;
-} rig_beat;
+} rig_tick;
 
 // A system in its own pipeline that works for a while and notes when its ticks begin.
 typedef struct rig_line {
@@ -32,7 +32,7 @@ typedef struct rig_line {
     uint64_t work_ns;
     void (*act)(orr_run* run, struct rig_line* line); // Called after the work; may be NULL.
     uint32_t count;
-    rig_beat beats[RIG_BEATS];
+    rig_tick ticks[RIG_TICKS];
     orr_pipeline pipeline;
 } rig_line;
 
@@ -59,12 +59,12 @@ static rig r;
         controlled_check(expect_a == expect_e, "%s is %lld, expected %lld", #actual, expect_a, \
                          expect_e);                                                            \
     } while (0)
-#define EXPECT(condition) controlled_check(condition, "no")
+#define EXPECT(condition) controlled_check(condition, "%s is false", #condition)
 #define EXPECT_OK(result) EXPECT_EQ(result, ORR_OK)
 #define EXPECT_NEAR(a, b) \
     controlled_check(rig_near(a, b), "%s is %g, expected %g", #a, (double)(a), (double)(b))
-#define EXPECT_WORDS(part) \
-    controlled_check(strstr(r.errors.text, part) != NULL, "said: %s", r.errors.text)
+#define EXPECT_ERROR(part) \
+    controlled_check(strstr(r.errors.text, part) != NULL, "the error is: %s", r.errors.text)
 
 static inline bool rig_near(double a, double b)
 {
@@ -113,15 +113,15 @@ static void rig_sleep(uint64_t duration_ns)
 static inline void rig_sleep_until(uint64_t at_ns)
 {
     uint64_t now = rig_now();
-    controlled_check(at_ns >= now, "it is later");
+    controlled_check(at_ns >= now, "the time has passed already");
     rig_sleep(at_ns - now);
 }
 
 static void rig_work(orr_run* run)
 {
     rig_line* line = orr_run_user(run);
-    controlled_check(line->count < RIG_BEATS, "too many ticks of %s", line->name);
-    line->beats[line->count++] = (rig_beat){rig_now(), run->dt, orr_time_scale(run->world)};
+    controlled_check(line->count < RIG_TICKS, "too many ticks of %s", line->name);
+    line->ticks[line->count++] = (rig_tick){rig_now(), run->dt, orr_time_scale(run->world)};
     if (line->work_ns > 0) {
         rig_sleep(line->work_ns);
     }
@@ -223,9 +223,9 @@ static inline orr_wait_stats rig_stats(const rig_line* line)
     return stats;
 }
 
-static inline void rig_called(orr_world* world, void* data)
+static inline void rig_called(orr_world* world, void* data, size_t size)
 {
-    (void)world;
+    (void)world, (void)size;
     (void)data;
     r.calls++;
     r.called_ns = rig_now();

@@ -45,7 +45,7 @@ static void smoke_fade(orr_run* run)
     }
 }
 
-// Reads what the other spectator creates.
+// Reads entities that the other spectator creates.
 static void smoke_sees(orr_run* run)
 {
     for (uint32_t i = 0; i < run->count; i++) {
@@ -139,8 +139,8 @@ ORR_TEST(realtime_slow_receiver_delays_no_pipeline)
     orr_system system = KIT_SYSTEM(world, .name = "gather", .pipeline = "slow", .once = true,
                                    .state = ORR_TYPE(Count), .receives = "Fallen",
                                    .run = gather_slowly);
-    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 100}));
-    KIT_ERROR(&k, ORR_ERR_CAPACITY, "events of it were dropped");
+    CHECK_RESULT(orr_realtime(world, &(orr_realtime_desc){.ticks = 100}), ORR_ERR_CAPACITY);
+    KIT_ERROR(&k, ORR_ERR_CAPACITY, "but at most 16 may wait");
     const Count* c = orr_system_state(world, system);
     printf("    %llu of 400 events received\n", (unsigned long long)c->count);
     CHECK(c->count > 0 && c->count < 400);
@@ -172,8 +172,9 @@ static void late_read(orr_run* run)
     }
 }
 
-static void sync_add(orr_world* world, void* data)
+static void sync_add(orr_world* world, void* data, size_t size)
 {
+    (void)size;
     uint32_t number = *(uint32_t*)data;
     char names[2][32];
     ORR_REGISTER(world, Late);
@@ -191,8 +192,9 @@ static void sync_add(orr_world* world, void* data)
     atomic_fetch_add(&hard_done, 1);
 }
 
-static void sync_remove(orr_world* world, void* data)
+static void sync_remove(orr_world* world, void* data, size_t size)
 {
+    (void)size;
     uint32_t number = *(uint32_t*)data;
     char name[32];
     snprintf(name, sizeof name, "late_write_%u", number);
@@ -206,9 +208,9 @@ static void sync_remove(orr_world* world, void* data)
     atomic_fetch_add(&hard_done, 1);
 }
 
-static void sync_bundle(orr_world* world, void* data)
+static void sync_bundle(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     orr_bundle bundle = orr_bundle_find(world, "grove");
     if (bundle.id == 0) {
         HARD_CHECK(orr_bundle_register(world, "grove", "Tree {tick: 0}, Fruit", &bundle) == ORR_OK,
@@ -223,9 +225,9 @@ static void sync_bundle(orr_world* world, void* data)
 
 // A type that the post registers, with entities.
 ORR_STRUCT(Guest, (uint64_t, a))
-static void post_type(orr_world* world, void* data)
+static void post_type(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     ORR_REGISTER(world, Guest);
     for (uint32_t i = 0; i < 3; i++) {
         orr_set(world, orr_create(world), Guest, {i});
@@ -233,9 +235,9 @@ static void post_type(orr_world* world, void* data)
     atomic_fetch_add(&hard_done, 1);
 }
 
-static void sync_wrong(orr_world* world, void* data)
+static void sync_wrong(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     sync_step_result = orr_step(world, 1);
     sync_realtime_result = orr_realtime(world, &(orr_realtime_desc){.ticks = 1});
     sync_pipe_index =
@@ -243,7 +245,7 @@ static void sync_wrong(orr_world* world, void* data)
     atomic_fetch_add(&hard_done, 1);
 }
 
-static void sync_ask(orr_run* run)
+static void sync_post(orr_run* run)
 {
     uint32_t number = (uint32_t)run->tick / 6;
     orr_world* world = run->world;
@@ -271,7 +273,7 @@ static orr_world* sync_begin(kit* k, uint32_t workers)
 {
     orr_world* world = hard_begin(k, workers);
     trees_add(world, 200);
-    KIT_SYSTEM(world, .name = "ask", .once = true, .run = sync_ask);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = sync_post);
     return world;
 }
 
@@ -288,7 +290,7 @@ ORR_TEST(realtime_systems_and_types_are_added_and_removed_at_sync_points)
     hard_replays_with_workers((hard_replay){.begin = sync_begin, .ticks = 40, .look = sync_look});
 }
 
-static void sync_ask_wrong(orr_run* run)
+static void sync_post_wrong(orr_run* run)
 {
     if (run->tick == 3) {
         (void)orr_post_exclusive(run->world, sync_wrong, NULL, 0);
@@ -300,8 +302,8 @@ ORR_TEST(realtime_sync_point_refuses_calls_that_run_ticks)
     kit k;
     orr_world* world = hard_begin(&k, 0);
     trees_add(world, 10);
-    KIT_SYSTEM(world, .name = "ask", .once = true, .run = sync_ask_wrong);
-    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 10}));
+    KIT_SYSTEM(world, .name = "ask", .once = true, .run = sync_post_wrong);
+    CHECK_RESULT(orr_realtime(world, &(orr_realtime_desc){.ticks = 10}), ORR_ERR_STATE);
     CHECK_RESULT(sync_step_result, ORR_ERR_STATE);
     CHECK_RESULT(sync_realtime_result, ORR_ERR_STATE);
     CHECK_EQ(sync_pipe_index, 0);
@@ -337,7 +339,7 @@ ORR_TEST(realtime_readers_are_enabled_and_disabled)
     hard_replays_with_workers((hard_replay){.begin = toggle_begin, .ticks = 40});
 }
 
-// ---- removing what other systems depend on ------------------------------------------------------
+// ---- removing an exporter -----------------------------------------------------------------------
 
 static void export_count(orr_run* run)
 {
@@ -349,9 +351,9 @@ static void import_count(orr_run* run)
     orr_state(run, Count)->count += orr_import(run, "lean_make", Count)->count;
 }
 
-static void export_remove(orr_world* world, void* data)
+static void export_remove(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     HARD_CHECK(orr_system_remove(world, orr_system_find(world, "lean_make")) == ORR_OK,
                "not removed");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which locks are taken in real time, read from the lock trace; and what readers find when they
 // have their locks.
+#include "realtime/realtime.h"
 #include "schedule/system_kit.h"
 #include <stdatomic.h>
 
@@ -51,10 +52,21 @@ static orr_world* begin_forge(kit* k)
     return world;
 }
 
-static void run_forge(orr_world* world, uint32_t ticks)
+static void run_forge(orr_world* world)
 {
-    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = ticks, .lock_trace = 5000}));
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 20, .lock_trace = 5000}));
     CHECK(orr_lock_trace_print(world, trace, sizeof trace) < sizeof trace);
+}
+
+// A run ends by the ticks of the first pipeline. On a busy machine the threads of other pipelines
+// may not have ticked by then, so the world runs until the trace has lines of the system.
+static void run_forge_until(orr_world* world, const char* system)
+{
+    uint32_t rounds = 0;
+    do {
+        run_forge(world);
+    } while (lines_of(system)[0] == '\0' && ++rounds < 200);
+    CHECK(rounds < 200);
 }
 
 static void nothing(orr_run* run)
@@ -82,7 +94,7 @@ ORR_TEST(realtime_direct_systems_take_read_and_exclusive_locks)
                .run = burn);
     KIT_SYSTEM(world, .name = "melt", .pipeline = "B", .query = "write Iron, Coal, Steel",
                .run = nothing);
-    run_forge(world, 20);
+    run_forge_until(world, "burn");
     // Locks between pipelines: structure for reading (the clusters that exist, the places of
     // entities), and live types by cluster. Within a pipeline: the grants of the plan, by type.
     CHECK_STR(lines_of("burn"), "registry read taken; "
@@ -99,6 +111,7 @@ ORR_TEST(realtime_direct_systems_take_read_and_exclusive_locks)
                                 "registry read released; "
                                 "index read released; "
                                 "Coal of cluster 3 exclusive released; ");
+    run_forge_until(world, "melt");
     CHECK_CONTAINS(lines_of("melt"), "Iron of cluster 3 exclusive taken");
     CHECK_CONTAINS(lines_of("melt"), "Coal of cluster 3 read taken");
     CHECK(strstr(lines_of("melt"), "Steel of cluster") == NULL); // Steel is published: no lock.
@@ -124,7 +137,7 @@ ORR_TEST(realtime_indirect_systems_take_inclusive_locks_that_are_upgraded)
     KIT_SYSTEM(world, .name = "stoke", .kind = ORR_INDIRECT, .pipeline = "A",
                .query = "write Coal, Steel", .run = stoke);
     KIT_SYSTEM(world, .name = "look", .pipeline = "B", .query = "Coal", .run = nothing);
-    run_forge(world, 20);
+    run_forge_until(world, "stoke");
     const char* lines = lines_of("stoke");
     CHECK_CONTAINS(lines, "Coal of cluster 3 inclusive taken; ");
     // One lock, upgraded without a gap: it is not released before it is exclusive, and values are
@@ -160,7 +173,7 @@ ORR_TEST(realtime_commits_hold_structure_exclusively_and_nothing_else)
                .creates = "Coal, Steel", .destroys = "Steel");
     KIT_SYSTEM(world, .name = "burn", .pipeline = "B", .query = "write Coal, write Steel",
                .run = burn);
-    run_forge(world, 20);
+    run_forge_until(world, "replace");
     CHECK_CONTAINS(lines_of("commit"), "registry exclusive taken; ");
     CHECK_CONTAINS(lines_of("commit"), "index exclusive taken; ");
     CHECK(strstr(lines_of("commit"), " of cluster ") == NULL);
@@ -169,7 +182,7 @@ ORR_TEST(realtime_commits_hold_structure_exclusively_and_nothing_else)
     kit_end(&k);
 }
 
-// ---- what a reader finds ------------------------------------------------------------------------
+// ---- values and messages under the locks --------------------------------------------------------
 
 static _Atomic uint64_t made, faults, compared;
 static uint64_t received, received_value;
@@ -250,6 +263,39 @@ ORR_TEST(realtime_locks_are_released_after_data_is_written_and_others_are_inform
     kit_end(&k);
 }
 
+// ---- turns --------------------------------------------------------------------------------------
+
+static uint32_t turns_first, turns_last;
+
+static void turns_note(orr_run* run)
+{
+    uint32_t turns = run->world->schedule->realtime->ticket;
+    turns_first = run->tick == 1 ? turns : turns_first;
+    turns_last = turns;
+}
+
+// Turns of one pipeline that finds all its locks free, in ten ticks.
+static uint32_t turns_of_run(orr_recording* record)
+{
+    kit k;
+    orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 1000});
+    ORR_REGISTER(world, Steel);
+    KIT_SYSTEM(world, .name = "note", .once = true, .by_id = "Steel", .run = turns_note);
+    CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.ticks = 11, .record = record}));
+    kit_end(&k);
+    return turns_last - turns_first;
+}
+
+// A spectator may hold the lock in a recorded run and not in its replay, or the other way round. So
+// there a tick takes a new turn for each lock, granted at once or not.
+ORR_TEST(realtime_free_lock_is_taken_without_a_new_turn_unless_recorded)
+{
+    CHECK_EQ(turns_of_run(NULL), 20); // To begin and prepare; and after the system.
+    orr_recording* recording = orr_recording_create();
+    CHECK(turns_of_run(recording) >= 30);
+    orr_recording_destroy(recording);
+}
+
 // ---- lock sets as in the model of the locks -----------------------------------------------------
 
 typedef struct taker {
@@ -285,6 +331,28 @@ static void taker_follow(taker* t, bool commit, const char* rest)
     }
 }
 
+static void takers_follow(taker takers[3])
+{
+    for (char* line = trace; *line != '\0'; line = strchr(line, '\n') + 1) {
+        for (uint32_t i = 0; i < 3; i++) {
+            char* name = strstr(line, takers[i].name);
+            if (name != NULL && name < strchr(line, '\n')) {
+                char* entry = name + strlen(takers[i].name);
+                char text[128];
+                snprintf(text, sizeof text, "%.*s", (int)(strchr(line, '\n') - entry), entry);
+                const char* rest = strstr(text, ": ");
+                CHECK(rest != NULL);
+                taker_follow(&takers[i], strncmp(text, "commit: ", 8) == 0, rest + 2);
+            }
+        }
+    }
+}
+
+static bool takers_seen(const taker takers[3])
+{
+    return takers[0].commits > 0 && takers[1].sets > 0 && takers[2].sets > 0;
+}
+
 static void forge_more(orr_run* run)
 {
     orr_entity entity = orr_send_create(run);
@@ -305,20 +373,11 @@ ORR_TEST(realtime_lock_sets_are_sets_of_the_model)
                .query = "write Coal, Steel", .run = stoke);
     KIT_SYSTEM(world, .name = "melt", .pipeline = "B", .query = "write Iron, Coal, Steel",
                .run = nothing);
-    run_forge(world, 20);
-    for (char* line = trace; *line != '\0'; line = strchr(line, '\n') + 1) {
-        for (uint32_t i = 0; i < 3; i++) {
-            char* name = strstr(line, takers[i].name);
-            if (name != NULL && name < strchr(line, '\n')) {
-                char* entry = name + strlen(takers[i].name);
-                char text[128];
-                snprintf(text, sizeof text, "%.*s", (int)(strchr(line, '\n') - entry), entry);
-                const char* rest = strstr(text, ": ");
-                CHECK(rest != NULL);
-                taker_follow(&takers[i], strncmp(text, "commit: ", 8) == 0, rest + 2);
-            }
-        }
+    // On a busy machine some pipelines do not tick in the first run; "more" runs in the first only.
+    for (uint32_t round = 0; round < 200 && !takers_seen(takers); round++) {
+        run_forge(world);
+        takers_follow(takers);
     }
-    CHECK(takers[0].commits > 0 && takers[1].sets > 0 && takers[2].sets > 0);
+    CHECK(takers_seen(takers));
     kit_end(&k);
 }

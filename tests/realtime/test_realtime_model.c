@@ -12,7 +12,7 @@ ORR_STRUCT(Berry, (uint64_t, seen))
 ORR_STRUCT(Core, (uint64_t, value))
 ORR_STRUCT_EX(Vine, (.live = true), (uint64_t, tick), (uint64_t, twice))
 ORR_STRUCT(Dropped, (uint64_t, tick))
-ORR_STRUCT(Count, (uint64_t, heard), (uint64_t, last))
+ORR_STRUCT(Count, (uint64_t, received), (uint64_t, last))
 
 enum {
     ROWS = 2
@@ -59,8 +59,9 @@ static void look(orr_run* run)
         uint64_t tick = a[i].tick, live = v[i].tick;
         model_point();
         controlled_check(a[i].tick == tick && a[i].twice == 2 * tick, "half a tick is seen");
-        controlled_check(v[i].tick == live && v[i].twice == 2 * live, "a lock does not hold");
-        controlled_check(live >= tick, "what is published is newer than what is");
+        controlled_check(v[i].tick == live && v[i].twice == 2 * live,
+                         "a live value changed under the lock");
+        controlled_check(live >= tick, "the published value is newer than the live value");
         b[i].seen = b[i].seen * 31 + tick * 7 + live;
     }
 }
@@ -76,12 +77,13 @@ static void receive(orr_run* run)
         controlled_check(d[i].tick == c->last + 1 || (d[i].tick == c->last && c->last > 0),
                          "event %u after %u", (unsigned)d[i].tick, (unsigned)c->last);
         c->last = d[i].tick;
-        c->heard++;
+        c->received++;
     }
 }
 
-static void add_one(orr_world* world, void* data)
+static void add_one(orr_world* world, void* data, size_t size)
 {
+    (void)size;
     orr_entity entity = orr_create(world);
     orr_set(world, entity, Apple, {0, 0});
     orr_set(world, entity, Berry, {*(uint64_t*)data});
@@ -89,9 +91,9 @@ static void add_one(orr_world* world, void* data)
     model_now->done++;
 }
 
-static void hash_all(orr_world* world, void* data)
+static void hash_all(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     controlled_check(orr_world_hash(world) != 0, "no hash");
     controlled_check(orr_world_validate(world) == ORR_OK, "%s", orr_error_last(world));
     model_now->done++;
@@ -199,7 +201,7 @@ static void model_body(const orr_platform* platform, void* arg)
     world = model_build(platform);
     result = orr_realtime(world, &(orr_realtime_desc){.replay = recording});
     controlled_check(result == ORR_OK, "replay: %s", orr_error_last(world));
-    controlled_check(orr_world_hash(world) == hash, "the replay came to something else");
+    controlled_check(orr_world_hash(world) == hash, "the replay has another hash");
     orr_world_destroy(world);
     orr_recording_destroy(recording);
 }
@@ -207,19 +209,19 @@ static void model_body(const orr_platform* platform, void* arg)
 ORR_TEST(realtime_replay_of_schedules_with_one_preemption_has_the_recorded_hash)
 {
     explore("one preemption", model_body, &(bool){false}, CONTROLLED_DEPTH_FIRST,
-            explore_share(5000, 40, 200000));
+            explore_share(5000, 40, 80000));
 }
 
 ORR_TEST(realtime_replay_of_schedules_with_random_priorities_has_the_recorded_hash)
 {
     explore("priorities", model_body, &(bool){false}, CONTROLLED_PRIORITIES,
-            explore_share(5000, 40, 200000));
+            explore_share(5000, 40, 80000));
 }
 
 ORR_TEST(realtime_stop_loses_nothing_in_any_schedule)
 {
     explore("stopped", model_body, &(bool){true}, CONTROLLED_RANDOM,
-            explore_share(2000, 40, 100000));
+            explore_share(2000, 40, 40000));
 }
 
 // ---- commits while systems without structure loop -----------------------------------------------
@@ -302,18 +304,18 @@ ORR_TEST(realtime_scoped_commits_are_whole_in_any_schedule)
     static const controlled_strategy strategies[] = {CONTROLLED_DEPTH_FIRST, CONTROLLED_PRIORITIES};
     controlled_thread_local(&orri_this_thread, sizeof orri_this_thread);
     controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
-    controlled_thread_local(&orri_ear_here, sizeof orri_ear_here);
+    controlled_thread_local(&orri_redirect_here, sizeof orri_redirect_here);
     for (uint32_t i = 0; i < ORRI_COUNT(strategies); i++) {
         scope_commits = 0;
-        controlled_result result = controlled_explore(
-            &(controlled_desc){.name = "commit scope",
-                               .body = scope_body,
-                               .strategy = strategies[i],
-                               .preemptions_max = 1,
-                               .timeouts_max = 3,
-                               .cores = 1,
-                               .clock_step_ns = 1000,
-                               .schedules_max = explore_share(3000, 40, 200000)});
+        controlled_result result =
+            controlled_explore(&(controlled_desc){.name = "commit scope",
+                                                  .body = scope_body,
+                                                  .strategy = strategies[i],
+                                                  .preemptions_max = 1,
+                                                  .timeouts_max = 3,
+                                                  .cores = 1,
+                                                  .clock_step_ns = 1000,
+                                                  .schedules_max = explore_share(3000, 40, 80000)});
         CONTROLLED_PASS(result);
         printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct\n", "commits during systems",
                result.schedules, result.distinct);
@@ -370,19 +372,19 @@ static void clocks_body(const orr_platform* platform, void* arg)
     world = clocks_begin(platform, &c, 80); // Spectators are no part of the recording.
     result = orr_realtime(world, &(orr_realtime_desc){.replay = recording});
     controlled_check(result == ORR_OK, "replay: %s", orr_error_last(world));
-    controlled_check(orr_world_hash(world) == hash, "the replay came to something else");
+    controlled_check(orr_world_hash(world) == hash, "the replay has another hash");
     clocks_end(world, &c);
     orr_recording_destroy(recording);
 }
 
 ORR_TEST(realtime_clocks_scenario_finds_no_fault_in_any_schedule)
 {
-    uint64_t schedules = explore_share(1000, 20, 50000);
+    uint64_t schedules = explore_share(1000, 20, 20000);
     controlled_thread_local(&orri_this_thread, sizeof orri_this_thread);
     controlled_thread_local(&orri_refused_last, sizeof orri_refused_last);
     for (uint32_t i = 0; i < 2; i++) {
         controlled_result result = controlled_explore(
-            &(controlled_desc){.name = i == 0 ? "clocks, priorities" : "clocks, by chance",
+            &(controlled_desc){.name = i == 0 ? "clocks, priorities" : "clocks, random",
                                .body = clocks_body,
                                .strategy = i == 0 ? CONTROLLED_PRIORITIES : CONTROLLED_RANDOM,
                                .timeouts_max = 3,
@@ -392,8 +394,7 @@ ORR_TEST(realtime_clocks_scenario_finds_no_fault_in_any_schedule)
                                .schedules_max = schedules});
         CONTROLLED_PASS(result);
         printf("  %-28s %8" PRIu64 " schedules, %8" PRIu64 " distinct\n",
-               i == 0 ? "clocks, priorities" : "clocks, by chance", result.schedules,
-               result.distinct);
+               i == 0 ? "clocks, priorities" : "clocks, random", result.schedules, result.distinct);
         CHECK(clocks_looked > result.schedules && clocks_drawn > result.schedules);
     }
 }

@@ -19,7 +19,7 @@ static void other_thread_error(void* user, orr_world* world, const orr_error* er
 {
     (void)user;
     (void)world;
-    HARD_CHECK(error->text[0] != '\0', "no words");
+    HARD_CHECK(error->text[0] != '\0', "the error has no text");
     st.refused++;
 }
 
@@ -117,24 +117,25 @@ static void other_thread_end(uint64_t entities)
     }
     CHECK(orr_alive(st.world, st.entity));
     CHECK_EQ(orr_entity_count(st.world), entities);
-    CHECK_OK(orr_step(st.world, 3));
+    orr_result result = orr_step(st.world, 3); // Its system may make the same calls.
+    CHECK(result == ORR_OK || result == ORR_ERR_STATE);
     CHECK_OK(orr_world_validate(st.world));
     CHECK_EQ(atomic_exchange(&hard_faults, 0), 0);
     orr_world_destroy(st.world);
 }
 
-static void other_thread_at_sync_point(orr_world* world, void* data)
+static void other_thread_at_sync_point(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     other_thread_run_calls();
     HARD_CHECK(orr_world_hash(world) != 0, "a sync point is refused an exclusive call");
     orr_entity entity = orr_create(world);
     HARD_CHECK(orr_destroy(world, entity) == ORR_OK, "%s", orr_error_last(world));
 }
 
-static void other_thread_posted(orr_world* world, void* data)
+static void other_thread_posted(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     other_thread_run_calls();
     orr_entity entity = orr_create(world);
     HARD_CHECK(orr_destroy(world, entity) == ORR_OK, "%s", orr_error_last(world));
@@ -190,22 +191,23 @@ ORR_TEST(realtime_other_thread_is_refused_while_a_posted_call_runs)
 
 static uint32_t loose_made;
 
-static void loose_make(orr_world* world, void* data)
+static void loose_make(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     orr_entity entity = orr_create(world);
     HARD_CHECK(orr_set(world, entity, Fruit, {1}) == ORR_OK, "%s", orr_error_last(world));
     loose_made++;
 }
 
-static void loose_at_sync_point(orr_world* world, void* data)
+static void loose_at_sync_point(orr_world* world, void* data, size_t size)
 {
-    loose_make(world, data);
+    (void)size;
+    loose_make(world, data, 0);
     HARD_CHECK(orr_world_hash(world) != 0 && orr_world_validate(world) == ORR_OK, "%s",
                orr_error_last(world));
 }
 
-static void loose_ask(orr_run* run)
+static void loose_post(orr_run* run)
 {
     (void)orr_post(run->world, loose_make, NULL, 0);
     (void)orr_post_exclusive(run->world, loose_at_sync_point, NULL, 0);
@@ -232,7 +234,7 @@ ORR_TEST(realtime_other_thread_is_refused_at_any_moment)
 {
     other_thread_begin();
     loose_made = 0;
-    KIT_SYSTEM(st.world, .name = "ask", .once = true, .run = loose_ask);
+    KIT_SYSTEM(st.world, .name = "ask", .once = true, .run = loose_post);
     other_thread_run(loose_thread, NULL);
     CHECK(loose_made > 0 && st.refused == st.calls);
     other_thread_end(51 + loose_made);
@@ -302,9 +304,9 @@ static void eager_point(void* user, orr_sched_kind kind, const void* word)
     }
 }
 
-static void eager_call(orr_world* world, void* data)
+static void eager_call(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     eager.done++;
     orr_stop(world);
 }

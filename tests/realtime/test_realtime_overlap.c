@@ -27,10 +27,10 @@ static void overlap_visit_too(orr_run* run)
 // exclusive structure.
 static void overlap_wait_for_other(orr_run* run)
 {
-    uint32_t* met = orr_run_user(run);
+    uint32_t* waited = orr_run_user(run);
     overlap_begun += run->tick == 1;
-    if (overlap_begun == 3 && *met < 10) {
-        ++*met;
+    if (overlap_begun == 3 && *waited < 10) {
+        ++*waited;
         rendezvous_wait(&overlap_both);
     }
 }
@@ -92,7 +92,7 @@ ORR_TEST(overlap_impure_systems_of_two_pipelines_never_overlap)
     KIT_SYSTEM(world, .name = "two", .once = true, .impure = true, .run = overlap_visit_too);
     CHECK_OK(orr_realtime(world, &(orr_realtime_desc){.lock_trace = 50}));
     CHECK_EQ(overlap_room.overlaps, 0);
-    CHECK_CONTAINS(overlap_trace(&k), "a, one: what is impure exclusive taken");
+    CHECK_CONTAINS(overlap_trace(&k), "a, one: impure systems exclusive taken");
     hard_end(&k);
 }
 
@@ -123,7 +123,7 @@ ORR_TEST(overlap_without_memory_is_refused_and_begins_when_called_again)
     CHECK(ended > 10);
 }
 
-static void overlap_stop_met(orr_run* run)
+static void overlap_stop_after_20(orr_run* run)
 {
     overlap_begun += run->tick == 1;
     if (overlap_both.arrived >= 20 || overlap_both.timeouts > 0) {
@@ -138,7 +138,7 @@ ORR_TEST(overlap_systems_that_share_nothing_overlap)
     kit k;
     uint32_t one = 0, two = 0;
     orr_world* world = overlap_begin(&k);
-    KIT_SYSTEM(world, .name = "stop", .once = true, .run = overlap_stop_met);
+    KIT_SYSTEM(world, .name = "stop", .once = true, .run = overlap_stop_after_20);
     KIT_SYSTEM(world, .name = "one", .once = true, .pipeline = "a", .user = &one, .impure = true,
                .run = overlap_wait_for_other);
     KIT_SYSTEM(world, .name = "two", .once = true, .pipeline = "b", .user = &two,
@@ -157,7 +157,7 @@ ORR_TEST(overlap_systems_that_share_nothing_overlap)
 typedef struct overlap_gate {
     _Atomic uint32_t come, opened, late;
     _Atomic uint64_t commits, ticks, sync_points;
-    _Atomic bool free; // No caller waits any more.
+    _Atomic bool free; // The gate stays open.
     _Atomic bool ended;
     orr_world* world;
     _Atomic uint32_t elsewhere;
@@ -184,9 +184,9 @@ static void overlap_screen(void* user)
     }
 }
 
-static void overlap_at_sync_point(orr_world* world, void* data)
+static void overlap_at_sync_point(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     gate.late += orr_world_validate(world) != ORR_OK;
     gate.sync_points++;
 }
@@ -290,7 +290,7 @@ static void overlap_guide(void* data)
     gate.free = true;
 }
 
-ORR_TEST(overlap_pause_and_stop_during_a_wait_callback)
+ORR_TEST(overlap_pause_and_stop_during_a_wait_callback_take_effect_when_it_returns)
 {
     for (uint32_t i = 0; i < 2; i++) {
         kit k;
@@ -321,7 +321,7 @@ static void overlap_where(void* user)
     }
 }
 
-ORR_TEST(overlap_wait_is_called_on_the_thread_it_asks_for_and_has_no_right_to_the_world)
+ORR_TEST(overlap_wait_is_called_on_the_requested_thread_and_has_no_access_to_the_world)
 {
     overlap_here = true;
     for (uint32_t i = 0; i < 2; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Refusals in real time and their effect on the rest: ticks that are given up, calls that wait,
+// Refusals in real time and their effect on the rest: abandoned ticks, calls that wait,
 // sends without memory, plans that cannot be made, threads that cannot be created.
 #include "realtime/hard_kit.h"
 
@@ -37,7 +37,7 @@ static orr_world* made_begin(kit* k, double rate_hz, const char* pipeline,
     return world;
 }
 
-// ---- a tick that is given up --------------------------------------------------------------------
+// ---- an abandoned tick --------------------------------------------------------------------------
 
 static void abandoned(const char* pipeline)
 {
@@ -60,12 +60,12 @@ static void abandoned(const char* pipeline)
     hard_end(&k);
 }
 
-ORR_TEST(realtime_refused_tick_of_the_first_pipeline_is_given_up)
+ORR_TEST(realtime_refused_tick_of_the_first_pipeline_can_be_abandoned)
 {
     abandoned("main");
 }
 
-ORR_TEST(realtime_refused_tick_of_another_pipeline_is_given_up)
+ORR_TEST(realtime_refused_tick_of_another_pipeline_can_be_abandoned)
 {
     abandoned("a");
 }
@@ -74,9 +74,9 @@ ORR_TEST(realtime_refused_tick_of_another_pipeline_is_given_up)
 
 static uint32_t post_ran, post_made;
 
-static void post_make(orr_world* world, void* data)
+static void post_make(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     failing_alloc_arm(&made_kit->memory, 0, false); // There is memory again.
     post_ran++;
     post_made += orr_create(world).id != 0;
@@ -171,8 +171,9 @@ static void plan_import(orr_run* run)
     HARD_CHECK(orr_import(run, "exp", Count)->count <= 20, "never exported");
 }
 
-static void plan_break(orr_world* world, void* data)
+static void plan_break(orr_world* world, void* data, size_t size)
 {
+    (void)size;
     static char text[4096];
     (void)data;
     HARD_CHECK(orr_system_remove(world, orr_system_find(world, "exp")) == ORR_OK, "not removed");
@@ -180,7 +181,7 @@ static void plan_break(orr_world* world, void* data)
     HARD_CHECK(strstr(text, "no plan") != NULL, "%s", text);
 }
 
-static void plan_ask(orr_run* run)
+static void plan_post(orr_run* run)
 {
     if (run->tick == 5) {
         (void)orr_post_exclusive(run->world, plan_break, NULL, 0);
@@ -200,7 +201,7 @@ ORR_TEST(realtime_broken_plan_of_a_sync_point_ends_the_run_and_leaks_nothing)
                .run = plan_export);
     KIT_SYSTEM(world, .name = "imp", .pipeline = "a", .query = "Tree", .imports = "exp",
                .run = plan_import);
-    KIT_SYSTEM(world, .name = "ask", .once = true, .by_id = "Tree", .run = plan_ask);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .by_id = "Tree", .run = plan_post);
     CHECK_RESULT(orr_realtime(world, &(orr_realtime_desc){.ticks = 10}), ORR_ERR_NAME);
     CHECK_EQ(hard_ticks(world, "main"), 5);
     KIT_ERROR(&k, ORR_ERR_NAME, "system 'imp', .imports: 'exp' is no system");

@@ -46,65 +46,66 @@ ORR_TEST(replay_shows_systems_the_recorded_world_tick)
 // ---- hashes at sync points ----------------------------------------------------------------------
 
 enum {
-    MET_MOST = 16
+    SYNC_MOST = 16
 };
 
 static struct {
     double rate_hz; // Rate of the first pipeline.
-    uint64_t hashes[2][MET_MOST];
+    uint64_t hashes[2][SYNC_MOST];
     uint32_t count[2], run;
-} met;
+} sync_log;
 
-static void met_hash(orr_world* world, void* data)
+static void sync_hash(orr_world* world, void* data, size_t size)
 {
-    (void)data;
-    if (met.count[met.run] < MET_MOST) {
-        met.hashes[met.run][met.count[met.run]++] = orr_world_hash(world);
+    (void)data, (void)size;
+    if (sync_log.count[sync_log.run] < SYNC_MOST) {
+        sync_log.hashes[sync_log.run][sync_log.count[sync_log.run]++] = orr_world_hash(world);
     }
 }
 
-static void met_ask(orr_run* run)
+static void sync_post(orr_run* run)
 {
     hard_sleep(500000);
     if (run->tick % 5 == 0) {
-        (void)orr_post_exclusive(run->world, met_hash, NULL, 0);
+        (void)orr_post_exclusive(run->world, sync_hash, NULL, 0);
     }
 }
 
-static orr_world* met_begin(kit* k, uint32_t workers)
+static orr_world* sync_begin(kit* k, uint32_t workers)
 {
     *k = (kit){0};
-    orr_world* world = kit_begin(k, &(orr_world_desc){.rate_hz = met.rate_hz, .workers = workers});
+    orr_world* world =
+        kit_begin(k, &(orr_world_desc){.rate_hz = sync_log.rate_hz, .workers = workers});
     orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
     trees_add(world, 20);
-    KIT_SYSTEM(world, .name = "ask", .once = true, .by_id = "Fruit", .run = met_ask);
+    KIT_SYSTEM(world, .name = "ask", .once = true, .by_id = "Fruit", .run = sync_post);
     return world;
 }
 
-static void met_look(orr_world* world, bool replays)
+static void sync_look(orr_world* world, bool replays)
 {
     (void)world;
-    met.run = !replays;
+    sync_log.run = !replays;
 }
 
-static void met_run(double rate_hz)
+static void sync_run(double rate_hz)
 {
-    memset(&met, 0, sizeof met);
-    met.rate_hz = rate_hz;
-    hard_replays(&(hard_replay){.begin = met_begin, .ticks = 40, .look = met_look});
-    CHECK_EQ(met.count[0], 8);
-    CHECK_EQ(met.count[1], 8);
-    CHECK(memcmp(met.hashes[0], met.hashes[1], sizeof met.hashes[0]) == 0);
+    memset(&sync_log, 0, sizeof sync_log);
+    sync_log.rate_hz = rate_hz;
+    hard_replays(&(hard_replay){.begin = sync_begin, .ticks = 40, .look = sync_look});
+    CHECK_EQ(sync_log.count[0], 8);
+    CHECK_EQ(sync_log.count[1], 8);
+    CHECK(memcmp(sync_log.hashes[0], sync_log.hashes[1], sizeof sync_log.hashes[0]) == 0);
 }
 
 ORR_TEST(replay_of_sync_points_with_a_continuous_pipeline_has_the_recorded_hashes)
 {
-    met_run(0);
+    sync_run(0);
 }
 
 ORR_TEST(replay_of_sync_points_with_a_late_pipeline_has_the_recorded_hashes)
 {
-    met_run(4000);
+    sync_run(4000);
 }
 
 // ---- the end of a replay ------------------------------------------------------------------------

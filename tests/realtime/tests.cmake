@@ -2,6 +2,7 @@ set(ORR_TESTS_REALTIME
     tests/realtime/test_realtime.c
     tests/realtime/test_realtime_any_thread.c
     tests/realtime/test_realtime_commit_scope.c
+    tests/realtime/test_realtime_creates.c
     tests/realtime/test_realtime_end.c
     tests/realtime/test_realtime_hard.c
     tests/realtime/test_realtime_kinds.c
@@ -14,6 +15,7 @@ set(ORR_TESTS_REALTIME
     tests/realtime/test_realtime_overlap.c
     tests/realtime/test_realtime_overwrite.c
     tests/realtime/test_realtime_phase.c
+    tests/realtime/test_realtime_readers.c
     tests/realtime/test_realtime_refused.c
     tests/realtime/test_realtime_replay.c
     tests/realtime/test_realtime_time.c

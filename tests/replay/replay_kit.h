@@ -96,8 +96,9 @@ typedef struct kick {
     uint32_t pad;
 } kick;
 
-static void call_kick(orr_world* world, void* data)
+static void call_kick(orr_world* world, void* data, size_t size)
 {
+    (void)size;
     kick* k = data;
     Body* body = orr_alive(world, (orr_entity){k->entity})
                      ? orr_edit(world, (orr_entity){k->entity}, Body)
@@ -109,8 +110,9 @@ static void call_kick(orr_world* world, void* data)
     memset(data, 0xEE, sizeof *k); // A call may overwrite its data.
 }
 
-static void call_spawn(orr_world* world, void* data)
+static void call_spawn(orr_world* world, void* data, size_t size)
 {
+    (void)size;
     uint32_t count;
     memcpy(&count, data, sizeof count);
     for (uint32_t i = 0; i < count; i++) {
@@ -119,9 +121,9 @@ static void call_spawn(orr_world* world, void* data)
     }
 }
 
-static void call_nothing(orr_world* world, void* data)
+static void call_nothing(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     orr_entity first = orr_create(world); // Uses up an id.
     orr_destroy(world, first);
 }
@@ -170,9 +172,9 @@ static orr_world* stage_make(stage* s, const orr_world_desc* like, bool calls)
     }
     CHECK_OK(orr_set(world, orr_create(world), Weather, {1}));
     if (calls) {
-        CHECK_OK(orr_call_register(world, "kick", call_kick));
-        CHECK_OK(orr_call_register(world, "spawn", call_spawn));
-        CHECK_OK(orr_call_register(world, "nothing", call_nothing));
+        CHECK_OK(orr_call_register(world, "kick", call_kick, sizeof(kick)));
+        CHECK_OK(orr_call_register(world, "spawn", call_spawn, sizeof(uint32_t)));
+        CHECK_OK(orr_call_register(world, "nothing", call_nothing, 0));
     }
     return world;
 }

@@ -20,18 +20,18 @@ enum {
 // The fault in one of two worlds.
 typedef enum wrong {
     WRONG_NOT,
-    WRONG_BIT,    // In a field of a component, written in place.
-    WRONG_PINNED, // By id.
-    WRONG_STATE,  // State of a system.
-    WRONG_SEND,   // A created entity gets another value.
-    WRONG_MORE,   // More entities are created.
-    WRONG_POST,   // A transaction with another number.
-    WRONG_WHOM,   // A transaction on another entity.
-    WRONG_WORD,   // A transaction function with another argument.
-    WRONG_DEED,   // A transaction function with another effect.
-    WRONG_NAME,   // Another name is sent.
-    WRONG_ARM,    // In the second of several instances.
-    WRONG_ARMS,   // One more instance.
+    WRONG_BIT,      // In a field of a component, written in place.
+    WRONG_PINNED,   // By id.
+    WRONG_STATE,    // State of a system.
+    WRONG_SEND,     // A created entity gets another value.
+    WRONG_MORE,     // More entities are created.
+    WRONG_POST,     // A transaction with another number.
+    WRONG_TARGET,   // A transaction on another entity.
+    WRONG_ARGUMENT, // A transaction function with another argument.
+    WRONG_FUNCTION, // A transaction function with another effect.
+    WRONG_NAME,     // Another name is sent.
+    WRONG_ARM,      // In the second of several instances.
+    WRONG_ARMS,     // One more instance.
 } wrong;
 typedef struct fault {
     wrong what;
@@ -106,35 +106,37 @@ static void burn(orr_run* run)
 }
 
 static orr_entity targets[ENTITIES]; // The same in all worlds.
-static bool deed_wrong;              // Outside the world: a transaction must not depend on it.
-static void deed(const orr_world* world, orr_entity target, void* value, const void* argument)
+static bool function_wrong;          // Outside the world: a transaction must not depend on it.
+static void raise_score(const orr_world* world, orr_entity target, void* value,
+                        const void* argument, uint32_t size)
 {
-    (void)world, (void)target;
-    ((Score*)value)->deeds += ((const Score*)argument)->deeds + deed_wrong;
+    (void)world, (void)target, (void)size;
+    ((Score*)value)->deeds += ((const Score*)argument)->deeds + function_wrong;
 }
 
-static void deed_well(const orr_world* world, orr_entity target, void* value, const void* argument)
+static void raise_score_right(const orr_world* world, orr_entity target, void* value,
+                              const void* argument, uint32_t size)
 {
-    (void)world, (void)target;
+    (void)world, (void)target, (void)size;
     ((Score*)value)->deeds += ((const Score*)argument)->deeds;
 }
 
 // On an entity that has other transactions, too.
 static void hit(orr_run* run)
 {
-    deed_wrong = fault_now(run, WRONG_DEED);
-    Score word = {0, fault_now(run, WRONG_WORD) ? 9 : 7};
-    (void)orr_transact(run, ORR_OP_ADD, targets[fault_now(run, WRONG_WHOM) ? 4 : 3], Score, hits,
+    function_wrong = fault_now(run, WRONG_FUNCTION);
+    Score word = {0, fault_now(run, WRONG_ARGUMENT) ? 9 : 7};
+    (void)orr_transact(run, ORR_OP_ADD, targets[fault_now(run, WRONG_TARGET) ? 4 : 3], Score, hits,
                        fault_now(run, WRONG_POST) ? 2 : 1);
-    (void)orr_transact_call(run, targets[5], orr_type_of(run->world, ORR_TYPE(Score)), 0, deed,
-                            &word, sizeof word);
+    (void)orr_transact_call(run, targets[5], orr_type_of(run->world, ORR_TYPE(Score)), 0,
+                            raise_score, &word, sizeof word);
 }
 
 static void praise(orr_run* run)
 {
     Score word = {0, 3}; // The same function and target, after the faulty one.
-    (void)orr_transact_call(run, targets[5], orr_type_of(run->world, ORR_TYPE(Score)), 0, deed_well,
-                            &word, sizeof word);
+    (void)orr_transact_call(run, targets[5], orr_type_of(run->world, ORR_TYPE(Score)), 0,
+                            raise_score_right, &word, sizeof word);
     (void)orr_transact(run, ORR_OP_ADD, targets[3], Score, hits, 10);
     (void)orr_transact(run, ORR_OP_ADD, targets[5], Score, deeds, 10);
     (void)orr_send_name(run, targets[6], (orr_entity){0},
@@ -156,8 +158,9 @@ static void lift(orr_run* run)
     }
 }
 
-static void call_shove(orr_world* world, void* data)
+static void call_shove(orr_world* world, void* data, size_t size)
 {
+    (void)size;
     Drift* d = orr_edit(world, (orr_entity){*(uint64_t*)data}, Drift);
     if (d != NULL) {
         d->y += 1;
@@ -286,9 +289,9 @@ ORR_TEST(desync_of_every_kind_is_found_and_named)
         {WRONG_SEND, "spark", "Spark", "left", "a value", "when it ran"},
         {WRONG_MORE, "spark", "", "", "an entity that only the second has", "when it ran"},
         {WRONG_POST, "hit", "Score", "hits", "a value", "when it ran"},
-        {WRONG_WHOM, "hit", "Score", "hits", "a value", "when it ran"},
-        {WRONG_WORD, "hit", "Score", "deeds", "a value", "when it ran"},
-        {WRONG_DEED, "hit", "Score", "deeds", "a value",
+        {WRONG_TARGET, "hit", "Score", "hits", "a value", "when it ran"},
+        {WRONG_ARGUMENT, "hit", "Score", "deeds", "a value", "when it ran"},
+        {WRONG_FUNCTION, "hit", "Score", "deeds", "a value",
          "when a function of its transactions was called"},
         {WRONG_ARM, "lift", "Arm", "[1].force", "a value", "when it ran"},
         {WRONG_ARMS, "lift", "Arm", "", "the number of instances of a component", "when it ran"},

@@ -5,14 +5,14 @@
 
 #include "../../apps/recording/tool.h"
 
-static char said[1 << 16], complained[4096];
+static char output[1 << 16], error_output[4096];
 
-static int tool_say(uint32_t count, char** words)
+static int tool_run(uint32_t count, char** words)
 {
     char* argv[8] = {(char*)(uintptr_t) "orrery-recording"};
     memcpy(argv + 1, words, count * sizeof *words);
-    FILE* out = fmemopen(said, sizeof said, "w");
-    FILE* err = fmemopen(complained, sizeof complained, "w");
+    FILE* out = fmemopen(output, sizeof output, "w");
+    FILE* err = fmemopen(error_output, sizeof error_output, "w");
     CHECK(out != NULL && err != NULL);
     int code = tool_main((int)count + 1, argv, out, err);
     fclose(out);
@@ -20,8 +20,8 @@ static int tool_say(uint32_t count, char** words)
     return code;
 }
 
-#define SAY(...)   tool_say(sizeof((char*[]){__VA_ARGS__}) / sizeof(char*), (char*[]){__VA_ARGS__})
-#define WORD(text) ((char*)(uintptr_t)(text))
+#define RUN(...)       tool_run(sizeof((char*[]){__VA_ARGS__}) / sizeof(char*), (char*[]){__VA_ARGS__})
+#define ARGUMENT(text) ((char*)(uintptr_t)(text))
 
 // Records a run that differs from others by the calls posted before tick `odd`.
 static void tool_make(const char* path, uint32_t ticks, uint32_t odd)
@@ -52,35 +52,37 @@ ORR_TEST(tool_shows_checks_cuts_and_compares_recordings)
     snprintf(c, sizeof c, "%s", stage_path("c"));
     tool_make(a, 40, 11);
     tool_make(b, 40, 23);
-    CHECK_EQ(SAY(WORD("--help")), TOOL_OK);
-    CHECK_CONTAINS(said, "compare A B");
-    CHECK_CONTAINS(said, "more ticks than the other"); // That is a difference, too.
-    CHECK_EQ(SAY(WORD("info"), a), TOOL_OK);
-    CHECK_CONTAINS(said, "lockstep");
-    CHECK_CONTAINS(said, "40, from 0 to 40");
-    CHECK_CONTAINS(said, "spawn 1");
-    CHECK_CONTAINS(said, "physics (90 Hz)");
-    CHECK_CONTAINS(said, "sense (impure)");
-    CHECK_EQ(SAY(WORD("list"), a, WORD("--from"), WORD("10"), WORD("--to"), WORD("12")), TOOL_OK);
-    CHECK_CONTAINS(said, "spawn(4)");
-    CHECK_CONTAINS(said, "hash ");
-    CHECK(strstr(said, "        13  ") == NULL && strstr(said, "        12  ") != NULL);
-    CHECK_EQ(SAY(WORD("check"), a), TOOL_OK);
-    CHECK_CONTAINS(said, "complete");
-    CHECK_EQ(SAY(WORD("compare"), a, a), TOOL_OK);
-    CHECK_EQ(SAY(WORD("compare"), a, b), TOOL_DIFFERENT);
-    CHECK_CONTAINS(said, "tick 11 differs: the calls before it");
-    CHECK_EQ(SAY(WORD("cut"), b, WORD("10"), c), TOOL_OK);
-    CHECK_EQ(SAY(WORD("compare"), a, c), TOOL_DIFFERENT);
-    CHECK_CONTAINS(said, "equal up to tick 10");
-    CHECK_EQ(SAY(WORD("cut"), b, WORD("41"), c), TOOL_BAD);
-    CHECK_EQ(SAY(WORD("cut"), b, WORD("x"), c), TOOL_WRONG);
+    CHECK_EQ(RUN(ARGUMENT("--help")), TOOL_OK);
+    CHECK_CONTAINS(output, "compare A B");
+    CHECK_CONTAINS(output, "more ticks than the other"); // That is a difference, too.
+    CHECK_EQ(RUN(ARGUMENT("info"), a), TOOL_OK);
+    CHECK_CONTAINS(output, "lockstep");
+    CHECK_CONTAINS(output, "40, from 0 to 40");
+    CHECK_CONTAINS(output, "spawn 1");
+    CHECK_CONTAINS(output, "physics (90 Hz)");
+    CHECK_CONTAINS(output, "sense (impure)");
+    CHECK_EQ(RUN(ARGUMENT("list"), a, ARGUMENT("--from"), ARGUMENT("10"), ARGUMENT("--to"),
+                 ARGUMENT("12")),
+             TOOL_OK);
+    CHECK_CONTAINS(output, "spawn(4)");
+    CHECK_CONTAINS(output, "hash ");
+    CHECK(strstr(output, "        13  ") == NULL && strstr(output, "        12  ") != NULL);
+    CHECK_EQ(RUN(ARGUMENT("check"), a), TOOL_OK);
+    CHECK_CONTAINS(output, "complete");
+    CHECK_EQ(RUN(ARGUMENT("compare"), a, a), TOOL_OK);
+    CHECK_EQ(RUN(ARGUMENT("compare"), a, b), TOOL_DIFFERENT);
+    CHECK_CONTAINS(output, "tick 11 differs: the calls before it");
+    CHECK_EQ(RUN(ARGUMENT("cut"), b, ARGUMENT("10"), c), TOOL_OK);
+    CHECK_EQ(RUN(ARGUMENT("compare"), a, c), TOOL_DIFFERENT);
+    CHECK_CONTAINS(output, "equal up to tick 10");
+    CHECK_EQ(RUN(ARGUMENT("cut"), b, ARGUMENT("41"), c), TOOL_BAD);
+    CHECK_EQ(RUN(ARGUMENT("cut"), b, ARGUMENT("x"), c), TOOL_WRONG);
     CHECK_EQ(truncate(c, 900), 0);
-    CHECK_EQ(SAY(WORD("check"), c), TOOL_DIFFERENT);
-    CHECK_CONTAINS(said, "truncated");
-    CHECK_EQ(SAY(WORD("info"), WORD("/nowhere")), TOOL_BAD);
-    CHECK_CONTAINS(complained, "/nowhere");
-    CHECK_EQ(SAY(WORD("shred"), a), TOOL_WRONG);
-    CHECK_EQ(SAY(WORD("info")), TOOL_WRONG);
+    CHECK_EQ(RUN(ARGUMENT("check"), c), TOOL_DIFFERENT);
+    CHECK_CONTAINS(output, "truncated");
+    CHECK_EQ(RUN(ARGUMENT("info"), ARGUMENT("/nowhere")), TOOL_BAD);
+    CHECK_CONTAINS(error_output, "/nowhere");
+    CHECK_EQ(RUN(ARGUMENT("shred"), a), TOOL_WRONG);
+    CHECK_EQ(RUN(ARGUMENT("info")), TOOL_WRONG);
     CHECK_EQ(remove(a) | remove(b) | remove(c), 0);
 }

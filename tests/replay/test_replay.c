@@ -306,15 +306,15 @@ ORR_TEST(recorded_world_that_travels_back_records_again_from_there)
 
 // ---- posting in lockstep ------------------------------------------------------------------------
 
-static void call_say(orr_world* world, void* data)
+static void call_say(orr_world* world, void* data, size_t size)
 {
-    (void)world;
+    (void)world, (void)size;
     kit_say(data);
 }
 
-static void call_step(orr_world* world, void* data)
+static void call_step(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     CHECK_RESULT(orr_step(world, 1), ORR_ERR_STATE);
 }
 
@@ -332,11 +332,11 @@ ORR_TEST(post_in_lockstep_runs_when_the_next_tick_begins)
     CHECK_OK(orr_post_exclusive(s.world, call_say, "b", 2));
     CHECK_OK(orr_post(s.world, call_step, NULL, 0));
     KIT_SAID("");
-    CHECK_OK(orr_step(s.world, 2));
+    CHECK_RESULT(orr_step(s.world, 2), ORR_ERR_STATE);
     KIT_SAID("a b");
     CHECK_EQ(s.k.errors.count, 1);
     KIT_SYSTEM(s.world, .name = "inside", .query = "Body", .once = true, .run = post_from_inside);
-    CHECK_OK(orr_step(s.world, 1));
+    CHECK_RESULT(orr_step(s.world, 1), ORR_ERR_STATE);
     CHECK_CONTAINS(s.k.errors.text, "'inside' is part of the simulation");
     CHECK_OK(orr_post(s.world, call_say, "c", 2)); // Never executed.
     stage_end(&s);
@@ -354,6 +354,8 @@ ORR_TEST(record_and_replay_at_the_wrong_moment_are_refused)
     CHECK_RESULT(orr_record_end(s.world), ORR_ERR_STATE);
     CHECK_RESULT(orr_replay(s.world, a, NULL, NULL), ORR_ERR_STATE);
     CHECK_CONTAINS(s.k.errors.text, "empty");
+    CHECK_RESULT(orr_realtime(s.world, &(orr_realtime_desc){.replay = a}), ORR_ERR_ARGUMENT);
+    CHECK_CONTAINS(s.k.errors.text, "orr_realtime: the recording is empty");
     CHECK_OK(orr_record(s.world, a, NULL));
     CHECK_RESULT(orr_record(s.world, b, NULL), ORR_ERR_STATE);
     CHECK_RESULT(orr_replay(s.world, a, NULL, NULL), ORR_ERR_STATE);
@@ -369,12 +371,13 @@ ORR_TEST(call_names_are_unique)
 {
     stage s;
     stage_make(&s, NULL, true);
-    CHECK_OK(orr_call_register(s.world, "kick", call_kick)); // Again.
-    CHECK_RESULT(orr_call_register(s.world, "kick", call_spawn), ORR_ERR_CONFLICT);
-    CHECK_RESULT(orr_call_register(s.world, "other", call_kick), ORR_ERR_CONFLICT);
-    CHECK_RESULT(orr_call_register(s.world, "two words", call_step), ORR_ERR_ARGUMENT);
-    CHECK_RESULT(orr_call_register(s.world, NULL, call_step), ORR_ERR_ARGUMENT);
-    CHECK_RESULT(orr_call_register(s.world, "none", NULL), ORR_ERR_ARGUMENT);
+    CHECK_OK(orr_call_register(s.world, "kick", call_kick, sizeof(kick))); // Again.
+    CHECK_RESULT(orr_call_register(s.world, "kick", call_spawn, sizeof(uint32_t)),
+                 ORR_ERR_CONFLICT);
+    CHECK_RESULT(orr_call_register(s.world, "other", call_kick, sizeof(kick)), ORR_ERR_CONFLICT);
+    CHECK_RESULT(orr_call_register(s.world, "two words", call_step, 0), ORR_ERR_ARGUMENT);
+    CHECK_RESULT(orr_call_register(s.world, NULL, call_step, 0), ORR_ERR_ARGUMENT);
+    CHECK_RESULT(orr_call_register(s.world, "none", NULL, 0), ORR_ERR_ARGUMENT);
     stage_end(&s);
 }
 
@@ -435,6 +438,63 @@ ORR_TEST(recording_of_random_travels_replays_to_the_same_world)
         CHECK_EQ(orr_world_tick(s.world), tick);
         CHECK(orr_world_hash(s.world) == hash);
         stage_end(&s);
+        orr_recording_destroy(recording);
+    }
+}
+
+// ---- a system with a user and a state -----------------------------------------------------------
+
+static void tally_up(orr_run* run)
+{
+    ORR_MESSAGES(m, run)
+    {
+        orr_state(run, Score)->booms++;
+    }
+    ++*(uint32_t*)orr_run_user(run);
+}
+
+static orr_world* tally_make(kit* k, const orr_world_desc* desc, uint32_t* calls,
+                             orr_entity* entity)
+{
+    orr_world* world = kit_begin(k, desc);
+    ORR_REGISTER(world, Body, Score);
+    KIT_SYSTEM(world, .name = "wander", .query = "write Body", .parallel = true, .run = wander);
+    KIT_SYSTEM(world, .name = "tally", .kind = ORR_INDIRECT, .query = "Body", .run = tally_up,
+               .user = calls, .state = ORR_TYPE(Score));
+    CHECK_OK(orr_call_register(world, "kick", call_kick, sizeof(kick)));
+    *entity = orr_create(world);
+    CHECK_OK(orr_set(world, *entity, Body, {1, 0, 0}));
+    return world;
+}
+
+ORR_TEST(recording_with_a_travel_of_a_system_with_user_and_state_replays)
+{
+    for (uint32_t workers = 0; workers < 3; workers += 2) {
+        orr_world_desc desc = {.rate_hz = 60, .workers = workers};
+        kit k;
+        uint32_t calls = 0;
+        orr_entity entity;
+        orr_world* world = tally_make(&k, &desc, &calls, &entity);
+        orr_recording* recording = orr_recording_create();
+        CHECK_OK(orr_history_set(world, &(orr_history_desc){.recent = 16}));
+        CHECK_OK(orr_record(world, recording, &(orr_record_desc){.hash_every = 1}));
+        KIT_STEP(world, 4);
+        for (uint32_t i = 0; i < 3; i++) {
+            struct kick kick_data = {entity.id, 5, 0};
+            CHECK_OK(orr_post(world, call_kick, &kick_data, sizeof kick_data));
+            KIT_STEP(world, 3);
+            CHECK_OK(orr_time_travel(world, 4 + i));
+            KIT_STEP(world, 1);
+        }
+        CHECK_OK(orr_record_end(world));
+        uint64_t hash = orr_world_hash(world), tick = orr_world_tick(world);
+        kit_end(&k);
+        world = tally_make(&k, &desc, &calls, &entity);
+        CHECK_OK(orr_replay(world, recording, NULL, NULL));
+        CHECK_STR(k.errors.text, "");
+        CHECK_EQ(orr_world_tick(world), tick);
+        CHECK(orr_world_hash(world) == hash);
+        kit_end(&k);
         orr_recording_destroy(recording);
     }
 }

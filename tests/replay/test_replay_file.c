@@ -164,7 +164,7 @@ ORR_TEST(call_without_a_name_is_not_saved_and_the_file_stays)
     bytes b = bytes_read(path);
     CHECK_EQ(b.size, 3);
     free(b.data);
-    CHECK_OK(orr_call_register(s.world, "nothing", call_nothing)); // Not too late.
+    CHECK_OK(orr_call_register(s.world, "nothing", call_nothing, 0)); // Not too late.
     CHECK_OK(orr_recording_save(s.world, recording, path));
     stage_end(&s);
     // A world without the name can load the recording, but not replay it.

@@ -3,12 +3,13 @@
 #define _GNU_SOURCE // truncate
 #include "replay/replay_kit.h"
 #include "schedule/record/recording.h"
+#include "support/failing_alloc.h"
 #include <math.h>
 
 static void odd_transaction(const orr_world* world, orr_entity target, void* value,
-                            const void* argument)
+                            const void* argument, uint32_t size)
 {
-    (void)world, (void)target, (void)value, (void)argument;
+    (void)world, (void)target, (void)value, (void)argument, (void)size;
 }
 
 ORR_TEST(world_without_systems_names_and_posts_calls)
@@ -16,9 +17,9 @@ ORR_TEST(world_without_systems_names_and_posts_calls)
     for (uint32_t i = 0; i < 3; i++) {
         orr_world* world = orr_world_create(NULL);
         CHECK(world != NULL);
-        CHECK_OK(i == 0   ? orr_call_register(world, "nothing", call_nothing)
+        CHECK_OK(i == 0   ? orr_call_register(world, "nothing", call_nothing, 0)
                  : i == 1 ? orr_post(world, call_nothing, NULL, 0)
-                          : orr_transaction_register(world, "odd", odd_transaction));
+                          : orr_transaction_register(world, "odd", odd_transaction, 0));
         CHECK_OK(orr_step(world, 1));
         CHECK_EQ(orr_world_tick(world), 1);
         orr_world_destroy(world);
@@ -98,6 +99,8 @@ static bool odd_meddles(void* user, orr_world* world)
     CHECK_RESULT(orr_post_exclusive(world, call_nothing, NULL, 0), ORR_ERR_STATE);
     CHECK_RESULT(orr_step(world, 1), ORR_ERR_STATE);
     CHECK_CONTAINS(s->k.errors.text, "orr_step: not allowed in on_tick of a replay");
+    orr_world_destroy(world);
+    CHECK_CONTAINS(s->k.errors.text, "orr_world_destroy: not allowed in a posted call, in on_tick");
     return orr_world_tick(world) < 5;
 }
 
@@ -115,6 +118,71 @@ ORR_TEST(post_and_step_in_on_tick_are_refused_and_the_replay_continues)
     CHECK_OK(orr_step(s.world, 1));
     stage_end(&s);
     orr_recording_destroy(recording);
+}
+
+typedef struct odd_change {
+    orr_recording* recording;
+    orr_world* other; // A world that does nothing.
+    uint32_t ticks;
+} odd_change;
+
+// Every call that would free or replace what the replay reads.
+static void odd_change_refused(const odd_change* c)
+{
+    CHECK_RESULT(orr_recording_cut(c->recording, 1), ORR_ERR_STATE);
+    CHECK_RESULT(orr_record(c->other, c->recording, NULL), ORR_ERR_STATE);
+    CHECK_CONTAINS(orr_error_last(c->other), "orr_record: a world replays this recording");
+    CHECK_RESULT(orr_recording_load(c->other, c->recording, "/none"), ORR_ERR_ARGUMENT);
+    CHECK_CONTAINS(orr_error_last(c->other), "orr_recording_load: a world replays this recording");
+    CHECK_RESULT(orr_realtime(c->other, &(orr_realtime_desc){.ticks = 1, .record = c->recording}),
+                 ORR_ERR_ARGUMENT);
+}
+
+static bool odd_changes(void* user, orr_world* world)
+{
+    odd_change* c = user;
+    (void)world;
+    c->ticks++;
+    odd_change_refused(c);
+    return true;
+}
+
+ORR_TEST(recording_that_is_replayed_is_not_changed)
+{
+    stage s;
+    odd_change c = {.recording = odd_run(20, 1),
+                    .other = orr_world_create(&(orr_world_desc){.log = {.level = ORR_LOG_OFF}})};
+    stage_make(&s, &(orr_world_desc){.rate_hz = 60}, true);
+    CHECK_OK(orr_replay(s.world, c.recording,
+                        &(orr_replay_desc){.on_tick = odd_changes, .user = &c}, NULL));
+    CHECK_EQ(c.ticks, 20);
+    CHECK_EQ(orr_world_tick(s.world), 20);
+    CHECK_OK(orr_recording_cut(c.recording, 10));
+    CHECK_OK(orr_record(c.other, c.recording, NULL));
+    stage_end(&s);
+    orr_world_destroy(c.other);
+    orr_recording_destroy(c.recording);
+}
+
+static void call_late_pipeline(orr_world* world, void* data, size_t size)
+{
+    (void)data;
+    (void)size;
+    CHECK_EQ(orr_pipeline_add(world, &(orr_pipeline_desc){.name = "late"}).id, 0);
+    CHECK_CONTAINS(orr_error_last(world), "not allowed in a posted call");
+}
+
+// A recording names all pipelines, so one that appears within it could not be replayed.
+ORR_TEST(pipeline_is_not_added_in_a_posted_call)
+{
+    orr_world* world = orr_world_create(&(orr_world_desc){.log = {.level = ORR_LOG_OFF}});
+    CHECK_OK(orr_post(world, call_late_pipeline, NULL, 0));
+    CHECK_RESULT(orr_step(world, 1), ORR_ERR_ARGUMENT);
+    CHECK_OK(orr_post_exclusive(world, call_late_pipeline, NULL, 0));
+    CHECK_RESULT(orr_step(world, 1), ORR_ERR_ARGUMENT);
+    CHECK_EQ(orr_pipeline_count(world), 1);
+    CHECK(orr_pipeline_add(world, &(orr_pipeline_desc){.name = "late"}).id != 0);
+    orr_world_destroy(world);
 }
 
 ORR_TEST(post_that_waits_during_a_travel_runs_after_it)
@@ -251,4 +319,220 @@ ORR_TEST(desync_from_the_start_has_no_agreeing_tick)
         stage_end(&s[i]);
         orr_recording_destroy(recordings[i]);
     }
+}
+
+// ---- creations beyond the reserved ids ----------------------------------------------------------
+
+ORR_STRUCT(Seed, (orr_entity, next), (uint32_t, number))
+
+static uint32_t sow_device; // Input of an impure system, outside of the world.
+
+static void sow(orr_run* run, uint32_t number)
+{
+    orr_entity last = {0};
+    for (uint32_t i = 0; i < 1030; i++) { // 1024 ids are reserved.
+        orr_entity seed = orr_send_create(run);
+        CHECK(seed.id != 0);
+        CHECK_OK(orr_send_add(run, seed, Seed, {last, number + i}));
+        last = seed;
+    }
+}
+
+static void sow_impure(orr_run* run)
+{
+    sow(run, ++sow_device * 100);
+}
+
+static void sow_pure(orr_run* run)
+{
+    sow(run, (uint32_t)run->tick);
+}
+
+static void reap(orr_run* run)
+{
+    const Seed* seeds = orr_read(run, Seed);
+    for (uint32_t i = 0; i < run->count; i++) {
+        CHECK(seeds[i].next.id == 0 || orr_has(run->world, seeds[i].next, Seed) ||
+              seeds[i].number % 2 == 0);
+        if (seeds[i].number % 2 == 1) {
+            CHECK_OK(orr_send_destroy(run, orr_iter_entity(run, i)));
+        }
+    }
+}
+
+static orr_world* sow_world(uint32_t workers)
+{
+    orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 60, .workers = workers});
+    CHECK(world != NULL);
+    ORR_REGISTER(world, Seed);
+    orr_system_add(
+        world,
+        &(orr_system_desc){
+            .name = "impure", .once = true, .creates = "Seed", .impure = true, .run = sow_impure});
+    orr_system_add(world, &(orr_system_desc){
+                              .name = "pure", .once = true, .creates = "Seed", .run = sow_pure});
+    orr_system_add(world, &(orr_system_desc){.name = "reap",
+                                             .query = "Seed",
+                                             .by_id = "Seed",
+                                             .destroys = "Seed",
+                                             .parallel = true,
+                                             .run = reap});
+    return world;
+}
+
+ORR_TEST(replay_of_creations_beyond_the_reserved_ids_gives_the_same_world)
+{
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = sow_world(2);
+    CHECK_OK(orr_record(world, recording, &(orr_record_desc){.hash_every = 1}));
+    CHECK_OK(orr_step(world, 8));
+    CHECK_OK(orr_record_end(world));
+    uint64_t hash = orr_world_hash(world);
+    CHECK(orr_entity_count(world) > 4 * 1030);
+    orr_world_destroy(world);
+    sow_device = 77; // Not called again.
+    for (uint32_t workers = 0; workers <= 4; workers += 4) {
+        orr_replay_report report;
+        world = sow_world(workers);
+        CHECK_OK(orr_replay(world, recording, NULL, &report));
+        CHECK_EQ(report.differs_tick, 0);
+        CHECK(orr_world_hash(world) == hash);
+        CHECK_EQ(sow_device, 77);
+        orr_world_destroy(world);
+    }
+    orr_recording_destroy(recording);
+}
+
+// ---- an impure system that is called again after a replay ---------------------------------------
+
+static void sprout_impure(orr_run* run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        CHECK_OK(orr_send_change(run, orr_iter_entity(run, i), Seed, {{0}, (uint32_t)run->tick}));
+    }
+}
+
+// Entities in `clusters` clusters: as many chunks, each with commands of its own.
+static orr_world* sprout_world(uint32_t clusters)
+{
+    orr_world* world = orr_world_create(&(orr_world_desc){.rate_hz = 60});
+    CHECK(world != NULL);
+    ORR_REGISTER(world, Seed);
+    orr_system system = orr_system_add(world, &(orr_system_desc){.name = "sprout",
+                                                                 .query = "Seed",
+                                                                 .changes = "Seed",
+                                                                 .impure = true,
+                                                                 .run = sprout_impure});
+    CHECK(system.id != 0);
+    for (uint32_t i = 0; i < clusters; i++) {
+        orr_entity entity = orr_create(world);
+        CHECK_OK(orr_set(world, entity, Seed, {{0}, i}));
+        CHECK_OK(orr_tag_add(world, entity, 1 + i));
+    }
+    return world;
+}
+
+ORR_TEST(continued_recording_of_an_impure_system_that_sends_is_replayed)
+{
+    for (uint32_t clusters = 0; clusters < 4; clusters++) {
+        orr_recording* recording = orr_recording_create();
+        orr_world* world = sprout_world(clusters);
+        CHECK_OK(orr_record(world, recording, NULL));
+        CHECK_OK(orr_step(world, 6));
+        CHECK_OK(orr_record_end(world));
+        orr_world_destroy(world);
+        CHECK_OK(orr_recording_cut(recording, 3));
+        world = sprout_world(clusters);
+        CHECK_OK(orr_replay(world, recording, NULL, NULL));
+        CHECK_OK(orr_record(world, recording, &(orr_record_desc){.append = true}));
+        CHECK_OK(orr_step(world, 3));
+        CHECK_OK(orr_record_end(world));
+        uint64_t hash = orr_world_hash(world);
+        orr_world_destroy(world);
+        world = sprout_world(clusters);
+        CHECK_OK(orr_replay(world, recording, NULL, NULL));
+        CHECK(orr_world_hash(world) == hash);
+        orr_world_destroy(world);
+        orr_recording_destroy(recording);
+    }
+}
+
+// ---- a tick of a spectator that is refused memory -----------------------------------------------
+
+ORR_STRUCT_EX(Glimpse, (.transient = true), (uint32_t, count))
+
+static void peek_log(void* user, const orr_log_line* line)
+{
+    (void)user, (void)line; // Refused memory is reported.
+}
+
+static void peek(orr_run* run) // Of a spectator: its commands need memory.
+{
+    orr_entity entity = orr_send_create(run);
+    if (entity.id != 0) {
+        (void)orr_send_add(run, entity, Glimpse, {(uint32_t)run->count});
+    }
+}
+
+static void ripen(orr_run* run)
+{
+    Seed* seeds = orr_write(run, Seed);
+    for (uint32_t i = 0; i < run->count; i++) {
+        seeds[i].number += (uint32_t)run->tick;
+    }
+}
+
+static orr_world* peek_world(failing_alloc* memory)
+{
+    orr_world* world = orr_world_create(&(orr_world_desc){
+        .rate_hz = 60,
+        .allocator = failing_alloc_allocator(memory),
+        .log = {.sink = peek_log},
+    });
+    CHECK(world != NULL);
+    ORR_REGISTER(world, Seed);
+    ORR_REGISTER(world, Glimpse);
+    CHECK(orr_pipeline_add(world,
+                           &(orr_pipeline_desc){.name = "view", .rate_hz = 120, .spectator = true})
+              .id != 0);
+    orr_system_add(world, &(orr_system_desc){.name = "ripen", .query = "write Seed", .run = ripen});
+    CHECK_OK(orr_set(world, orr_create(world), Seed, {{0}, 7}));
+    orr_system_add(
+        world,
+        &(orr_system_desc){
+            .name = "peek", .pipeline = "view", .once = true, .creates = "Glimpse", .run = peek});
+    return world;
+}
+
+ORR_TEST(replay_continues_a_tick_of_a_spectator_that_was_refused_memory)
+{
+    failing_alloc memory = {0};
+    orr_recording* recording = orr_recording_create();
+    orr_world* world = peek_world(&memory);
+    CHECK_OK(orr_record(world, recording, NULL));
+    CHECK_OK(orr_step(world, 4));
+    CHECK_OK(orr_record_end(world));
+    uint64_t hash = orr_world_hash(world);
+    orr_world_destroy(world);
+    uint32_t continued = 0;
+    for (uint64_t n = 1, refused = 1; refused > 0; n++) {
+        world = peek_world(&memory);
+        failing_alloc_arm(&memory, n, false);
+        orr_result result = orr_replay(world, recording, NULL, NULL);
+        refused = memory.refused;
+        const orri_pipeline* half = world->schedule->now;
+        continued += half != NULL && half->spectator;
+        if (half != NULL) { // The rest of the tick is in the recording.
+            CHECK_RESULT(orr_recording_cut(recording, 2), ORR_ERR_STATE);
+        }
+        if (result == ORR_ERR_MEMORY) {
+            result = orr_replay(world, recording, NULL, NULL);
+        }
+        CHECK_OK(result);
+        CHECK(orr_world_hash(world) == hash);
+        orr_world_destroy(world);
+    }
+    CHECK(continued > 0);
+    orr_recording_destroy(recording);
+    failing_alloc_check(&memory);
 }

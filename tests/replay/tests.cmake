@@ -4,6 +4,7 @@ set(ORR_TESTS_REPLAY
     tests/replay/test_replay.c
     tests/replay/test_replay_file.c
     tests/replay/test_replay_odd.c
-    tests/replay/test_replay_realtime.c)
+    tests/replay/test_replay_realtime.c
+    tests/replay/test_replay_untrusted.c)
 set(ORR_TEST_EXTRA_REPLAY
     tests/support/store_kit.c)

@@ -82,7 +82,24 @@ ORR_MAYBE_UNUSED static orr_system_stats kit_stats(const orr_world* world, orr_s
     return stats;
 }
 
-// ORR_OK, or the error text.
+// Runs ticks in which systems may make mistakes: all ticks run to their end. Returns the result of
+// the step.
+ORR_MAYBE_UNUSED static orr_result kit_run_refused(orr_world* world, uint32_t count)
+{
+    orr_pipeline_stats before, after;
+    CHECK_OK(orr_pipeline_stats_get(world, (orr_pipeline){1}, &before));
+    orr_result result = orr_step(world, count);
+    CHECK(!orr_tick_open(world));
+    CHECK_OK(orr_pipeline_stats_get(world, (orr_pipeline){1}, &after));
+    CHECK_EQ(after.tick - before.tick, count);
+    return result;
+}
+// Expects this result of ticks that all run to their end.
+#define KIT_STEP_RESULT(world, count, expected) \
+    CHECK_RESULT(kit_run_refused(world, count), expected)
+// Expects that something is refused in these ticks.
+#define KIT_STEP_REFUSED(world, count) CHECK(kit_run_refused(world, count) != ORR_OK)
+
 #define KIT_STEP(world, count)                                                                \
     do {                                                                                      \
         if (orr_step(world, count) != ORR_OK) {                                               \
@@ -98,5 +115,38 @@ ORR_MAYBE_UNUSED static orr_system_stats kit_stats(const orr_world* world, orr_s
         CHECK_RESULT((k)->errors.result, expected_result); \
         (k)->errors = (kit_errors){0};                     \
     } while (0)
+
+// One of some texts or NULL, for descs of random systems. The last of `texts` is NULL.
+ORR_MAYBE_UNUSED static const char* kit_pick(const char* const* texts, uint32_t one_in)
+{
+    uint32_t count = 0;
+    while (texts[count] != NULL) {
+        count++;
+    }
+    return test_random() % one_in == 0 ? texts[test_random() % count] : NULL;
+}
+
+#define KIT_PICK(one_in, ...) kit_pick((const char* const[]){__VA_ARGS__, NULL}, one_in)
+
+// The result of a tick that lacked memory when it began, and continued. ORR_ERR_CAPACITY: no ids
+// could be reserved for a system that creates.
+ORR_MAYBE_UNUSED static bool kit_memory_short(orr_result result)
+{
+    return result == ORR_ERR_MEMORY || result == ORR_ERR_CAPACITY;
+}
+
+// Runs in real time after a run that was refused memory. Each tick that stayed open returns at its
+// end what it lacks. On a loaded machine the ticks of several pipelines end in several runs.
+ORR_MAYBE_UNUSED static orr_result kit_realtime_recover(orr_world* world, uint64_t ticks)
+{
+    orr_result result = ORR_OK;
+    for (uint32_t i = 0; i < 8; i++) {
+        result = orr_realtime(world, &(orr_realtime_desc){.ticks = ticks});
+        if (!kit_memory_short(result)) {
+            break;
+        }
+    }
+    return result;
+}
 
 #endif

@@ -1,7 +1,10 @@
 set(ORR_TESTS_SCHEDULE
     tests/schedule/plan/test_conflict.c
+    tests/schedule/plan/test_conflict_graph.c
     tests/schedule/plan/test_order_systems.c
     tests/schedule/plan/test_plan.c
+    tests/schedule/plan/test_plan_growth.c
+    tests/schedule/record/test_call_registry.c
     tests/schedule/record/test_recording.c
     tests/schedule/record/test_recording_impure.c
     tests/schedule/report/test_journal.c
@@ -11,6 +14,7 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/system/test_audit_change.c
     tests/schedule/system/test_audit_access.c
     tests/schedule/system/test_hpp_systems.cpp
+    tests/schedule/system/test_hints.c
     tests/schedule/system/test_pipeline.c
     tests/schedule/system/test_resolve.c
     tests/schedule/system/test_spectator.c
@@ -20,9 +24,11 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/tick/test_atomic.c
     tests/schedule/tick/test_atomic_refused.c
     tests/schedule/tick/test_clocks.c
+    tests/schedule/tick/test_creates.c
     tests/schedule/tick/test_dirty_rows.c
     tests/schedule/tick/test_golden_churn.c
     tests/schedule/tick/test_mirror_ticks.c
+    tests/schedule/tick/test_noted_rows.c
     tests/schedule/tick/test_odd_orders.c
     tests/schedule/tick/test_overlap.c
     tests/schedule/tick/test_pairs_run.c
@@ -30,10 +36,12 @@ set(ORR_TESTS_SCHEDULE
     tests/schedule/tick/test_parallel_model.c
     tests/schedule/tick/test_readers_ticks.c
     tests/schedule/tick/test_reduce.c
+    tests/schedule/tick/test_sent_instances.c
     tests/schedule/tick/test_shared_settings.c
     tests/schedule/tick/test_shuffle.c
     tests/schedule/tick/test_snapshot_workers.c
     tests/schedule/tick/test_sparse_rows.c
+    tests/schedule/tick/test_step_result.c
     tests/schedule/tick/test_tick.c
     tests/schedule/tick/test_tick_refused.c
     tests/schedule/tick/test_time_scale.c

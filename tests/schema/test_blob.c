@@ -15,7 +15,7 @@ static orr_string make(fixture* f, const void* data, uint32_t size, uint32_t ele
     return out;
 }
 
-ORR_TEST(blob_of_equal_bytes_is_one)
+ORR_TEST(blob_of_equal_bytes_is_shared)
 {
     fixture f;
     fixture_begin(&f);
@@ -34,7 +34,7 @@ ORR_TEST(blob_of_equal_bytes_is_one)
     fixture_end(&f);
 }
 
-ORR_TEST(blob_of_nothing_is_null)
+ORR_TEST(blob_of_no_bytes_is_null)
 {
     fixture f;
     fixture_begin(&f);

@@ -94,7 +94,7 @@ ORR_TEST(macro_types_register_print_and_parse)
     fixture_end(&f);
 }
 
-ORR_TEST(macro_knows_every_built_in_type)
+ORR_TEST(macro_accepts_every_built_in_type)
 {
     fixture f;
     fixture_begin(&f);

@@ -18,6 +18,43 @@ ORR_STRUCT(Orc, (Vec3, position, (.flags = ORR_FIELD_SPATIAL_KEY, .unit = "m")),
 ORR_STRUCT_EX(Set, (.version = 4, .needs = "Vec3"), (Vec3, v))
 ORR_MARKER(Frozen)
 
+namespace game {
+ORR_ENUM(State, IDLE, BUSY)
+ORR_MASK(Locks, DOOR, CHEST)
+namespace ui {
+ORR_STRUCT(Panel, (Vec3, place), (State, state), (Locks, locks))
+} // namespace ui
+namespace {
+ORR_STRUCT(Hidden, (int, value))
+ORR_MARKER(HiddenToo)
+} // namespace
+} // namespace game
+namespace {
+ORR_STRUCT(Unnamed, (int, value))
+}
+extern "C" {
+ORR_STRUCT(FromHeader, (int, value))
+}
+namespace very_long_name_of_a_namespace_to_fill_up_the_sixty_two {
+ORR_MARKER(Fits)
+}
+
+ORR_TEST(macro_in_cpp_names_types_with_their_namespaces)
+{
+    CHECK_STR(game::orr_desc_State.name, "game::State");
+    CHECK_STR(game::orr_desc_Locks.name, "game::Locks");
+    CHECK_STR(game::ui::orr_desc_Panel.name, "game::ui::Panel");
+    CHECK_STR(game::ui::orr_desc_Panel.fields[0].type->name, "Vec3");
+    CHECK_STR(game::ui::orr_desc_Panel.fields[1].type->name, "game::State");
+    CHECK_STR(game::orr_desc_Hidden.name, "game::Hidden");
+    CHECK_STR(game::orr_desc_HiddenToo.name, "game::HiddenToo");
+    CHECK_STR(orr_desc_Unnamed.name, "Unnamed");
+    CHECK_STR(orr_desc_FromHeader.name, "FromHeader");
+    const char* longest =
+        very_long_name_of_a_namespace_to_fill_up_the_sixty_two::orr_desc_Fits.name;
+    CHECK_STR(longest, "very_long_name_of_a_namespace_to_fill_up_the_sixty_two::Fits");
+}
+
 ORR_TEST(macro_in_cpp_describes_the_struct)
 {
     const orr_type_desc* desc = ORR_TYPE(Orc);

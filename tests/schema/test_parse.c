@@ -47,7 +47,7 @@ ORR_TEST(parse_reads_what_print_writes)
     fixture_end(&f);
 }
 
-ORR_TEST(parse_takes_space_anywhere_and_fields_in_any_order)
+ORR_TEST(parse_accepts_space_anywhere_and_fields_in_any_order)
 {
     fixture f;
     fixture_begin(&f);
@@ -64,7 +64,7 @@ ORR_TEST(parse_takes_space_anywhere_and_fields_in_any_order)
     fixture_end(&f);
 }
 
-ORR_TEST(parse_integers_within_their_limits_only)
+ORR_TEST(parse_of_integers_beyond_their_limits_is_refused)
 {
     fixture f;
     fixture_begin(&f);
@@ -105,7 +105,7 @@ ORR_TEST(parse_integers_within_their_limits_only)
     fixture_end(&f);
 }
 
-ORR_TEST(parse_floats_of_every_form)
+ORR_TEST(parse_of_floats_accepts_every_form)
 {
     fixture f;
     fixture_begin(&f);
@@ -312,7 +312,10 @@ ORR_TEST(range_of_a_field_applies_to_every_element)
     fixture f;
     fixture_begin(&f);
     orr_field_desc fields[] = {
-        {.name = "u", .type = ORR_TYPE(uint8_t), .count = 2, .attributes = {.min = 1, .max = 3}},
+        {.name = "u",
+         .type = ORR_TYPE(uint8_t),
+         .count = 2,
+         .attributes = {.min = 1, .max = 3, .preset = "[1, 1]"}},
         {.name = "d", .type = ORR_TYPE(double), .attributes = {.min = 0, .max = (double)INFINITY}},
     };
     orr_type_desc desc = {.name = "T", .fields = fields, .field_count = 2};
@@ -324,7 +327,7 @@ ORR_TEST(range_of_a_field_applies_to_every_element)
     CHECK_RESULT(orr_value_parse(&type->info, "{d: -inf}", value), ORR_ERR_RANGE);
     CHECK_REFUSED(&f, ORR_ERR_RANGE, "-inf is outside 0 to inf");
     // A preset outside the range is allowed: only text is checked.
-    CHECK_STR(reprint(type, "{}"), "{u: [0, 0], d: 0}");
+    CHECK_STR(reprint(type, "{}"), "{u: [1, 1], d: 0}");
     fixture_end(&f);
 }
 

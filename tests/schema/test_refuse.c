@@ -30,7 +30,7 @@ static void refuse_field(orr_field_desc field, const char* result, const char* p
     refuse(&desc, result, part);
 }
 
-ORR_TEST(refuse_null_arguments)
+ORR_TEST(type_register_with_null_arguments_is_refused)
 {
     fixture f;
     fixture_begin(&f);
@@ -48,7 +48,7 @@ ORR_TEST(refuse_null_arguments)
                  "type T, field x: type is NULL");
 }
 
-ORR_TEST(refuse_invalid_names)
+ORR_TEST(type_with_invalid_names_is_refused)
 {
     refuse(&(orr_type_desc){0}, "ORR_ERR_NAME", "type (no name)");
     refuse(&(orr_type_desc){.name = ""}, "ORR_ERR_NAME", "the name '' of a type");
@@ -82,7 +82,7 @@ ORR_TEST(refuse_invalid_names)
         "ORR_ERR_NAME", "a label has no name");
 }
 
-ORR_TEST(refuse_needs_that_are_not_a_list_of_names)
+ORR_TEST(type_with_needs_that_are_no_list_of_names_is_refused)
 {
     const char* wrong[] = {"A B", "A,,B", "A,", ",A", "A;B", "A, 9B", " ", "A, ", "A\vB", "A,\r\f"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -92,9 +92,11 @@ ORR_TEST(refuse_needs_that_are_not_a_list_of_names)
     memset(name, 'n', sizeof name);
     name[199] = '\0';
     refuse(&(orr_type_desc){.name = "T", .settings.needs = name}, "ORR_ERR_NAME", "needed type");
+    refuse(&(orr_type_desc){.name = "T", .settings.needs = "A, AB, A"}, "ORR_ERR_NAME",
+           "needs has A twice; remove one");
 }
 
-ORR_TEST(refuse_settings_and_kinds_that_do_not_exist)
+ORR_TEST(type_with_unknown_settings_or_kinds_is_refused)
 {
     refuse(&(orr_type_desc){.name = "T", .kind = (orr_kind)99}, "ORR_ERR_ARGUMENT", "kind 99");
     refuse(&(orr_type_desc){.name = "T", .settings.multiplicity = (orr_multiplicity)2},
@@ -112,7 +114,7 @@ ORR_TEST(refuse_settings_and_kinds_that_do_not_exist)
                  "ORR_ERR_ARGUMENT", "interpolation 3");
 }
 
-ORR_TEST(refuse_settings_of_another_kind)
+ORR_TEST(type_with_settings_of_another_kind_is_refused)
 {
     orr_field_desc field = {.name = "x", .type = ORR_TYPE(int)};
     orr_label label = {"A", 1};
@@ -128,7 +130,7 @@ ORR_TEST(refuse_settings_of_another_kind)
         "ORR_ERR_ARGUMENT", "field x: the attribute element is only for an orr_array");
 }
 
-ORR_TEST(refuse_invalid_sizes_and_alignments)
+ORR_TEST(type_with_invalid_size_or_alignment_is_refused)
 {
     refuse(&(orr_type_desc){.name = "T", .kind = ORR_KIND_I32, .size = 8}, "ORR_ERR_ARGUMENT",
            "kind i32 has 4 bytes and alignment 4, not 8 and 0");
@@ -157,7 +159,7 @@ ORR_TEST(refuse_invalid_sizes_and_alignments)
            "ORR_ERR_ARGUMENT", "the alignment of an enum");
 }
 
-ORR_TEST(refuse_fields_that_do_not_fit_the_struct)
+ORR_TEST(type_with_misplaced_or_repeated_fields_is_refused)
 {
     orr_field_desc two[] = {{.name = "a", .type = ORR_TYPE(int32_t), .offset = 0},
                             {.name = "b", .type = ORR_TYPE(int32_t), .offset = 4}};
@@ -177,7 +179,7 @@ ORR_TEST(refuse_fields_that_do_not_fit_the_struct)
     refuse(&desc, "ORR_ERR_ARGUMENT", "type T, field a: two fields of T have this name");
 }
 
-ORR_TEST(refuse_sizes_and_counts_above_the_limits)
+ORR_TEST(type_with_sizes_or_counts_above_the_limits_is_refused)
 {
     static orr_field_desc fields[ORR_FIELDS_MAX + 1];
     static char names[ORR_FIELDS_MAX + 1][8];
@@ -216,7 +218,7 @@ ORR_TEST(refuse_sizes_and_counts_above_the_limits)
     refuse(&desc, "ORR_ERR_CAPACITY", "the fields exceed the limit");
 }
 
-ORR_TEST(refuse_too_many_labels)
+ORR_TEST(type_with_too_many_labels_is_refused)
 {
     static orr_label labels[ORR_LABELS_MAX + 1];
     static char names[ORR_LABELS_MAX + 1][8];
@@ -241,7 +243,7 @@ ORR_TEST(refuse_too_many_labels)
     fixture_end(&f);
 }
 
-ORR_TEST(refuse_labels_that_repeat_or_do_not_fit)
+ORR_TEST(type_with_labels_that_repeat_or_do_not_fit_is_refused)
 {
     orr_label labels[] = {{"A", 0}, {"B", 0}};
     orr_type_desc desc = {
@@ -281,7 +283,7 @@ ORR_TEST(refuse_labels_that_repeat_or_do_not_fit)
     fixture_end(&f);
 }
 
-ORR_TEST(refuse_types_that_contain_themselves)
+ORR_TEST(type_that_contains_itself_is_refused)
 {
     static orr_type_desc a, b;
     static orr_field_desc to_b = {.name = "b", .type = &b}, to_a = {.name = "a", .type = &a};
@@ -295,7 +297,7 @@ ORR_TEST(refuse_types_that_contain_themselves)
     refuse(&a, "ORR_ERR_ARGUMENT", "type A, field all: A contains itself");
 }
 
-ORR_TEST(refuse_structs_nested_too_deep)
+ORR_TEST(type_nested_too_deep_is_refused)
 {
     static orr_type_desc descs[ORR_DEPTH_MAX + 1];
     static orr_field_desc fields[ORR_DEPTH_MAX + 1][2];
@@ -320,7 +322,7 @@ ORR_TEST(refuse_structs_nested_too_deep)
            "type Root, field second.deep: structs are nested deeper than 16");
 }
 
-ORR_TEST(refuse_quaternions_of_anything_but_four_floats)
+ORR_TEST(type_with_a_quaternion_not_of_four_floats_is_refused)
 {
     orr_field_desc field = {
         .name = "q", .type = ORR_TYPE(float), .count = 3, .attributes.flags = ORR_FIELD_QUATERNION};
@@ -354,7 +356,7 @@ ORR_TEST(refuse_quaternions_of_anything_but_four_floats)
     fixture_end(&f);
 }
 
-ORR_TEST(refuse_empty_ranges_and_ranges_of_other_kinds)
+ORR_TEST(type_with_an_empty_range_or_a_range_of_no_number_is_refused)
 {
     orr_field_desc field = {
         .name = "x", .type = ORR_TYPE(float), .attributes = {.min = 2, .max = 1}};
@@ -363,6 +365,9 @@ ORR_TEST(refuse_empty_ranges_and_ranges_of_other_kinds)
     refuse_field(field, "ORR_ERR_ARGUMENT", "field x: min");
     field.attributes = (orr_field_attributes){.min = 1, .max = (double)NAN};
     refuse_field(field, "ORR_ERR_ARGUMENT", "field x: min");
+    field.attributes = (orr_field_attributes){.min = 1, .max = 5};
+    refuse_field(field, "ORR_ERR_ARGUMENT",
+                 "field x: its range is 1 to 5, but without a preset it begins as 0; add .preset");
     field.attributes = (orr_field_attributes){.min = 0, .max = 1};
     field.type = ORR_TYPE(bool);
     refuse_field(field, "ORR_ERR_ARGUMENT", "it has a range (min, max) but is not a number");
@@ -371,7 +376,7 @@ ORR_TEST(refuse_empty_ranges_and_ranges_of_other_kinds)
     refuse_field(field, "ORR_ERR_ARGUMENT", "it has a range (min, max) but is not a number");
 }
 
-ORR_TEST(refuse_presets_that_cannot_be_read)
+ORR_TEST(type_with_presets_that_do_not_parse_is_refused)
 {
     orr_field_desc field = {.name = "x", .type = ORR_TYPE(float), .attributes.preset = "abc"};
     refuse_field(field, "ORR_ERR_ARGUMENT",
@@ -390,10 +395,13 @@ ORR_TEST(refuse_presets_that_cannot_be_read)
     refuse_field(field, "ORR_ERR_ARGUMENT", "expected a string in quotes");
 }
 
-ORR_TEST(refuse_elements_that_own_something)
+ORR_TEST(type_with_invalid_array_elements_is_refused)
 {
     orr_field_desc field = {.name = "a", .type = ORR_TYPE(orr_array)};
-    refuse_field(field, "ORR_ERR_ARGUMENT", "field a: an orr_array needs the attribute element");
+    refuse_field(
+        field, "ORR_ERR_ARGUMENT",
+        "field a: an orr_array needs the attribute element, the type of its elements, such as "
+        "(.element = ORR_TYPE(orr_entity))");
     field.attributes.element = ORR_TYPE(orr_string);
     refuse_field(field, "ORR_ERR_ARGUMENT", "the element orr_string of an orr_array");
     field.attributes.element = ORR_TYPE(Story);
@@ -429,7 +437,7 @@ static bool codec_parse(void* user, const char* text, void* out)
     return true;
 }
 
-ORR_TEST(refuse_hooks_and_markers_inside_other_types)
+ORR_TEST(type_with_hooked_or_marker_fields_is_refused)
 {
     orr_hooks hooks = {.construct = hook_construct};
     orr_field_desc x = {.name = "x", .type = ORR_TYPE(int)};
@@ -444,7 +452,7 @@ ORR_TEST(refuse_hooks_and_markers_inside_other_types)
                  "Frozen has no data, so it cannot be a field");
 }
 
-ORR_TEST(refuse_opaque_types_without_codec_size_or_alignment)
+ORR_TEST(type_opaque_without_codec_size_or_alignment_is_refused)
 {
     orr_codec codec = {.print = codec_print, .parse = codec_parse};
     orr_type_desc desc = {.name = "O", .kind = ORR_KIND_OPAQUE, .size = 8, .align = 8};
@@ -468,7 +476,7 @@ ORR_TEST(refuse_opaque_types_without_codec_size_or_alignment)
     fixture_end(&f);
 }
 
-ORR_TEST(refuse_more_types_than_the_limit_of_the_world)
+ORR_TEST(type_beyond_the_limit_of_the_world_is_refused)
 {
     fixture f;
     fixture_begin_max(&f, 2);
@@ -482,7 +490,7 @@ ORR_TEST(refuse_more_types_than_the_limit_of_the_world)
     fixture_end(&f);
 }
 
-ORR_TEST(refuse_errors_of_nested_types_name_the_path_to_them)
+ORR_TEST(type_refused_for_a_nested_type_names_the_path_to_it)
 {
     orr_field_desc bad = {
         .name = "bad", .type = ORR_TYPE(float), .attributes = {.min = 3, .max = 2}};

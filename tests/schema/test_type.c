@@ -219,7 +219,7 @@ ORR_TEST(type_of_one_number_needs_no_struct)
 }
 
 /* N3-02: a plain C struct with no hooks moves by memcpy. */
-ORR_TEST(type_flags_say_how_the_store_may_treat_bytes)
+ORR_TEST(type_flags_follow_from_fields_preset_and_hooks)
 {
     fixture f;
     fixture_begin(&f);
@@ -254,24 +254,30 @@ ORR_TEST(type_settings_are_stored)
     fixture_end(&f);
 }
 
-ORR_TEST(type_registered_twice_is_the_same_type_and_keeps_its_settings)
+ORR_TEST(type_registered_twice_with_the_same_declaration_is_the_same_type)
 {
     fixture f;
     fixture_begin(&f);
-    orr_field_desc field = {.name = "x", .type = ORR_TYPE(int32_t), .attributes.preset = "1"};
-    orr_type_desc desc = {.name = "X", .fields = &field, .field_count = 1, .settings.version = 2};
+    char preset[] = "1", unit[] = "m", needs[] = "Y"; // The texts count, not their addresses.
+    orr_field_desc field = {.name = "x",
+                            .type = ORR_TYPE(int32_t),
+                            .attributes = {.preset = preset, .unit = unit, .min = -2, .max = 9}};
+    orr_type_desc desc = {.name = "X",
+                          .fields = &field,
+                          .field_count = 1,
+                          .settings = {.version = 2, .needs = needs}};
     const orri_type* first = fixture_type(&f, &desc);
     field.type = ORR_TYPE(int); // The same kind under another name.
-    field.attributes.preset = "2";
+    field.attributes.preset = "1";
     field.attributes.unit = "m";
-    desc.settings.version = 9;
+    desc.settings.needs = "Y";
     desc.size = 4;
     desc.align = 4;
     const orri_type* again = fixture_type(&f, &desc);
     CHECK(first == again);
-    CHECK_EQ(again->info.version, 2);
-    CHECK_STR(again->info.fields[0].attributes.preset, "1");
     CHECK_EQ(f.schema.type_count, 1);
+    orr_type_desc plain = {.name = "P"}, version1 = {.name = "P", .settings.version = 1};
+    CHECK(fixture_type(&f, &plain) == fixture_type(&f, &version1)); // 0 is the default, 1.
     fixture_end(&f);
 }
 
@@ -618,5 +624,107 @@ ORR_TEST(type_tables_refused_memory_to_grow_keep_their_content)
         }
         CHECK_EQ(orri_type_find(&f.schema, "T0").id, 1);
     }
+    fixture_end(&f);
+}
+
+// Two files of a program may declare one name differently. That the layouts are equal must not hide
+// it: the values of one file would begin with the presets of the other.
+ORR_TEST(type_registered_twice_with_other_attributes_names_the_difference)
+{
+    fixture f;
+    fixture_begin(&f);
+    orr_field_desc inner = {.name = "x", .type = ORR_TYPE(float), .attributes.preset = "1"};
+    orr_type_desc vec = {.name = "V", .size = 4, .fields = &inner, .field_count = 1};
+    orr_field_desc fields[] = {
+        {.name = "n", .type = ORR_TYPE(int32_t), .attributes = {.preset = "5", .unit = "m"}},
+        {.name = "v", .type = &vec, .offset = 4},
+        {.name = "e", .type = ORR_TYPE(orr_entity), .offset = 8},
+        {.name = "a", .type = ORR_TYPE(orr_array), .offset = 16, .attributes.element = &vec},
+    };
+    orr_type_desc desc = {.name = "T", .size = 24, .align = 8, .fields = fields, .field_count = 4};
+    fixture_type(&f, &desc);
+    orr_field_attributes* n = &fields[0].attributes;
+    const orr_field_attributes was = *n;
+
+    n->preset = "6";
+    conflict(&f, &desc, "field n: the preset is 6 and was 5");
+    n->preset = NULL;
+    conflict(&f, &desc, "field n: the preset is (none) and was 5");
+    *n = was;
+    n->unit = "km";
+    conflict(&f, &desc, "field n: the unit is km and was m");
+    *n = was;
+    n->min = -0.5;
+    conflict(&f, &desc, "field n: min is -0.5 and was 0");
+    *n = was;
+    n->max = 7;
+    conflict(&f, &desc, "field n: max is 7 and was 0");
+    *n = was;
+    n->interpolation = ORR_INTERPOLATION_STEPWISE;
+    conflict(&f, &desc, "field n: interpolation is 2 and was 0");
+    *n = was;
+    n->flags = ORR_FIELD_UNSAVED;
+    conflict(&f, &desc, "field n: flags is 4 and was 0");
+    *n = was;
+    fields[2].attributes.flags = ORR_FIELD_INDEXED;
+    fields[2].attributes.on_destroy = ORR_ON_DESTROY_CLEAR;
+    conflict(&f, &desc, "field e: flags is 8 and was 0");
+    fields[2].attributes = (orr_field_attributes){0};
+    inner.attributes.preset = "2";
+    conflict(&f, &desc, "field v: field x: the preset is 2 and was 1");
+    inner.attributes.preset = "1";
+    orr_field_desc other_inner = {.name = "x", .type = ORR_TYPE(float)};
+    orr_type_desc other = {.name = "V", .size = 4, .fields = &other_inner, .field_count = 1};
+    fields[3].attributes.element = &other;
+    conflict(&f, &desc, "field a: element: field x: the preset is (none) and was 1");
+    fields[3].attributes.element = &vec;
+    CHECK(fixture_type(&f, &desc) != NULL);
+    fixture_end(&f);
+}
+
+static bool twice_construct(void* user, void* rows, uint32_t count)
+{
+    (void)user, (void)rows, (void)count;
+    return true;
+}
+
+static bool twice_construct_too(void* user, void* rows, uint32_t count)
+{
+    return twice_construct(user, rows, count);
+}
+
+ORR_TEST(type_registered_twice_with_other_settings_names_the_difference)
+{
+    fixture f;
+    fixture_begin(&f);
+    orr_hooks hooks = {.construct = twice_construct}, other = {.construct = twice_construct_too};
+    orr_type_desc desc = {.name = "T", .settings = {.version = 2, .hooks = &hooks}};
+    const orri_type* first = fixture_type(&f, &desc);
+    const orr_type_settings was = desc.settings;
+
+    desc.settings.version = 3;
+    conflict(&f, &desc, "version is 3 and was 2");
+    desc.settings = was;
+    desc.settings.multiplicity = ORR_MULTIPLE;
+    conflict(&f, &desc, "multiplicity is 1 and was 0");
+    desc.settings = was;
+    desc.settings.storage = ORR_PINNED;
+    conflict(&f, &desc, "storage is 1 and was 0");
+    desc.settings = was;
+    desc.settings.needs = "Vec3";
+    conflict(&f, &desc, "needs is Vec3 and was (none)");
+    desc.settings = was;
+    desc.settings.transient = true;
+    conflict(&f, &desc, "storage is 1 and was 0");
+    desc.settings = was;
+    desc.settings.live = true;
+    conflict(&f, &desc, "live is 1 and was 0");
+    desc.settings = was;
+    desc.settings.hooks = NULL;
+    conflict(&f, &desc, "the construct hook is not set and was set");
+    // A static function of a header has another address in each file.
+    desc.settings.hooks = &other;
+    CHECK(fixture_type(&f, &desc) == first);
+    CHECK(first->hooks.construct == twice_construct);
     fixture_end(&f);
 }

@@ -20,7 +20,7 @@ ORR_STRUCT(Numbers, (int8_t, i8), (int16_t, i16), (int32_t, i32), (int64_t, i64)
 
 // ---- printing -----------------------------------------------------------------------------------
 
-ORR_TEST(print_every_kind)
+ORR_TEST(print_of_every_kind_has_its_text)
 {
     fixture f;
     fixture_begin(&f);
@@ -53,7 +53,7 @@ ORR_TEST(print_every_kind)
     fixture_end(&f);
 }
 
-ORR_TEST(print_integers_to_their_limits)
+ORR_TEST(print_of_integers_at_their_limits_is_exact)
 {
     fixture f;
     fixture_begin(&f);
@@ -70,7 +70,7 @@ ORR_TEST(print_integers_to_their_limits)
     fixture_end(&f);
 }
 
-ORR_TEST(print_labels_and_unnamed_values)
+ORR_TEST(print_of_labels_gives_names_and_of_other_values_numbers)
 {
     fixture f;
     fixture_begin(&f);
@@ -100,7 +100,7 @@ ORR_TEST(print_labels_and_unnamed_values)
     fixture_end(&f);
 }
 
-ORR_TEST(print_entities_with_generation_and_salt)
+ORR_TEST(print_of_entities_shows_generation_and_salt)
 {
     fixture f;
     fixture_begin(&f);
@@ -116,7 +116,7 @@ ORR_TEST(print_entities_with_generation_and_salt)
     fixture_end(&f);
 }
 
-ORR_TEST(print_strings_escapes_only_where_necessary)
+ORR_TEST(print_of_strings_escapes_only_where_necessary)
 {
     fixture f;
     fixture_begin(&f);
@@ -157,7 +157,7 @@ ORR_TEST(print_strings_escapes_only_where_necessary)
     fixture_end(&f);
 }
 
-ORR_TEST(print_inline_string_without_a_zero_stays_inside)
+ORR_TEST(print_of_an_inline_string_without_a_zero_ends_with_its_field)
 {
     fixture f;
     fixture_begin(&f);
@@ -201,7 +201,7 @@ static void check_float(fixture* f, const orri_type* type, float value, const ch
     (void)f;
 }
 
-ORR_TEST(print_floats_as_the_shortest_text_that_reads_back)
+ORR_TEST(print_of_floats_is_the_shortest_text_that_reads_back)
 {
     fixture f;
     fixture_begin(&f);
@@ -230,7 +230,7 @@ ORR_TEST(print_floats_as_the_shortest_text_that_reads_back)
     fixture_end(&f);
 }
 
-ORR_TEST(print_nan_is_one_word_whatever_its_bits)
+ORR_TEST(print_of_nan_is_one_word_for_all_its_bits)
 {
     fixture f;
     fixture_begin(&f);

@@ -1,5 +1,6 @@
 set(ORR_TESTS_SCHEMA
     tests/schema/test_blob.c
+    tests/schema/test_interpolate.c
     tests/schema/test_macro.c
     tests/schema/test_macro_cpp.cpp
     tests/schema/test_parse.c
@@ -7,3 +8,5 @@ set(ORR_TESTS_SCHEMA
     tests/schema/test_rows.c
     tests/schema/test_type.c
     tests/schema/test_value.c)
+set(ORR_TEST_EXTRA_SCHEMA
+    tests/support/store_kit.c)

@@ -35,11 +35,13 @@ set(ORR_TESTS_STORE
     tests/store/relation/test_relation.c
     tests/store/relation/test_relation_random.c
     tests/store/snapshot/test_blocks.c
+    tests/store/snapshot/test_batch_history.c
     tests/store/snapshot/test_snapshot.c
     tests/store/table/test_chunk.c
     tests/store/table/test_cluster.c
     tests/store/table/test_generation.c
     tests/store/table/test_move.c
+    tests/store/table/test_parked.c
     tests/store/table/test_required_types.c
     tests/store/table/test_stamps.c
     tests/store/table/test_transient.c

@@ -41,7 +41,7 @@ void controlled_stop(controlled* c, controlled_outcome outcome)
     if (!c->inside) {
         longjmp(c->host_exit, 1);
     }
-    c->slots[c->running].live = true; // Also one that had ended: it never reaches its end.
+    c->slots[c->running].live = true; // Even if it had ended: it never returns from here.
     fiber_switch(&c->slots[c->running].context, &c->host);
     abort();
 }
@@ -128,7 +128,7 @@ static void controlled_point(void* user, orr_sched_kind kind, const void* word)
 // ---- threads ------------------------------------------------------------------------------------
 
 // Ends a spin that continued alone, for calls that wait and are not points.
-static controlled_slot* controlled_stand(controlled* c, uint32_t kind, const void* word)
+static controlled_slot* controlled_place(controlled* c, uint32_t kind, const void* word)
 {
     controlled_slot* me = &c->slots[c->running];
     controlled_count(c);
@@ -205,20 +205,20 @@ static int controlled_thread_create(void* user, const char* name, void (*run)(vo
         !controlled_slot_open(c, name, run, arg)) {
         return EAGAIN;
     }
-    out->handle1 = c->slot_count - 1;
+    out->handle = c->slot_count - 1;
     return 0;
 }
 
 static void controlled_thread_join(void* user, orr_thread thread)
 {
     controlled* c = user;
-    controlled_check(c->inside && thread.handle1 > 0 && thread.handle1 < c->slot_count,
-                     "no such thread: %llu", (unsigned long long)thread.handle1);
-    if (c->slots[thread.handle1].done) {
+    controlled_check(c->inside && thread.handle > 0 && thread.handle < c->slot_count,
+                     "no such thread: %llu", (unsigned long long)thread.handle);
+    if (c->slots[thread.handle].done) {
         return;
     }
-    controlled_slot* me = controlled_stand(c, STAND_JOIN, NULL);
-    me->joins1 = (uint32_t)thread.handle1 + 1;
+    controlled_slot* me = controlled_place(c, PLACE_JOIN, NULL);
+    me->joins1 = (uint32_t)thread.handle + 1;
     c->ready &= ~controlled_bit(c->running);
     controlled_turn(c);
 }
@@ -227,7 +227,7 @@ static void controlled_thread_yield(void* user)
 {
     controlled* c = user;
     if (c->inside) {
-        controlled_let_others(c, controlled_stand(c, STAND_YIELD, NULL));
+        controlled_let_others(c, controlled_place(c, PLACE_YIELD, NULL));
         controlled_turn(c);
     }
 }
@@ -254,7 +254,7 @@ static void controlled_thread_wait(void* user, void* word, uint32_t expected, ui
     if (!c->inside) {
         return;
     }
-    controlled_slot* me = controlled_stand(c, STAND_SLEEP, word);
+    controlled_slot* me = controlled_place(c, PLACE_THREAD_WAIT, word);
     if (__atomic_load_n((const uint32_t*)word, __ATOMIC_SEQ_CST) != expected) {
         return;
     }
@@ -301,7 +301,7 @@ static void controlled_sleep_ns(void* user, uint64_t duration_ns)
 {
     controlled* c = user;
     if (c->inside) {
-        controlled_slot* me = controlled_stand(c, STAND_NAP, NULL);
+        controlled_slot* me = controlled_place(c, PLACE_SLEEP_NS, NULL);
         c->ready &= ~controlled_bit(c->running);
         controlled_until(c, me, duration_ns);
         controlled_turn(c);

@@ -7,7 +7,7 @@
 //
 //     typedef struct model { const orr_platform* platform; _Atomic uint32_t count; } model;
 //
-//     static void model_add(void* data)                    // What each thread does.
+//     static void model_add(void* data)                    // The function of each thread.
 //     {
 //         model* m = data;
 //         ORRI_SCHED_POINT(m->platform, ORR_SCHED_LOAD, &m->count);
@@ -31,7 +31,7 @@
 //         CONTROLLED_PASS(controlled_explore(&desc));      // Fails and prints the schedule.
 //     }
 //
-// What a schedule is. A fiber runs from one sched point to the next without interruption; that is
+// Schedules. A fiber runs from one sched point to the next without interruption; that is
 // one step. A point precedes an access, so a step is one shared access and all private work after
 // it. Code between points must therefore not read what other fibers change, except where any value
 // is correct.
@@ -54,7 +54,7 @@
 // have run since the first one and did not. Otherwise two fibers could keep a third from running
 // for ever.
 //
-// What is found:
+// Failures that are found:
 //
 // - a controlled_check that fails
 // - an assertion of the library
@@ -68,8 +68,8 @@
 // through the table is freed. Other resources stay open, so a body should own only such memory.
 // Inside bodies use controlled_check, not CHECK, which would jump off the fiber's stack.
 //
-// What is not modelled: orders weaker than sequential consistency (TSan and real threads test
-// these), and code between points. Thread-local variables are one per process unless named by
+// Not modelled: orders weaker than sequential consistency (TSan and real threads test these), and
+// code between points. Thread-local variables are one per process unless named by
 // controlled_thread_local().
 #ifndef ORR_CONTROLLED_H
 #define ORR_CONTROLLED_H

@@ -15,7 +15,7 @@ enum {
 
 // ---- which fibers may run -----------------------------------------------------------------------
 
-static uint32_t choose_able(const controlled* c)
+static uint32_t choose_runnable(const controlled* c)
 {
     uint32_t able = c->ready;
     for (uint32_t left = c->lagging; left != 0; left &= left - 1) {
@@ -73,7 +73,7 @@ static uint32_t choose_forced(controlled* c, uint8_t* codes)
 // True if leaving the running fiber here is no preemption.
 static bool choose_is_free(const controlled* c)
 {
-    return (c->ready & controlled_bit(c->running)) == 0 || c->slots[c->running].kind == STAND_YIELD;
+    return (c->ready & controlled_bit(c->running)) == 0 || c->slots[c->running].kind == PLACE_YIELD;
 }
 
 static uint32_t choose_earliest(const controlled* c)
@@ -96,7 +96,7 @@ static uint32_t choose_list(controlled* c, uint32_t preemptions_max, uint8_t* co
     const controlled_slot* me = &c->slots[c->running];
     uint32_t bit = controlled_bit(c->running), count = 0;
     bool is_free = choose_is_free(c);
-    uint32_t able = choose_able(c);
+    uint32_t able = choose_runnable(c);
     if (!is_free) {
         codes[count++] = (uint8_t)c->running;
     }
@@ -212,7 +212,7 @@ static uint32_t choose_random(controlled* c)
 }
 
 // A priority given at a change point is below all others; later points go lower.
-static void choose_fall(controlled* c)
+static void choose_lower(controlled* c)
 {
     for (uint32_t i = 0; i < c->desc.change_points; i++) {
         if (c->change_at[i] == c->step_count) {
@@ -224,7 +224,7 @@ static void choose_fall(controlled* c)
 static uint32_t choose_by_priority(controlled* c)
 {
     uint8_t codes[CODES_MAX];
-    choose_fall(c);
+    choose_lower(c);
     uint32_t count = choose_list(c, UINT32_MAX, codes), best = CONTROLLED_FIBERS_MAX, others = 0;
     for (uint32_t i = 0; i < count; i++) {
         if ((codes[i] & CODE_HOW) != CODE_RUN) {
@@ -263,7 +263,7 @@ static bool choose_is_possible(const controlled* c, uint32_t code)
     return false;
 }
 
-_Noreturn static void choose_misfit(controlled* c)
+_Noreturn static void choose_diverged(controlled* c)
 {
     snprintf(c->message, sizeof c->message, "choice %u of those given does not fit the program",
              c->replay_at);
@@ -279,7 +279,7 @@ static uint32_t choose_replayed(controlled* c, uint32_t* out_at)
     }
     const controlled_step* step = &c->replay[c->replay_at++];
     if (!choose_is_possible(c, step->code)) {
-        choose_misfit(c);
+        choose_diverged(c);
     }
     *out_at = step->out_at;
     return step->code;
@@ -318,7 +318,7 @@ static void choose_spin_out(controlled* c, controlled_slot* slot, uint32_t out_a
     }
 }
 
-static void choose_awaken(controlled* c, controlled_slot* slot, uint32_t how)
+static void choose_wake(controlled* c, controlled_slot* slot, uint32_t how)
 {
     uint32_t bit = controlled_bit((uint32_t)(slot - c->slots));
     c->spurious += how == CODE_SPURIOUS;
@@ -343,7 +343,7 @@ uint32_t controlled_choose_next(controlled* c)
         choose_spin_out(c, slot, out_at);
         c->spinning &= ~bit;
     } else if (how != CODE_RUN) {
-        choose_awaken(c, slot, how);
+        choose_wake(c, slot, how);
     } else if (slot->kind == ORR_SCHED_STORE) {
         c->ready |= c->spinning;
         c->spinning = 0;
@@ -378,13 +378,13 @@ uint32_t controlled_choose_woken(controlled* c, uint32_t sleepers)
         const controlled_step* step = &c->replay[c->replay_at++];
         woken = step->code & CODE_FIBER;
         if ((step->code & CODE_HOW) != CODE_WOKEN || (sleepers & controlled_bit(woken)) == 0) {
-            choose_misfit(c);
+            choose_diverged(c);
         }
     } else if (c->replay == NULL) {
         woken = list[c->desc.strategy == CONTROLLED_DEPTH_FIRST ? choose_way(c, count)
                                                                 : choose_coin(c, count)];
     }
-    controlled_note(c, CODE_WOKEN | woken, STAND_WOKEN, c->slots[woken].word, 0);
+    controlled_note(c, CODE_WOKEN | woken, PLACE_WOKEN, c->slots[woken].word, 0);
     return woken;
 }
 

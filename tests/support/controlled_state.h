@@ -17,12 +17,12 @@
 
 // The place of a fiber; the values of orr_sched_kind are used too.
 enum {
-    STAND_START = 0,
-    STAND_JOIN = ORR_SCHED_WAKE + 1,
-    STAND_YIELD,
-    STAND_SLEEP, // In thread_wait.
-    STAND_NAP,   // In sleep_ns.
-    STAND_WOKEN, // Only in the trace: a wake reached this fiber.
+    PLACE_START = 0,
+    PLACE_JOIN = ORR_SCHED_WAKE + 1,
+    PLACE_YIELD,
+    PLACE_THREAD_WAIT, // In thread_wait.
+    PLACE_SLEEP_NS,    // In sleep_ns.
+    PLACE_WOKEN,       // Only in the trace: a wake reached this fiber.
 };
 
 // A choice: a fiber, and how it continues.

@@ -178,7 +178,7 @@ static const char* text_kind(uint32_t kind)
 
 // ---- a failure ----------------------------------------------------------------------------------
 
-static void text_stand(const controlled* c, text* out, uint32_t index)
+static void text_place(const controlled* c, text* out, uint32_t index)
 {
     const controlled_slot* slot = &c->slots[index];
     char room[64];
@@ -192,10 +192,10 @@ static void text_stand(const controlled* c, text* out, uint32_t index)
         text_add(out, "sleeps on %s while it is %u%s\n", word, slot->expected,
                  (c->timed & controlled_bit(index)) != 0 ? ", with a timeout" : "");
     } else if ((c->spinning & controlled_bit(index)) != 0) {
-        text_add(out, "spins at %s, which nobody changes\n", word);
+        text_add(out, "spins at %s, which no fiber changes\n", word);
     } else {
         text_add(out, "%s %s %s\n", index == c->running ? "runs, passed last" : "stands before",
-                 text_kind(slot->kind), slot->kind == STAND_START ? "" : word);
+                 text_kind(slot->kind), slot->kind == PLACE_START ? "" : word);
     }
 }
 
@@ -252,7 +252,7 @@ void controlled_text_failure(controlled* c)
     text_add(&out, "%s: %s%s%s\n", c->desc.name, text_outcome(c->result.outcome),
              c->message[0] != 0 ? ": " : "", c->message);
     for (uint32_t i = 0; i < c->slot_count; i++) {
-        text_stand(c, &out, i);
+        text_place(c, &out, i);
     }
     text_trace(c, &out);
     text_add(&out, "  schedule %" PRIu64, c->schedule + 1);

@@ -16,6 +16,7 @@ ORR_STRUCT_EX(Ghost, (.storage = ORR_PINNED, .hooks = &kit_token_hooks), (TokenC
 typedef struct Seen Seen; // A marker.
 ORR_MAYBE_UNUSED static const orr_type_desc orr_desc_Seen = {
     .name = "Seen", .align = 1, .settings = {.storage = ORR_PINNED}};
+ORR_DESCRIBED(Seen)
 
 #define KIT_GHOST(payload) ((Ghost){kit_token(payload).cell})
 

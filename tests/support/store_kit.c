@@ -26,7 +26,7 @@ void kit_tokens_reset(void)
     token_slot_count = token_free_count = 0;
 }
 
-static void kit_token_born(TokenCell* cell, uint32_t payload)
+static void kit_token_enter(TokenCell* cell, uint32_t payload)
 {
     if (token_free_count == 0 && token_slot_count == token_slot_capacity) {
         token_slot_capacity = token_slot_capacity != 0 ? token_slot_capacity * 2 : 1024;
@@ -42,7 +42,7 @@ static void kit_token_born(TokenCell* cell, uint32_t payload)
     kit_tokens.live++;
 }
 
-static bool kit_cell_sound(const TokenCell* cell)
+static bool kit_cell_valid(const TokenCell* cell)
 {
     return cell->magic == TOKEN_MAGIC && cell->slot < token_slot_count &&
            token_slots[cell->slot].alive && token_slots[cell->slot].at == cell &&
@@ -51,7 +51,7 @@ static bool kit_cell_sound(const TokenCell* cell)
 
 bool kit_token_sound(const Token* token)
 {
-    return kit_cell_sound(&token->cell);
+    return kit_cell_valid(&token->cell);
 }
 
 uint32_t kit_token_moves(const Token* token)
@@ -79,7 +79,7 @@ static bool kit_token_construct(void* user, void* rows, uint32_t count)
     kit_tokens.construct_calls++;
     kit_tokens.constructs += count;
     for (uint32_t i = 0; i < count; i++) {
-        kit_token_born((TokenCell*)rows + i, kit_tokens.payload_fresh);
+        kit_token_enter((TokenCell*)rows + i, kit_tokens.payload_fresh);
     }
     return true;
 }
@@ -91,7 +91,7 @@ static void kit_token_destruct(void* user, void* rows, uint32_t count)
     kit_tokens.destructs += count;
     for (uint32_t i = 0; i < count; i++) {
         TokenCell* cell = (TokenCell*)rows + i;
-        if (!kit_cell_sound(cell)) {
+        if (!kit_cell_valid(cell)) {
             kit_tokens.broken++;
             continue;
         }
@@ -109,7 +109,7 @@ static void kit_token_move(void* user, void* to, void* from, uint32_t count)
     kit_tokens.moves += count;
     for (uint32_t i = 0; i < count; i++) {
         TokenCell *target = (TokenCell*)to + i, *source = (TokenCell*)from + i;
-        if (!kit_cell_sound(source)) {
+        if (!kit_cell_valid(source)) {
             kit_tokens.broken++;
             continue;
         }
@@ -133,8 +133,8 @@ static bool kit_token_copy(void* user, void* to, const void* from, uint32_t coun
         // From outside (no stamp) or from a live value; anything else is a value that was left
         // behind.
         kit_tokens.broken += source->magic != TOKEN_MAGIC ||
-                             (source->stamp != 0 && !kit_cell_sound(source));
-        kit_token_born((TokenCell*)to + i, source->payload);
+                             (source->stamp != 0 && !kit_cell_valid(source));
+        kit_token_enter((TokenCell*)to + i, source->payload);
     }
     return true;
 }

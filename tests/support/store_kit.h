@@ -32,6 +32,7 @@ typedef struct TokenCell {
 } TokenCell;
 
 extern const orr_type_desc orr_desc_TokenCell;
+ORR_DESCRIBED(TokenCell)
 extern const orr_hooks kit_token_hooks;
 
 ORR_STRUCT_EX(Token, (.hooks = &kit_token_hooks), (TokenCell, cell))

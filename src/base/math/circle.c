@@ -100,7 +100,7 @@ static circle_rest circle_reduce_large(uint64_t bits)
 #define CIRCLE_REST_2  0x1.3198a2e037073p-69 // pi/2 less the first two pieces.
 
 // Near a multiple of pi/2 the first two pieces cancel the angle: all four pieces are needed.
-ORRI_ASIDE static circle_rest circle_reduce_near(double x, double turns, double second)
+ORRI_NOINLINE static circle_rest circle_reduce_near(double x, double turns, double second)
 {
     double third = turns * CIRCLE_PIECE_3;
     double a = (x - turns * CIRCLE_PIECE_1) - second; // Both differences are exact.
@@ -179,7 +179,7 @@ static inline uint64_t circle_size(double x)
 }
 
 // Sine (`more` is 0) or cosine (`more` is 1) of angles from 2^20 on, infinite ones and NaN.
-ORRI_ASIDE static double circle_far(double angle, uint32_t more)
+ORRI_NOINLINE static double circle_far(double angle, uint32_t more)
 {
     if (circle_size(angle) >= ORRI_MATH_INFINITY) {
         return orri_math_nan();
@@ -292,7 +292,7 @@ static inline float circle_value_float(double x, uint32_t quarters)
     return (float)orri_math_double(orri_math_bits(value) ^ (uint64_t)(quarters >> 1 & 1) << 63);
 }
 
-ORRI_ASIDE static float circle_far_float(double x, uint32_t more)
+ORRI_NOINLINE static float circle_far_float(double x, uint32_t more)
 {
     double value = circle_far(x, more);
     return value == value ? (float)value : orri_math_nan_float();

@@ -29,7 +29,7 @@ static inline power_steps power_split(double x)
 
 // Scales a number from 1 to 2 by 2^n, for results that are subnormal or close to infinity: rounds
 // only once.
-ORRI_ASIDE static double power_scale_far(double value, int64_t n)
+ORRI_NOINLINE static double power_scale_far(double value, int64_t n)
 {
     return n > 0 ? value * 2.0 * orri_math_scale(n - 1)
                  : value * orri_math_scale(n + 200) * orri_math_scale(-200);
@@ -64,12 +64,12 @@ static inline double power_join_float(double r, int64_t steps)
 }
 
 // The result for x beyond the range, and for NaN.
-ORRI_ASIDE static double power_end(double x)
+ORRI_NOINLINE static double power_end(double x)
 {
     return x != x ? orri_math_nan() : x > 0.0 ? __builtin_inf() : 0.0;
 }
 
-ORRI_ASIDE static float power_end_float(double x)
+ORRI_NOINLINE static float power_end_float(double x)
 {
     return x != x ? orri_math_nan_float() : x > 0.0 ? __builtin_inff() : 0.0f;
 }
@@ -178,7 +178,7 @@ static inline orri_math_pair power_log(const power_parts* p, double n)
 
 // False for numbers without a finite logarithm; *out then receives the result. Scales a subnormal
 // number to a normal one.
-ORRI_ASIDE static bool power_log_special(double x, double* out, uint64_t* bits, double* n)
+ORRI_NOINLINE static bool power_log_special(double x, double* out, uint64_t* bits, double* n)
 {
     if (x > 0.0 && *bits < ORRI_MATH_INFINITY) {
         *bits = orri_math_bits(x * 0x1p52);
@@ -259,7 +259,7 @@ static inline bool power_log_usual_float(double x)
     return x > 0.0 && x < __builtin_inf();
 }
 
-ORRI_ASIDE static float power_log_special_float(double x)
+ORRI_NOINLINE static float power_log_special_float(double x)
 {
     return x == 0.0 ? -__builtin_inff() : x > 0.0 ? __builtin_inff() : orri_math_nan_float();
 }
@@ -319,7 +319,7 @@ static uint32_t power_whole(uint64_t y_bits)
 }
 
 // The special cases of Annex F of the C standard: x or y is 0, infinite or NaN, or x is 1.
-ORRI_ASIDE static double power_special(double x, double y)
+ORRI_NOINLINE static double power_special(double x, double y)
 {
     uint64_t x_size = orri_math_bits(x) & ~ORRI_MATH_SIGN, y_bits = orri_math_bits(y);
     uint64_t y_size = y_bits & ~ORRI_MATH_SIGN;
@@ -354,7 +354,7 @@ static double power_raise(orri_math_pair log, double y, double sign)
 }
 
 // The sign of a negative number to the power y; 0: the power is not a real number.
-ORRI_ASIDE static double power_sign(double y)
+ORRI_NOINLINE static double power_sign(double y)
 {
     static const double signs[3] = {0.0, -1.0, 1.0};
     return signs[power_whole(orri_math_bits(y))];

@@ -9,10 +9,13 @@
 // ---- logging ------------------------------------------------------------------------------------
 
 void orri_note_drop(orr_command_buffer* commands, const orri_command_array* array, uint32_t row,
-                    const char* why)
+                    orr_result result, const char* why)
 {
-    if (commands->note.dropped++ == 0) {
+    uint32_t sequence = orri_command_array_sequence(array, row);
+    if (commands->note.dropped++ == 0 || sequence < commands->note.sequence) {
+        commands->note.sequence = sequence;
         commands->note.why = why;
+        commands->note.result = result;
         commands->note.kind = array->kind;
         commands->note.type = array->type;
         commands->note.entity = array->entities != NULL ? array->entities[row] : (orr_entity){0};
@@ -53,7 +56,7 @@ ORRI_COLD static void commit_log_twice(const orr_world* world, const orr_command
     }
     orri_log(orri_env_of(world), ORR_LOG_ID_ADDED_TWICE,
              "system '%s' sent ComponentAdded of %s for %s%s, which already has it: the value is "
-             "set, nothing is added. Send ComponentChanged, or check first whether it has it",
+             "set, nothing is added. Send a change (orr_send_change), or check first (orr_has)",
              commands->rights->name, orri_type_label(world, commands->note.twice_type), id.text,
              more);
 }
@@ -63,22 +66,24 @@ void orri_command_buffer_report(const orr_command_buffer* commands)
     const orr_world* world = commands->world;
     const orri_command_buffer_note* note = &commands->note;
     if (ORR_UNLIKELY(note->dropped > 0)) {
-        commands->rights->counts.dropped += note->dropped;
+        orri_rights_note_dropped(world, commands->rights, note->type, note->dropped,
+                                 orri_drop_order(commands->unit, note->sequence), note->result);
         orri_log_drop(world, commands->rights, orri_command_kind_name(note->kind), note->type,
                       note->entity, note->why);
     }
     if (ORR_UNLIKELY(note->twice > 0)) {
+        commands->rights->counts.added_twice += note->twice;
         commit_log_twice(world, commands);
     }
 }
 
 // Called by the store for each part of a change set that it leaves out.
 static void commit_left_out(void* user, uint32_t group, orr_entity entity, orr_type type,
-                            const char* what)
+                            orr_result result, const char* what)
 {
     const orri_merge* merge = user;
     orri_rights* rights = merge->senders[group];
-    rights->counts.dropped++;
+    orri_rights_note_dropped(merge->world, rights, type, 1, ORRI_DROP_LAST, result);
     orri_log_drop(merge->world, rights, "a change", type, entity, what);
 }
 
@@ -112,7 +117,7 @@ static orr_result commit_apply_withheld(orri_merge* merge, const orri_change_set
 // True when all creations are one group that takes ids from the first position on. A command array
 // has them in the order in which they were given. Entities that are mentioned twice become items,
 // which are sorted by index instead.
-static bool commit_in_line(const orri_merge* merge)
+static bool commit_ids_in_order(const orri_merge* merge)
 {
     if (merge->item_count > 0) {
         return false;
@@ -132,9 +137,47 @@ static bool commit_in_line(const orri_merge* merge)
     for (const orr_command_buffer* commands = merge->command_buffers->first; commands != NULL;
          commands = commands->next) {
         created += commands->create_count;
-        first = first && (commands->create_count == 0 || commands->base == 0);
+        first = first && (commands->create_count == 0 || commands->base == 0) &&
+                (orri_command_buffer_provisional(commands) == 0 ||
+                 commands->later_base == commands->id_count);
     }
     return first && found != NULL && found->count == created;
+}
+
+// Positions of all created ids in the creation queue: reserved ones and later ones each ascend in
+// the order of buffers. NULL: there are none, or memory is refused.
+static orri_id_run* commit_id_runs(orri_merge* merge, uint32_t* count)
+{
+    const orr_command_buffer *reserved = merge->command_buffers->first, *later = reserved;
+    uint32_t most = 0;
+    for (const orr_command_buffer* commands = reserved; commands != NULL;
+         commands = commands->next) {
+        most += commands->create_count > 0 ? 2 : 0;
+    }
+    *count = 0;
+    orri_id_run* runs = most > 0 ? orri_merge_take(merge, most * sizeof *runs) : NULL;
+    while (runs != NULL) {
+        while (reserved != NULL && (reserved->create_count == 0 || reserved->id_count == 0)) {
+            reserved = reserved->next;
+        }
+        while (later != NULL && orri_command_buffer_provisional(later) == 0) {
+            later = later->next;
+        }
+        if (reserved == NULL && later == NULL) {
+            break;
+        }
+        if (later == NULL || (reserved != NULL && reserved->base < later->later_base)) {
+            uint32_t used = reserved->create_count < reserved->id_count ? reserved->create_count
+                                                                        : reserved->id_count;
+            runs[(*count)++] = (orri_id_run){(uint32_t)reserved->base, used, 0};
+            reserved = reserved->next;
+        } else {
+            runs[(*count)++] = (orri_id_run){(uint32_t)later->later_base,
+                                             orri_command_buffer_provisional(later), 0};
+            later = later->next;
+        }
+    }
+    return runs;
 }
 
 orr_result orri_merge_apply(orri_merge* merge)
@@ -146,14 +189,17 @@ orr_result orri_merge_apply(orri_merge* merge)
     orri_change_set_desc desc = {.call = "the commit",
                                  .groups = merge->groups,
                                  .count = merge->group_count,
-                                 .ids_in_order = !withholds && commit_in_line(merge),
+                                 .ids_in_order = !withholds && commit_ids_in_order(merge),
                                  .on_skipped = commit_left_out,
                                  .user = merge};
+    if (!withholds && merge->creates && !desc.ids_in_order) {
+        desc.id_runs = commit_id_runs(merge, &desc.id_run_count);
+    }
     return ORR_UNLIKELY(withholds) ? commit_apply_withheld(merge, &desc)
                                    : orri_change_set_apply(merge->world, &desc);
 }
 
-// ---- who sent -----------------------------------------------------------------------------------
+// ---- senders ------------------------------------------------------------------------------------
 
 // Index of a system among the senders; UINT32_MAX when memory is refused.
 static uint32_t commit_sender(orr_world* world, struct orri_command_buffers* command_buffers,
@@ -307,7 +353,8 @@ static void commit_destroy_short_lived(const orri_merge* merge)
 // Releases reserved ids, and trims memory.
 static void commit_reset(orr_world* world, struct orri_command_buffers* command_buffers)
 {
-    command_buffers->reserved = 0;
+    command_buffers->reserved = command_buffers->provisional = 0;
+    orri_command_ids_end_instances(world, command_buffers);
     command_buffers->cursor = (orri_index_cursor){0};
     if (ORR_UNLIKELY(command_buffers->withholds)) {
         orri_posts_set_ready(command_buffers);
@@ -336,10 +383,11 @@ orr_result orri_commit(orr_world* world)
         commit_reset(world, command_buffers);
         return ORR_OK;
     }
+    bool replaced = orri_provisional_ids_replace(world);
     orri_merge merge = orri_merge_begin(world);
     merge.creates = true;
     orr_result result = ORR_ERR_MEMORY;
-    if (commit_mark(world, command_buffers)) {
+    if (replaced && commit_mark(world, command_buffers)) {
         result = commit_sources_reserve(world, command_buffers) && commit_merge(&merge)
                      ? orri_merge_apply(&merge)
                      : orri_refuse_memory(&world->env, "merging the commands of systems");

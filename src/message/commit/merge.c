@@ -97,47 +97,47 @@ const void* orri_value_find(const orr_world* world, orr_entity entity, const orr
                        : NULL;
 }
 
-// What orri_value_refers() asks about each entity of a value.
-typedef struct merge_judge {
+// Context of merge_accepts(), which orri_value_refers() calls for each entity in a value.
+typedef struct merge_refers {
     const orr_world* world;
     const orri_type* type;
     const void* old;
     orr_entity wanted;
     bool created; // Entities that waiting commands create are accepted too.
-} merge_judge;
+} merge_refers;
 
 static bool merge_is_another(void* user, orr_entity entity)
 {
-    return entity.id != ((const merge_judge*)user)->wanted.id;
+    return entity.id != ((const merge_refers*)user)->wanted.id;
 }
 
 // As everywhere in the store: a reference that the old value has may stay, even to a dead entity.
 static bool merge_accepts(void* user, orr_entity entity)
 {
-    merge_judge* judge = user;
+    merge_refers* refers = user;
     const char* field;
-    if (orri_record_find(judge->world, entity) != NULL ||
-        (judge->type->info.transient && orri_transient_find(judge->world, entity) != NULL) ||
-        (judge->created && orri_pending_created(judge->world, entity))) {
+    if (orri_record_find(refers->world, entity) != NULL ||
+        (refers->type->info.transient && orri_transient_find(refers->world, entity) != NULL) ||
+        (refers->created && orri_pending_created(refers->world, entity))) {
         return true;
     }
-    judge->wanted = entity;
-    return judge->old != NULL &&
-           orri_value_entity_reject(judge->type, judge->old, merge_is_another, judge, &field).id ==
-               entity.id;
+    refers->wanted = entity;
+    return refers->old != NULL &&
+           orri_value_entity_reject(refers->type, refers->old, merge_is_another, refers, &field)
+                   .id == entity.id;
 }
 
 orri_refers orri_value_refers(const orr_world* world, const orri_type* type, const void* old,
                               const void* value)
 {
-    merge_judge judge = {.world = world, .type = type, .old = old};
+    merge_refers refers = {.world = world, .type = type, .old = old};
     const char* field;
     if (!type->info.has_entities ||
-        orri_value_entity_reject(type, value, merge_accepts, &judge, &field).id == 0) {
+        orri_value_entity_reject(type, value, merge_accepts, &refers, &field).id == 0) {
         return ORRI_REFERS_ALIVE;
     }
-    judge.created = true;
-    return orri_value_entity_reject(type, value, merge_accepts, &judge, &field).id == 0
+    refers.created = true;
+    return orri_value_entity_reject(type, value, merge_accepts, &refers, &field).id == 0
                ? ORRI_REFERS_CREATED
                : ORRI_REFERS_DEAD;
 }
@@ -160,8 +160,8 @@ typedef struct merge_bundle {
     merge_part parts[MERGE_PARTS_MAX];
     uint32_t part_count;
     bool creates;
-    bool by_entity;   // All rows must be merged by entity.
-    bool quick;       // One check per chunk tells for all its live entities whether rows are clear.
+    bool by_entity; // All rows must be merged by entity.
+    bool quick;     // One check per chunk decides for all its live entities whether rows are clear.
     uint32_t* places; // By row: places of the clear rows, if `quick` and the entities are alive.
 } merge_bundle;
 

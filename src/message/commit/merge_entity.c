@@ -97,40 +97,62 @@ static orri_net_change_part* merge_entity_part_of(orri_merge* merge, orr_type ty
 
 static orri_net_change_instance* merge_entity_instance_add(orri_merge* merge,
                                                            const orri_net_change_part* part,
-                                                           orr_component_id id,
-                                                           const orr_command_buffer* commands)
+                                                           orr_component_id id, bool fresh)
 {
     struct orri_net_change* change = merge->change;
     if (!ORRI_NET_CHANGE_RESERVE(merge, &change->instances, &change->instance_capacity,
                                  change->instance_count + 1)) {
         return NULL;
     }
-    change->instances[change->instance_count] =
-        (orri_net_change_instance){.type = part->type,
-                                   .id = id,
-                                   .commands = commands,
-                                   .part = (uint32_t)(part - change->parts)};
+    change->instances[change->instance_count] = (orri_net_change_instance){
+        .type = part->type, .id = id, .fresh = fresh, .part = (uint32_t)(part - change->parts)};
     return &change->instances[change->instance_count++];
 }
 
-// A new instance by its provisional id and buffer; NULL: none. Binary search: provisional ids
-// ascend within a buffer, and buffers come in order.
-static orri_net_change_instance* merge_entity_added(const struct orri_net_change* change,
-                                                    orr_component_id id,
-                                                    const orr_command_buffer* commands)
+// Position in `added` of the first new instance that is not before (type, id). Ids mostly ascend in
+// the order of sending, so the end is tried first.
+static uint32_t merge_entity_added_lower(const struct orri_net_change* change, orr_type type,
+                                         orr_component_id id)
 {
+    uint64_t key = (uint64_t)type.id << 32 | id;
     uint32_t low = 0, high = change->added_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
+    for (uint32_t middle = high - 1; low < high; middle = low + (high - low) / 2) {
         const orri_net_change_instance* seen = &change->instances[change->added[middle]];
-        bool before = seen->commands != commands ? seen->commands->number < commands->number
-                                                 : seen->id < id;
+        bool before = ((uint64_t)seen->type.id << 32 | seen->id) < key;
         low = before ? middle + 1 : low;
         high = before ? high : middle;
     }
+    return low;
+}
+
+// A new instance by its id; NULL: none.
+static orri_net_change_instance* merge_entity_added(const struct orri_net_change* change,
+                                                    orr_type type, orr_component_id id)
+{
+    uint32_t at = merge_entity_added_lower(change, type, id);
     orri_net_change_instance* found =
-        low < change->added_count ? &change->instances[change->added[low]] : NULL;
-    return found != NULL && found->commands == commands && found->id == id ? found : NULL;
+        at < change->added_count ? &change->instances[change->added[at]] : NULL;
+    return found != NULL && found->type.id == type.id && found->id == id ? found : NULL;
+}
+
+// Enters the newest instance into `added`, if its sender has its id. False when memory is refused.
+static bool merge_entity_enter_added(orri_merge* merge)
+{
+    struct orri_net_change* change = merge->change;
+    const orri_net_change_instance* instance = &change->instances[change->instance_count - 1];
+    if (instance->id == 0) {
+        return true;
+    }
+    if (!ORRI_NET_CHANGE_RESERVE(merge, &change->added, &change->added_capacity,
+                                 change->added_count + 1)) {
+        return false;
+    }
+    uint32_t at = merge_entity_added_lower(change, instance->type, instance->id);
+    memmove(change->added + at + 1, change->added + at,
+            (change->added_count - at) * sizeof *change->added);
+    change->added[at] = change->instance_count - 1;
+    change->added_count++;
+    return true;
 }
 
 // An existing instance; NULL: none. `*out_failed`: memory was refused.
@@ -152,25 +174,22 @@ static orri_net_change_instance* merge_entity_known(orri_merge* merge,
         if (part->cleared) {
             return NULL;
         }
-        *out_failed = merge_entity_instance_add(merge, part, id, NULL) == NULL;
+        *out_failed = merge_entity_instance_add(merge, part, id, false) == NULL;
         *slot1 = *out_failed ? 0 : change->instance_count;
     }
     return *out_failed ? NULL : &change->instances[*slot1 - 1];
 }
 
-// An instance: a new one by its provisional id and buffer, or an existing one. NULL: there is none,
-// or it was removed. `*out_failed`: memory was refused.
+// An instance: a new one, or an existing one. NULL: there is none, or it was removed.
+// `*out_failed`: memory was refused.
 static orri_net_change_instance* merge_entity_instance_of(orri_merge* merge,
                                                           const orri_net_change_part* part,
-                                                          orr_component_id id,
-                                                          const orr_command_buffer* commands,
-                                                          bool* out_failed)
+                                                          orr_component_id id, bool* out_failed)
 {
-    orri_net_change_instance* found = (id & ORRI_PROVISIONAL) != 0
-                                          ? merge_entity_added(merge->change, id, commands)
-                                          : merge_entity_known(merge, part, id, out_failed);
-    bool fits = found != NULL && !found->removed && found->type.id == part->type.id;
-    return fits ? found : NULL;
+    orri_net_change_instance* found =
+        (id & ORRI_INSTANCE_SENT) != 0 ? merge_entity_added(merge->change, part->type, id) : NULL;
+    found = found != NULL ? found : merge_entity_known(merge, part, id, out_failed);
+    return found != NULL && !found->removed ? found : NULL;
 }
 
 // ---- commands -----------------------------------------------------------------------------------
@@ -194,9 +213,9 @@ static merge_entity_record merge_entity_record_at(const orri_merge* merge, const
     return r;
 }
 
-static void merge_entity_drop(const merge_entity_record* r, const char* why)
+static void merge_entity_drop(const merge_entity_record* r, orr_result result, const char* why)
 {
-    orri_note_drop(r->commands, r->array, r->row, why);
+    orri_note_drop(r->commands, r->array, r->row, result, why);
 }
 
 // The component is not there. If this commit removed it, the command is ignored without a note: the
@@ -204,7 +223,9 @@ static void merge_entity_drop(const merge_entity_record* r, const char* why)
 static void merge_entity_absent(const merge_entity_record* r, bool removed)
 {
     if (!removed) {
-        merge_entity_drop(r, "the entity does not have this component");
+        merge_entity_drop(r, ORR_ERR_ABSENT,
+                          r->id != 0 ? "the entity does not have an instance with this id"
+                                     : "the entity does not have this component");
     }
 }
 
@@ -221,7 +242,7 @@ static bool merge_entity_refers_to_dead(const orri_merge* merge, const merge_ent
     if (orri_value_refers(merge->world, part->info, old, r->value) != ORRI_REFERS_DEAD) {
         return false;
     }
-    merge_entity_drop(r, "its value refers to a dead entity");
+    merge_entity_drop(r, ORR_ERR_ENTITY, "its value refers to a dead entity");
     return true;
 }
 
@@ -277,9 +298,20 @@ static uint32_t merge_entity_instances_max(const orri_type* info)
     return most;
 }
 
+// True if an instance has the id that was given out for a new one. Sending avoids the ids of the
+// world's instances in lockstep; in real time it cannot look at them.
+static bool merge_entity_id_taken(const orri_merge* merge, orr_type type, orr_component_id id)
+{
+    const orr_component_id* ids;
+    uint32_t count = id != 0 ? orri_net_change_instances(merge, type, &ids) : 0, i = 0;
+    while (i < count && ids[i] != id) {
+        i++;
+    }
+    return i < count || (id != 0 && merge_entity_added(merge->change, type, id) != NULL);
+}
+
 static bool merge_entity_add(orri_merge* merge, const merge_entity_record* r)
 {
-    struct orri_net_change* change = merge->change;
     orri_net_change_part* part = merge_entity_part_of(merge, r->array->type, r->array->info);
     if (part == NULL) {
         return false;
@@ -290,7 +322,8 @@ static bool merge_entity_add(orri_merge* merge, const merge_entity_record* r)
     if (part->info->info.multiplicity == ORR_UNIQUE) {
         if (part->present && orri_is_foreign(r->commands->rights->foreign,
                                              part->info->id - merge->world->schema.type_base)) {
-            merge_entity_drop(r, "the entity already has it, and another pipeline owns the type");
+            merge_entity_drop(r, ORR_ERR_CONFLICT,
+                              "the entity already has it, and another pipeline owns the type");
             return true;
         }
         if (part->present && !r->array->bulk) {
@@ -301,19 +334,20 @@ static bool merge_entity_add(orri_merge* merge, const merge_entity_record* r)
         return true;
     }
     if (part->count >= merge_entity_instances_max(part->info)) {
-        merge_entity_drop(r, "the entity has the maximum number of instances");
+        merge_entity_drop(r, ORR_ERR_CAPACITY, "the entity has the maximum number of instances");
         return true;
     }
-    orri_net_change_instance* instance =
-        ORRI_NET_CHANGE_RESERVE(merge, &change->added, &change->added_capacity,
-                                change->added_count + 1)
-            ? merge_entity_instance_add(merge, part, r->id, r->commands)
-            : NULL;
-    if (instance == NULL) {
+    if (merge_entity_id_taken(merge, part->type, r->id)) {
+        merge_entity_drop(r, ORR_ERR_CAPACITY,
+                          "another instance of the entity has its id: two billion ids were given "
+                          "out since then");
+        return true;
+    }
+    orri_net_change_instance* instance = merge_entity_instance_add(merge, part, r->id, true);
+    if (instance == NULL || !merge_entity_enter_added(merge)) {
         return false;
     }
     instance->value = r->value;
-    change->added[change->added_count++] = change->instance_count - 1;
     part->present = true;
     part->count++;
     return true;
@@ -335,8 +369,7 @@ static bool merge_entity_change(orri_merge* merge, const merge_entity_record* r)
         }
         return true;
     }
-    orri_net_change_instance* instance =
-        merge_entity_instance_of(merge, part, r->id, r->commands, &failed);
+    orri_net_change_instance* instance = merge_entity_instance_of(merge, part, r->id, &failed);
     if (instance == NULL && !failed) {
         merge_entity_absent(r, part->removed);
     } else if (!failed && !merge_entity_refers_to_dead(merge, r, part)) {
@@ -371,8 +404,7 @@ static bool merge_entity_remove(orri_merge* merge, const merge_entity_record* r)
     if (r->id == 0) {
         return merge_entity_remove_all(merge, part);
     }
-    orri_net_change_instance* instance =
-        merge_entity_instance_of(merge, part, r->id, r->commands, &failed);
+    orri_net_change_instance* instance = merge_entity_instance_of(merge, part, r->id, &failed);
     if (instance != NULL) {
         instance->removed = part->removed = true;
         part->present = --part->count > 0;
@@ -428,7 +460,7 @@ static bool merge_entity_enable_all(orri_merge* merge, const orri_net_change_par
     for (uint32_t i = 0; !failed && i < count; i++) {
         uint32_t* slot1 = &change->known1[part->known_first + i];
         if (*slot1 == 0) {
-            failed = merge_entity_instance_add(merge, part, ids[i], NULL) == NULL;
+            failed = merge_entity_instance_add(merge, part, ids[i], false) == NULL;
             *slot1 = failed ? 0 : change->instance_count;
         }
     }
@@ -461,8 +493,7 @@ static bool merge_entity_enable_record(orri_merge* merge, const merge_entity_rec
     if (r->id == 0) {
         return merge_entity_enable_all(merge, part, on);
     }
-    orri_net_change_instance* instance =
-        merge_entity_instance_of(merge, part, r->id, r->commands, &failed);
+    orri_net_change_instance* instance = merge_entity_instance_of(merge, part, r->id, &failed);
     if (instance != NULL) {
         merge_entity_enable_one(instance, on);
     } else if (!failed) {
@@ -478,7 +509,7 @@ static bool merge_entity_name_record(orri_merge* merge, const merge_entity_recor
     memcpy(&name, r->value, sizeof name);
     if (name.scope.id != 0 && orri_record_find(merge->world, name.scope) == NULL &&
         !orri_pending_created(merge->world, name.scope)) {
-        merge_entity_drop(r, "the scope entity of the name is dead");
+        merge_entity_drop(r, ORR_ERR_ENTITY, "the scope entity of the name is dead");
         return true;
     }
     change->renamed = true;
@@ -489,7 +520,7 @@ static bool merge_entity_name_record(orri_merge* merge, const merge_entity_recor
 }
 
 // Updates the model by one command. False when memory is refused.
-static bool merge_entity_take(orri_merge* merge, const merge_entity_record* r)
+static bool merge_entity_apply(orri_merge* merge, const merge_entity_record* r)
 {
     switch (r->array->kind) {
     case ORRI_COMMAND_CREATE:
@@ -556,9 +587,9 @@ bool orri_net_change_entity(orri_merge* merge, const orri_ranked* items, uint32_
         bool creates = r.array->kind == ORRI_COMMAND_CREATE;
         bool there = change->alive || change->created || creates;
         if (!there || r.array->entities[r.row].id != change->entity.id) {
-            merge_entity_drop(&r, "the entity is dead");
+            merge_entity_drop(&r, ORR_ERR_ENTITY, orri_dead_reason(r.array->entities[r.row]));
         } else if (!change->destroyed) {
-            if (!merge_entity_take(merge, &r)) {
+            if (!merge_entity_apply(merge, &r)) {
                 return false;
             }
             change->commands = r.commands;

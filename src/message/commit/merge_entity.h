@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The merge of one entity from the inside: the model that merge_entity.c updates command by
-// command, and from which merge_group.c makes a group of the change set.
+// Internals of the merge of one entity: the model that merge_entity.c updates command by command,
+// and from which merge_group.c makes a group of the change set.
 #ifndef ORRI_MESSAGE_COMMIT_MERGE_ENTITY_H
 #define ORRI_MESSAGE_COMMIT_MERGE_ENTITY_H
 
@@ -23,10 +23,9 @@ typedef struct orri_net_change_part {
 // An instance of a multiple type that a command names.
 typedef struct orri_net_change_instance {
     orr_type type;
-    orr_component_id id;                // Of an existing instance; provisional for a new one.
-    const orr_command_buffer* commands; // New instance: the buffer in which the provisional id is
-                                        // valid. NULL: the instance exists.
-    const void* value;                  // Value to set; NULL: none, or the preset.
+    orr_component_id id; // Of a new instance: the id that its sender has; 0: the sender has none.
+    bool fresh;          // A new instance.
+    const void* value;   // Value to set; NULL: none, or the preset.
     bool removed;
     bool enable_set, on;   // Enabled or disabled by this commit; the last command counts.
     uint32_t part;         // Index in `parts`.
@@ -61,7 +60,7 @@ struct orri_net_change {
     // Existing instances by part and position in the cell: 1 + index in `instances`; 0: not named.
     uint32_t* known1;
     uint32_t known_count, known_capacity;
-    // New instances: indexes in `instances`, ascending by (buffer, provisional id).
+    // New instances whose senders have their ids: indexes in `instances`, ascending by (type, id).
     uint32_t* added;
     uint32_t added_count, added_capacity;
     orri_net_change_enabled* enabled;

@@ -74,7 +74,7 @@ static bool merge_group_cleared(orri_merge* merge, const orri_net_change_part* p
 static bool merge_group_instance(orri_merge* merge, orri_net_change_instance* instance,
                                  orri_group* group)
 {
-    bool fresh = instance->commands != NULL;
+    bool fresh = instance->fresh;
     const orri_net_change_part* part = &merge->change->parts[instance->part];
     bool nothing = fresh ? instance->removed : !instance->removed && instance->value == NULL;
     if (nothing || (!fresh && (part->cleared || !part->present))) {
@@ -86,7 +86,8 @@ static bool merge_group_instance(orri_merge* merge, orri_net_change_instance* in
         (orri_instance_change){.type = instance->type,
                                .id = fresh ? 0 : instance->id,
                                .removed = instance->removed,
-                               .value = instance->removed ? NULL : instance->value});
+                               .value = instance->removed ? NULL : instance->value,
+                               .new_id = fresh ? instance->id : 0});
 }
 
 static bool merge_group_enable(orri_merge* merge, orri_enable_change enable, orri_group* group)
@@ -108,16 +109,15 @@ static bool merge_group_enabled(orri_merge* merge, orri_group* group)
     bool ok = true;
     for (uint32_t i = 0; ok && i < change->enabled_count; i++) {
         const orri_net_change_enabled* s = &change->enabled[i];
-        ok = merge_group_enable(merge, (orri_enable_change){s->type, 0, s->on}, group);
+        ok = merge_group_enable(merge, (orri_enable_change){.type = s->type, .on = s->on}, group);
     }
     for (uint32_t i = 0; ok && i < change->instance_count; i++) {
         const orri_net_change_instance* instance = &change->instances[i];
         if (instance->enable_set && !instance->removed) {
-            orr_component_id id = instance->commands != NULL
-                                      ? ORRI_PROVISIONAL | instance->change_index
-                                      : instance->id;
-            ok = merge_group_enable(merge, (orri_enable_change){instance->type, id, instance->on},
-                                    group);
+            orri_enable_change enable = {.type = instance->type, .on = instance->on};
+            enable.id = instance->fresh ? 0 : instance->id;
+            enable.added1 = instance->fresh ? instance->change_index + 1 : 0;
+            ok = merge_group_enable(merge, enable, group);
         }
     }
     return ok;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Marks by entity: which entities waiting commands mention, which several times, and which will be
-// created. One bit per entity tells whether a changed value must wait, and whether commands can
+// created. One bit per entity shows whether a changed value must wait, and whether commands can
 // stay in columns when they are merged.
 #include "message/send/command_buffer.h"
 

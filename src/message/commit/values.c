@@ -6,7 +6,7 @@
 #include "message/send/command_buffer.h"
 #include "store/pool/pool.h"
 
-// Written rows are noted for the diff (dirty_rows.c) if they are fewer than one in so many
+// Written rows are noted for the diff (dirty_rows.c) if they are fewer than one in this many
 // entities.
 #define VALUES_FEW 32u
 // Distance of prefetching, in rows.
@@ -20,6 +20,7 @@ typedef struct values_work {
     orri_merge merge;
     bool changed;
     orri_baseline_type* noted; // Rows of the current array are noted; NULL: they are not.
+    bool missed;               // Memory for a note was refused: some written rows are not noted.
 } values_work;
 
 // The next buffer of the system that was not handled yet; NULL: none.
@@ -33,7 +34,7 @@ static orr_command_buffer* values_next(const values_work* w, orr_command_buffer*
 }
 
 // True for changes outside of bundles.
-static bool values_is_free(const orri_command_array* array)
+static bool values_is_unbundled(const orri_command_array* array)
 {
     return array->kind == ORRI_COMMAND_CHANGE && !array->bundled && array->next1 == 0 &&
            array->count > 0;
@@ -111,7 +112,7 @@ static bool values_prepare_buffer(values_work* w, orr_command_buffer* commands)
     }
     for (uint32_t i = 0; i < commands->order_count; i++) {
         orri_command_array* array = &commands->arrays[commands->order[i]];
-        if (values_is_free(array) &&
+        if (values_is_unbundled(array) &&
             !(values_is_direct(array) ? values_prepare(w, array) : values_collect(w, array))) {
             return false;
         }
@@ -179,15 +180,18 @@ static orr_result values_prepare_events(values_work* w)
 
 // The column of a type in a chunk, stamped with the current version; NULL if the chunk has none.
 // The rows were prepared, so that nothing is refused.
-static uint8_t* values_column(orr_world* world, uint32_t type_index, uint32_t chunk,
-                              orri_baseline_type* noted, orri_dirty_rows_note** dirty)
+static uint8_t* values_column(values_work* w, uint32_t type_index, uint32_t chunk,
+                              orri_dirty_rows_note** dirty)
 {
+    orr_world* world = w->world;
     int32_t column = orri_table_column(world, type_index, chunk);
     if (column < 0) {
         return NULL;
     }
-    if (noted != NULL) {
-        *dirty = orri_dirty_rows_begin(world, noted, world->chunks.list[chunk], (uint32_t)column);
+    if (w->noted != NULL) {
+        *dirty =
+            orri_dirty_rows_begin(world, w->noted, world->chunks.list[chunk], (uint32_t)column);
+        w->missed = w->missed || *dirty == NULL;
     }
     uint8_t* data = orri_column_mark(world, world->chunks.list[chunk], (uint32_t)column);
     if (*dirty != NULL) {
@@ -212,9 +216,10 @@ static inline bool values_place(orri_record* const* pages, uint32_t ids, const u
 // Writes rows from `row` on until one is not clear: its entity is dead, lacks the type, is null, or
 // (with `marks`) is marked. All the loop needs is in local variables, because values are written
 // through byte pointers, which may alias everything.
-static inline uint32_t values_run(orr_world* world, const orri_command_array* array, uint32_t row,
+static inline uint32_t values_run(values_work* w, const orri_command_array* array, uint32_t row,
                                   uint32_t size, const uint64_t* marks)
 {
+    orr_world* world = w->world;
     const orr_entity* entities = array->entities;
     const uint8_t* values = array->values;
     orri_record* const* pages = world->hot.pages;
@@ -229,7 +234,7 @@ static inline uint32_t values_run(orr_world* world, const orri_command_array* ar
         }
         uint32_t chunk = place >> ORRI_SLOT_BITS, slot = orri_place_slot(place);
         if (ORR_UNLIKELY(chunk != last)) {
-            data = values_column(world, type_index, chunk, NULL, &dirty);
+            data = values_column(w, type_index, chunk, &dirty);
             last = chunk;
             if (data == NULL) {
                 break;
@@ -240,60 +245,94 @@ static inline uint32_t values_run(orr_world* world, const orri_command_array* ar
     return row;
 }
 
-// The same with noting rows. Most rows are in another chunk than the row before, and in a chunk
-// whose note was begun already.
-static uint32_t values_run_noted(orr_world* world, const orri_command_array* array, uint32_t row,
-                                 const uint64_t* marks, orri_baseline_type* noted)
+// Number of rows from `row` on, at most 64, whose entities and places both are consecutive, in one
+// word of a note: callers often send to the same entities in the order of creation.
+static inline uint32_t values_sequence(const orr_entity* entities, const orri_record* records,
+                                       uint32_t count)
 {
+    uint32_t n = 1, most = 64 - (records[0].place & 63);
+    uint32_t room = ORRI_PAGE_SIZE - ((uint32_t)entities[0].id & ORRI_PAGE_MASK);
+    most = most < room ? most : room;
+    most = most < count ? most : count;
+    while (n < most &&
+           entities[n].id ==
+               ((uint64_t)records[n].generation << 32 | ((uint32_t)entities[0].id + n)) &&
+           records[n].place == records[0].place + n) {
+        n++;
+    }
+    return n;
+}
+
+// The same with noting rows. Most rows are next to the row before, or in another chunk whose note
+// was begun already.
+static uint32_t values_run_noted(values_work* w, const orri_command_array* array, uint32_t row,
+                                 const uint64_t* marks)
+{
+    orr_world* world = w->world;
     const orr_entity* entities = array->entities;
     const uint8_t* values = array->values;
     orri_record* const* pages = world->hot.pages;
+    const orri_baseline_type* noted = w->noted;
     uint32_t count = array->count, size = array->stride, ids = world->hot.count;
-    orri_dirty_rows_list dirty_notes = orri_dirty_rows_list_of(world, noted);
-    for (; row < count; row++) {
+    orri_dirty_rows_list dirty_notes = orri_dirty_rows_list_of(world, w->noted);
+    for (uint32_t n; row < count; row += n) {
         uint32_t place;
         if (!values_place(pages, ids, marks, entities[row].id, &place)) {
             break;
         }
-        // Prefetch the index record of a later entity, and the baseline value of this one: the diff
-        // compares it soon, and it is elsewhere in memory.
-        uint64_t ahead = entities[row + VALUES_SOON < count ? row + VALUES_SOON : row].id;
-        ahead &= ORR_HOT_ID_MASK;
-        ahead = ahead < ids ? ahead : 0;
-        __builtin_prefetch(&pages[ahead >> ORRI_PAGE_BITS][ahead & ORRI_PAGE_MASK]);
-        __builtin_prefetch(orri_baseline_at(noted, (uint32_t)entities[row].id), 1);
+        n = 1;
+        if (marks == NULL && row + 1 < count && entities[row + 1].id == entities[row].id + 1) {
+            uint32_t index = (uint32_t)entities[row].id;
+            n = values_sequence(entities + row,
+                                &pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK],
+                                count - row);
+        } else {
+            // Prefetch the index record of a later entity, and the baseline value of this one: the
+            // diff compares it soon, and it is elsewhere in memory. (Not in a function of its own:
+            // gcc would take that for one without effect.)
+            uint64_t ahead = entities[row + VALUES_SOON < count ? row + VALUES_SOON : row].id;
+            ahead &= ORR_HOT_ID_MASK;
+            ahead = ahead < ids ? ahead : 0;
+            __builtin_prefetch(&pages[ahead >> ORRI_PAGE_BITS][ahead & ORRI_PAGE_MASK]);
+            __builtin_prefetch(orri_baseline_at(noted, (uint32_t)entities[row].id), 1);
+        }
         uint32_t chunk = place >> ORRI_SLOT_BITS, slot = orri_place_slot(place);
         orri_dirty_rows_note* dirty = orri_dirty_rows_open(&dirty_notes, chunk);
         uint8_t* data = ORR_LIKELY(dirty != NULL) ? dirty->data : NULL;
         if (ORR_UNLIKELY(dirty == NULL)) {
-            data = values_column(world, orri_type_index(world, array->type), chunk, noted, &dirty);
-            dirty_notes = orri_dirty_rows_list_of(world, noted);
+            data = values_column(w, orri_type_index(world, array->type), chunk, &dirty);
+            dirty_notes = orri_dirty_rows_list_of(world, w->noted);
             if (data == NULL) {
                 break;
             }
         }
         if (ORR_LIKELY(dirty != NULL)) {
-            orri_dirty_rows_row(dirty, slot);
+            orri_dirty_rows_note_rows(dirty, slot, n);
         }
-        orri_value_move(data + (size_t)slot * size, values + (size_t)row * size, size);
+        const uint8_t* from = values + (size_t)row * size;
+        if (n == 1) {
+            orri_value_move(data + (size_t)slot * size, from, size);
+        } else {
+            memcpy(data + (size_t)slot * size, from, (size_t)n * size);
+        }
     }
     return row;
 }
 
 // values_run() with the sizes 8 and 16 as constants.
-static uint32_t values_run_sized(const values_work* w, const orri_command_array* array,
-                                 uint32_t row, const uint64_t* marks)
+static uint32_t values_run_sized(values_work* w, const orri_command_array* array, uint32_t row,
+                                 const uint64_t* marks)
 {
     if (w->noted != NULL) {
-        return values_run_noted(w->world, array, row, marks, w->noted);
+        return values_run_noted(w, array, row, marks);
     }
     switch (array->stride) {
     case 8:
-        return values_run(w->world, array, row, 8, marks);
+        return values_run(w, array, row, 8, marks);
     case 16:
-        return values_run(w->world, array, row, 16, marks);
+        return values_run(w, array, row, 16, marks);
     default:
-        return values_run(w->world, array, row, array->stride, marks);
+        return values_run(w, array, row, array->stride, marks);
     }
 }
 
@@ -313,16 +352,16 @@ static bool values_write_one(values_work* w, orr_command_buffer* commands,
     }
     const void* old = orri_value_find(w->world, entity, array->info);
     if (old == NULL) {
-        orri_note_drop(commands, array, row,
-                       record == NULL ? "the entity is dead"
+        orri_note_drop(commands, array, row, record == NULL ? ORR_ERR_ENTITY : ORR_ERR_ABSENT,
+                       record == NULL ? orri_dead_reason(entity)
                                       : "the entity does not have this component");
     } else if (orri_value_refers(w->world, array->info, old, value) == ORRI_REFERS_DEAD) {
-        orri_note_drop(commands, array, row, "its value refers to a dead entity");
+        orri_note_drop(commands, array, row, ORR_ERR_ENTITY, "its value refers to a dead entity");
     } else {
         orri_dirty_rows_note* dirty = NULL;
         uint32_t slot = orri_place_slot(record->place);
-        uint8_t* data = values_column(w->world, orri_type_index(w->world, array->type),
-                                      record->place >> ORRI_SLOT_BITS, w->noted, &dirty);
+        uint8_t* data = values_column(w, orri_type_index(w->world, array->type),
+                                      record->place >> ORRI_SLOT_BITS, &dirty);
         if (dirty != NULL) {
             orri_dirty_rows_row(dirty, slot);
         }
@@ -367,17 +406,24 @@ static void values_write_array(values_work* w, orr_command_buffer* commands,
         return;
     }
     // Earlier writes of systems get their version now, before the new epoch.
-    orri_world_settle(w->world);
-    orri_epoch_end(w->world);
+    orr_world* world = w->world;
+    orri_world_settle(world);
+    orri_epoch_end(world);
+    w->missed = world->realtime; // There other threads may write at the same time.
+    uint64_t written = w->missed ? 0 : world->written;
     values_write(w, commands, array);
-    orri_epoch_end(w->world);
+    if (!w->missed) { // All writes of this epoch are noted.
+        world->noted = world->epoch;
+        world->written = written;
+    }
+    orri_epoch_end(world);
 }
 
 static void values_write_buffer(values_work* w, orr_command_buffer* commands)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
         orri_command_array* array = &commands->arrays[commands->order[i]];
-        if (values_is_free(array) && values_is_direct(array)) {
+        if (values_is_unbundled(array) && values_is_direct(array)) {
             values_write_array(w, commands, array);
         } else if (array->kind == ORRI_COMMAND_EVENT && array->count > 0) {
             orri_events_append(w->world, array->type, array->values, array->count);
@@ -396,7 +442,7 @@ static void values_end_items(values_work* w)
     for (uint32_t r = 0; r < w->merge.ref_count && w->merge.item_count > 0; r++) {
         orri_command_array* array = w->merge.refs[r].array;
         uint32_t row = 0;
-        while (values_is_free(array) && row < array->count && array->entities[row].id == 0) {
+        while (values_is_unbundled(array) && row < array->count && array->entities[row].id == 0) {
             row++;
         }
         if (row == array->count) {
@@ -484,6 +530,9 @@ orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* chang
     }
     if (ORR_LIKELY(command_buffers == NULL || command_buffers->unseen == NULL)) {
         return ORR_OK;
+    }
+    if (ORR_UNLIKELY(!orri_provisional_ids_replace(world))) {
+        return orri_refuse_commit(world, rights, false);
     }
     return values_commit(
         &(values_work){.world = world, .command_buffers = command_buffers, .rights = rights},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What readers know of entities: that they exist, and with which types and tags. Kept by entity
-// index, so that a difference is found whoever made it; kept once for all readers.
+// The baseline of entities: which ones readers know, and with which types and tags. It is kept by
+// entity index, so that every difference is found, whatever its cause, and once for all readers.
 #include "message/deliver/baseline.h"
 
 #define BASELINE_PAGE_BYTES (sizeof(orri_head) * (ORRI_PAGE_SIZE + 1))
@@ -223,7 +223,7 @@ orri_baseline_cluster* orri_baseline_match(orri_diff* diff, const orri_cluster* 
 
 // ---- heads --------------------------------------------------------------------------------------
 
-// Adds a page of heads, with one more entry that counts its known heads (T6).
+// Adds a page of heads, with one more entry that counts its known heads (D6).
 static bool baseline_add_page(orr_world* world, struct orri_baseline* baseline)
 {
     if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &baseline->heads, &baseline->head_capacity,
@@ -320,7 +320,7 @@ void orri_baseline_forget(orr_world* world, struct orri_baseline* baseline)
     orri_bitset_free(world, &baseline->off);
     orri_runs_term(world, baseline);
     orri_spares_trim(world, baseline, true);
-    baseline->index_mark = baseline->row_mark = 0;
+    baseline->index_mark = baseline->row_mark = baseline->quiet_mark = 0;
     baseline->stale = true;
 }
 
@@ -330,7 +330,7 @@ void orri_baseline_term(orr_world* world)
     if (baseline == NULL) {
         return;
     }
-    orri_diff_deliver(baseline);
+    orri_diff_deliver(baseline, false);
     while (baseline->first != NULL) {
         orri_reader_free(world, baseline->first);
     }

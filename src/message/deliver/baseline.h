@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What readers were last notified of (the baseline), and how differences become messages.
+// The state that readers were last notified of (the baseline), and how differences become messages.
 //
 //   world ──versions──> rows that may differ ──compare──> runs ──dispatch──> batches ──> queues
 //                                                ▲          │
 //                                            baseline <─────┘ updated once the batches exist
 //
 // Vocabulary:
-//   head      what readers know of an entity's identity: its generation and shape
+//   head      the generation and shape of an entity, as readers know it
 //   shape     a set of component types and tags
 //   run       consecutive rows of one chunk with consecutive entity indexes, to which the same
 //             happened
@@ -16,18 +16,7 @@
 //   batch     the arrays of one message, shared by all readers that receive the same rows
 //   view      one reader's place in a batch
 //
-// Invariants, outside of a diff:
-// T1 A head has the generation of an entity that was alive at the last complete diff, or 0. It
-//    counts as a reference in its shape.
-// T2 The bit of an entity in a reader's `members` is set exactly if the reader was sent EntityAdded
-//    for it and no EntityRemoved since.
-// T3 A baseline value is valid if the entity is a member of a reader that tracks the type and its
-//    shape has the type (pinned types: `present` is set). Otherwise its bytes mean nothing.
-// T4 Owned handles in valid baseline values and in batches are counted in their blobs.
-// T5 A batch has as many references as views that wait, are being read, or are part of a past.
-// T6 The entry behind each page of heads counts the heads of the page with a generation.
-// T7 The reader sets of a cluster record are what the readers' queries say, if match_numbering and
-//    match_bits are current.
+// README.md of this folder has the invariants (D1 to D8).
 #ifndef ORRI_MESSAGE_DELIVER_BASELINE_H
 #define ORRI_MESSAGE_DELIVER_BASELINE_H
 
@@ -38,7 +27,7 @@
 #define ORRI_BASELINE_SIZE (1u << ORRI_BASELINE_BITS)
 #define ORRI_BASELINE_MASK (ORRI_BASELINE_SIZE - 1)
 #define ORRI_KINDS         5u // Kinds of messages (orr_message_kind).
-#define ORRI_SPARES        6u // Lists of spare batches, by size.
+#define ORRI_SPARES        7u // Lists of spare batches, by size.
 // Rows (for destroyed entities: indexes) per range. A batch is large enough that there are few, and
 // small enough to stay in the cache. Readers see where messages are cut, so that the cut may depend
 // on nothing else (M12).
@@ -107,6 +96,7 @@ typedef struct orri_baseline_type {
     uint64_t value_mark;   // and up to which values were, also by diffs that skip owners.
     uint32_t* dirty_note1; // By chunk id: 1 + index in baseline->dirty_notes; 0: none.
     uint32_t dirty_note1_capacity;
+    uint32_t note_count, note1; // Its notes of dirty rows: number, and 1 + index of the last one.
 } orri_baseline_type;
 
 // The rows of one block to which sent values were written (dirty_rows.c).
@@ -133,7 +123,7 @@ typedef struct orri_run {
     uint32_t slot;     // Of the first row.
     uint32_t index;    // Entity index of the first row. A run does not cross a page of values.
     uint32_t count;
-    uint32_t column; // Whose values are sent.
+    uint32_t column; // The column of the chunk whose values are sent.
     uint32_t shape1; // Shape in the baseline; 0: readers do not know the entities.
     orr_system source;
     uint32_t item, item_count; // Items that are sent instead of rows.
@@ -191,9 +181,9 @@ struct orri_reader {
     bool overflowed;                  // The queue overflowed while messages are being delivered.
     bool outside;        // Not part of the state: after a travel it receives the difference.
     uint64_t serial;     // Unique number in this world: a past belongs to one reader only.
-    orri_bitset members; // Entities it knows (T2).
+    orri_bitset members; // Entities it knows (D2).
     uint32_t number;     // Index in baseline->on.
-    orri_match match;    // What its query says of the current cluster,
+    orri_match match;    // Whether its query matches the current cluster,
     const uint16_t* map; // the entry's map,
     uint64_t mask;       // and which of the current 64 rows it selects.
     orri_message_view *first, *last; // The queue.
@@ -204,7 +194,7 @@ struct orri_reader {
     // the rest of `taken` is discarded too.
     orri_message_view* taken;
     bool handed, taken_void;
-    orr_message message; // What the system sees of the view it takes.
+    orr_message message; // The view that the system took last, as it sees it.
 };
 
 // A column of an EntityAdded that is being built.
@@ -222,6 +212,7 @@ struct orri_baseline {
     orri_reader *first, *last;
     orri_reader** on; // Enabled readers, in the order of creation.
     uint32_t on_count, on_capacity;
+    uint32_t reader_count;     // All readers, also disabled ones.
     uint32_t words;            // Length of a set of readers.
     bool stale;                // Readers were enabled or disabled: sets of readers must be rebuilt.
     uint64_t numbering;        // Number of rebuilds.
@@ -233,7 +224,7 @@ struct orri_baseline {
     // Readers of orr_enabled and of orr_tags; fresh readers; readers outside of the state.
     uint64_t *enabled_readers, *tag_readers, *fresh, *outside_readers;
     bool enabled_any, tag_any, fresh_any; // The set is not empty.
-    orri_head** heads; // Pages as those of the entity index, each with one more entry (T6).
+    orri_head** heads; // Pages as those of the entity index, each with one more entry (D6).
     uint32_t head_count, head_capacity;
     orri_shape** shapes;
     uint32_t shape_count, shape_capacity;
@@ -244,6 +235,9 @@ struct orri_baseline {
     orri_bitset off;               // Entities that are disabled in the baseline.
     bool off_ever;                 // Something was disabled in the baseline at some time.
     uint64_t index_mark, row_mark; // Versions up to which index pages, and rows, were compared.
+    // Everything that was stamped up to this epoch was compared with all readers; 0: unknown. If
+    // the world's `written` is not larger, only noted rows can differ (D8).
+    uint64_t quiet_mark;
     orri_runs run_list;
     uint32_t run_list_words; // `words` for which its sets were allocated.
     uint64_t* groups;        // Work space of dispatching: by reader, a bit for each run.
@@ -274,14 +268,18 @@ typedef struct orri_diff {
     uint32_t suspect_count, pool_count;
     uint64_t range; // Range of the rows in the run list.
     bool travels;   // After a travel: only readers outside of the state receive messages.
+    // Compares values, not structure. Pinned values that came or went are left to the next diff of
+    // structure, which compares the owners of slots: `pinned_left` is set.
+    bool values_only, pinned_left;
 } orri_diff;
 
 // ---- baseline.c ---------------------------------------------------------------------------------
 
 // The baseline of the world, allocated at first use. NULL when refused (reported).
 struct orri_baseline* orri_baseline_of(orr_world* world);
-// Delivers the batches that are made to the queues. (diff.c)
-void orri_diff_deliver(struct orri_baseline* baseline);
+// Delivers the batches that are made to the queues, in the order of their kinds. After a travel
+// (`travels`) EntityRemoved comes first: entities of two timelines may have the same index. (diff.c)
+void orri_diff_deliver(struct orri_baseline* baseline, bool travels);
 // Room for the heads of `count` entities. False when refused (not reported).
 bool orri_baseline_heads(orr_world* world, struct orri_baseline* baseline, uint64_t count);
 // Room for the heads and members of all entities. False when refused (reported).
@@ -311,7 +309,7 @@ static inline orri_head* orri_head_at(const struct orri_baseline* baseline, uint
 {
     return &baseline->heads[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
 }
-// Number of known heads in the page of an entity (T6). A page with none, as after a large creation,
+// Number of known heads in the page of an entity (D6). A page with none, as after a large creation,
 // need not be read.
 static inline uint32_t* orri_heads_known(const struct orri_baseline* baseline, uint32_t index)
 {
@@ -340,6 +338,8 @@ static inline void orri_bitset_put(orri_bitset* set, uint32_t index, bool on)
 // After a travel: makes the baseline equal to the world. Readers outside of the state receive the
 // difference; readers that are part of the state receive nothing. Refusal as for orri_diff_run().
 orr_result orri_diff_travel(orr_world* world);
+// True when nothing was written since the last diff of everything but rows that are noted.
+bool orri_diff_quiet(const orr_world* world);
 
 // ---- baseline_values.c --------------------------------------------------------------------------
 
@@ -364,7 +364,7 @@ static inline const uint64_t* orri_baseline_trackers(const struct orri_baseline*
 bool orri_baseline_room(orr_world* world, orri_baseline_type* type, uint32_t index);
 bool orri_baseline_room_cell(orr_world* world, orri_baseline_type* type, uint32_t index,
                              uint32_t count);
-// The baseline value of an entity; NULL: there is no page. See T3 for when it is valid.
+// The baseline value of an entity; NULL: there is no page. See D3 for when it is valid.
 static inline uint8_t* orri_baseline_at(const orri_baseline_type* type, uint32_t index)
 {
     uint32_t page = index >> ORRI_BASELINE_BITS;
@@ -395,7 +395,7 @@ void orri_baseline_drop(orr_world* world, orri_baseline_type* type, uint32_t ind
 // ---- dirty_rows.c -------------------------------------------------------------------------------
 
 // The caller will write rows of a column and note each with orri_dirty_rows_row(), in an epoch in
-// which nobody else writes the column. To be called before the column is stamped. Valid until the
+// which no other code writes the column. To be called before the column is stamped. Valid until the
 // next call. NULL: memory is short (not reported); then all rows will be compared, which is only
 // slower.
 orri_dirty_rows_note* orri_dirty_rows_begin(orr_world* world, orri_baseline_type* type,
@@ -405,6 +405,14 @@ static inline void orri_dirty_rows_row(orri_dirty_rows_note* dirty, uint32_t slo
     dirty->bits[slot / 64] |= UINT64_C(1) << slot % 64;
     dirty->words |= 1u << slot / 64;
     dirty->rows++;
+}
+// Notes `count` rows of one word.
+static inline void orri_dirty_rows_note_rows(orri_dirty_rows_note* dirty, uint32_t slot,
+                                             uint32_t count)
+{
+    dirty->bits[slot / 64] |= UINT64_MAX >> (64 - count) << slot % 64;
+    dirty->words |= 1u << slot / 64;
+    dirty->rows += count;
 }
 // The notes of a type as a local copy of the pointers, for loops that write through byte pointers,
 // which may alias everything. Valid until the next orri_dirty_rows_begin().
@@ -626,6 +634,8 @@ bool orri_run_from_baseline(const orri_diff* diff, const orri_run* run,
                             const orri_baseline_type* type);
 // Values of a unique type in chunks. `query` (may be NULL): only the clusters it matches.
 bool orri_diff_values(orri_diff* diff, orri_baseline_type* type, const orr_query* query);
+// Only the noted rows of the type.
+bool orri_diff_values_noted(orri_diff* diff, orri_baseline_type* type);
 // Writes the ids of a run's entities.
 void orri_run_entities(const orri_diff* diff, const orri_run* run, orr_entity* out);
 // Instances of a multiple type; values of a pinned type.

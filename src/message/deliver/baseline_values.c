@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What readers know of components: the last value of each, in pages by entity index; for multiple
-// types a cell per entity. Values are kept as bytes, without calling hooks. Owned handles are
-// counted, so that an equal handle always means an equal text.
+// The baseline of components: the last value of each that readers received, in pages by entity
+// index; for multiple types a cell per entity. Values are kept as bytes, without calling hooks.
+// Owned handles are counted, so that an equal handle always means an equal text.
 #include "message/deliver/baseline.h"
 
 #define BASELINE_CELL_HEAD ORRI_BLOCK_ALIGN
@@ -102,6 +102,8 @@ bool orri_baseline_refresh(orr_world* world, struct orri_baseline* baseline)
     if (!baseline->stale && baseline->type_count == world->schema.type_count) {
         return true;
     }
+    // Stale until everything is done: a refusal may come after some counts were raised.
+    baseline->stale = true;
     if (!baseline_values_reserve(world, baseline)) {
         (void)orri_refuse_memory(&world->env, "listing which readers track which types");
         return false;

@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: MIT
-// The diff: finds every difference between the world and the baseline, whoever made it, and
+// The diff: finds every difference between the world and the baseline, whatever its cause, and
 // delivers it as messages. Versions show what may have changed: of index pages (destroyed
 // entities), of row ids and enable bits (entities that were created, moved, enabled or disabled),
 // of columns and of blocks of pinned values. A reader's copy is therefore correct by construction,
-// and nothing in the store has to report changes.
+// and nothing in the store has to report changes. A diff after nothing but sent values compares only
+// the rows to which they were written, since those are noted (dirty_rows.c).
 //
 //    1. destroyed entities   2. values   3. rows: members, types, tags, enable bits   4. delivery
 //
-// Values come before rows: then the baseline of an entity is what all readers that know it know,
-// and a reader that it enters learns no less. Each step works by run lists. A run list is
-// dispatched, or (memory) it is not, and then the next call finds everything again.
+// Values come before rows: when an entity enters another reader, the baseline is then current for
+// all readers that already know the entity. Each step works by run lists. A run list is dispatched,
+// or (memory) it is not, and then the next call finds everything again.
 #include "message/deliver/baseline.h"
 
 // ---- beginning and end --------------------------------------------------------------------------
+
+static void diff_begin_work(struct orri_baseline* baseline)
+{
+    orri_runs_clear(baseline);
+    memset(baseline->fresh, 0, baseline->words * sizeof *baseline->fresh);
+    baseline->fresh_any = false;
+}
 
 // Prepares everything a diff needs. False when refused (reported).
 static bool diff_begin(orri_diff* diff)
@@ -22,9 +30,7 @@ static bool diff_begin(orri_diff* diff)
         return false;
     }
     orri_world_settle(diff->world);
-    orri_runs_clear(baseline);
-    memset(baseline->fresh, 0, baseline->words * sizeof *baseline->fresh);
-    baseline->fresh_any = false;
+    diff_begin_work(baseline);
     for (uint32_t r = 0; r < baseline->on_count; r++) {
         if (baseline->on[r]->fresh) {
             orri_bit_set(baseline->fresh, r, true);
@@ -34,9 +40,11 @@ static bool diff_begin(orri_diff* diff)
     return true;
 }
 
-void orri_diff_deliver(struct orri_baseline* baseline)
+void orri_diff_deliver(struct orri_baseline* baseline, bool travels)
 {
-    for (uint32_t k = 0; k < ORRI_KINDS; k++) {
+    for (uint32_t n = 0; n < ORRI_KINDS; n++) {
+        // EntityRemoved is the last kind.
+        uint32_t k = travels ? (n + ORR_ENTITY_REMOVED) % ORRI_KINDS : n;
         orri_batch *made = baseline->out_first[k], *next;
         baseline->out_first[k] = baseline->out_last[k] = NULL;
         for (; made != NULL; made = next) {
@@ -60,12 +68,13 @@ static void diff_end(orri_diff* diff, bool done)
     // Within a tick nothing else happens before the next call, so that readers can get one complete
     // diff. Elsewhere an entity that left a reader may be back by then: deliver now.
     if (done || diff->world->context->busy == NULL) {
-        orri_diff_deliver(baseline);
+        orri_diff_deliver(baseline, diff->travels);
     }
     orri_diff_suspects_free(diff);
     orri_spares_trim(diff->world, baseline, false);
     orri_dirty_rows_clear(baseline);
-    orri_epoch_end(diff->world); // Later writes get a larger version.
+    baseline->quiet_mark = done ? baseline->quiet_mark : 0; // What was noted is forgotten.
+    orri_epoch_end(diff->world);                            // Later writes get a larger version.
 }
 
 // ---- values -------------------------------------------------------------------------------------
@@ -107,6 +116,35 @@ static bool diff_own_values(orri_diff* diff)
     return done;
 }
 
+// ---- what was written ---------------------------------------------------------------------------
+
+// In real time other pipelines write meanwhile.
+bool orri_diff_quiet(const orr_world* world)
+{
+    const struct orri_baseline* baseline = world->messages->baseline;
+    if (world->realtime) {
+        return false;
+    }
+    orri_world_settle(world);
+    return world->written <= baseline->quiet_mark && !baseline->stale &&
+           baseline->type_count == world->schema.type_count;
+}
+
+// Compares the noted rows: nothing else can differ. The order is that of a diff of everything.
+static orr_result diff_noted(orri_diff* diff)
+{
+    struct orri_baseline* baseline = diff->baseline;
+    bool done = true;
+    diff_begin_work(baseline);
+    for (uint32_t t = 0; done && t < baseline->type_count; t++) {
+        orri_baseline_type* type = &baseline->types[t];
+        done = type->note_count == 0 || orri_diff_values_noted(diff, type);
+    }
+    orr_result result = done ? ORR_OK : orri_env_result(&diff->world->env);
+    diff_end(diff, done);
+    return result;
+}
+
 // ---- calls --------------------------------------------------------------------------------------
 
 // Heads and members equal the world now.
@@ -114,6 +152,9 @@ static void diff_settle_rows(orri_diff* diff)
 {
     struct orri_baseline* baseline = diff->baseline;
     baseline->row_mark = diff->world->epoch;
+    // After a travel the baseline may yet be changed to what readers knew then.
+    bool all = diff->foreign == NULL && !diff->travels && !diff->world->realtime;
+    baseline->quiet_mark = all ? diff->world->epoch : 0;
     for (uint32_t r = 0; r < baseline->on_count; r++) {
         baseline->on[r]->fresh = false;
     }
@@ -157,7 +198,11 @@ orr_result orri_diff_own(orr_world* world, orr_system source, bool by_commit,
                       .baseline = world->messages->baseline,
                       .source = source,
                       .by_commit = by_commit,
-                      .foreign = foreign};
+                      .foreign = foreign,
+                      .values_only = !structure};
+    if (orri_diff_quiet(world)) {
+        return diff.baseline->dirty_note_count > 0 ? diff_noted(&diff) : ORR_OK;
+    }
     return diff_do(&diff, structure);
 }
 
@@ -220,7 +265,14 @@ orr_result orri_diff_written(orr_world* world, const orr_query* query, orr_syste
     if (!orri_has_readers(world) || !diff_written_any(world, query)) {
         return ORR_OK;
     }
-    orri_diff diff = {.world = world, .baseline = world->messages->baseline, .source = source};
+    const struct orri_baseline* baseline = world->messages->baseline;
+    if (orri_diff_quiet(world) && baseline->dirty_note_count == 0) {
+        return ORR_OK;
+    }
+    orri_diff diff = {.world = world,
+                      .baseline = world->messages->baseline,
+                      .source = source,
+                      .values_only = true};
     if (!diff_begin(&diff)) {
         return orri_env_result(&world->env);
     }

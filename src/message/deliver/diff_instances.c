@@ -414,8 +414,8 @@ bool orri_diff_instances(orri_diff* diff, orri_baseline_type* type, const orr_qu
     const orri_table* table = (const orri_table*)(const void*)diff->world->tables.list[index];
     diff_instances_scan s = {diff, type, baseline->set + 2 * baseline->words, NULL};
     uint64_t rows_before = 0;
-    for (uint32_t i = 0; i < table->cluster_count; i++) {
-        const orri_table_cluster* entry = &table->clusters[i];
+    const orri_table_cluster* entry;
+    for (uint32_t i = 0; (entry = orri_table_next(table, &i)) != NULL;) {
         if (diff_instances_skips(entry->cluster, query)) {
             continue;
         }
@@ -427,8 +427,7 @@ bool orri_diff_instances(orri_diff* diff, orri_baseline_type* type, const orr_qu
     if (!diff_instances_flush_instances(&s)) {
         return false;
     }
-    for (uint32_t i = 0; i < table->cluster_count; i++) {
-        const orri_table_cluster* entry = &table->clusters[i];
+    for (uint32_t i = 0; (entry = orri_table_next(table, &i)) != NULL;) {
         if (!diff_instances_skips(entry->cluster, query)) {
             baseline->clusters[entry->cluster->index].seen[entry->column] = diff->world->epoch;
         }
@@ -464,6 +463,10 @@ static bool diff_instances_pinned_row(const diff_instances_scan* s, const orri_p
     const uint8_t* now = orri_pool_get(pool, index);
     bool present = orri_bitset_has(&s->type->present, index);
     if ((now == NULL && !present) || !diff_instances_readers(s, chunk, slot)) {
+        return true;
+    }
+    if (s->diff->values_only && (now == NULL || !present)) {
+        s->diff->pinned_left = true;
         return true;
     }
     if (now != NULL && present &&
@@ -504,6 +507,7 @@ bool orri_diff_pinned(orri_diff* diff, orri_baseline_type* type)
     if (diff->suspects == NULL || pool == NULL || pool->version <= type->mark) {
         return true;
     }
+    diff->pinned_left = false;
     uint64_t rows_before = 0;
     for (orri_cluster* c = diff->world->clusters.first; c != NULL; c = c->next) {
         s.match = NULL;
@@ -529,7 +533,7 @@ bool orri_diff_pinned(orri_diff* diff, orri_baseline_type* type)
     if (!diff_instances_flush_pinned(&s)) {
         return false;
     }
-    type->value_mark = diff->world->epoch;
+    type->value_mark = diff->pinned_left ? type->value_mark : diff->world->epoch;
     return true;
 }
 

@@ -7,53 +7,68 @@
 
 _Static_assert(ORR_CHUNK_CAPACITY / 64 <= 32, "a note has a bit for each of its words");
 
-// Compares with the common sizes as constants.
+// The common sizes are constants here, of types whose values are equal exactly if their bytes are.
 static inline bool diff_sparse_differs(const orri_baseline_type* type, const uint8_t* a,
                                        const uint8_t* b, size_t size)
 {
-    if (ORR_UNLIKELY(!type->exact)) {
+    if (!__builtin_constant_p(size)) {
         return orri_baseline_differs(type, a, b);
     }
-    return size == 16   ? memcmp(a, b, 16) != 0
-           : size == 12 ? memcmp(a, b, 12) != 0
-           : size == 8  ? memcmp(a, b, 8) != 0
-                        : memcmp(a, b, size) != 0;
+    uint64_t any = 0, x, y;
+    for (size_t at = 0; at + 8 <= size; at += 8) {
+        memcpy(&x, a + at, 8);
+        memcpy(&y, b + at, 8);
+        any |= x ^ y;
+    }
+    if (size % 8 != 0) { // 4 bytes are left; the 4 bytes before were compared already.
+        memcpy(&x, a + size - 8, 8);
+        memcpy(&y, b + size - 8, 8);
+        any |= x ^ y;
+    }
+    return any != 0;
 }
 
-// Lists the rows of a note, in the order of slots.
-static uint32_t diff_sparse_list(const orri_dirty_rows_note* dirty, const uint32_t* ids,
-                                 const uint8_t* data, size_t size, orri_sparse_row* out)
+// Lists the rows of a note whose values differ from the baseline, in the order of slots.
+static inline uint32_t diff_sparse_list_sized(const orri_baseline_type* type,
+                                              const orri_dirty_rows_note* dirty,
+                                              const orri_chunk* chunk, const uint8_t* data,
+                                              size_t size, orri_sparse_row* out)
 {
+    void* const* pages = type->pages;
+    const uint32_t* ids = orri_chunk_ids(chunk);
     uint32_t count = 0;
     for (uint32_t words = dirty->words; words != 0; words &= words - 1) {
         uint32_t word = (uint32_t)__builtin_ctz(words);
         uint64_t left = dirty->bits[word];
         do {
             uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(left);
-            out[count].value = data + slot * size;
-            out[count++].index = ids[slot];
+            uint32_t index = ids[slot], page = index >> ORRI_BASELINE_BITS;
+            ORR_ASSERT(page < type->page_capacity && pages[page] != NULL);
+            const uint8_t* value = data + slot * size;
+            uint8_t* baseline = (uint8_t*)pages[page] + (index & ORRI_BASELINE_MASK) * size;
+            out[count] = (orri_sparse_row){value, baseline, index};
+            count += diff_sparse_differs(type, value, baseline, size);
             left &= left - 1;
-        } while (ORR_UNLIKELY(left != 0));
+        } while (left != 0);
     }
     return count;
 }
 
-// Keeps the rows whose values differ from the baseline.
-static uint32_t diff_sparse_compare(const orri_baseline_type* type, orri_sparse_row* rows,
-                                    uint32_t count)
+static uint32_t diff_sparse_list(const orri_baseline_type* type, const orri_dirty_rows_note* dirty,
+                                 const orri_chunk* chunk, uint32_t column, orri_sparse_row* out)
 {
-    void* const* pages = type->pages;
-    uint32_t kept = 0;
-    size_t size = type->type->info.size;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = rows[i].index, page = index >> ORRI_BASELINE_BITS;
-        ORR_ASSERT(page < type->page_capacity && pages[page] != NULL);
-        const uint8_t* value = rows[i].value;
-        uint8_t* baseline = (uint8_t*)pages[page] + (index & ORRI_BASELINE_MASK) * size;
-        rows[kept] = (orri_sparse_row){value, baseline, index};
-        kept += diff_sparse_differs(type, value, baseline, size);
+    const uint8_t* data = chunk->columns[column].data;
+    uint32_t size = type->type->info.size;
+    switch (type->exact ? size : 0) {
+    case 8:
+        return diff_sparse_list_sized(type, dirty, chunk, data, 8, out);
+    case 12:
+        return diff_sparse_list_sized(type, dirty, chunk, data, 12, out);
+    case 16:
+        return diff_sparse_list_sized(type, dirty, chunk, data, 16, out);
+    default:
+        return diff_sparse_list_sized(type, dirty, chunk, data, size, out);
     }
-    return kept;
 }
 
 // The last run, if these rows can be appended to it.
@@ -80,9 +95,7 @@ bool orri_sparse_rows_push(orri_diff* diff, const orri_baseline_type* type, orri
         return false;
     }
     orri_sparse_row* rows = run_list->sparse_rows + first;
-    uint32_t count = diff_sparse_list(dirty, orri_chunk_ids(chunk), chunk->columns[column].data,
-                                      type->type->info.size, rows);
-    count = diff_sparse_compare(type, rows, count);
+    uint32_t count = diff_sparse_list(type, dirty, chunk, column, rows);
     orri_run* joined = diff_sparse_joined(diff->baseline, readers);
     if (count > 0 && joined == NULL) {
         if (!orri_runs_room(diff)) {

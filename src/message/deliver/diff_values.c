@@ -314,11 +314,26 @@ void orri_run_entities(const orri_diff* diff, const orri_run* run, orr_entity* o
 
 // ---- clusters -----------------------------------------------------------------------------------
 
+// Finds the readers of a cluster. NULL when refused (reported). `*any` false: no reader receives
+// its values.
+static orri_baseline_cluster* diff_values_enter(diff_values_scan* s, const orri_cluster* cluster,
+                                                bool* any)
+{
+    const struct orri_baseline* baseline = s->diff->baseline;
+    orri_baseline_cluster* record = orri_baseline_match(s->diff, cluster);
+    if (record == NULL) {
+        return NULL;
+    }
+    s->bits_changed = record->bits_changed;
+    diff_values_readers(s, record, cluster);
+    *any = orri_set_any(s->all, baseline->words) || !s->uniform;
+    return record;
+}
+
 // Clusters share a run list up to the end of a range: a thousand small clusters are not a thousand
 // messages.
 static bool diff_values_cluster(diff_values_scan* s, orri_cluster* cluster, uint32_t column)
 {
-    struct orri_baseline* baseline = s->diff->baseline;
     const orri_baseline_cluster* record = orri_baseline_cluster_of(s->diff, cluster);
     if (record == NULL) {
         return false;
@@ -326,14 +341,10 @@ static bool diff_values_cluster(diff_values_scan* s, orri_cluster* cluster, uint
     if (cluster->columns[column].version <= record->seen[column]) {
         return true;
     }
-    record = orri_baseline_match(s->diff, cluster);
-    if (record == NULL) {
-        return false;
-    }
-    s->bits_changed = record->bits_changed;
-    diff_values_readers(s, record, cluster);
-    if (!orri_set_any(s->all, baseline->words) && !orri_set_any(s->some, baseline->words)) {
-        return true;
+    bool any;
+    record = diff_values_enter(s, cluster, &any);
+    if (record == NULL || !any) {
+        return record != NULL;
     }
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
         orri_chunk* chunk = cluster->chunks[i];
@@ -353,8 +364,8 @@ static bool diff_values_cluster(diff_values_scan* s, orri_cluster* cluster, uint
 
 static bool diff_values_of_table(diff_values_scan* s, const orri_table* table)
 {
-    for (uint32_t i = 0; i < table->cluster_count; i++) {
-        const orri_table_cluster* entry = &table->clusters[i];
+    const orri_table_cluster* entry;
+    for (uint32_t i = 0; (entry = orri_table_next(table, &i)) != NULL;) {
         if (entry->cluster->row_count > 0 &&
             !diff_values_cluster(s, entry->cluster, entry->column)) {
             return false;
@@ -405,8 +416,9 @@ static void diff_values_all_seen(const diff_values_scan* s, const orri_table* ta
                                  const orr_query* query)
 {
     uint32_t field = query != NULL ? diff_values_field(query, s->type) : 0;
-    for (uint32_t i = 0; query == NULL && i < table->cluster_count; i++) {
-        diff_values_seen(s->diff, table->clusters[i].cluster, table->clusters[i].column);
+    const orri_table_cluster* entry;
+    for (uint32_t i = 0; query == NULL && (entry = orri_table_next(table, &i)) != NULL;) {
+        diff_values_seen(s->diff, entry->cluster, entry->column);
     }
     for (uint32_t e = 0; query != NULL && e < query->entry_count; e++) {
         const orri_cluster* cluster = query->entries[e].cluster;
@@ -433,6 +445,66 @@ bool orri_diff_values(orri_diff* diff, orri_baseline_type* type, const orr_query
         diff_values_all_seen(&s, table, query);
     }
     return done;
+}
+
+// ---- noted rows ---------------------------------------------------------------------------------
+
+// One chunk, without a look at others.
+static bool diff_values_of_note(diff_values_scan* s, const orri_dirty_rows_note* note)
+{
+    orri_chunk* chunk = s->diff->world->chunks.list[note->chunk];
+    uint32_t column = (uint32_t)orri_table_column(s->diff->world, note->type_index, chunk->id);
+    bool any;
+    orri_baseline_cluster* record = diff_values_enter(s, chunk->cluster, &any);
+    if (record == NULL || (any && (!diff_values_chunk(s, chunk, column, record->seen[column]) ||
+                                   !diff_values_flush(s)))) {
+        return false;
+    }
+    record->seen[column] = s->diff->world->epoch;
+    return true;
+}
+
+// Several chunks: ranges are counted over all clusters, but those that were not written since the
+// last diff are passed over.
+static bool diff_values_of_notes(diff_values_scan* s, const orri_table* table)
+{
+    const orri_table_cluster* entry;
+    uint64_t mark = s->diff->baseline->quiet_mark;
+    for (uint32_t i = 0; (entry = orri_table_next(table, &i)) != NULL;) {
+        if (entry->cluster->columns[entry->column].version > mark &&
+            !diff_values_cluster(s, entry->cluster, entry->column)) {
+            return false;
+        }
+        s->rows_before += entry->cluster->row_count;
+    }
+    if (!diff_values_flush(s)) {
+        return false;
+    }
+    for (uint32_t i = 0; (entry = orri_table_next(table, &i)) != NULL;) {
+        if (entry->cluster->columns[entry->column].version > mark) {
+            diff_values_seen(s->diff, entry->cluster, entry->column);
+        }
+    }
+    return true;
+}
+
+bool orri_diff_values_noted(orri_diff* diff, orri_baseline_type* type)
+{
+    const struct orri_baseline* baseline = diff->baseline;
+    uint64_t* sets = baseline->set + 2 * baseline->words;
+    diff_values_scan s = {.diff = diff,
+                          .type = type,
+                          .all = sets,
+                          .some = sets + baseline->words,
+                          .row = sets + 2 * baseline->words};
+    uint32_t index = (uint32_t)(type - baseline->types);
+    if (type->type->info.size == 0) {
+        return true;
+    }
+    return type->note_count == 1
+               ? diff_values_of_note(&s, &baseline->dirty_notes[type->note1 - 1])
+               : diff_values_of_notes(
+                     &s, (const orri_table*)(const void*)diff->world->tables.list[index]);
 }
 
 #undef DIFF_VALUES_AHEAD

@@ -5,7 +5,7 @@
 // note: without one (memory) all rows are compared.
 //
 // The writer of a note has an epoch to itself. So if the version of a block is that of its note,
-// nobody else has written the block since, and if the version before the note was compared, only
+// no other code has written the block since, and if the version before the note was compared, only
 // the noted rows can differ.
 #include "message/deliver/baseline.h"
 
@@ -36,6 +36,8 @@ static orri_dirty_rows_note* dirty_rows_add(orr_world* world, orri_baseline_type
     }
     orri_dirty_rows_note* dirty = &baseline->dirty_notes[baseline->dirty_note_count++];
     *place = baseline->dirty_note_count;
+    type->note1 = baseline->dirty_note_count;
+    type->note_count++;
     dirty->type_index = (uint32_t)(type - baseline->types);
     dirty->chunk = chunk;
     dirty->version = 0;
@@ -91,6 +93,7 @@ void orri_dirty_rows_clear(struct orri_baseline* baseline)
         if (dirty->chunk < type->dirty_note1_capacity) {
             type->dirty_note1[dirty->chunk] = 0;
         }
+        type->note_count = type->note1 = 0;
     }
     baseline->dirty_note_count = 0;
 }

@@ -328,17 +328,17 @@ static void message_batch_fill_views(const orri_diff* diff, const orri_batch_des
 
 // ---- memory -------------------------------------------------------------------------------------
 
-#define BATCH_SMALL 512u   // Up to so many bytes the allocator is used directly.
+#define BATCH_SMALL 256u   // Half of the smallest size of a spare batch.
 #define BATCH_LARGE 65536u // From here on batches are kept in one list whatever their size.
 
-// The list of spares for a size: rounded up to 1 KiB, 2 KiB, …; 0: large ones, with their exact
-// size; ORRI_SPARES: none. Batches recur every tick: for large ones fresh memory costs more than
-// filling it, for small ones the call of the allocator does.
+// The list of spares for a size: rounded up to 512 bytes, 1 KiB, 2 KiB, …; 0: large ones, with
+// their exact size; ORRI_SPARES: none. Batches recur every tick: for large ones fresh memory costs
+// more than filling it, for small ones the call of the allocator does.
 static uint32_t message_batch_list(size_t bytes)
 {
     uint32_t list = 1;
-    if (bytes <= BATCH_SMALL || bytes >= BATCH_LARGE) {
-        return bytes <= BATCH_SMALL ? ORRI_SPARES : 0;
+    if (bytes >= BATCH_LARGE) {
+        return 0;
     }
     while (list < ORRI_SPARES && (size_t)BATCH_SMALL << list < bytes) {
         list++;
@@ -504,8 +504,8 @@ static uint64_t message_batch_hash_name(const orr_world* world, orr_type type, u
                          : orri_hash_word(hash, 0);
 }
 
-// What all rows of a message have in common. Type ids differ from world to world, so that names are
-// hashed. Instance ids are not part of the state.
+// Hashes the properties that all rows of a message share. Type ids differ from world to world, so
+// that names are hashed. Instance ids are not part of the state.
 static uint64_t message_batch_hash_head(const orr_world* world, const orri_message_view* view)
 {
     const orr_message* m = &view->batch->message;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Readers: what they track, and the queues of messages that wait for them.
+// Readers: the types they track, and the queues of messages that wait for them.
 #include "message/deliver/baseline.h"
 
 _Static_assert(sizeof(orr_enabled) == 8 && offsetof(orr_enabled, on) == 4,
@@ -75,6 +75,7 @@ void orri_reader_forget(orri_reader* reader)
         memset(reader->members.words, 0, reader->members.count * sizeof *reader->members.words);
     }
     reader->fresh = true;
+    reader->world->messages->baseline->quiet_mark = 0;
 }
 
 // Empties the queue; the next diff sends everything again.
@@ -265,12 +266,8 @@ orri_reader* orri_reader_create(orr_world* world, const orri_reader_desc* desc)
     orri_reader* reader = NULL;
     // Room in the list of enabled readers, so that enabling cannot fail.
     if (baseline != NULL) {
-        uint32_t count = 1;
-        for (const orri_reader* other = baseline->first; other != NULL; other = other->next) {
-            count++;
-        }
         if (!ORRI_RESERVE(&world->env, ORR_MEMORY_MESSAGE, &baseline->on, &baseline->on_capacity,
-                          count)) {
+                          baseline->reader_count + 1)) {
             (void)orri_refuse_memory(&world->env, "creating a reader of messages");
             return NULL;
         }
@@ -278,6 +275,7 @@ orri_reader* orri_reader_create(orr_world* world, const orri_reader_desc* desc)
     }
     if (reader != NULL) {
         reader->serial = ++baseline->serials;
+        baseline->reader_count++;
         reader->prev = baseline->last;
         if (baseline->last != NULL) {
             baseline->last->next = reader;
@@ -289,14 +287,29 @@ orri_reader* orri_reader_create(orr_world* world, const orri_reader_desc* desc)
     return reader;
 }
 
-// Lists the enabled readers in the order of creation, not of enabling.
-static void reader_list(struct orri_baseline* baseline)
+// Enters a reader into the list of enabled readers, or takes it out. The list is in the order of
+// creation, not of enabling.
+static void reader_list(struct orri_baseline* baseline, orri_reader* reader)
 {
-    baseline->on_count = 0;
-    for (orri_reader* reader = baseline->first; reader != NULL; reader = reader->next) {
-        if (reader->on) {
-            baseline->on[baseline->on_count++] = reader;
+    uint32_t low = 0, high = baseline->on_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (baseline->on[middle]->serial < reader->serial) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
+    }
+    orri_reader** at = baseline->on + low;
+    uint32_t after = baseline->on_count - low;
+    if (reader->on) {
+        memmove(at + 1, at, after * sizeof *at);
+        *at = reader;
+        baseline->on_count++;
+    } else {
+        ORR_ASSERT(after > 0 && *at == reader);
+        memmove(at, at + 1, (after - 1) * sizeof *at);
+        baseline->on_count--;
     }
     baseline->stale = true;
 }
@@ -307,12 +320,12 @@ void orri_reader_enable(orr_world* world, orri_reader* reader, bool on)
     if (reader->on == on) {
         return;
     }
-    orri_diff_deliver(baseline); // Batches of a refused diff.
+    orri_diff_deliver(baseline, false); // Batches of a refused diff.
     reader->on = on;
     reader->lost = false;
     orri_reader_empty(reader);
     orri_reader_forget(reader);
-    reader_list(baseline);
+    reader_list(baseline, reader);
     if (baseline->on_count == 0) {
         orri_baseline_forget(world, baseline);
     }
@@ -333,6 +346,7 @@ void orri_reader_free(orr_world* world, orri_reader* reader)
     } else {
         baseline->last = reader->prev;
     }
+    baseline->reader_count--;
     orri_bitset_free(world, &reader->members);
     orri_free(&world->env, ORR_MEMORY_MESSAGE, reader->name, strlen(reader->name) + 1, 1);
     ORRI_FREE(&world->env, ORR_MEMORY_MESSAGE, orri_reader, reader, 1);
@@ -351,6 +365,11 @@ bool orri_has_readers(const orr_world* world)
 {
     return world->messages != NULL && world->messages->baseline != NULL &&
            world->messages->baseline->on_count > 0;
+}
+
+bool orri_reader_fresh(const orri_reader* reader)
+{
+    return reader->on && reader->fresh;
 }
 
 bool orri_readers_fresh(const orr_world* world)

@@ -153,7 +153,7 @@ bool orri_runs_item(orr_world* world, orri_runs* run_list, orr_component_id id, 
 
 // ---- dispatching --------------------------------------------------------------------------------
 
-static const uint64_t* runs_to(const struct orri_baseline* baseline, uint32_t run)
+static const uint64_t* runs_receivers(const struct orri_baseline* baseline, uint32_t run)
 {
     return baseline->run_list.to + (size_t)run * baseline->words;
 }
@@ -226,11 +226,11 @@ static uint32_t runs_take_class(struct orri_baseline* baseline, const orri_dispa
     uint32_t count = 0;
     *same = true;
     for (uint32_t i = first; i < run_list->run_count; i++) {
-        if (orri_set_any(runs_to(baseline, i), baseline->words) &&
+        if (orri_set_any(runs_receivers(baseline, i), baseline->words) &&
             runs_same_key(dispatch, &run_list->runs[first], &run_list->runs[i])) {
             baseline->picks[count++] = i;
-            *same = *same &&
-                    orri_set_equal(runs_to(baseline, first), runs_to(baseline, i), baseline->words);
+            *same = *same && orri_set_equal(runs_receivers(baseline, first),
+                                            runs_receivers(baseline, i), baseline->words);
         }
     }
     return count;
@@ -238,7 +238,7 @@ static uint32_t runs_take_class(struct orri_baseline* baseline, const orri_dispa
 
 // Transposes the receivers: for each reader a bit for each of its runs. `all`: every receiver of
 // the class.
-static bool runs_turn(orri_diff* diff, uint32_t count, uint64_t* all)
+static bool runs_transpose(orri_diff* diff, uint32_t count, uint64_t* all)
 {
     struct orri_baseline* baseline = diff->baseline;
     baseline->group_words = (baseline->run_list.run_count + 63) / 64;
@@ -251,7 +251,7 @@ static bool runs_turn(orri_diff* diff, uint32_t count, uint64_t* all)
     memset(baseline->groups, 0, words * sizeof *baseline->groups);
     runs_copy_set(all, NULL, baseline->words);
     for (uint32_t p = 0; p < count; p++) {
-        const uint64_t* to = runs_to(baseline, baseline->picks[p]);
+        const uint64_t* to = runs_receivers(baseline, baseline->picks[p]);
         for (uint32_t w = 0; w < baseline->words; w++) {
             all[w] |= to[w];
             for (uint64_t left = to[w]; left != 0; left &= left - 1) {
@@ -291,7 +291,7 @@ static bool runs_dispatch_mixed(orri_diff* diff, const orri_dispatch* dispatch, 
     struct orri_baseline* baseline = diff->baseline;
     const orri_run* like = &baseline->run_list.runs[baseline->picks[0]];
     uint64_t *left = baseline->set, *group = baseline->set + baseline->words;
-    if (!runs_turn(diff, count, left)) {
+    if (!runs_transpose(diff, count, left)) {
         return false;
     }
     for (;;) {
@@ -360,7 +360,7 @@ static bool runs_dispatch_class(orri_diff* diff, const orri_dispatch* dispatch, 
     bool same;
     uint32_t count = runs_take_class(baseline, dispatch, first, &same);
     bool made = same ? runs_make(diff, dispatch, &baseline->run_list.runs[first], count,
-                                 runs_to(baseline, first))
+                                 runs_receivers(baseline, first))
                      : runs_dispatch_mixed(diff, dispatch, count);
     for (uint32_t i = first; made && i < baseline->run_list.run_count; i++) {
         if (i == first ||
@@ -389,7 +389,7 @@ bool orri_runs_dispatch(orri_diff* diff, const orri_dispatch* dispatch)
         runs_mask(baseline);
     }
     for (uint32_t first = 0; first < baseline->run_list.run_count; first++) {
-        if (orri_set_any(runs_to(baseline, first), baseline->words)) {
+        if (orri_set_any(runs_receivers(baseline, first), baseline->words)) {
             classes++;
             if (!runs_dispatch_class(diff, dispatch, first)) {
                 return false;

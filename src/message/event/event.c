@@ -88,7 +88,7 @@ orri_event_queue* orri_event_queue_of(orr_world* world, orr_type type)
 // ---- which types can be events ------------------------------------------------------------------
 
 // The reason why a type cannot be an event; NULL: it can.
-static const char* event_unfit(const orri_type* type)
+static const char* event_unfit_reason(const orri_type* type)
 {
     if (type->info.has_owned) {
         return "has owned strings or arrays; send the entity that has them, or use an inline "
@@ -112,7 +112,7 @@ orr_result orri_event_check(const orr_world* world, const char* call, orr_type t
     if (found == NULL) {
         return orri_refuse_type(world, call, type);
     }
-    const char* why = event_unfit(found);
+    const char* why = event_unfit_reason(found);
     return why == NULL
                ? ORR_OK
                : orri_refuse(
@@ -215,6 +215,14 @@ ORRI_COLD static bool event_drop_spectators(orr_world* world, orri_event_queue* 
 ORRI_COLD static bool event_refuse_full(orr_world* world, const orri_event_queue* queue,
                                         uint32_t count)
 {
+    if (count > queue->limit) { // No reader could make room for them.
+        (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
+                          "%u events %s were sent by one system in one tick, but at most %u may "
+                          "wait: all of them are dropped. Send fewer, or raise the limit with "
+                          "orr_events_limit()",
+                          count, queue->info->info.name, queue->limit);
+        return false;
+    }
     const orri_cursor* slowest = event_slowest(queue);
     const char* name = slowest->set->name;
     (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,

@@ -19,9 +19,9 @@ typedef struct orri_cursor {
     orri_event_queue* queue;
     orri_event_cursors* set;
     uint64_t at;    // Number of the first unread event. Undefined while the cursor set is disabled.
-    uint64_t shown; // End of the events that the current run was shown. Valid while `asked`.
+    uint64_t shown; // End of the events that the current run received. Valid while `asked`.
     bool asked;     // The current run has called orr_events().
-    // Real time: copy of the events that the current run is shown. The memory is kept.
+    // Real time: copy of the events that the current run receives. The memory is kept.
     uint8_t* copy;
     size_t copy_size;    // Bytes of memory.
     uint32_t copy_count; // Events.

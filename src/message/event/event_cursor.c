@@ -146,7 +146,7 @@ void orri_event_cursors_enable(orr_world* world, orri_event_cursors* set, bool o
 
 // ---- reading ------------------------------------------------------------------------------------
 
-// Events that the run was shown count as read.
+// Events that the run received count as read.
 static void event_cursor_advance(orri_cursor* cursor)
 {
     orri_event_queue* queue = cursor->queue;

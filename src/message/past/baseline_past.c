@@ -159,8 +159,9 @@ static void baseline_past_scan_values(baseline_past_scan* s)
             continue;
         }
         const orri_table* table = (const orri_table*)(const void*)world->tables.list[t];
-        for (uint32_t i = 0; i < table->cluster_count; i++) {
-            baseline_past_scan_cluster(s, table->clusters[i].cluster, table->clusters[i].column);
+        const orri_table_cluster* entry;
+        for (uint32_t i = 0; (entry = orri_table_next(table, &i)) != NULL;) {
+            baseline_past_scan_cluster(s, entry->cluster, entry->column);
         }
     }
 }
@@ -297,8 +298,8 @@ static void baseline_past_put_bytes(orri_baseline_past* past, const void* data, 
     past->byte_count += (uint32_t)((size + 15) & ~(size_t)15);
 }
 
-orri_baseline_instances orri_baseline_now(const orr_world* world, const orri_baseline_type* type,
-                                          uint32_t index)
+orri_baseline_instances orri_instances_now(const orr_world* world, const orri_baseline_type* type,
+                                           uint32_t index)
 {
     static const uint32_t none = 0;
     orri_baseline_instances now = {0};
@@ -329,7 +330,7 @@ static bool baseline_past_same(const orr_world* world, const orri_baseline_type*
     if (!type->type->info.has_hooks) {
         return false;
     }
-    orri_baseline_instances now = orri_baseline_now(world, type, index);
+    orri_baseline_instances now = orri_instances_now(world, type, index);
     return now.count == count &&
            memcmp(now.values, baseline, (size_t)count * type->type->info.size) == 0;
 }
@@ -506,6 +507,9 @@ bool orri_baseline_remember(orr_world* world, orri_baseline_past** out)
     *out = NULL;
     if (!orri_has_readers(world)) {
         return true;
+    }
+    if (orri_diff_quiet(world) && world->messages->baseline->dirty_note_count == 0) {
+        return true; // Readers know everything.
     }
     baseline_past_scan s = {.diff = {.world = world, .baseline = world->messages->baseline}};
     if (!orri_baseline_refresh(world, s.diff.baseline)) {

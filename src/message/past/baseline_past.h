@@ -47,9 +47,9 @@ struct orri_baseline_past {
     uint32_t owner_count, owner_capacity;
 };
 
-// What an entity has of a type now. `count` is 0 if it has none. Unique types have no ids.
-// (baseline_past.c)
-orri_baseline_instances orri_baseline_now(const orr_world* world, const orri_baseline_type* type,
-                                          uint32_t index);
+// The values of a type that an entity has now. `count` is 0 if it has none. Unique types have no
+// ids. (baseline_past.c)
+orri_baseline_instances orri_instances_now(const orr_world* world, const orri_baseline_type* type,
+                                           uint32_t index);
 
 #endif

@@ -44,8 +44,9 @@ static bool baseline_restore_reserve(orr_world* world, struct orri_baseline* bas
     return done;
 }
 
-// Readers outside of the state that know some of these entities receive EntityRemoved.
-static bool baseline_restore_take_away(orri_diff* diff, const orri_baseline_past* past)
+// Readers outside of the state that know some of these entities receive EntityRemoved, and the next
+// diff sends EntityAdded with all values: their baseline was the world, not what is restored here.
+static bool baseline_restore_send_removed(orri_diff* diff, const orri_baseline_past* past)
 {
     struct orri_baseline* baseline = diff->baseline;
     orri_runs* run_list = &baseline->run_list;
@@ -58,6 +59,8 @@ static bool baseline_restore_take_away(orri_diff* diff, const orri_baseline_past
             bool knows = baseline->on[r]->outside &&
                          orri_bitset_has(&baseline->on[r]->members, index);
             orri_bit_set(before, r, knows);
+            // The next diff compares the members of this reader, and sends EntityAdded again.
+            baseline->on[r]->fresh = baseline->on[r]->fresh || knows;
         }
         if (!orri_set_any(before, baseline->words)) {
             continue;
@@ -78,7 +81,7 @@ static bool baseline_restore_take_away(orri_diff* diff, const orri_baseline_past
         return false;
     }
     orri_runs_keep(diff);
-    orri_diff_deliver(baseline);
+    orri_diff_deliver(baseline, false);
     return true;
 }
 
@@ -120,7 +123,7 @@ static void baseline_restore_put_value(const orr_world* world, const orri_baseli
     const uint8_t* bytes = past->bytes + value->at;
     orri_bitset_put(&type->off, index, value->off);
     orri_baseline_instances now = value->same
-                                      ? orri_baseline_now(world, type, index)
+                                      ? orri_instances_now(world, type, index)
                                       : (orri_baseline_instances){value->count, NULL, bytes};
     if (!value->present || now.count != value->count) {
         return;
@@ -179,7 +182,7 @@ static void baseline_restore_put(orr_world* world, struct orri_baseline* baselin
 // Resets all marks: the next diff compares everything.
 static void baseline_restore_unmark(struct orri_baseline* baseline)
 {
-    baseline->index_mark = baseline->row_mark = 0;
+    baseline->index_mark = baseline->row_mark = baseline->quiet_mark = 0;
     for (uint32_t t = 0; t < baseline->type_count; t++) {
         baseline->types[t].mark = baseline->types[t].value_mark = 0;
     }
@@ -198,7 +201,7 @@ bool orri_baseline_restore(orr_world* world, const orri_baseline_past* past)
     }
     orri_diff diff = {.world = world, .baseline = world->messages->baseline, .travels = true};
     if (!baseline_restore_reserve(world, diff.baseline, past) ||
-        !baseline_restore_take_away(&diff, past)) {
+        !baseline_restore_send_removed(&diff, past)) {
         return false;
     }
     for (uint32_t i = 0; i < past->count; i++) {

@@ -4,6 +4,7 @@
 // the world, except for what readers had not received yet (baseline_past.c).
 #include "message/past/past.h"
 #include "message/past/past_parts.h"
+#include "store/world/access.h"
 
 // A reader of the moment.
 typedef struct past_reader {
@@ -247,14 +248,20 @@ orr_result orri_messages_settle(orr_world* world)
         world->messages->unsettled = NULL;
         past_release(world, past);
     }
+    orri_travel_pending_set(world, result == ORR_OK ? NULL : orri_messages_settle);
     return result;
 }
 
-void orri_messages_restore(orr_world* world, orri_messages_past* past)
+static void past_silent(void* owner, orr_result result, orr_log_id id, const char* text)
+{
+    (void)owner, (void)result, (void)id, (void)text;
+}
+
+bool orri_messages_restore(orr_world* world, orri_messages_past* past)
 {
     struct orri_messages* messages = world->messages;
     if (messages == NULL) {
-        return;
+        return true;
     }
     if (messages->unsettled != NULL) {
         past_release(world, messages->unsettled);
@@ -268,11 +275,13 @@ void orri_messages_restore(orr_world* world, orri_messages_past* past)
         orri_spares_trim(world, messages->baseline, true); // Their ticks may be in the future now.
     }
     past_refill(world, past);
-    if (orri_messages_settle(world) != ORR_OK) {
-        orri_log(&world->env, ORR_LOG_ID_MESSAGE_DROPPED,
-                 "the world travelled to another tick, but memory is too short to notify readers; "
-                 "the next tick notifies them first");
-    }
+    // A refusal is no error of the travel, which has its effect: it is not reported, and the
+    // notification is repeated before anything can show that it is missing.
+    orri_refusal_redirect before = orri_redirect_here;
+    orri_redirect_here = (orri_refusal_redirect){&world->env, past_silent, NULL};
+    bool settled = orri_messages_settle(world) == ORR_OK;
+    orri_redirect_here = before;
+    return settled;
 }
 
 void orri_messages_settled_term(orr_world* world)
@@ -280,5 +289,6 @@ void orri_messages_settled_term(orr_world* world)
     if (world->messages->unsettled != NULL) {
         past_release(world, world->messages->unsettled);
         world->messages->unsettled = NULL;
+        orri_travel_pending_set(world, NULL);
     }
 }

@@ -3,8 +3,8 @@
 // events, waiting transactions, and the difference between world and baseline. It is kept with a
 // snapshot and restored by a travel.
 //
-// Nothing is kept for readers outside of the state (spectators, the journal, systems with a
-// `user`). After a travel they receive the difference.
+// Nothing is kept for readers outside of the state (spectators, the journal, indirect
+// systems with a `user` and without state and exports). After a travel they receive the difference.
 #ifndef ORRI_MESSAGE_PAST_PAST_H
 #define ORRI_MESSAGE_PAST_PAST_H
 
@@ -20,15 +20,18 @@ uint64_t orri_messages_past_bytes(const orri_messages_past* past);
 // True when the baseline was equal to the world: readers had been notified of everything.
 bool orri_messages_past_whole(const orri_messages_past* past);
 // Restoring has three steps: prepare does everything that may be refused; then the store is
-// restored; then restore, which cannot fail, or cancel.
+// restored; then restore, or cancel.
 orr_result orri_messages_restore_prepare(orr_world* world, const orri_messages_past* past);
-// Readers outside of the state are notified at their next run. If memory is short for that
-// (logged), the next tick settles the baseline first.
-void orri_messages_restore(orr_world* world, orri_messages_past* past);
+// Readers outside of the state are notified at their next run. False if memory was refused for that
+// (not reported). Everything else is restored all the same, and orri_messages_settle() notifies the
+// readers later: the next tick calls it, or the first call that changes the world, and neither does
+// anything while it is refused (orri_travel_notified() in store/world/access.h).
+bool orri_messages_restore(orr_world* world, orri_messages_past* past);
 void orri_messages_restore_cancel(orr_world* world);
 
-// Finishes a travel after which readers could not be notified; otherwise does nothing. To be called
-// before a diff and before remembering. On refusal (reported) it can be repeated.
+// Notifies readers of a travel if they could not be notified at once; otherwise does nothing. To be
+// called before a diff, before remembering and before the world changes. On refusal (reported) it
+// can be repeated.
 orr_result orri_messages_settle(orr_world* world);
 // The world is being destroyed: frees an unfinished travel.
 void orri_messages_settled_term(orr_world* world);

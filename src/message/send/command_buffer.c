@@ -7,7 +7,7 @@
 
 #define BUFFER_ROWS_MIN 16   // Of a new command array.
 #define BUFFER_TURN     64   // Commits between two trims.
-#define BUFFER_KEPT_MIN 4096 // Blocks of at most so many bytes are never trimmed.
+#define BUFFER_KEPT_MIN 4096 // Blocks of at most this many bytes are never trimmed.
 
 // ---- error texts --------------------------------------------------------------------------------
 
@@ -21,9 +21,9 @@ const char* orri_command_kind_name(orri_command_kind kind)
         [ORRI_COMMAND_CHANGE] = "ComponentChanged",
         [ORRI_COMMAND_REMOVE] = "ComponentRemoved",
         [ORRI_COMMAND_TAG_ADD] = "a tag",
-        [ORRI_COMMAND_TAG_REMOVE] = "a removed tag",
-        [ORRI_COMMAND_ENABLE] = "an enabling",
-        [ORRI_COMMAND_DISABLE] = "a disabling",
+        [ORRI_COMMAND_TAG_REMOVE] = "a tag removal",
+        [ORRI_COMMAND_ENABLE] = "an enable command",
+        [ORRI_COMMAND_DISABLE] = "a disable command",
         [ORRI_COMMAND_NAME] = "a name",
         [ORRI_COMMAND_EVENT] = "an event",
     };
@@ -262,8 +262,9 @@ static orri_command_array* buffer_array_make(orr_command_buffer* commands, orri_
                                   .peak = array->peak,
                                   .sequence_runs = array->sequence_runs,
                                   .sequence_run_capacity = array->sequence_run_capacity};
-    array->plain_values = (info == NULL || (info->plain && !info->info.has_padding)) &&
-                          !commands->rights->spectator;
+    bool plain = array->stride == 0 || info == NULL ||
+                 (info->plain && !info->info.has_padding && !info->has_range);
+    array->plain_values = plain && !commands->rights->spectator;
     array->fast_append = array->plain_values && !buffer_has_ids(array);
     if (array->block != NULL) {
         buffer_reuse_block(array);
@@ -424,6 +425,9 @@ struct orri_command_buffers* orri_command_buffers_make(orr_world* world)
             : NULL;
     if (command_buffers != NULL) {
         command_buffers->withholds = true;
+        // The list begins with the newest set.
+        uint32_t older = command_buffers->next->instance_offset;
+        command_buffers->instance_offset = older + ORRI_INSTANCE_RANGE;
     }
     return command_buffers;
 }
@@ -446,27 +450,54 @@ static orr_command_buffer* buffer_obtain(orr_world* world,
     return commands != NULL ? commands : &command_buffers->spare;
 }
 
-orr_command_buffer* orri_command_buffer_open(orr_world* world, orri_rights* rights,
-                                             uint32_t creates_max)
+// Reserves the ids of a buffer of a system that may create. Transient entities have no provisional
+// ids.
+static void buffer_reserve_ids(orr_command_buffer* commands, uint32_t ids)
 {
-    if (ORR_UNLIKELY(orri_command_buffers_at(world) == NULL) &&
-        !orri_command_buffers_begin(world)) {
-        return NULL;
+    const orri_rights* rights = commands->rights;
+    struct orri_command_buffers* command_buffers = commands->command_buffers;
+    commands->creates_max = rights->creates_max != 0 ? rights->creates_max
+                            : rights->spectator      ? ids
+                                                     : UINT32_MAX;
+    commands->id_count = ids < commands->creates_max ? ids : commands->creates_max;
+    commands->provisional_half =
+        commands->creates_max > commands->id_count ? orri_provisional_half(commands) : 0;
+    command_buffers->reserved += commands->id_count;
+    if (commands->id_count > 0 && commands->base <= UINT32_MAX && !command_buffers->withholds) {
+        orri_free_samples_extend(commands->world, (uint32_t)commands->base);
     }
+}
+
+orr_command_buffer* orri_command_buffer_open(orr_world* world, orri_rights* rights, uint32_t ids)
+{
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    if (ORR_UNLIKELY(command_buffers == NULL)) {
+        if (!orri_command_buffers_begin(world)) {
+            return NULL;
+        }
+        command_buffers = orri_command_buffers_at(world);
+    }
     orr_command_buffer* commands = buffer_obtain(world, command_buffers);
     ORR_ASSERT(!commands->open && commands->order_count == 0);
     commands->world = world;
     commands->command_buffers = command_buffers;
     commands->rights = rights;
+    commands->unit = 0;
     commands->next = NULL;
     commands->open = true;
     commands->marked = commands->values_done = commands->failed = false;
     commands->base = command_buffers->reserved;
     commands->cursor = command_buffers->cursor;
-    commands->creates_max = rights->may_create ? creates_max : 0;
-    commands->create_count = commands->provisional_count = 0;
-    command_buffers->reserved += commands->creates_max;
+    commands->create_count = commands->creates_max = commands->id_count = 0;
+    commands->later_base = ORRI_PROVISIONAL_OPEN;
+    commands->provisional_half = 0;
+    if (rights->may_create) {
+        buffer_reserve_ids(commands, ids);
+    }
+    commands->instance_base = commands->instance_max = commands->instance_count = 0;
+    if (rights->adds != NULL || rights->creates != NULL) {
+        orri_command_ids_reserve_instances(commands);
+    }
     if (rights->transacts != NULL) {
         orri_posts_open(command_buffers, commands);
     }
@@ -485,14 +516,30 @@ bool orri_command_buffer_real(const orr_command_buffer* commands)
     return commands != NULL && !commands->refuses_all;
 }
 
-uint64_t orri_command_buffers_reserved(const orr_world* world)
+void orri_command_buffer_unit_set(orr_command_buffer* commands, uint32_t unit)
 {
-    return orri_command_buffers_at(world)->reserved;
+    if (orri_command_buffer_real(commands)) {
+        commands->unit = unit;
+    }
 }
 
-void orri_command_buffers_rewind(orr_world* world, uint64_t reserved)
+uint32_t orri_command_buffer_provisional(const orr_command_buffer* commands)
 {
-    orri_command_buffers_at(world)->reserved = reserved;
+    return commands->create_count > commands->id_count ? commands->create_count - commands->id_count
+                                                       : 0;
+}
+
+orri_ids_reserved orri_command_buffers_reserved(const orr_world* world)
+{
+    const struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    return (orri_ids_reserved){command_buffers->reserved, command_buffers->instances_reserved};
+}
+
+void orri_command_buffers_rewind(orr_world* world, orri_ids_reserved reserved)
+{
+    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    command_buffers->reserved = reserved.entities;
+    command_buffers->instances_reserved = reserved.instances;
 }
 
 void orri_command_buffer_close(orr_world* world, orr_command_buffer* commands)
@@ -520,6 +567,9 @@ void orri_command_buffer_close(orr_world* world, orr_command_buffer* commands)
     if (commands->create_count > 0) {
         command_buffers->cursor = commands->cursor;
     }
+    if (commands->instance_count > 0) {
+        command_buffers->instances_used = commands->instance_base + commands->instance_count;
+    }
     commands->record_count = orri_command_buffer_records(commands);
     commands->rights->counts.sent += commands->record_count;
     if (commands->record_count == 0) {
@@ -538,6 +588,7 @@ void orri_command_buffer_close(orr_world* world, orr_command_buffer* commands)
         command_buffers->seen_last = command_buffers->last;
     }
     commands->number = command_buffers->closed++;
+    command_buffers->provisional += orri_command_buffer_provisional(commands);
     command_buffers->last = commands;
     command_buffers->used_count++;
     command_buffers->used_peak = command_buffers->used_peak > command_buffers->used_count

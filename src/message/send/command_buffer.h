@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Command buffers from the inside, for the files of this module: what one run of a system sent, in
-// columns; and the interfaces of the steps that read them (pending, merge, commit).
+// Internals of command buffers, for the files of this module: the commands that one run of a system
+// sent, in columns; and the interfaces of the steps that read them (pending, merge, commit).
 //
 //   command buffer ──> command arrays, one per kind and type ──> entities[], ids[], values[]
 //                        └─ sequence runs: positions of its rows in the order of sending
@@ -56,7 +56,8 @@ typedef struct orri_command_array {
     uint8_t* values;
     orr_component_id* ids; // Instance ids; NULL: the type is not multiple.
     uint32_t stride;       // Bytes of a value.
-    bool plain_values;     // Values are copied as bytes: no hooks, no owned values, no padding.
+    bool plain_values;     // Values are copied as bytes: no hooks, no owned values, no padding, no
+                           // ranges to check; or there are none.
     bool fast_append;      // plain_values, and rows have no ids, and neither `bulk` nor
                            // `created_only` is set: a send only stores entity and value.
     bool created_only;     // Only for entities of this commit: the type is declared in `creates`,
@@ -79,9 +80,11 @@ typedef struct orri_command_array {
 // Commands of a buffer that have no effect in a commit that is not complete yet. They are counted
 // and logged when the commit has succeeded.
 typedef struct orri_command_buffer_note {
-    uint64_t dropped;                // Commands without effect; the first one is described below.
+    uint64_t dropped;                // Commands without effect; the first one, by sequence number,
+    uint32_t sequence;               // is described here and below.
     uint64_t twice;                  // ComponentAdded for a component that was there.
     const char* why;                 // Reason of the first drop.
+    orr_result result;               // Its result.
     orr_entity entity, twice_entity; // Of the first drop; of the first double add.
     orr_type type, twice_type;
     orri_command_kind kind;
@@ -92,13 +95,15 @@ typedef struct orri_command_buffer_note {
 #define ORRI_COMMAND_BUFFER_RECENT_OF(kind, type) \
     (((uint32_t)(kind)*5 + (type).id) % ORRI_COMMAND_BUFFER_RECENT)
 
-// What one run of a system sent. While the system runs, only its thread touches the buffer.
+// The commands that one run of a system sent. While the system runs, only its thread touches the
+// buffer.
 struct orr_command_buffer {
     orri_command_array* current; // Array of the last command; NULL: none yet.
     orr_world* world;
     struct orri_command_buffers* command_buffers; // The set it belongs to. While a system runs, the
                                                   // world's current set may be another one.
     orri_rights* rights;                          // Of the sending system.
+    uint32_t unit;                                // Of the system's rows; 0: not called by units.
     bool open;                                    // The system's function is running.
     bool refuses_all; // The stand-in for lack of memory: every send is refused.
     bool marked;      // Its structure is in the marks.
@@ -113,12 +118,21 @@ struct orr_command_buffer {
     uint32_t* order;
     uint32_t order_count, order_capacity;
     uint32_t recent[ORRI_COMMAND_BUFFER_RECENT]; // Slot + 1 by hash of kind and type; 0: none.
-    uint64_t base; // Position of its first entity id, in the free list or in `withheld` (M8).
-    uint32_t creates_max, create_count; // Ids reserved, and ids given.
-    orri_index_cursor cursor;           // Where the free list was read last.
-    uint32_t provisional_count;         // Provisional instance ids given in this run.
-    char* texts;                        // Names, zero-terminated, one after another.
-    uint32_t text_count, text_capacity; // Bytes.
+    // Entity ids. The first `id_count` creations have reserved ids, the others provisional ones
+    // (provisional_ids.c).
+    uint64_t base;         // Position of its first reserved id, in the free list or in `withheld`
+                           // (M8).
+    uint64_t later_base;   // Position of the first id that replaced a provisional one (M8h);
+                           // ORRI_PROVISIONAL_OPEN: none was replaced yet.
+    uint32_t id_count;     // Ids reserved.
+    uint32_t creates_max;  // Most creations; UINT32_MAX: no limit.
+    uint32_t create_count; // Creations sent.
+    uint32_t provisional_half;             // Upper half of its provisional entity ids.
+    orri_index_cursor cursor;              // Where the free list was read last.
+    uint64_t instance_base;                // Position of its first instance id (M8e).
+    uint32_t instance_max, instance_count; // Instance ids reserved, and given or passed over.
+    char* texts;                           // Names, zero-terminated, one after another.
+    uint32_t text_count, text_capacity;    // Bytes.
     // The arrays of the last orr_send_create_many(): 1 + index in `order`; 0: none.
     uint32_t bulk_first1;
     uint32_t bulk_count;
@@ -143,7 +157,7 @@ typedef struct orri_commit_arena {
     size_t peak, used;                    // Most bytes since the last trim; bytes now.
 } orri_commit_arena;
 
-// What all sets of command buffers of a world have in common.
+// Data that all sets of command buffers of a world share.
 struct orri_command_buffers_shared {
     struct orri_command_buffers*
         all; // List of sets, the newest first; the world's own is the last.
@@ -170,7 +184,14 @@ struct orri_command_buffers {
     uint32_t withheld_count, withheld_capacity;
     uint32_t withheld_next;   // transient_ids: where the search for the next used id begins.
     uint64_t reserved;        // Ids reserved by buffers since the last commit point.
+    uint64_t provisional;     // Provisional ids of waiting buffers that are not replaced yet.
     orri_index_cursor cursor; // The furthest cursor of the buffers closed since then.
+
+    // Instance ids. Number of position 0 since the last commit point; in real time each set has a
+    // range of its own, which begins at `instance_offset`. Positions reserved, and the end of those
+    // that were given.
+    uint32_t instance_first, instance_offset;
+    uint64_t instances_reserved, instances_used;
 
     orr_command_buffer *first,
         *last;                      // Buffers with waiting commands, in the order of (system, run).
@@ -237,6 +258,8 @@ bool orri_command_array_reserve(orr_command_buffer* commands, orri_command_array
                                 uint32_t more);
 // Stores a text. Returns 1 + its offset in `texts`; 0 when refused (reported).
 uint32_t orri_command_buffer_text(orr_command_buffer* commands, const char* text);
+// True for the name of an entity: 1 to 255 bytes, without '/' and control characters (send.c).
+bool orri_sent_name_valid(const char* name);
 // Reports ORR_ERR_MEMORY for a send and sets `failed`.
 ORRI_COLD orr_result orri_command_buffer_refuse_memory(orr_command_buffer* commands);
 // The sequence number of a row.
@@ -252,6 +275,9 @@ void orri_command_buffers_trim(orr_world* world);
 // As orri_refuse_right(), for adding (`on`) or removing a tag.
 ORRI_COLD orr_result orri_refuse_tag(const orr_world* world, orri_rights* rights, const char* call,
                                      orr_tag tag, bool on, orr_entity entity);
+// As orri_refuse_right(), for destroying an entity that .destroys does not select.
+ORRI_COLD orr_result orri_refuse_destroy(const orr_world* world, orri_rights* rights,
+                                         const char* call, orr_entity entity);
 // The name of a kind of command in error messages, such as "ComponentAdded".
 const char* orri_command_kind_name(orri_command_kind kind);
 
@@ -263,9 +289,41 @@ orr_entity orri_command_buffer_id(const orr_command_buffer* commands, orri_index
 // The ids of the next `count` creations. False when there are not as many.
 bool orri_command_buffer_ids(const orr_command_buffer* commands, orri_index_cursor* cursor,
                              orr_entity* out, uint32_t count);
-// Reports ORR_ERR_CAPACITY: more creations than creates_max, or than the world's entities_max.
+// Reports ORR_ERR_CAPACITY: more creations than creates_max, which counts as a violation, or than
+// the world's entities_max.
 ORRI_COLD orr_result orri_refuse_ids(orr_command_buffer* commands, const char* call,
                                      uint32_t count);
+
+// ---- provisional_ids.c --------------------------------------------------------------------------
+
+#define ORRI_PROVISIONAL_OPEN UINT64_MAX
+
+// Upper half of the provisional entity ids of a buffer that is opened now.
+uint32_t orri_provisional_half(const orr_command_buffer* commands);
+// Provisional id of creation number `n` of the buffer, which is at least `id_count`.
+static inline orr_entity orri_provisional_id(const orr_command_buffer* commands, uint32_t n)
+{
+    return orri_id_make(n - commands->id_count, commands->provisional_half);
+}
+// True for a provisional id of any run.
+static inline bool orri_is_provisional(orr_entity entity)
+{
+    return (orri_id_generation(entity) & ORRI_DEAD) != 0;
+}
+// Why a change for an entity that is not alive has no effect.
+static inline const char* orri_dead_reason(orr_entity entity)
+{
+    return orri_is_provisional(entity) ? "its provisional id was kept from another run; set "
+                                         ".creates_max for ids that are final at once"
+                                       : "the entity is dead";
+}
+// True if 8 bytes of the data, at a multiple of 8, are a provisional id of the buffer.
+bool orri_provisional_in_bytes(const orr_command_buffer* commands, const void* data, size_t size);
+// Replaces the provisional ids of all waiting buffers by ids of entities, in the order of buffers.
+// Called before anything is done with the commands of a buffer. False when refused (reported): then
+// nothing was done, and the call can be repeated. A set that withholds ids may have to withhold
+// more: then no system may be running (orri_command_buffers_withheld_left()).
+bool orri_provisional_ids_replace(orr_world* world);
 
 // ---- transient_send.c: commands of spectators about transient entities --------------------------
 
@@ -384,7 +442,7 @@ const void* orri_value_find(const orr_world* world, orr_entity entity, const orr
 // Notes that a command has no effect, or added a component that was there. Reported at the end of
 // the commit by orri_command_buffer_report().
 void orri_note_drop(orr_command_buffer* commands, const orri_command_array* array, uint32_t row,
-                    const char* why);
+                    orr_result result, const char* why);
 void orri_note_twice(orr_command_buffer* commands, const orri_command_array* array, uint32_t row);
 
 // ---- commit/commit.c: shared with values.c ------------------------------------------------------
@@ -417,6 +475,9 @@ void orri_posts_abandon(struct orri_command_buffers* command_buffers);
 void orri_posts_set_ready(struct orri_command_buffers* command_buffers);
 // The set is destroyed; its transactions stay.
 void orri_posts_leave(struct orri_command_buffers* command_buffers);
+// Replaces entities in the waiting transactions of a buffer: targets, and fields of operands.
+void orri_posts_entity_map(const orr_command_buffer* commands,
+                           orr_entity (*map)(void* user, orr_entity entity), void* user);
 void orri_posts_trim(orr_world* world);
 // Frees a list of blocks that is in no list of the world. NULL is allowed.
 void orri_posts_free(orr_world* world, struct orri_posts* posts);
@@ -441,6 +502,18 @@ void orri_command_ids_end_transient(orr_world* world, struct orri_command_buffer
                                     orr_entity entity, bool created);
 // At the commit point: removes the used ids from `withheld`.
 void orri_command_ids_forget_transient(struct orri_command_buffers* command_buffers);
+
+// Ids of instances (M8e). Numbers in the range of a set: in real time several sets give ids at the
+// same time.
+#define ORRI_INSTANCE_RANGE UINT32_C(0x8000000)
+// Reserves ids for a buffer that is opened.
+void orri_command_ids_reserve_instances(orr_command_buffer* commands);
+// The next id of a buffer for an instance of the entity, after the first `*count`; 0: none is left.
+// `*count` becomes the value that the buffer's instance_count gets if the command is stored.
+orr_component_id orri_command_ids_instance(const orr_command_buffer* commands, orr_entity entity,
+                                           orr_type type, uint32_t* count);
+// At the commit point: the numbers of used ids are not given again.
+void orri_command_ids_end_instances(orr_world* world, struct orri_command_buffers* command_buffers);
 
 // ---- commit/merge_entity.c, commit/merge_group.c ------------------------------------------------
 

@@ -77,23 +77,89 @@ static bool command_codec_sequence_runs(const uint8_t* data, uint32_t sequence_r
     return sequence_runs > 0 || count == 0;
 }
 
-// True when all names refer to texts of the buffer.
+// True when all names refer to texts of the buffer that are names of entities.
 static bool command_codec_texts(const orr_command_buffer* commands, const uint8_t* values,
                                 uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         orri_command_name name;
         memcpy(&name, values + i * sizeof name, sizeof name);
-        if (name.text1 > commands->text_count) {
+        if (name.text1 > commands->text_count ||
+            (name.text1 != 0 && !orri_sent_name_valid(commands->texts + name.text1 - 1))) {
             return false;
         }
     }
     return true;
 }
 
+// True when the system may add and remove all tags.
+static bool command_codec_tags(const orr_command_buffer* commands, const uint8_t* values,
+                               uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        orr_tag tag;
+        memcpy(&tag, values + i * sizeof tag, sizeof tag);
+        if (!orri_may_tag(commands->rights, tag)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// True when the values of an array are allowed, as far as a send would check them.
+static bool command_codec_check_values(const orr_command_buffer* commands,
+                                       const orri_command_array* array, const uint8_t* values,
+                                       uint32_t count)
+{
+    switch (array->kind) {
+    case ORRI_COMMAND_NAME:
+        return command_codec_texts(commands, values, count);
+    case ORRI_COMMAND_TAG_ADD:
+    case ORRI_COMMAND_TAG_REMOVE:
+        return command_codec_tags(commands, values, count);
+    default:
+        return true;
+    }
+}
+
+// True when the system declares this kind of command for the type, as every send checks. `info` is
+// NULL for commands without a type. `created`: the command is for entities of this commit only.
+static bool command_codec_declared(const orr_command_buffer* commands, orri_command_kind kind,
+                                   const orri_type* info, bool created)
+{
+    const orri_rights* rights = commands->rights;
+    uint32_t index = info != NULL ? orri_type_index(commands->world, (orr_type){info->id}) : 0;
+    switch (kind) {
+    case ORRI_COMMAND_CREATE:
+        return info == NULL && rights->may_create;
+    case ORRI_COMMAND_DESTROY:
+        return info == NULL &&
+               (rights->may_create || rights->may_destroy_any || rights->destroys != NULL);
+    case ORRI_COMMAND_ADD:
+    case ORRI_COMMAND_ADD_PRESET:
+        return info != NULL && (orri_right(rights->adds, rights, index) ||
+                                (created && orri_right(rights->creates, rights, index)));
+    case ORRI_COMMAND_CHANGE:
+        return info != NULL && orri_right(rights->changes, rights, index);
+    case ORRI_COMMAND_REMOVE:
+        return info != NULL && orri_right(rights->removes, rights, index);
+    case ORRI_COMMAND_TAG_ADD:
+    case ORRI_COMMAND_TAG_REMOVE:
+        return info == NULL; // By tag: command_codec_tags().
+    case ORRI_COMMAND_ENABLE:
+    case ORRI_COMMAND_DISABLE:
+        return info != NULL ? orri_right(rights->switches, rights, index)
+                            : rights->may_switch_entities;
+    case ORRI_COMMAND_NAME:
+        return info == NULL && rights->may_rename;
+    default:
+        return info != NULL && orri_right(rights->sends, rights, index);
+    }
+}
+
 // True when the count of rows is plausible: arrays that share entities have as many rows as the
 // creations, the others bring their entities with them, and events are limited to 2^24.
-static bool command_codec_counts(const orri_command_array* array, const orri_bytes_from* in,
+static bool command_codec_counts(const orri_command_array* array, const orri_bytes_reader* in,
                                  uint32_t count, uint32_t created)
 {
     return array->shares_entities              ? count == created
@@ -130,9 +196,21 @@ static bool command_codec_check_created(const orr_command_buffer* commands,
     return true;
 }
 
+// True when no entity of an array exists: they are created by this commit, or dead.
+static bool command_codec_none_alive(const orr_command_buffer* commands,
+                                     const orri_command_array* array)
+{
+    for (uint32_t row = 0; row < array->count; row++) {
+        if (orri_record_find(commands->world, array->entities[row]) != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Decodes everything after the head of an array.
 static bool command_codec_fill(orr_command_buffer* commands, orri_command_array* array,
-                               orri_bytes_from* in, command_codec_created* created)
+                               orri_bytes_reader* in, command_codec_created* created)
 {
     uint64_t word = orri_bytes_word(in);
     uint32_t count = (uint32_t)word, sequence_runs = (uint32_t)(word >> 32);
@@ -140,7 +218,7 @@ static bool command_codec_fill(orr_command_buffer* commands, orri_command_array*
     const uint8_t* values = orri_bytes_take(in, (size_t)count * array->stride);
     bool good = !in->failed && command_codec_sequence_runs(from, sequence_runs, count) &&
                 command_codec_counts(array, in, count, created->count) &&
-                (array->kind != ORRI_COMMAND_NAME || command_codec_texts(commands, values, count));
+                command_codec_check_values(commands, array, values, count);
     bool room = good && orri_command_array_reserve(commands, array, count) &&
                 ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &array->sequence_runs,
                              &array->sequence_run_capacity, sequence_runs);
@@ -168,10 +246,11 @@ static bool command_codec_fill(orr_command_buffer* commands, orri_command_array*
         created->entities = array->entities;
         created->count = count;
     }
-    return !in->failed && command_codec_check_created(commands, array, created);
+    return !in->failed && command_codec_check_created(commands, array, created) &&
+           (!array->created_only || command_codec_none_alive(commands, array));
 }
 
-static bool command_codec_get_array(orr_command_buffer* commands, orri_bytes_from* in,
+static bool command_codec_get_array(orr_command_buffer* commands, orri_bytes_reader* in,
                                     command_codec_created* created)
 {
     const orri_type* info;
@@ -180,20 +259,21 @@ static bool command_codec_get_array(orr_command_buffer* commands, orri_bytes_fro
     bool known = command_codec_find(commands->world, orri_bytes_word(in), &info) &&
                  (head & 0xFF) <= ORRI_COMMAND_EVENT;
     uint64_t cluster = orri_bytes_word(in);
-    bool valued = kind == ORRI_COMMAND_ADD || kind == ORRI_COMMAND_CHANGE ||
-                  kind == ORRI_COMMAND_EVENT;
     bool plain = info == NULL || (!info->info.has_owned && !info->info.has_hooks);
-    if (in->failed || !known || !plain || (valued && info == NULL)) {
+    bool created_only = (head >> 8 & COMMAND_CODEC_CREATED_ONLY) != 0;
+    bool own = (head >> 8 & COMMAND_CODEC_BULK) != 0;
+    bool adds = kind == ORRI_COMMAND_ADD || kind == ORRI_COMMAND_ADD_PRESET;
+    if (in->failed || !known || !plain || (created_only && !adds) ||
+        !command_codec_declared(commands, kind, info, created_only || own)) {
         return false;
     }
     orr_type type = {info != NULL ? info->id : 0};
-    bool own = (head >> 8 & COMMAND_CODEC_BULK) != 0;
     orri_command_array* array = own ? orri_command_buffer_array_bulk(commands, kind, type, info)
                                     : orri_command_buffer_array(commands, kind, type, info);
     if (array == NULL || array->count > 0) { // The array occurs twice.
         return false;
     }
-    array->created_only = (head >> 8 & COMMAND_CODEC_CREATED_ONLY) != 0;
+    array->created_only = created_only;
     array->cluster = (orr_cluster){(uint32_t)cluster, (uint32_t)(cluster >> 32)};
     return command_codec_fill(commands, array, in, created);
 }
@@ -258,7 +338,7 @@ static void command_codec_put_posts(const orr_command_buffer* commands, orri_com
 }
 
 // Decodes consecutive posts with the same verb by posting them again.
-static bool command_codec_get_run(orr_command_buffer* commands, orri_bytes_from* in,
+static bool command_codec_get_run(orr_command_buffer* commands, orri_bytes_reader* in,
                                   const orri_command_bytes* encoded, orr_type type)
 {
     orr_run run = {.world = commands->world, .commands = commands};
@@ -266,11 +346,14 @@ static bool command_codec_get_run(orr_command_buffer* commands, orri_bytes_from*
     orr_component_id id = (orr_component_id)orri_bytes_word(in);
     uint64_t place = orri_bytes_word(in), how = orri_bytes_word(in), count = orri_bytes_word(in);
     uint32_t offset = (uint32_t)place, size = (uint32_t)(place >> 32);
-    orr_result result = function <= encoded->function_count ? ORR_OK : ORR_ERR_FORMAT;
+    bool in_bytes = how & 1;
+    // A number has at most 8 bytes; the argument of a function is never a number.
+    bool good = function <= encoded->function_count && how >> 1 <= ORR_OP_MAX &&
+                (in_bytes || (function == 0 && size <= sizeof(uint64_t)));
+    orr_result result = good ? ORR_OK : ORR_ERR_FORMAT;
     for (uint64_t i = 0; result == ORR_OK && !in->failed && i < count; i++) {
         orr_entity target = {orri_bytes_word(in)};
         uint64_t aligned = 0;
-        bool in_bytes = how & 1;
         const uint8_t* data = orri_bytes_take(in, in_bytes ? size : sizeof(uint64_t));
         if (data == NULL) {
             return false;
@@ -289,7 +372,7 @@ static bool command_codec_get_run(orr_command_buffer* commands, orri_bytes_from*
     return result == ORR_OK && !in->failed;
 }
 
-static bool command_codec_get_posts(orr_command_buffer* commands, orri_bytes_from* in,
+static bool command_codec_get_posts(orr_command_buffer* commands, orri_bytes_reader* in,
                                     const orri_command_bytes* encoded)
 {
     const orri_type* info;
@@ -308,8 +391,8 @@ static bool command_codec_get_posts(orr_command_buffer* commands, orri_bytes_fro
 // ---- command buffers ----------------------------------------------------------------------------
 
 // True when the creations have ids that the buffer has reserved, in order.
-static bool command_codec_promised(const orr_command_buffer* commands,
-                                   const orri_command_array* array, uint32_t creates)
+static bool command_codec_ids_reserved(const orr_command_buffer* commands,
+                                       const orri_command_array* array, uint32_t creates)
 {
     orri_index_cursor cursor = commands->cursor;
     uint32_t n = 0;
@@ -328,7 +411,7 @@ static bool command_codec_promised(const orr_command_buffer* commands,
 void orri_command_buffer_put(const orr_command_buffer* commands, orri_command_bytes* out)
 {
     orri_bytes_put_word(&out->bytes,
-                        commands->create_count | (uint64_t)commands->provisional_count << 32);
+                        commands->create_count | (uint64_t)commands->instance_count << 32);
     orri_bytes_put_word(&out->bytes, commands->text_count | (uint64_t)commands->order_count << 32);
     orri_bytes_put_word(&out->bytes, orri_command_buffer_records(commands));
     orri_bytes_put(&out->bytes, commands->texts, commands->text_count);
@@ -338,14 +421,17 @@ void orri_command_buffer_put(const orr_command_buffer* commands, orri_command_by
     command_codec_put_posts(commands, out);
 }
 
-bool orri_command_buffer_get(orr_command_buffer* commands, orri_bytes_from* in,
+bool orri_command_buffer_get(orr_command_buffer* commands, orri_bytes_reader* in,
                              const orri_command_bytes* encoded)
 {
     uint64_t ids = orri_bytes_word(in), counts = orri_bytes_word(in);
     uint32_t records = (uint32_t)orri_bytes_word(in), texts = (uint32_t)counts;
     const uint8_t* text = orri_bytes_take(in, texts);
     bool ends = texts == 0 || (text != NULL && text[texts - 1] == '\0');
-    bool good = !in->failed && ends && (uint32_t)ids <= commands->creates_max;
+    // A creation has an entity among the bytes that follow.
+    bool good = !in->failed && ends && (uint32_t)ids <= commands->creates_max &&
+                (uint32_t)ids <= (in->count - in->at) / sizeof(orr_entity) &&
+                ids >> 32 <= commands->instance_max;
     if (good && !ORRI_RESERVE(&commands->world->env, ORR_MEMORY_MESSAGE, &commands->texts,
                               &commands->text_capacity, texts)) {
         (void)orri_command_buffer_refuse_memory(commands);
@@ -370,7 +456,7 @@ bool orri_command_buffer_get(orr_command_buffer* commands, orri_bytes_from* in,
     for (uint32_t i = 0; good && i < commands->order_count; i++) {
         const orri_command_array* array = &commands->arrays[commands->order[i]];
         good = array->kind != ORRI_COMMAND_CREATE ||
-               command_codec_promised(commands, array, (uint32_t)ids);
+               command_codec_ids_reserved(commands, array, (uint32_t)ids);
     }
     for (uint32_t i = 0; !good && i < commands->order_count; i++) {
         commands->arrays[commands->order[i]].count = 0; // Nothing of it is applied.
@@ -380,7 +466,7 @@ bool orri_command_buffer_get(orr_command_buffer* commands, orri_bytes_from* in,
         return false;
     }
     commands->create_count = (uint32_t)ids;
-    commands->provisional_count = (uint32_t)(ids >> 32);
+    commands->instance_count = (uint32_t)(ids >> 32);
     return good && command_codec_get_posts(commands, in, encoded);
 }
 
@@ -388,7 +474,7 @@ bool orri_command_buffer_get(orr_command_buffer* commands, orri_bytes_from* in,
 
 // Number of messages the system has not taken: in real time of those handed to it, in lockstep of
 // its queue.
-static uint64_t command_codec_ahead(const orr_world* world, const orri_reader* reader)
+static uint64_t command_codec_untaken(const orr_world* world, const orri_reader* reader)
 {
     uint64_t count = 0;
     const orri_message_view* view = reader == NULL    ? NULL
@@ -402,15 +488,15 @@ static uint64_t command_codec_ahead(const orr_world* world, const orri_reader* r
 
 void orri_received_put(const orr_world* world, const orri_rights* rights, orri_bytes* out)
 {
-    orri_bytes_put_word(out, command_codec_ahead(world, rights->reader));
+    orri_bytes_put_word(out, command_codec_untaken(world, rights->reader));
     for (uint32_t i = 0; rights->event_cursors != NULL && i < rights->event_cursors->count; i++) {
         orri_bytes_put_word(out, rights->event_cursors->cursors[i].asked);
     }
 }
 
-void orri_received_get(const orr_world* world, const orri_rights* rights, orri_bytes_from* in)
+void orri_received_get(const orr_world* world, const orri_rights* rights, orri_bytes_reader* in)
 {
-    uint64_t left = orri_bytes_word(in), there = command_codec_ahead(world, rights->reader);
+    uint64_t left = orri_bytes_word(in), there = command_codec_untaken(world, rights->reader);
     for (; there > left; there--) {
         (void)orri_reader_next(rights->reader);
     }

@@ -5,6 +5,8 @@
 //    withheld: │ reserved: by buffer 1 │ by buffer 2 │ … │ not reserved │
 //            └ base of buffer 1      └ base of buffer 2
 //
+// Ids that replace provisional ones (provisional_ids.c) are reserved after those of all buffers.
+//
 // At the commit point the used ids are returned to the head of the free list, in the order of
 // buffers, and the commit takes them from there like all others. Ids that were reserved and not
 // used are reserved again.
@@ -72,11 +74,18 @@ bool orri_command_buffers_return_ids(orr_world* world)
 
 // ---- at the commit point ------------------------------------------------------------------------
 
-// Ids that a buffer has used. Spectators create transient entities, whose ids are returned one by
-// one.
-static uint32_t command_ids_used(const orr_command_buffer* commands)
+// The ids that a buffer has used: consecutive positions in `withheld`, twice.
+typedef struct command_ids_used {
+    uint64_t first[2];
+    uint32_t count[2];
+} command_ids_used;
+
+// Spectators create transient entities, whose ids are returned one by one.
+static command_ids_used command_ids_of(const orr_command_buffer* commands)
 {
-    return commands->rights->spectator ? 0 : commands->create_count;
+    uint32_t all = commands->rights->spectator ? 0 : commands->create_count;
+    uint32_t early = all < commands->id_count ? all : commands->id_count;
+    return (command_ids_used){{commands->base, commands->later_base}, {early, all - early}};
 }
 
 bool orri_command_ids_return(orri_merge* merge)
@@ -85,7 +94,8 @@ bool orri_command_ids_return(orri_merge* merge)
     uint32_t count = 0;
     for (const orr_command_buffer* commands = command_buffers->first; commands != NULL;
          commands = commands->next) {
-        count += command_ids_used(commands);
+        command_ids_used used = command_ids_of(commands);
+        count += used.count[0] + used.count[1];
     }
     merge->withheld_count = 0;
     if (count == 0) {
@@ -99,11 +109,13 @@ bool orri_command_ids_return(orri_merge* merge)
     uint32_t at = 0;
     for (const orr_command_buffer* commands = command_buffers->first; commands != NULL;
          commands = commands->next) {
-        uint32_t used = command_ids_used(commands);
-        if (used > 0) {
-            memcpy(merge->withheld + at, command_buffers->withheld + commands->base,
-                   used * sizeof *merge->withheld);
-            at += used;
+        command_ids_used used = command_ids_of(commands);
+        for (uint32_t i = 0; i < 2; i++) {
+            if (used.count[i] > 0) {
+                memcpy(merge->withheld + at, command_buffers->withheld + used.first[i],
+                       used.count[i] * sizeof *merge->withheld);
+                at += used.count[i];
+            }
         }
     }
     if (!orri_index_return(merge->world, merge->withheld, count)) {
@@ -138,8 +150,12 @@ void orri_command_ids_forget(struct orri_command_buffers* command_buffers)
 {
     for (const orr_command_buffer* commands = command_buffers->first; commands != NULL;
          commands = commands->next) {
-        for (uint32_t i = 0; i < command_ids_used(commands); i++) {
-            command_buffers->withheld[commands->base + i].id = 0;
+        command_ids_used used = command_ids_of(commands);
+        for (uint32_t i = 0; i < 2; i++) {
+            if (used.count[i] > 0) {
+                memset(command_buffers->withheld + used.first[i], 0,
+                       used.count[i] * sizeof *command_buffers->withheld);
+            }
         }
     }
     command_ids_close_up(command_buffers);
@@ -179,3 +195,67 @@ void orri_command_ids_forget_transient(struct orri_command_buffers* command_buff
     command_ids_close_up(command_buffers);
     command_buffers->withheld_next = 0;
 }
+
+// ---- ids of instances of multiple types ---------------------------------------------------------
+
+// Ids that are reserved for each buffer whose system may add components: numbers without memory.
+#define COMMAND_IDS_OF_UNIT UINT32_C(0x4000)
+#define COMMAND_IDS_OF_CALL UINT32_C(0x40000)
+#define COMMAND_IDS_MASK    (ORRI_INSTANCE_SENT - 1)
+
+void orri_command_ids_reserve_instances(orr_command_buffer* commands)
+{
+    const orri_rights* rights = commands->rights;
+    struct orri_command_buffers* command_buffers = commands->command_buffers;
+    if (command_buffers->instances_reserved == 0) {
+        command_buffers->instance_first = commands->world->instance_sent +
+                                          command_buffers->instance_offset;
+    }
+    // In real time the range of a set ends where that of the next set begins.
+    uint64_t most = command_buffers->withholds ? ORRI_INSTANCE_RANGE : COMMAND_IDS_MASK;
+    uint32_t count = rights->spectator  ? 0
+                     : rights->in_units ? COMMAND_IDS_OF_UNIT
+                                        : COMMAND_IDS_OF_CALL;
+    commands->instance_base = command_buffers->instances_reserved;
+    commands->instance_max = commands->instance_base + count <= most ? count : 0;
+    command_buffers->instances_reserved += commands->instance_max;
+}
+
+// True when an instance that the entity has of the type has this id. In real time other pipelines
+// may move the entity now; then the commit looks.
+static bool command_ids_taken(const orr_world* world, orr_entity entity, orr_type type,
+                              orr_component_id id)
+{
+    const orr_component_id* ids;
+    uint32_t count = !world->realtime && orri_record_find(world, entity) != NULL
+                         ? orri_instances_of(world, orri_id_index(entity), type, &ids)
+                         : 0;
+    while (count > 0 && ids[count - 1] != id) {
+        count--;
+    }
+    return count > 0;
+}
+
+orr_component_id orri_command_ids_instance(const orr_command_buffer* commands, orr_entity entity,
+                                           orr_type type, uint32_t* count)
+{
+    uint64_t first = commands->command_buffers->instance_first + commands->instance_base;
+    while (*count < commands->instance_max) {
+        uint32_t number = (uint32_t)(first + (*count)++) & COMMAND_IDS_MASK;
+        if (!command_ids_taken(commands->world, entity, type, ORRI_INSTANCE_SENT | number)) {
+            return ORRI_INSTANCE_SENT | number;
+        }
+    }
+    return 0;
+}
+
+void orri_command_ids_end_instances(orr_world* world, struct orri_command_buffers* command_buffers)
+{
+    world->instance_sent = (world->instance_sent + (uint32_t)command_buffers->instances_used) &
+                           COMMAND_IDS_MASK;
+    command_buffers->instances_reserved = command_buffers->instances_used = 0;
+}
+
+#undef COMMAND_IDS_OF_UNIT
+#undef COMMAND_IDS_OF_CALL
+#undef COMMAND_IDS_MASK

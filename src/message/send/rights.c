@@ -1,12 +1,58 @@
 // SPDX-License-Identifier: MIT
-// Error texts for undeclared sends: what the system did, and what to declare.
+// Records the refused calls of a system's tick. Error texts for undeclared sends: what the system
+// did, and what to declare.
 #include "message/send/command_buffer.h"
 #include <stdio.h>
+
+// ---- refused calls of a tick --------------------------------------------------------------------
+
+void orri_rights_note_refused(orri_rights* rights, uint32_t unit, orr_result result,
+                              const char* text)
+{
+    rights->counts.refused++;
+    rights->refused_memory = rights->refused_memory || result == ORR_ERR_MEMORY;
+    if (rights->refused == ORR_OK || unit < rights->refused_unit) {
+        rights->refused = result;
+        rights->refused_unit = unit;
+        orri_text out = {rights->refused_text, sizeof rights->refused_text, 0};
+        orri_text_add(&out, "%s", text);
+        orri_text_cut(&out);
+    }
+}
+
+void orri_rights_note_dropped(const orr_world* world, orri_rights* rights, orr_type type,
+                              uint64_t count, uint64_t order, orr_result result)
+{
+    // Atomic: the sender may be running on another thread, in an atomic section without effect.
+    __atomic_fetch_add(&rights->counts.dropped, count, __ATOMIC_RELAXED);
+    bool foreign = type.id != 0 && orri_is_foreign(rights->foreign, orri_type_index(world, type));
+    if (foreign || world->realtime) {
+        return;
+    }
+    uint64_t drop = order | (uint64_t)result, first = atomic_load(&rights->dropped);
+    while ((first == 0 || order < first >> 8 << 8) &&
+           !atomic_compare_exchange_weak(&rights->dropped, &first, drop)) {
+    }
+    // Casts const away: what went wrong is not state.
+    atomic_store(&((orr_world*)(uintptr_t)world)->errors.noted, true);
+}
+
+orr_result orri_rights_take_result(orri_rights* rights, const char** text)
+{
+    orr_result dropped = (orr_result)(atomic_exchange(&rights->dropped, 0) & 0xff);
+    orr_result result = rights->refused != ORR_OK ? rights->refused : dropped;
+    *text = rights->refused != ORR_OK ? rights->refused_text : "";
+    rights->refused = ORR_OK;
+    rights->refused_memory = false;
+    return result;
+}
+
+// ---- error texts --------------------------------------------------------------------------------
 
 // Texts for one field of a system's desc.
 typedef struct rights_words {
     const char* field;
-    const char* what; // What the system does; "%s" stands for the type.
+    const char* what; // The system's action; "%s" stands for the type.
     const char* remedy;
 } rights_words;
 
@@ -24,7 +70,6 @@ static const rights_words rights_all[] = {
     {"sends", "sends the event %s", "add %s to its .sends"},
     {"receives", "reads events of %s", "add %s to its .receives"},
     // Fields that are used without a type.
-    {"destroys", "sends EntityRemoved", "let its .destroys select the entity"},
     {"renames", "sends a name", "set its .renames"},
 };
 
@@ -98,4 +143,22 @@ orr_result orri_refuse_tag(const orr_world* world, orri_rights* rights, const ch
     snprintf(what, sizeof what, "%s %s", on ? "adds" : "removes", name);
     snprintf(remedy, sizeof remedy, "add %s to its .tags", name);
     return rights_refuse(world, rights, call, what, remedy, entity);
+}
+
+// The terms of .destroys are easily taken for a list of types like that of .creates: the text has to
+// say that all of them must match.
+orr_result orri_refuse_destroy(const orr_world* world, orri_rights* rights, const char* call,
+                               orr_entity entity)
+{
+    char remedy[192];
+    orri_text text = {remedy, sizeof remedy, 0};
+    orri_text_add(&text, "let its .destroys select the entity");
+    if (rights->destroys != NULL) {
+        orri_text_add(&text,
+                      "; \"%.64s\" does not: ',' means and, '|' means or, \"*\" is any entity",
+                      rights->destroys_text);
+    } else {
+        orri_text_add(&text, ": \"A\" if it has A, \"A|B\" if it has A or B");
+    }
+    return rights_refuse(world, rights, call, "sends EntityRemoved", remedy, entity);
 }

@@ -19,6 +19,13 @@ static inline orr_command_buffer* send_buffer(const orr_run* run, const char* ca
     return NULL;
 }
 
+// The same without a report, for short paths: they leave everything unusual to the long one.
+static inline orr_command_buffer* send_open_buffer(const orr_run* run)
+{
+    bool open = run != NULL && run->commands != NULL && run->commands->open;
+    return ORR_LIKELY(open) ? run->commands : NULL;
+}
+
 // The result that goes with send_buffer() being NULL.
 ORRI_COLD static orr_result send_no_buffer(const orr_run* run)
 {
@@ -50,7 +57,7 @@ static orr_result send_check_type(orr_command_buffer* commands, const char* call
         return orri_refuse_type(commands->world, call, type);
     }
     const char* name = (*out)->info.name;
-    if (strncmp(name, "orr_", 4) == 0) {
+    if (name[0] == 'o' && strncmp(name, "orr_", 4) == 0) {
         if (strcmp(name, "orr_name") == 0) {
             orri_id_text id = orri_entity_format(commands->world, entity);
             return orri_refuse(
@@ -61,10 +68,32 @@ static orr_result send_check_type(orr_command_buffer* commands, const char* call
         if (strcmp(name, "orr_enabled") == 0 || strcmp(name, "orr_tags") == 0) {
             return send_refuse(commands, ORR_ERR_TYPE, call,
                                "orr_enabled and orr_tags are not components; use "
-                               "orr_send_enable_type() and orr_send_tag()");
+                               "orr_send_enable() and orr_send_tag()");
         }
     }
     return ORR_OK;
+}
+
+static bool send_accepts_in_array(void* user, orr_entity entity)
+{
+    (void)user;
+    return !orri_is_provisional(entity);
+}
+
+// Provisional ids are not replaced in owned arrays, because equal arrays are stored once.
+static orr_result send_check_arrays(orr_command_buffer* commands, const char* call,
+                                    const orri_type* type, const void* value)
+{
+    const char* field = "";
+    if (!type->info.has_entities || type->info.kind != ORR_KIND_STRUCT ||
+        orri_value_owned_entity_reject(type, value, send_accepts_in_array, NULL, &field).id == 0) {
+        return ORR_OK;
+    }
+    return orri_refuse(&commands->world->env, ORR_ERR_ENTITY, ORR_LOG_ID_SEND_REFUSED,
+                       "%s: system '%s': an array in %s.%s has the provisional id of a creation, "
+                       "which would name no entity; set .creates_max of the system to the number "
+                       "of entities it creates, so that their ids are final at once",
+                       call, commands->rights->name, type->info.name, field);
 }
 
 // Checks values. References to entities that do not exist yet are allowed. Owned handles must
@@ -74,8 +103,8 @@ static orr_result send_check_value(orr_command_buffer* commands, const char* cal
 {
     if (ORR_UNLIKELY(values == NULL && type->info.size > 0 && count > 0)) {
         return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
-                           "%s: system '%s': the value of %s is NULL", call, commands->rights->name,
-                           type->info.name);
+                           "%s: system '%s': the value of %s is NULL; pass a value", call,
+                           commands->rights->name, type->info.name);
     }
     const char* field = "";
     for (uint32_t i = 0; type->info.has_owned && i < count; i++) {
@@ -83,12 +112,21 @@ static orr_result send_check_value(orr_command_buffer* commands, const char* cal
         if (orri_value_owned_gone(type, value, &field)) {
             return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
                                "%s: system '%s': %s.%s holds an owned string or array that no "
-                               "longer exists or belongs to another world; one that is not stored "
-                               "in a component lives until the next tick",
+                               "longer exists or belongs to another world; if it is not stored in "
+                               "a component, make it again in the tick in which it is sent",
                                call, commands->rights->name, type->info.name, field);
         }
+        orr_result result = send_check_arrays(commands, call, type, value);
+        if (result != ORR_OK) {
+            return result;
+        }
     }
-    return ORR_OK;
+    orr_result result = ORR_OK;
+    for (uint32_t i = 0; ORR_UNLIKELY(type->has_range) && result == ORR_OK && i < count; i++) {
+        result = orri_check_range(commands->world, call, type,
+                                  (const uint8_t*)values + (size_t)i * type->info.size);
+    }
+    return result;
 }
 
 // ---- appending ----------------------------------------------------------------------------------
@@ -155,9 +193,9 @@ static orr_result send_one(orr_command_buffer* commands, const char* call, orri_
 }
 
 // Makes an array current that was found before (`recent`). NULL: take the long path.
-ORRI_ASIDE static orri_command_array* send_again(orr_command_buffer* commands,
-                                                 orri_command_kind kind, orr_type type,
-                                                 orr_entity entity)
+ORRI_NOINLINE static orri_command_array* send_again(orr_command_buffer* commands,
+                                                    orri_command_kind kind, orr_type type,
+                                                    orr_entity entity)
 {
     uint32_t slot1 = commands->recent[ORRI_COMMAND_BUFFER_RECENT_OF(kind, type)];
     orri_command_array* array = slot1 != 0 ? &commands->arrays[slot1 - 1] : NULL;
@@ -168,25 +206,45 @@ ORRI_ASIDE static orri_command_array* send_again(orr_command_buffer* commands,
     return ready && orri_command_buffer_turn(commands, array) ? array : NULL;
 }
 
-// The short path: the kind and type were sent before in this run, values are plain bytes and there
-// is room. NULL: take the long path.
-static inline orri_command_array* send_ready(orr_command_buffer* commands, orri_command_kind kind,
-                                             orr_type type, orr_entity entity)
+// True when the kind and type of the current array are sent once more, values are plain bytes and
+// there is room.
+static inline bool send_continues(const orri_command_array* array, orri_command_kind kind,
+                                  orr_type type, orr_entity entity)
 {
-    orri_command_array* array = commands->current;
-    if (ORR_LIKELY(array != NULL && array->kind == kind && array->type.id == type.id &&
-                   array->fast_append && array->count != array->capacity && entity.id != 0)) {
-        return array;
-    }
-    return entity.id != 0 ? send_again(commands, kind, type, entity) : NULL;
+    return ORR_LIKELY(array->kind == kind && array->type.id == type.id && array->fast_append &&
+                      array->count != array->capacity && entity.id != 0);
 }
 
-// Appends one command by the short path. False: take the long path.
-static inline bool send_quick(orr_command_buffer* commands, orri_command_kind kind, orr_type type,
+// The array for a kind and type that were sent before in this run, if values are plain bytes and
+// there is room. NULL: take the long path.
+static orri_command_array* send_ready(orr_command_buffer* commands, orri_command_kind kind,
+                                      orr_type type, orr_entity entity)
+{
+    orri_command_array* array = commands->current;
+    return array != NULL && send_continues(array, kind, type, entity) ? array
+           : entity.id != 0 ? send_again(commands, kind, type, entity)
+                            : NULL;
+}
+
+// Appends a row to an array that send_ready() has found.
+static void send_row(orri_command_array* array, orr_entity entity, const void* value)
+{
+    uint32_t row = array->count++;
+    array->entities[row] = entity;
+    if (array->stride > 0) {
+        orri_value_move(array->values + (size_t)row * array->stride, value, array->stride);
+    }
+}
+
+// Appends one command by the short path. False: take the long path, which also continues an array
+// that is not the current one.
+static inline bool send_quick(const orr_run* run, orri_command_kind kind, orr_type type,
                               orr_entity entity, const void* value)
 {
-    orri_command_array* array = value != NULL ? send_ready(commands, kind, type, entity) : NULL;
-    if (ORR_UNLIKELY(array == NULL)) {
+    const orr_command_buffer* commands = send_open_buffer(run);
+    orri_command_array* array = commands != NULL ? commands->current : NULL;
+    if (ORR_UNLIKELY(array == NULL || value == NULL ||
+                     !send_continues(array, kind, type, entity))) {
         return false;
     }
     uint32_t row = array->count++;
@@ -214,12 +272,22 @@ static orr_result send_check_add(orr_command_buffer* commands, const char* call,
     return orri_refuse_right(commands->world, rights, call, "adds", type, entity);
 }
 
-// ComponentAdded with all checks.
-ORRI_ASIDE static orr_result send_add_slow(orr_command_buffer* commands, orr_entity entity,
-                                           orr_type type, const void* value,
-                                           orr_component_id* out_id)
+// The run has given out all instance ids that are reserved for it.
+ORRI_COLD static orr_result send_refuse_instance_ids(orr_command_buffer* commands, const char* call,
+                                                     const orri_type* type)
 {
-    const char* call = "orr_send_add_type";
+    return orri_refuse(&commands->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SEND_REFUSED,
+                       "%s: system '%s' asks for the id of a new %s, but has got %u ids of new "
+                       "instances in this run, as many as it can get; pass NULL as out_id for "
+                       "instances whose id it does not need",
+                       call, commands->rights->name, type->info.name, commands->instance_max);
+}
+
+// ComponentAdded with all checks.
+static orr_result send_add_slow(orr_command_buffer* commands, orr_entity entity, orr_type type,
+                                const void* value, orr_component_id* out_id)
+{
+    const char* call = "orr_send_add";
     const orri_type* info;
     orr_result result = send_check_entity(commands, call, entity);
     result = result == ORR_OK ? send_check_type(commands, call, type, entity, &info) : result;
@@ -230,8 +298,6 @@ ORRI_ASIDE static orr_result send_add_slow(orr_command_buffer* commands, orr_ent
     if (result != ORR_OK) {
         return result;
     }
-    bool multiple = info->info.multiplicity == ORR_MULTIPLE;
-    orr_component_id id = multiple ? ORRI_PROVISIONAL | (commands->provisional_count + 1) : 0;
     orri_command_kind kind = value != NULL || info->info.size == 0 ? ORRI_COMMAND_ADD
                                                                    : ORRI_COMMAND_ADD_PRESET;
     if (orri_is_transient_send(commands, entity)) {
@@ -240,6 +306,15 @@ ORRI_ASIDE static orr_result send_add_slow(orr_command_buffer* commands, orr_ent
         }
         return orri_transient_send_add(commands, kind, entity, info, value);
     }
+    // An instance whose id the sender does not request gets its id when it is added.
+    orr_component_id id = 0;
+    uint32_t instance_count = commands->instance_count;
+    if (info->info.multiplicity == ORR_MULTIPLE && out_id != NULL) {
+        id = orri_command_ids_instance(commands, entity, type, &instance_count);
+        if (id == 0) {
+            return send_refuse_instance_ids(commands, call, info);
+        }
+    }
     result = send_one(commands, call, kind, type, info, entity, id, value);
     if (result == ORR_OK) {
         const orri_rights* rights = commands->rights;
@@ -247,7 +322,7 @@ ORRI_ASIDE static orr_result send_add_slow(orr_command_buffer* commands, orr_ent
         array->created_only =
             !orri_right(rights->adds, rights, orri_type_index(commands->world, type));
         array->fast_append = array->fast_append && !array->created_only;
-        commands->provisional_count += multiple;
+        commands->instance_count = instance_count;
         if (out_id != NULL) {
             *out_id = id;
         }
@@ -255,20 +330,54 @@ ORRI_ASIDE static orr_result send_add_slow(orr_command_buffer* commands, orr_ent
     return result;
 }
 
+// A component without values is added the same way with and without one.
+static orri_command_kind send_add_kind(const orr_command_buffer* commands, orr_type type,
+                                       const void* value)
+{
+    const orri_type* info = value == NULL ? orri_type_at(&commands->world->schema, type) : NULL;
+    return value != NULL || (info != NULL && info->info.size == 0) ? ORRI_COMMAND_ADD
+                                                                   : ORRI_COMMAND_ADD_PRESET;
+}
+
+ORRI_NOINLINE static orr_result send_add_long(orr_run* run, orr_entity entity, orr_type type,
+                                              const void* value, orr_component_id* out_id)
+{
+    orr_command_buffer* commands = send_buffer(run, "orr_send_add");
+    if (commands == NULL) {
+        return send_no_buffer(run);
+    }
+    orri_command_array* array =
+        send_ready(commands, send_add_kind(commands, type, value), type, entity);
+    if (array == NULL) {
+        return send_add_slow(commands, entity, type, value, out_id);
+    }
+    send_row(array, entity, value);
+    if (out_id != NULL) {
+        *out_id = 0;
+    }
+    return ORR_OK;
+}
+
 orr_result orr_send_add_type(orr_run* run, orr_entity entity, orr_type type, const void* value,
                              orr_component_id* out_id)
 {
-    orr_command_buffer* commands = send_buffer(run, "orr_send_add_type");
-    if (ORR_UNLIKELY(commands == NULL)) {
-        return send_no_buffer(run);
+    if (ORR_UNLIKELY(out_id != NULL)) {
+        return send_add_long(run, entity, type, value, out_id);
     }
-    if (ORR_LIKELY(send_quick(commands, ORRI_COMMAND_ADD, type, entity, value))) {
-        if (out_id != NULL) {
-            *out_id = 0;
+    if (value == NULL) {
+        const orr_command_buffer* commands = send_open_buffer(run);
+        orri_command_array* array = commands != NULL ? commands->current : NULL;
+        if (ORR_LIKELY(
+                array != NULL && array->stride == 0 &&
+                (array->kind == ORRI_COMMAND_ADD || array->kind == ORRI_COMMAND_ADD_PRESET) &&
+                send_continues(array, array->kind, type, entity))) {
+            array->entities[array->count++] = entity;
+            return ORR_OK;
         }
+    } else if (send_quick(run, ORRI_COMMAND_ADD, type, entity, value)) {
         return ORR_OK;
     }
-    return send_add_slow(commands, entity, type, value, out_id);
+    return send_add_long(run, entity, type, value, out_id);
 }
 
 // Checks that an instance id is given for a multiple type, and for no other type.
@@ -308,10 +417,9 @@ ORRI_COLD static orr_result send_change_spectator(orr_command_buffer* commands, 
 }
 
 // ComponentChanged with all checks.
-ORRI_ASIDE static orr_result send_change_rows(orr_command_buffer* commands, const char* call,
-                                              orr_type type, const orr_entity* entities,
-                                              const orr_component_id* ids, uint32_t count,
-                                              const void* values)
+static orr_result send_change_rows(orr_command_buffer* commands, const char* call, orr_type type,
+                                   const orr_entity* entities, const orr_component_id* ids,
+                                   uint32_t count, const void* values)
 {
     const orri_type* info;
     orr_result result = ORR_OK;
@@ -341,18 +449,29 @@ ORRI_ASIDE static orr_result send_change_rows(orr_command_buffer* commands, cons
                          : ORR_ERR_MEMORY;
 }
 
+ORRI_NOINLINE static orr_result send_change_long(orr_run* run, orr_entity entity, orr_type type,
+                                                 orr_component_id id, const void* value)
+{
+    const char* call = "orr_send_change";
+    orr_command_buffer* commands = send_buffer(run, call);
+    if (commands == NULL) {
+        return send_no_buffer(run);
+    }
+    orri_command_array* array =
+        id == 0 && value != NULL ? send_ready(commands, ORRI_COMMAND_CHANGE, type, entity) : NULL;
+    if (array == NULL) {
+        return send_change_rows(commands, call, type, &entity, &id, 1, value);
+    }
+    send_row(array, entity, value);
+    return ORR_OK;
+}
+
 orr_result orr_send_change_type(orr_run* run, orr_entity entity, orr_type type, orr_component_id id,
                                 const void* value)
 {
-    const char* call = "orr_send_change_type";
-    orr_command_buffer* commands = send_buffer(run, call);
-    if (ORR_UNLIKELY(commands == NULL)) {
-        return send_no_buffer(run);
-    }
-    if (ORR_LIKELY(id == 0 && send_quick(commands, ORRI_COMMAND_CHANGE, type, entity, value))) {
-        return ORR_OK;
-    }
-    return send_change_rows(commands, call, type, &entity, &id, 1, value);
+    return ORR_LIKELY(id == 0 && send_quick(run, ORRI_COMMAND_CHANGE, type, entity, value))
+               ? ORR_OK
+               : send_change_long(run, entity, type, id, value);
 }
 
 orr_result orr_send_change_many(orr_run* run, orr_type type, const orr_entity* entities,
@@ -371,7 +490,7 @@ orr_result orr_send_change_many(orr_run* run, orr_type type, const orr_entity* e
 
 orr_result orr_send_remove_type(orr_run* run, orr_entity entity, orr_type type, orr_component_id id)
 {
-    const char* call = "orr_send_remove_type";
+    const char* call = "orr_send_remove";
     const orri_type* info;
     orr_command_buffer* commands = send_buffer(run, call);
     if (ORR_UNLIKELY(commands == NULL)) {
@@ -406,11 +525,15 @@ orr_result orr_send_remove_type(orr_run* run, orr_entity entity, orr_type type, 
 orr_result orri_refuse_ids(orr_command_buffer* commands, const char* call, uint32_t count)
 {
     if (count > commands->creates_max - commands->create_count) {
+        commands->rights->counts.violations++;
         return orri_refuse(&commands->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SEND_REFUSED,
                            "%s: system '%s' has created %u entities in this run and asks for %u "
-                           "more, but its .creates_max is %u; raise it",
+                           "more, but its .creates_max is %u%s",
                            call, commands->rights->name, commands->create_count, count,
-                           commands->creates_max);
+                           commands->creates_max,
+                           commands->rights->creates_max == 0
+                               ? " by default, as it belongs to a spectator; set it"
+                               : "; raise it, or leave it out for no limit but the world's");
     }
     if (commands->command_buffers->withholds) {
         return orri_refuse(
@@ -425,10 +548,27 @@ orr_result orri_refuse_ids(orr_command_buffer* commands, const char* call, uint3
                        call, commands->rights->name, commands->world->limits.entities);
 }
 
+// How many provisional ids the buffer may give from a position on. A set that withholds ids does
+// not know how many the world has left: there, a commit beyond the limit is refused.
+static uint64_t send_provisional_room(const orr_command_buffer* commands, uint64_t position)
+{
+    const orr_world* world = commands->world;
+    if (commands->command_buffers->withholds) {
+        return commands->rights->spectator ? 0 : ORR_ENTITIES_MAX;
+    }
+    uint64_t all = (uint64_t)world->index.free_count + (world->limits.entities - world->hot.count);
+    return position < all ? all - position : 0;
+}
+
 orr_entity orri_command_buffer_id(const orr_command_buffer* commands, orri_index_cursor* cursor,
                                   uint32_t n)
 {
     uint64_t position = commands->base + commands->create_count + n;
+    if (ORR_UNLIKELY(commands->create_count + n >= commands->id_count)) {
+        return send_provisional_room(commands, position) >= 1
+                   ? orri_provisional_id(commands, commands->create_count + n)
+                   : (orr_entity){0};
+    }
     if (ORR_UNLIKELY(commands->command_buffers->withholds)) {
         return position < commands->command_buffers->withheld_count
                    ? commands->command_buffers->withheld[position]
@@ -438,8 +578,9 @@ orr_entity orri_command_buffer_id(const orr_command_buffer* commands, orri_index
                                   : (orr_entity){0};
 }
 
-bool orri_command_buffer_ids(const orr_command_buffer* commands, orri_index_cursor* cursor,
-                             orr_entity* out, uint32_t count)
+// The ids of the next `count` creations, which are all reserved.
+static bool send_reserved_ids(const orr_command_buffer* commands, orri_index_cursor* cursor,
+                              orr_entity* out, uint32_t count)
 {
     uint64_t position = commands->base + commands->create_count;
     if (ORR_UNLIKELY(commands->command_buffers->withholds)) {
@@ -451,6 +592,24 @@ bool orri_command_buffer_ids(const orr_command_buffer* commands, orri_index_curs
     }
     return position <= UINT32_MAX &&
            orri_index_next(commands->world, cursor, (uint32_t)position, out, count);
+}
+
+bool orri_command_buffer_ids(const orr_command_buffer* commands, orri_index_cursor* cursor,
+                             orr_entity* out, uint32_t count)
+{
+    uint32_t sent = commands->create_count, left = commands->id_count - sent;
+    uint32_t reserved = sent >= commands->id_count ? 0 : count < left ? count : left;
+    if (reserved > 0 && !send_reserved_ids(commands, cursor, out, reserved)) {
+        return false;
+    }
+    if (reserved < count &&
+        count - reserved > send_provisional_room(commands, commands->base + sent + reserved)) {
+        return false;
+    }
+    for (uint32_t i = reserved; i < count; i++) {
+        out[i] = orri_provisional_id(commands, sent + i);
+    }
+    return true;
 }
 
 // Checks that the system may create `count` more entities.
@@ -503,9 +662,7 @@ static orr_result send_check_destroy(orr_command_buffer* commands, const char* c
     } else if (!allowed) {
         allowed = rights->may_create || rights->destroys != NULL;
     }
-    return allowed ? ORR_OK
-                   : orri_refuse_right(commands->world, rights, call, "destroys", (orr_type){0},
-                                       entity);
+    return allowed ? ORR_OK : orri_refuse_destroy(commands->world, rights, call, entity);
 }
 
 orr_result orr_send_destroy(orr_run* run, orr_entity entity)
@@ -564,7 +721,7 @@ orr_result orr_send_tag(orr_run* run, orr_entity entity, orr_tag tag, bool on)
 orr_result orr_send_enable_type(orr_run* run, orr_entity entity, orr_type type, orr_component_id id,
                                 bool on)
 {
-    const char* call = "orr_send_enable_type";
+    const char* call = "orr_send_enable";
     const orri_type* info = NULL;
     orr_command_buffer* commands = send_buffer(run, call);
     if (commands == NULL) {
@@ -600,8 +757,7 @@ orr_result orr_send_enable_type(orr_run* run, orr_entity entity, orr_type type, 
                : result;
 }
 
-// 1 to 255 bytes, without '/' and control characters.
-static bool send_name_valid(const char* name)
+bool orri_sent_name_valid(const char* name)
 {
     size_t size = 0;
     while (size <= ORR_ENTITY_NAME_MAX && (unsigned char)name[size] >= 0x20 && name[size] != 0x7F &&
@@ -626,7 +782,7 @@ orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity scope, cons
         return orri_refuse_right(commands->world, commands->rights, call, "renames", (orr_type){0},
                                  entity);
     }
-    if (name != NULL && !send_name_valid(name)) {
+    if (name != NULL && !orri_sent_name_valid(name)) {
         return send_refuse(
             commands, ORR_ERR_NAME, call,
             "the name is invalid; use 1 to 255 bytes without '/' and without control characters");
@@ -645,7 +801,7 @@ orr_result orr_send_name(orr_run* run, orr_entity entity, orr_entity scope, cons
 
 orr_result orr_send_event_type(orr_run* run, orr_type type, const void* value)
 {
-    const char* call = "orr_send_event_type";
+    const char* call = "orr_send_event";
     orr_command_buffer* commands = send_buffer(run, call);
     if (ORR_UNLIKELY(commands == NULL)) {
         return send_no_buffer(run);

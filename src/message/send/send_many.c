@@ -51,23 +51,31 @@ static orr_result send_many_check_column(const send_many* m, uint32_t i)
     }
     if (orri_cluster_find_column(m->cluster, data->type) < 0) {
         return send_many_refuse(m, ORR_ERR_ABSENT, data->type,
-                                "is given, but the cluster has no such column");
+                                "is given, but the cluster has no such column; leave it out");
     }
     if (data->values == NULL && info->info.size > 0) {
         return send_many_refuse(m, ORR_ERR_ARGUMENT, data->type,
                                 "has no values; leave the type out for presets");
     }
     if (send_many_data_of(m, i, data->type) != NULL) {
-        return send_many_refuse(m, ORR_ERR_ARGUMENT, data->type, "is given twice");
+        return send_many_refuse(m, ORR_ERR_ARGUMENT, data->type, "is given twice; give it once");
     }
     for (uint32_t row = 0; info->info.has_owned && row < m->count; row++) {
         const uint8_t* value = (const uint8_t*)data->values + (size_t)row * info->info.size;
         if (orri_value_owned_gone(info, value, &field)) {
-            return send_many_refuse(m, ORR_ERR_ARGUMENT, data->type,
-                                    "holds an owned string or array that no longer exists");
+            return send_many_refuse(
+                m, ORR_ERR_ARGUMENT, data->type,
+                "holds an owned string or array that no longer exists; make it again in the "
+                "tick in which it is sent");
         }
     }
-    return ORR_OK;
+    orr_result result = ORR_OK;
+    for (uint32_t row = 0; ORR_UNLIKELY(info->has_range) && result == ORR_OK && row < m->count;
+         row++) {
+        result = orri_check_range(m->commands->world, "orr_send_create_many", info,
+                                  (const uint8_t*)data->values + (size_t)row * info->info.size);
+    }
+    return result;
 }
 
 // Checks that every type and tag of the cluster is declared.
@@ -238,7 +246,7 @@ static void send_many_count(const send_many* m)
         orri_command_array* array = send_many_array(m, i);
         (void)orri_command_buffer_turn(m->commands, array);
         for (uint32_t row = 0; array->ids != NULL && row < m->count; row++) {
-            array->ids[array->count + row] = ORRI_PROVISIONAL | ++m->commands->provisional_count;
+            array->ids[array->count + row] = 0; // The sender did not request it.
         }
         array->count += m->count;
     }

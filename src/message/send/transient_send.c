@@ -25,6 +25,7 @@ typedef struct transient_send_record {
 struct orri_transient_sends {
     struct orri_transient_sends* next;
     orri_rights* rights;
+    uint32_t unit; // Of the buffer to which they belong.
     transient_send_record* records;
     uint32_t count, capacity, done;
     transient_send_cell* cells;
@@ -132,6 +133,7 @@ void orri_transient_sends_close(struct orri_command_buffers* command_buffers,
     struct orri_transient_sends* transients = commands->transients;
     commands->transients = NULL;
     transients->rights = commands->rights;
+    transients->unit = commands->unit;
     commands->rights->counts.sent += transients->count;
     *(command_buffers->transient_last != NULL ? &command_buffers->transient_last->next
                                               : &command_buffers->transient_first) = transients;
@@ -182,13 +184,15 @@ void orri_transient_sends_abandon(orr_world* world, struct orri_command_buffers*
 
 // ---- applying -----------------------------------------------------------------------------------
 
-// The reason why a command has no effect; NULL: it has one.
-static const char* transient_send_void(const orr_world* world, const orri_rights* rights,
-                                       const transient_send_record* record, const void* value)
+// The reason why a command has no effect, with its result; NULL: it has one.
+static const char* transient_send_obstacle(const orr_world* world, const orri_rights* rights,
+                                           const transient_send_record* record, const void* value,
+                                           orr_result* result)
 {
     if (record->kind == ORRI_COMMAND_CREATE) {
         return NULL;
     }
+    *result = ORR_ERR_ENTITY;
     if (orri_transient_find(world, record->entity) == NULL) {
         return "the entity is dead";
     }
@@ -200,6 +204,7 @@ static const char* transient_send_void(const orr_world* world, const orri_rights
         old = orri_pool_get(pool, orri_id_index(record->entity));
     }
     if (needs && old == NULL) {
+        *result = ORR_ERR_ABSENT;
         return "the entity does not have this component";
     }
     if (record->kind == ORRI_COMMAND_ADD && old != NULL &&
@@ -254,11 +259,14 @@ static orr_result transient_send_commit_one(orr_world* world,
     bool plain = record->info != NULL && record->info->plain && record->info->info.size > 0 &&
                  (record->kind == ORRI_COMMAND_ADD || record->kind == ORRI_COMMAND_CHANGE);
     const void* value = plain ? transients->cells[record->cell].bytes : record->value;
-    const char* why = transient_send_void(world, transients->rights, record, value);
+    orr_result result = ORR_OK;
+    const char* why = transient_send_obstacle(world, transients->rights, record, value, &result);
     if (why != NULL) {
-        transients->rights->counts.dropped++;
-        orri_log_drop(world, transients->rights, orri_command_kind_name(record->kind),
-                      (orr_type){record->info != NULL ? record->info->id : 0}, record->entity, why);
+        orr_type type = {record->info != NULL ? record->info->id : 0};
+        orri_rights_note_dropped(world, transients->rights, type, 1,
+                                 orri_drop_order(transients->unit, transients->done), result);
+        orri_log_drop(world, transients->rights, orri_command_kind_name(record->kind), type,
+                      record->entity, why);
         return ORR_OK;
     }
     return transient_send_do(world, record, value);

@@ -152,7 +152,7 @@ static orr_result atomic_section_check(const orr_command_buffer* commands, orr_e
                                  target);
     }
     bool multiple = info->info.multiplicity == ORR_MULTIPLE;
-    if (ORR_UNLIKELY(multiple ? id == 0 || (id & ORRI_PROVISIONAL) != 0 : id != 0)) {
+    if (ORR_UNLIKELY(multiple ? id == 0 : id != 0)) {
         return atomic_section_refuse_id(commands, info);
     }
     // The lock of the error handler is held. A thread that waits for it may be in a section, so
@@ -164,18 +164,21 @@ static orr_result atomic_section_check(const orr_command_buffer* commands, orr_e
     return ORR_OK;
 }
 
-// Not an error: the entity died, or lost the component, before the system ran.
+// The entity died, or lost the component, before the system ran.
 ORRI_COLD static orr_result atomic_section_drop(const orr_command_buffer* commands,
                                                 orr_entity target, orr_type type, bool dead)
 {
     orri_rights* rights = commands->rights;
-    __atomic_fetch_add(&rights->counts.dropped, 1, __ATOMIC_RELAXED);
+    orri_rights_note_dropped(
+        commands->world, rights, type, 1,
+        orri_drop_order(orri_this_thread.unit, orri_command_buffer_records(commands)),
+        dead ? ORR_ERR_ENTITY : ORR_ERR_ABSENT);
     if (!__atomic_exchange_n(&rights->drop_logged, true, __ATOMIC_RELAXED)) {
-        orri_id_text who = orri_entity_format(commands->world, target);
+        orri_id_text id_text = orri_entity_format(commands->world, target);
         orri_log(&commands->world->env, ORR_LOG_ID_MESSAGE_DROPPED,
                  "system '%s': an atomic section on %s of %s has no effect: %s. Further drops are "
                  "counted (orr_system_stats), but not logged",
-                 rights->name, orri_type_label(commands->world, type), who.text,
+                 rights->name, orri_type_label(commands->world, type), id_text.text,
                  dead ? "the entity is dead" : "the entity does not have this component");
     }
     return ORR_OK;
@@ -200,6 +203,7 @@ static bool atomic_section_own(orr_world* world, orri_chunk* chunk, uint32_t col
         if (owned) {
             entry->tick = orri_tick_now(world);
             __atomic_store_n(&chunk->cluster->columns[column].version, epoch, __ATOMIC_RELAXED);
+            orri_written_note(world, epoch);
             // Last: a thread that sees this version skips the lock.
             __atomic_store_n(&entry->version, epoch, __ATOMIC_RELEASE);
         }
@@ -273,7 +277,7 @@ static bool atomic_section_htm(struct orri_atomic_sections* sections, orri_mutex
                                 atomic_load_explicit(&mutex->word, memory_order_relaxed) != 0;
              wait++) {
         }
-        orri_htm_end end = orri_htm_try(&mutex->word, atomic_section_do, call);
+        orri_htm_result end = orri_htm_try(&mutex->word, atomic_section_do, call);
         if (end == ORRI_HTM_DONE || end == ORRI_HTM_NEVER) {
             bool done = end == ORRI_HTM_DONE;
             if (ORR_UNLIKELY(sections->counting) && done) {
@@ -286,8 +290,7 @@ static bool atomic_section_htm(struct orri_atomic_sections* sections, orri_mutex
 }
 
 // Runs the section under its stripe. Systems that run alone need no lock.
-static void atomic_section_guarded(atomic_section_call* call, orr_entity target,
-                                   orr_component_id id)
+static void atomic_section_locked(atomic_section_call* call, orr_entity target, orr_component_id id)
 {
     orr_world* world = call->world;
     if (!world->running.parallel) {
@@ -313,17 +316,17 @@ static void atomic_section_checked(atomic_section_call* call, orri_rights* right
     const orri_access access = {
         .system = rights->name, .section = true, .violations = &rights->counts.violations};
     if (before == NULL) {
-        atomic_section_guarded(call, target, id);
+        atomic_section_locked(call, target, id);
     } else if (world->running.parallel) {
         orri_thread_context here =
             orri_this_thread_enter(world, &access, orri_this_thread.system, NULL);
-        atomic_section_guarded(call, target, id);
+        atomic_section_locked(call, target, id);
         orri_this_thread_leave(here);
     } else {
         orr_hot_table** tables = world->hot.tables;
         orri_access_leave(world);
         orri_access_enter(world, &access, NULL);
-        atomic_section_guarded(call, target, id);
+        atomic_section_locked(call, target, id);
         orri_access_leave(world);
         orri_access_enter(world, before, tables);
     }

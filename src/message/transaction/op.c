@@ -23,19 +23,19 @@ static inline double op_f64(uint64_t bits)
 }
 
 // Whether a float replaces another: it is smaller (`least`) or larger, or the other is NaN.
-static inline bool op_float_wins(double now, double old, bool least)
+static inline bool op_float_replaces(double now, double old, bool least)
 {
     return (least ? now < old : now > old) || (old != old && now == now);
 }
 
 // Whether MIN or MAX replaces the value, by the kind of the field.
-static inline bool op_wins(uint64_t now, uint64_t old, orr_kind kind, uint32_t size, bool least)
+static inline bool op_replaces(uint64_t now, uint64_t old, orr_kind kind, uint32_t size, bool least)
 {
     switch (kind) {
     case ORR_KIND_F32:
-        return op_float_wins(op_f32(now), op_f32(old), least);
+        return op_float_replaces(op_f32(now), op_f32(old), least);
     case ORR_KIND_F64:
-        return op_float_wins(op_f64(now), op_f64(old), least);
+        return op_float_replaces(op_f64(now), op_f64(old), least);
     case ORR_KIND_U8:
     case ORR_KIND_U16:
     case ORR_KIND_U32:
@@ -67,7 +67,7 @@ static inline void op_one(uint8_t* at, uint64_t number, orr_op op, orr_kind kind
     if (op == ORR_OP_ADD) {
         op_add(at, number, kind, size);
     } else if (op == ORR_OP_SET ||
-               op_wins(number, orri_load_unsigned(at, size), kind, size, op == ORR_OP_MIN)) {
+               op_replaces(number, orri_load_unsigned(at, size), kind, size, op == ORR_OP_MIN)) {
         orri_store(at, size, number);
     }
 }
@@ -117,16 +117,17 @@ static inline void op_loop(const orri_op_site* site, const orri_verb* verb, cons
 {
     size_t stride = site->type->info.size, offset = verb->offset;
     for (uint32_t i = 0; i < count; i++) {
-        op_one(op_at(site, ops[i].place, stride) + offset, ops[i].number, op, kind, size);
+        op_one(op_at(site, (uint32_t)ops[i].target, stride) + offset, ops[i].number, op, kind,
+               size);
     }
 }
 
 // Operands that are not numbers, and instances.
-static void op_seldom(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
-                      uint32_t count)
+static void op_general(const orri_op_site* site, const orri_verb* verb, const orri_op* ops,
+                       uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        uint8_t* value = op_value(site, verb, ops[i].place);
+        uint8_t* value = op_value(site, verb, (uint32_t)ops[i].target);
         if (!verb->in_bytes) {
             op_one(value + verb->offset, ops[i].number, verb->op, verb->kind, verb->size);
             continue;
@@ -154,9 +155,10 @@ static void op_call_all(const orri_op_site* site, const orri_verb* verb, const o
                         uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        uint8_t* value = op_value(site, verb, ops[i].place);
-        orr_entity target = op_target(site, ops[i].place);
-        verb->function(site->world, target, value, (const void*)(uintptr_t)ops[i].number);
+        uint8_t* value = op_value(site, verb, (uint32_t)ops[i].target);
+        orr_entity target = op_target(site, (uint32_t)ops[i].target);
+        verb->function(site->world, target, value, (const void*)(uintptr_t)ops[i].number,
+                       verb->size);
         if (site->type->info.has_padding) {
             orri_rows_clean(site->type, value, 1);
         }
@@ -173,6 +175,7 @@ static void op_call(const orri_op_site* site, const orri_verb* verb, const orri_
     orr_world* world = site->world;
     const orri_access access = {.system = verb->rights->name,
                                 .posted = true,
+                                .sender = verb->rights,
                                 .violations = &verb->rights->counts.violations};
     // Systems of other pipelines run: the access rule is set for this thread only.
     if (world->realtime) {
@@ -201,7 +204,7 @@ void orri_op_run(const orri_op_site* site, const orri_verb* verb, const orri_op*
     if (verb->function != NULL) {
         op_call(site, verb, ops, count);
     } else if (verb->in_bytes || site->type->info.multiplicity == ORR_MULTIPLE) {
-        op_seldom(site, verb, ops, count);
+        op_general(site, verb, ops, count);
     } else if (verb->op == ORR_OP_ADD && verb->kind == ORR_KIND_F32) {
         op_loop(site, verb, ops, count, ORR_OP_ADD, ORR_KIND_F32, 4);
     } else if (verb->op == ORR_OP_ADD && verb->kind != ORR_KIND_F64 && verb->size == 4) {

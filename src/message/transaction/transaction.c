@@ -8,7 +8,7 @@
 // Verbs searched, from the last one back, before a new one is added.
 #define TRANSACTION_LOOK     16u
 #define TRANSACTION_ALIGN    16u   // Of arguments.
-#define TRANSACTION_KEPT_MIN 1024u // Streams of at most so many posts are never trimmed.
+#define TRANSACTION_KEPT_MIN 1024u // Streams of at most this many posts are never trimmed.
 
 // ---- blocks -------------------------------------------------------------------------------------
 
@@ -40,9 +40,11 @@ static void transaction_clear(struct orri_posts* posts)
         stream->count = stream->verb_count = stream->run_count = 0;
         stream->calls = false;
     }
-    posts->stream_count = posts->current = posts->byte_count = 0;
+    posts->stream_count = posts->byte_count = 0;
+    posts->last.stream = NULL;
     posts->command_buffers = NULL;
     posts->ready = false;
+    posts->provisional = NULL;
 }
 
 // Puts a block on the free list.
@@ -67,6 +69,8 @@ void orri_posts_close(struct orri_command_buffers* command_buffers, orr_command_
         commands->rights->counts.sent += posts->streams[i].count;
     }
     posts->rights = commands->rights;
+    posts->unit = commands->unit;
+    posts->provisional = orri_command_buffer_provisional(commands) > 0 ? commands : NULL;
     posts->command_buffers = command_buffers->withholds ? command_buffers : NULL;
     posts->next = NULL;
     if (shared->posted_last != NULL) {
@@ -334,6 +338,57 @@ static bool transaction_settable(const orri_type* type, const transaction_field*
            !transaction_overlaps_indexed(type, offset, size);
 }
 
+// ---- replacing entities -------------------------------------------------------------------------
+
+// A function that replaces entities, and its first argument.
+typedef struct transaction_map {
+    orr_entity (*map)(void* user, orr_entity entity);
+    void* user;
+} transaction_map;
+
+// Replaces entities in consecutive posts with the same verb. Arguments of functions are bytes
+// without a type: they stay.
+static void transaction_map_posts(const struct orri_posts* posts, const orri_stream* stream,
+                                  const orri_verb* verb, uint32_t first, uint32_t end,
+                                  transaction_map map)
+{
+    transaction_field field = {.name = ""};
+    if (verb->function == NULL) {
+        field = transaction_find(&stream->info->info, verb->offset, verb->size);
+    }
+    bool refers = field.type != NULL && field.type->has_entities;
+    for (uint32_t i = first; i < end; i++) {
+        orri_post* post = &stream->posts[i];
+        post->entity = map.map(map.user, post->entity);
+        if (refers && verb->in_bytes) {
+            orri_values_entity_map(field.type, posts->bytes + post->number,
+                                   field.count > 0 ? field.count : 1, map.map, map.user);
+        } else if (refers) { // 8 bytes with an entity are nothing else.
+            post->number = map.map(map.user, (orr_entity){post->number}).id;
+        }
+    }
+}
+
+void orri_posts_entity_map(const orr_command_buffer* commands,
+                           orr_entity (*map)(void* user, orr_entity entity), void* user)
+{
+    struct orri_posts* posts = commands->command_buffers->shared->posted;
+    while (posts != NULL && posts->provisional != commands) {
+        posts = posts->next;
+    }
+    for (uint32_t i = 0; posts != NULL && i < posts->stream_count; i++) {
+        const orri_stream* stream = &posts->streams[i];
+        for (uint32_t r = 0; r < stream->run_count; r++) {
+            uint32_t end = r + 1 < stream->run_count ? stream->runs[r + 1].first : stream->count;
+            transaction_map_posts(posts, stream, &stream->verbs[stream->runs[r].verb],
+                                  stream->runs[r].first, end, (transaction_map){map, user});
+        }
+    }
+    if (posts != NULL) {
+        posts->provisional = NULL;
+    }
+}
+
 // ---- checks -------------------------------------------------------------------------------------
 
 ORRI_COLD static orr_result transaction_refuse(const orr_command_buffer* commands,
@@ -361,11 +416,11 @@ static orr_result transaction_check_type(const orr_command_buffer* commands, con
                                   "built-in types do not support transactions; send a change");
     }
     bool multiple = info->info.multiplicity == ORR_MULTIPLE;
-    if (multiple ? id == 0 || (id & ORRI_PROVISIONAL) != 0 : id != 0) {
+    if (multiple ? id == 0 : id != 0) {
         return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
                            "%s: system '%s': %s is %s, so its id %s", call, commands->rights->name,
                            info->info.name, multiple ? "a multiple type" : "a unique type",
-                           multiple ? "must be that of an existing instance" : "must be 0");
+                           multiple ? "must name an instance" : "must be 0");
     }
     return ORR_OK;
 }
@@ -409,8 +464,25 @@ static orr_result transaction_check_field(const orr_command_buffer* commands, co
     return ORR_OK;
 }
 
+// Checks the size of the argument against the registered one.
+static orr_result transaction_check_size(const orr_command_buffer* commands, const char* call,
+                                         const orri_verb* verb)
+{
+    const struct orri_messages* messages = commands->world->messages;
+    const char* name = "";
+    size_t size = verb->size;
+    if (messages->declared == NULL ||
+        !messages->declared(commands->world, verb->function, &name, &size) || size == verb->size) {
+        return ORR_OK;
+    }
+    return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
+                       "%s: system '%s': the function '%s' is registered with %zu bytes of data, "
+                       "but %u bytes were passed; pass the registered size",
+                       call, commands->rights->name, name, size, verb->size);
+}
+
 static orr_result transaction_check_call(const orr_command_buffer* commands, const char* call,
-                                         const orri_type* type)
+                                         const orri_type* type, const orri_verb* verb)
 {
     if (!type->plain) {
         return orri_refuse(
@@ -419,7 +491,7 @@ static orr_result transaction_check_call(const orr_command_buffer* commands, con
             "function could corrupt; use transactions on its number fields",
             call, commands->rights->name, type->info.name);
     }
-    return ORR_OK;
+    return transaction_check_size(commands, call, verb);
 }
 
 // ---- appending ----------------------------------------------------------------------------------
@@ -446,7 +518,6 @@ static orri_stream* transaction_stream(struct orri_posts* posts, orr_type type)
 {
     for (uint32_t i = 0; i < posts->stream_count; i++) {
         if (posts->streams[i].type.id == type.id) {
-            posts->current = i;
             return &posts->streams[i];
         }
     }
@@ -477,9 +548,9 @@ static orri_stream* transaction_obtain(orr_command_buffer* commands, orr_type ty
                           &posts->stream_capacity, posts->stream_made + 1)) {
             return NULL;
         }
+        posts->last.stream = NULL; // It may have moved.
         posts->streams[posts->stream_made++] = (orri_stream){0};
     }
-    posts->current = posts->stream_count;
     stream = &posts->streams[posts->stream_count++];
     stream->type = type;
     stream->info = info;
@@ -537,6 +608,13 @@ static orr_result transaction_append(orr_command_buffer* commands, orr_entity ta
     stream->posts[stream->count++] =
         (orri_post){target, verb->in_bytes ? transaction_keep(commands->posts, data, verb->size)
                                            : orri_load_unsigned(data, verb->size)};
+    struct orri_posts* posts = commands->posts;
+    posts->last.stream = verb->in_bytes ? NULL : stream;
+    posts->last.type = type;
+    posts->last.id = verb->id;
+    posts->last.offset = verb->offset;
+    posts->last.size = verb->size;
+    posts->last.op = verb->op;
     return ORR_OK;
 }
 
@@ -554,9 +632,9 @@ static orr_command_buffer* transaction_buffer(const orr_run* run, const char* ca
 }
 
 // The long path: checks a verb that is new in this run, then appends.
-ORRI_ASIDE static orr_result transaction_slow(orr_command_buffer* commands, const char* call,
-                                              orr_entity target, orr_type type, orri_verb* verb,
-                                              const void* data, bool calls)
+ORRI_NOINLINE static orr_result transaction_slow(orr_command_buffer* commands, const char* call,
+                                                 orr_entity target, orr_type type, orri_verb* verb,
+                                                 const void* data, bool calls)
 {
     if (target.id == 0) {
         return transaction_refuse(
@@ -566,6 +644,13 @@ ORRI_ASIDE static orr_result transaction_slow(orr_command_buffer* commands, cons
     if (data == NULL && (!calls || verb->size > 0)) {
         return transaction_refuse(commands, ORR_ERR_ARGUMENT, call,
                                   calls ? "the argument is NULL" : "the number is NULL");
+    }
+    if (ORR_UNLIKELY(calls && orri_provisional_in_bytes(commands, data, verb->size))) {
+        return transaction_refuse(
+            commands, ORR_ERR_ENTITY, call,
+            "the argument has the provisional id of a creation, which would name no entity; set "
+            ".creates_max of the system to the number of entities it creates, so that their ids "
+            "are final at once");
     }
     const orri_type* info = orri_type_at(&commands->world->schema, type);
     orri_stream* stream = commands->posts != NULL ? transaction_stream(commands->posts, type)
@@ -578,36 +663,45 @@ ORRI_ASIDE static orr_result transaction_slow(orr_command_buffer* commands, cons
     }
     orr_result result = transaction_check_type(commands, call, type, verb->id, target);
     if (result == ORR_OK) {
-        result = calls ? transaction_check_call(commands, call, info)
+        result = calls ? transaction_check_call(commands, call, info, verb)
                        : transaction_check_field(commands, call, info, verb);
     }
     return result == ORR_OK ? transaction_append(commands, target, type, info, verb, data) : result;
 }
 
+ORRI_NOINLINE static orr_result transaction_field_slow(orr_run* run, orr_op op, orr_entity target,
+                                                       orr_type type, orr_component_id id,
+                                                       uint32_t offset, uint32_t size,
+                                                       const void* number)
+{
+    orr_result result = ORR_OK;
+    orr_command_buffer* commands = transaction_buffer(run, "orr_transact", &result);
+    if (commands == NULL) {
+        return result;
+    }
+    orri_verb verb = {.id = id, .offset = offset, .size = size, .op = op};
+    return transaction_slow(commands, "orr_transact", target, type, &verb, number, false);
+}
+
+// The short path: what the last post of the run did, on another target.
 orr_result orr_transact_field(orr_run* run, orr_op op, orr_entity target, orr_type type,
                               orr_component_id id, uint32_t offset, uint32_t size,
                               const void* number)
 {
-    const char* call = "orr_transact_field";
-    orr_result result = ORR_OK;
-    orr_command_buffer* commands = transaction_buffer(run, call, &result);
-    if (ORR_UNLIKELY(commands == NULL)) {
-        return result;
+    bool open = run != NULL && run->commands != NULL && run->commands->open;
+    struct orri_posts* posts = ORR_LIKELY(open) ? run->commands->posts : NULL;
+    orri_stream* stream = ORR_LIKELY(posts != NULL) ? posts->last.stream : NULL;
+    if (ORR_LIKELY(stream != NULL && posts->last.type.id == type.id && posts->last.op == op &&
+                   posts->last.offset == offset && posts->last.size == size &&
+                   posts->last.id == id && target.id != 0 && number != NULL &&
+                   stream->count < stream->capacity)) {
+        orri_post* post = &stream->posts[stream->count++];
+        post->entity = target;
+        post->number = ORR_LIKELY(size == 4) ? orri_load_unsigned(number, 4)
+                                             : orri_load_unsigned(number, size);
+        return ORR_OK;
     }
-    struct orri_posts* posts = commands->posts;
-    orri_stream* stream = posts != NULL && posts->stream_count > 0 ? &posts->streams[posts->current]
-                                                                   : NULL;
-    if (ORR_LIKELY(stream != NULL && stream->type.id == type.id && stream->count > 0 &&
-                   stream->count < stream->capacity && target.id != 0 && number != NULL)) {
-        const orri_verb* verb = &stream->verbs[stream->verb];
-        if (ORR_LIKELY(verb->op == op && verb->offset == offset && verb->size == size &&
-                       verb->id == id && !verb->in_bytes)) {
-            stream->posts[stream->count++] = (orri_post){target, orri_load_unsigned(number, size)};
-            return ORR_OK;
-        }
-    }
-    orri_verb verb = {.id = id, .offset = offset, .size = size, .op = op};
-    return transaction_slow(commands, call, target, type, &verb, number, false);
+    return transaction_field_slow(run, op, target, type, id, offset, size, number);
 }
 
 orr_result orr_transact_call(orr_run* run, orr_entity target, orr_type type, orr_component_id id,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Transactions from the inside: what one run of a system posted, and what applying it needs.
+// Internals of transactions: the posts of one run of a system, and the types needed to apply them.
 //
 //   command buffer ──> posts ──> streams, one per type ──> posts[]: target, number; in call order
 //                                  └─ runs: from which post on which verb holds
 //
 // Vocabulary:
 //   post    one waiting transaction
-//   verb    what a post does: an operation on a field, or a function
+//   verb    the effect of a post: an operation on a field, or a function
 //   stream  the posts of one type. Posts on different types are independent, so that a system that
 //           alternates between two types fills two streams.
 #ifndef ORRI_MESSAGE_TRANSACTION_TRANSACTION_H
@@ -48,19 +48,30 @@ typedef struct orri_stream {
     bool calls;    // A verb is a function.
 } orri_stream;
 
-// A block: what one command buffer posted. Its memory is kept when it becomes free.
+// A block: the posts of one command buffer. Its memory is kept when it becomes free.
 struct orri_posts {
     struct orri_posts* next;
     orri_rights* rights;
+    uint32_t unit;        // Of the buffer to which they belong.
     orri_stream* streams; // [stream_made], of which `stream_count` are in use.
     uint32_t stream_count, stream_made, stream_capacity;
-    uint32_t current; // Stream of the last post.
-    bool waits;       // While transactions are applied: some posts of the block keep waiting.
+    // The verb of the last post and its stream, which the next post most often has too. NULL: there
+    // is none, or its operand is in `bytes`.
+    struct {
+        orri_stream* stream;
+        orr_type type;
+        orr_component_id id;
+        uint32_t offset, size;
+        orr_op op;
+    } last;
+    bool waits; // While transactions are applied: some posts of the block keep waiting.
     // The set of a pipeline in real time; NULL: the world's own. Other pipelines do not apply its
     // posts before they are `ready`: waiting structure of the same set may create the targets.
     struct orri_command_buffers* command_buffers;
     bool ready;
-    uint32_t peak;  // Most posts of a stream since the last trim.
+    const orr_command_buffer* provisional; // Buffer whose provisional entity ids the posts may
+                                           // name, until they are replaced; NULL: none.
+    uint32_t peak;                         // Most posts of a stream since the last trim.
     uint8_t* bytes; // Arguments, and operands that are not numbers; each aligned to 16 bytes.
     uint32_t byte_count, byte_capacity;
 };
@@ -100,10 +111,10 @@ bool orri_post_walk_next(const orri_post_part* parts, orri_post_walk* walk, orri
 
 // ---- op.c: applying posts -----------------------------------------------------------------------
 
-// A post whose target was found.
+// A post on its way to the value.
 typedef struct orri_op {
-    uint32_t place;  // Block << slot_bits | slot.
-    uint32_t verb;   // Index among all verbs of the type.
+    uint64_t
+        target; // The id of the entity; once it was found, the place: block << slot_bits | slot.
     uint64_t number; // Of a verb that is `in_bytes`: the address.
 } orri_op;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which systems of a group may run at the same time: those that do not conflict. Conflicts are
-// decided by type and cluster: two writers of a type on different clusters do not conflict.
+// Decides which systems of a group may run at the same time: those that do not conflict. Conflicts
+// are decided by type and cluster: two writers of a type on different clusters do not conflict.
 #include "base/scan.h"
 #include "schedule/schedule.h"
 
@@ -35,6 +35,20 @@ orri_touch orri_touches(const orr_world* world, const orri_system* system, uint3
         }
     }
     return touch;
+}
+
+void orri_touched_types(const orr_world* world, const orri_system* system, uint64_t* bits)
+{
+    memset(bits, 0, (world->schema.type_count / 64 + 1) * sizeof *bits);
+    for (uint32_t f = 0; f < system->query->field_count; f++) {
+        orri_bit_set(bits, orri_type_index(world, system->query->fields[f].type), true);
+    }
+    const uint64_t* const sets[] = {system->access.by_id_read, system->rights.atomics};
+    for (uint32_t i = 0; i < 2; i++) {
+        for (uint32_t w = 0; sets[i] != NULL && w < system->rights.type_words; w++) {
+            bits[w] |= sets[i][w];
+        }
+    }
 }
 
 // ---- values -------------------------------------------------------------------------------------
@@ -72,13 +86,13 @@ static bool conflict_of_type(const orr_world* world, const orri_system* first,
         (a == b && (a == ORRI_TOUCH_READS || a == ORRI_TOUCH_ATOMIC))) {
         return false;
     }
-    // Pinned values lie together, in whatever cluster their entities are.
+    // Pinned values are stored together, whatever the clusters of their entities.
     const orri_type* info = orri_type_at(&world->schema, type);
     return any_first || any_second || orri_type_pinned(info) ||
            conflict_shared_cluster(first->query, second->query, type);
 }
 
-// True when they do for any type.
+// True when the accesses of two systems conflict for any type.
 static bool conflict_of_values(const orr_world* world, const orri_system* first,
                                const orri_system* second)
 {
@@ -135,7 +149,8 @@ bool orri_system_lists(const char* text, const orri_system* system)
 bool orri_conflict(const orr_world* world, const orri_system* first, const orri_system* second)
 {
     world->schedule->compared++;
-    // Things outside the world are not declared: one after the other where they may be the same.
+    // Systems do not declare which things outside the world they use. Those that may use the same
+    // ones run one after the other.
     bool outside = (first->desc.main_thread && second->desc.main_thread) ||
                    (first->desc.impure && second->desc.impure) ||
                    (first->desc.user != NULL && first->desc.user == second->desc.user);

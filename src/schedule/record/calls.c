@@ -35,14 +35,29 @@ static void calls_end_loops(orr_world* world)
     }
 }
 
+// The world whose calls this thread runs, and the half-done tick at that moment; NULL: none.
+static _Thread_local const orr_world* calls_here;
+static _Thread_local const orri_pipeline* calls_now;
+
+bool orri_call_here(const orr_world* world)
+{
+    return calls_here == world && world->schedule->now == calls_now;
+}
+
 void orri_calls_run(orr_world* world, orri_call* calls)
 {
+    const orr_world* before = calls_here;
+    const orri_pipeline* before_now = calls_now;
+    calls_here = world;
+    calls_now = world->schedule->now;
     for (orri_call *call = calls, *next; call != NULL; call = next) {
         next = call->next;
-        call->call(world, call->data);
+        call->call(world, call->data, call->size);
         calls_end_loops(world);
         orri_call_free(&world->env, call);
     }
+    calls_here = before;
+    calls_now = before_now;
 }
 
 void orri_calls_free(orr_world* world, orri_call* calls)

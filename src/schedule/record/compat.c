@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether a recording that was read from a file can be replayed on a world: numbers in it must mean
-// the same there (types, pipelines, functions).
+// Checks whether a recording that was read from a file can be replayed on a world: the numbers of
+// types, pipelines and functions must mean the same in both.
 #include "schedule/record/recording.h"
 
 const char* orri_recording_function(const struct orr_recording* recording, uint32_t number,
@@ -49,6 +49,26 @@ static orr_result compat_pipelines(orr_world* world, const orr_recording* record
     return ORR_OK;
 }
 
+// The data of every recorded call has the size that is registered in this world.
+static orr_result compat_sizes(orr_world* world, const orr_recording* recording, const char* call)
+{
+    const orri_named* named = NULL;
+    orr_call last = NULL; // Mostly several calls in a row have the same function.
+    for (uint32_t i = 0; i < recording->call_count; i++) {
+        const orri_call* recorded = recording->calls[i];
+        named = recorded->call == last ? named : orri_call_registered(world, recorded->call);
+        last = recorded->call;
+        if (!orri_named_accepts(named, recorded->size)) {
+            return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
+                               "%s: call %u of the recording, '%s' has %u bytes of data, but is "
+                               "registered with %zu bytes; replay with the program that made the "
+                               "recording",
+                               call, i, named->name, recorded->size, named->size);
+        }
+    }
+    return ORR_OK;
+}
+
 // Every recorded call and transaction has a registered function.
 static orr_result compat_calls(orr_world* world, const orr_recording* recording, const char* call)
 {
@@ -80,5 +100,6 @@ orr_result orri_recording_fits(orr_world* world, const struct orr_recording* rec
 {
     orr_result result = compat_types(world, recording, call);
     result = result == ORR_OK ? compat_pipelines(world, recording, call) : result;
-    return result == ORR_OK ? compat_calls(world, recording, call) : result;
+    result = result == ORR_OK ? compat_calls(world, recording, call) : result;
+    return result == ORR_OK ? compat_sizes(world, recording, call) : result;
 }

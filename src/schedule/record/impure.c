@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Inputs of a run: what impure systems do. Recorded after each of their calls; a replay applies it
-// where the system would have been called, without calling it. Of a call: the commands in its
-// buffers, the blocks it wrote, its state and exports, its requests to enable systems or to pause,
-// and which messages it took. Each pipeline has bytes of its own, in the order of its calls: only
-// its thread writes them, outside its turn.
+// Inputs of a run: the effects of impure systems. They are recorded after each call; a replay
+// applies them where the system would have been called, without calling it. Effects of a call are:
+// the commands in its buffers, the blocks it wrote, its state and exports, its requests to enable
+// systems or to pause, and which messages it took. Each pipeline has bytes of its own, in the order
+// of its calls: only its thread writes them, outside its turn.
 #include "schedule/record/recording.h"
 #include "store/pool/pool.h"
 
@@ -81,8 +81,8 @@ static void impure_diverge(const orri_system* system)
     }
 }
 
-// True when the system may change a type with strings, arrays or hooks: its values are more than
-// their bytes.
+// True when the system may change a type with strings, arrays or hooks: copying the bytes of such
+// values is not enough.
 static bool impure_more_than_bytes(const orri_system* system, uint32_t type_index)
 {
     const orr_world* world = system->pipe->world;
@@ -145,7 +145,7 @@ static orri_system* impure_target(const orr_world* world, uint64_t name_hash)
     return system;
 }
 
-static bool impure_get_states(orri_system* system, orri_bytes_from* in)
+static bool impure_get_states(orri_system* system, orri_bytes_reader* in)
 {
     orr_world* world = system->pipe->world;
     const orri_system_state* states[2] = {&system->state, &system->exports};
@@ -160,6 +160,9 @@ static bool impure_get_states(orri_system* system, orri_bytes_from* in)
         }
     }
     uint64_t word = orri_bytes_word(in);
+    if (word >> 32 > ORRI_PAUSE_OFF) {
+        return false;
+    }
     system->pause = (uint8_t)(word >> 32);
     for (uint32_t i = 0; !in->failed && i < (uint32_t)word; i++) {
         orri_system* target = impure_target(world, orri_bytes_word(in));
@@ -192,9 +195,10 @@ static void impure_put_columns(const orri_system* system, uint32_t type_index, o
         return;
     }
     const orri_table* table = (const orri_table*)(const void*)world->tables.list[type_index];
-    for (uint32_t c = 0; c < table->cluster_count; c++) {
-        const orri_cluster* cluster = table->clusters[c].cluster;
-        uint32_t column = table->clusters[c].column;
+    const orri_table_cluster* entry;
+    for (uint32_t c = 0; (entry = orri_table_next(table, &c)) != NULL;) {
+        const orri_cluster* cluster = entry->cluster;
+        uint32_t column = entry->column;
         for (uint32_t i = 0; i < cluster->chunk_count; i++) {
             const orri_chunk* chunk = cluster->chunks[i];
             if (!impure_stamped(system, chunk->columns[column].version)) {
@@ -226,10 +230,19 @@ static void impure_put_pool(const orri_system* system, uint32_t type_index, orri
     }
 }
 
+// True when the system may write values of the type in place, and they can be copied as bytes.
+// Types with indexed fields are changed by sends only.
+static bool impure_writes(const orri_system* system, uint32_t type_index)
+{
+    const orr_world* world = system->pipe->world;
+    return system->desc.kind == ORR_DIRECT && world->schema.types[type_index]->plain &&
+           orri_touches(world, system, type_index, NULL) >= ORRI_TOUCH_ATOMIC;
+}
+
 static void impure_put_values(const orri_system* system, orri_bytes* out)
 {
     const orr_world* world = system->pipe->world;
-    uint32_t types = system->desc.kind == ORR_DIRECT ? world->schema.type_count : 0;
+    uint32_t types = world->schema.type_count;
     if (!world->realtime) { // Deferred stamps are made now, because they are read here.
         if (system->in_units && system->query->units_cached) {
             orri_run_cache_mark_unstamped(system->query);
@@ -237,7 +250,7 @@ static void impure_put_values(const orri_system* system, orri_bytes* out)
         orri_world_settle(world);
     }
     for (uint32_t i = 0; i < types; i++) {
-        if (orri_touches(world, system, i, NULL) < ORRI_TOUCH_ATOMIC) {
+        if (!impure_writes(system, i)) {
             continue;
         }
         if (orri_type_pinned(world->schema.types[i])) {
@@ -249,7 +262,7 @@ static void impure_put_values(const orri_system* system, orri_bytes* out)
     orri_bytes_put_word(out, 0);
 }
 
-static bool impure_get_column(orr_world* world, orr_type type, orri_bytes_from* in)
+static bool impure_get_column(orr_world* world, orr_type type, orri_bytes_reader* in)
 {
     uint64_t identity = orri_bytes_word(in), place = orri_bytes_word(in);
     size_t size = orri_bytes_size(in, orri_bytes_word(in));
@@ -273,7 +286,7 @@ static bool impure_get_column(orr_world* world, orr_type type, orri_bytes_from* 
     return to != NULL;
 }
 
-static bool impure_get_pinned(orr_world* world, orr_type type, orri_bytes_from* in)
+static bool impure_get_pinned(orr_world* world, orr_type type, orri_bytes_reader* in)
 {
     orri_pool* pool = orri_pool_find(world, type);
     uint32_t owner = (uint32_t)orri_bytes_word(in);
@@ -285,11 +298,12 @@ static bool impure_get_pinned(orr_world* world, orr_type type, orri_bytes_from* 
     return to != NULL;
 }
 
-static bool impure_get_values(orr_world* world, orri_bytes_from* in)
+static bool impure_get_values(const orri_system* system, orri_bytes_reader* in)
 {
+    orr_world* world = system->pipe->world;
     bool good = true;
     for (uint64_t type1 = orri_bytes_word(in); good && type1 != 0; type1 = orri_bytes_word(in)) {
-        if (type1 > world->schema.type_count) {
+        if (type1 > world->schema.type_count || !impure_writes(system, (uint32_t)(type1 - 1))) {
             return false;
         }
         const orri_type* type = world->schema.types[type1 - 1];
@@ -302,8 +316,13 @@ static bool impure_get_values(orr_world* world, orri_bytes_from* in)
 
 // ---- one call -----------------------------------------------------------------------------------
 
+// The number of command buffers that is recorded for a callback, which has one; and for a run
+// without rows, which has none.
+#define IMPURE_CALLBACK   0u
+#define IMPURE_NO_BUFFERS UINT32_MAX
+
 // The bytes of a call: hash of the system's name; number of bytes that follow; number of command
-// buffers (0: a callback, which has one); then everything above.
+// buffers; then everything above.
 void orri_impure_record(orri_system* system, const orr_command_buffer* commands)
 {
     orri_command_bytes* kept = impure_to(system);
@@ -314,11 +333,12 @@ void orri_impure_record(orri_system* system, const orr_command_buffer* commands)
         return;
     }
     uint32_t begin = out->count;
-    uint32_t command_buffers =
-        commands != NULL ? 0 : system->command_buffer_count - system->command_buffer_ahead;
+    uint32_t command_buffers = system->command_buffer_count - system->command_buffer_ahead;
     orri_bytes_put_word(out, system->name_hash);
     orri_bytes_put_word(out, 0);
-    orri_bytes_put_word(out, command_buffers);
+    orri_bytes_put_word(out, commands != NULL       ? IMPURE_CALLBACK
+                             : command_buffers == 0 ? IMPURE_NO_BUFFERS
+                                                    : command_buffers);
     impure_put_states(system, out);
     if (commands != NULL) {
         orri_command_buffer_put(commands, kept);
@@ -340,21 +360,23 @@ void orri_impure_record(orri_system* system, const orr_command_buffer* commands)
 
 // Reads the head of the next input, if it is the system's and, `callback`, of that kind. False: it
 // is not.
-static bool impure_next(const orri_system* system, bool callback, orri_bytes_from* in,
+static bool impure_next(const orri_system* system, bool callback, orri_bytes_reader* in,
                         uint32_t* command_buffers)
 {
     const orri_command_bytes* kept = impure_from(system);
     size_t* at = impure_at(system);
-    orri_bytes_from from = {kept->bytes.data, kept->bytes.count, *at, false};
+    orri_bytes_reader from = {kept->bytes.data, kept->bytes.count, *at, false};
     uint64_t name = orri_bytes_word(&from), size = orri_bytes_word(&from);
     if (from.failed || impure_diverged(system)) {
         return false; // The recording is at its end.
     }
     size_t bytes = orri_bytes_size(&from, size);
-    *in = (orri_bytes_from){from.data + from.at, bytes, 0, from.failed};
+    *in = (orri_bytes_reader){from.data + from.at, bytes, 0, from.failed};
     *command_buffers = (uint32_t)orri_bytes_word(in);
-    bool own = name == system->name_hash && !in->failed && callback == (*command_buffers == 0);
+    bool own = name == system->name_hash && !in->failed &&
+               callback == (*command_buffers == IMPURE_CALLBACK);
     if (own) {
+        *command_buffers = *command_buffers == IMPURE_NO_BUFFERS ? 0 : *command_buffers;
         *at = from.at + bytes;
     } else if (!callback) {
         impure_diverge(system);
@@ -362,10 +384,10 @@ static bool impure_next(const orri_system* system, bool callback, orri_bytes_fro
     return own;
 }
 
-bool orri_impure_waits(orri_system* system)
+bool orri_impure_callback_recorded(orri_system* system)
 {
     size_t at = *impure_at(system);
-    orri_bytes_from in;
+    orri_bytes_reader in;
     uint32_t command_buffers;
     bool waits = impure_next(system, true, &in, &command_buffers);
     *impure_at(system) = at;
@@ -374,7 +396,7 @@ bool orri_impure_waits(orri_system* system)
 
 void orri_impure_replay_callback(orri_system* system, orr_command_buffer* commands)
 {
-    orri_bytes_from in;
+    orri_bytes_reader in;
     uint32_t command_buffers;
     bool good = impure_next(system, true, &in, &command_buffers) &&
                 impure_get_states(system, &in) &&
@@ -384,7 +406,7 @@ void orri_impure_replay_callback(orri_system* system, orr_command_buffer* comman
     }
 }
 
-static bool impure_get(orri_system* system, orri_bytes_from* in, uint32_t command_buffers)
+static bool impure_get(orri_system* system, orri_bytes_reader* in, uint32_t command_buffers)
 {
     const orri_command_bytes* kept = impure_from(system);
     if (command_buffers != system->command_buffer_count - system->command_buffer_ahead ||
@@ -398,13 +420,13 @@ static bool impure_get(orri_system* system, orri_bytes_from* in, uint32_t comman
         }
     }
     orri_received_get(system->pipe->world, &system->rights, in);
-    return impure_get_values(system->pipe->world, in);
+    return impure_get_values(system, in);
 }
 
 // Applies the recorded input of a call.
 static void impure_put_in(orri_system* system)
 {
-    orri_bytes_from in;
+    orri_bytes_reader in;
     uint32_t command_buffers;
     const orri_env* env = &system->pipe->world->env;
     uint64_t refusals = env->refusals;

@@ -138,8 +138,8 @@ bool orri_lockstep_log_mark_now(orr_world* world, struct orr_recording* record)
 
 // ---- before a tick ------------------------------------------------------------------------------
 
-// The world travelled back: the recording continues from there. It is elsewhere: the recording
-// ends.
+// If the world travelled back to a recorded tick, the recording is cut there and continues. If it
+// is at a tick outside the recording, the recording ends.
 static void lockstep_log_align(const orr_world* world, orri_lockstep_log* log)
 {
     struct orr_recording* record = log->record;
@@ -211,9 +211,14 @@ static bool lockstep_log_keep_calls(struct orr_recording* record, const orri_cal
 
 static void lockstep_log_do_calls(orr_world* world, orri_call* calls)
 {
-    world->schedule->calling = true;
+    const orr_world* before = orri_tick_here;
+    orri_tick_here = world;
+    bool within = world->running.in_callback; // `done` of orr_run_until() may run ticks.
+    world->schedule->calling = world->running.in_callback = true;
     orri_calls_run(world, calls);
     world->schedule->calling = false;
+    world->running.in_callback = within;
+    orri_tick_here = before;
 }
 
 static void lockstep_log_record_before(orri_pipeline* pipe, orri_lockstep_log* log, float dt,
@@ -331,7 +336,11 @@ void orri_lockstep_log_set(orr_world* world, orri_lockstep_log* log)
     orri_lockstep_log* before = schedule->lockstep_log;
     schedule->lockstep_log = log;
     orri_mutex_unlock(world->env.platform, &schedule->posting);
+    if (log != NULL) {
+        orri_recording_replay_begin(log->replay);
+    }
     if (before != NULL) {
+        orri_recording_replay_end(before->replay);
         if (before->record != NULL) {
             before->record->in_use = false;
         }

@@ -60,6 +60,30 @@ void orri_recording_clear(struct orr_recording* recording)
     }
 }
 
+void orri_recording_replay_begin(const struct orr_recording* recording)
+{
+    if (recording != NULL) {
+        atomic_fetch_add(&((struct orr_recording*)(uintptr_t)recording)->replays, 1);
+    }
+}
+
+void orri_recording_replay_end(const struct orr_recording* recording)
+{
+    if (recording != NULL) {
+        atomic_fetch_sub(&((struct orr_recording*)(uintptr_t)recording)->replays, 1);
+    }
+}
+
+const char* orri_recording_busy(const struct orr_recording* recording)
+{
+    return recording->in_use ? "a world is recorded to this recording; end that with "
+                               "orr_record_end()"
+           : atomic_load(&recording->replays) != 0
+               ? "a world replays this recording; wait until orr_replay() or orr_realtime() has "
+                 "returned and no tick of it is half done"
+               : NULL;
+}
+
 orr_recording* orr_recording_create(void)
 {
     orri_env env;
@@ -77,7 +101,8 @@ orr_recording* orr_recording_create(void)
 void orr_recording_destroy(orr_recording* recording)
 {
     if (recording != NULL) {
-        ORR_ASSERT(!recording->in_use); // Call orr_record_end() first.
+        // Call orr_record_end() first, or finish the replay.
+        ORR_ASSERT(!recording->in_use && atomic_load(&recording->replays) == 0);
         orri_recording_clear(recording);
         orri_env env;
         memcpy(&env, &recording->env, sizeof env);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Recordings: everything a run depends on besides the world it begins with. Of a run in real time:
 // turns, lock grants and clocks (realtime/realtime_log.c). In lockstep: its ticks one by one
-// (lockstep.c). In both: posted calls, and what impure systems did (impure.c).
+// (lockstep.c). In both: posted calls, and effects of impure systems (impure.c).
 #ifndef ORRI_SCHEDULE_RECORD_RECORDING_H
 #define ORRI_SCHEDULE_RECORD_RECORDING_H
 
@@ -75,8 +75,8 @@ typedef struct orri_lockstep_log_names {
 struct orr_recording {
     orri_env env; // Counts the recording's memory. Must come first.
     // Why the recording ends before the run: memory for it ran out; or something of the run was
-    // refused that a replay may be granted. What there is can be replayed. In real time it ends
-    // within ticks then, in lockstep with the last whole tick.
+    // refused that a replay may be granted. The recorded part can be replayed. In real time it may
+    // end within ticks, in lockstep it ends with the last whole tick.
     bool full, refused;
     bool hashed;         // Real time: ticks are hashed.
     uint64_t begin_hash; // Of the world it began with.
@@ -84,23 +84,26 @@ struct orr_recording {
     // Of a run in real time.
     uint32_t* turns; // Pipeline number << 2 | orri_turn.
     uint32_t turn_count, turn_capacity;
-    float* dts; // Of each tick, in order of their begin.
+    float* dts; // Of each tick, in the order in which they began.
     uint32_t dt_count, dt_capacity;
     uint32_t* call_counts; // Number of calls << 1 | at a sync point.
     uint32_t count_count, count_capacity;
-    uint64_t* hashes; // In order of the ends of ticks.
+    uint64_t* hashes; // Of each tick, in the order in which they ended.
     uint32_t hash_count, hash_capacity;
     orri_lock_log grants; // Order in which locks were granted.
     // Decisions of history's memory budget. Recorded, because the memory in use depends on
     // spectators.
     uint32_t* budgets;
     uint32_t budget_count, budget_capacity;
-    orri_realtime_log_clock* ended; // Clocks after each tick, in order of their ends.
+    orri_realtime_log_clock* ended; // Clocks after each tick, in the order in which they ended.
     uint32_t ended_count, ended_capacity;
 
     // Of lockstep.
-    bool lockstep;       // It is a lockstep recording.
-    bool in_use;         // A world records into it now.
+    bool lockstep; // It is a lockstep recording.
+    bool in_use;   // A world records into it now.
+    // Worlds that replay it now, or are in the middle of one of its ticks. One recording may be
+    // replayed by several threads, so it is written through const pointers.
+    _Atomic uint32_t replays;
     bool cut;            // Its file was truncated.
     uint32_t hash_every; // Ticks between two marks; 0: no marks.
     uint64_t begin_tick; // The world's tick when it began.
@@ -108,12 +111,12 @@ struct orr_recording {
     uint64_t changed_tick1;
     orri_lockstep_entry* entries; // Number i is tick begin_tick + 1 + i of the world.
     uint32_t entry_count, entry_capacity;
-    orri_lockstep_log_mark* marks; // By tick; the first one is of the begin.
+    orri_lockstep_log_mark* marks; // By tick; the first is that of `begin_tick`.
     uint32_t mark_count, mark_capacity;
 
     orri_call** calls; // In order of their turns or ticks.
     uint32_t call_count, call_capacity;
-    // What impure systems did, by pipeline; in lockstep all of it in the first.
+    // Effects of impure systems, by pipeline; in lockstep all are in the first.
     orri_command_bytes inputs[ORR_PIPELINES_MAX];
     uint64_t ticks;   // Ticks recorded.
     uint64_t time_ns; // The world's time at the end.
@@ -124,6 +127,11 @@ struct orr_recording {
 
 // Empties the recording; keeps its env.
 void orri_recording_clear(struct orr_recording* recording);
+// A world begins to replay a recording, or ends it. NULL does nothing.
+void orri_recording_replay_begin(const struct orr_recording* recording);
+void orri_recording_replay_end(const struct orr_recording* recording);
+// Why a recording cannot be changed now, and what to do; NULL: it can.
+const char* orri_recording_busy(const struct orr_recording* recording);
 // Adds a name of `size` bytes, without a final zero. False: memory is refused.
 bool orri_recording_name(struct orr_recording* recording, orri_lockstep_log_kind kind,
                          const char* name, size_t size, uint64_t word);
@@ -138,9 +146,29 @@ orr_result orri_recording_fits(orr_world* world, const struct orr_recording* rec
 const char* orri_recording_function(const struct orr_recording* recording, uint32_t number,
                                     uint32_t index);
 
+// ---- time_bounds.c: limits of recorded times ----------------------------------------------------
+
+// True for the dt of a tick: a time that a clock may show, or the interval of its pipeline in
+// seconds, which may be longer; 0: a continuous pipeline.
+bool orri_recorded_dt_possible(float dt, float interval);
+// True when the next tick of a pipeline may be due at `due_ns` at the time `time_ns`: at most two
+// intervals and a minute later (or never, if the world's clock ends before), and at most two
+// intervals and a day earlier, for a pipeline that waits for something outside or is blocked. With
+// ORRI_INTERVAL_MAX_NS, which stands for longer intervals too, any later time.
+bool orri_recorded_due_possible(uint64_t due_ns, uint64_t time_ns, uint64_t interval_ns);
+// Real time: true when the world's time may become `time_ns`. It does not go back, and no pipeline
+// of the simulation becomes late by more than above. In a turn.
+bool orri_recorded_time_possible(const orr_world* world, uint64_t time_ns);
+// Lockstep: true when the world's time may become `time_ns` with the next tick. `first`: of a
+// replay, whose world may have reached its tick in another time.
+bool orri_recorded_step_possible(const orr_world* world, uint64_t time_ns, bool first);
+// The recorded time is not possible in this world. Reports.
+orr_result orri_recorded_time_refuse(orr_world* world, const char* call, const char* pipeline,
+                                     uint64_t time_ns);
+
 // ---- lockstep.c: the lockstep log ---------------------------------------------------------------
 
-// The recording that a world in lockstep writes or replays, and where it is in it.
+// The recording that a world in lockstep writes or replays, and the position in it.
 typedef struct orri_lockstep_log {
     struct orr_recording* record;       // NULL: not recorded.
     const struct orr_recording* replay; // NULL: not replayed.
@@ -228,19 +256,29 @@ typedef struct orri_named {
     char* name;
     orr_call call;
     orr_transaction transaction;
+    size_t size; // Bytes of its data; ORR_SIZE_ANY: any number.
 } orri_named;
+// True when a function accepts data of that size: it was registered with it, or with any, or was
+// not registered (NULL).
+static inline bool orri_named_accepts(const orri_named* named, size_t size)
+{
+    return named == NULL || named->size == ORR_SIZE_ANY || named->size == size;
+}
+// NULL: the function has no name, or no call has the name. To be called between ticks.
+const orri_named* orri_call_registered(const orr_world* world, orr_call call);
+const orri_named* orri_call_named(const orr_world* world, const char* name);
+// ORR_OK if data of that size may be posted to the call. Reports. From any thread.
+orr_result orri_call_check_size(orr_world* world, const char* by, orr_call call, size_t size);
 // NULL: the function has no name, or no function has the name.
-const char* orri_call_name(const orr_world* world, orr_call call);
 const char* orri_transaction_name(const orr_world* world, orr_transaction function);
-orr_call orri_call_named(const orr_world* world, const char* name);
 orr_transaction orri_transaction_named(const orr_world* world, const char* name);
 void orri_named_free(orr_world* world);
 
 // ---- impure.c: inputs of impure systems ---------------------------------------------------------
 
-// True when the system is not called: what it did comes from a recording.
+// True when the system is not called because its effects come from a recording.
 bool orri_impure_replays(const orri_system* system);
-// True when what the system does is recorded.
+// True when the effects of the system are recorded.
 bool orri_impure_records(const orri_system* system);
 // True for a group with such a system: its systems run one after the other, with command buffers
 // that were opened before.
@@ -254,7 +292,7 @@ void orri_impure_record(orri_system* system, const orr_command_buffer* commands)
 // Replays a call instead of calling the system.
 void orri_impure_replay(orri_system* system);
 // Whether the next recorded input is a callback of the system; and replays it.
-bool orri_impure_waits(orri_system* system);
+bool orri_impure_callback_recorded(orri_system* system);
 void orri_impure_replay_callback(orri_system* system, orr_command_buffer* commands);
 
 #endif

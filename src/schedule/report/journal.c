@@ -23,10 +23,10 @@ static void journal_put(orri_journal* journal, const orr_journal_entry* entry)
     journal->count += journal->count < journal->capacity;
 }
 
-void orri_journal_take(orri_journal* journal, const orr_message* message)
+void orri_journal_add(orri_journal* journal, const orr_message* message)
 {
     if (message->cause == ORR_CAUSE_READER) {
-        return; // What existed when the journal began is not a change.
+        return; // Entities that existed when the journal began are no changes.
     }
     orr_journal_entry entry;
     memset(&entry, 0, sizeof entry); // Padding too: entries are compared.
@@ -58,7 +58,7 @@ void orri_journal_drain(orr_world* world, orri_journal* journal)
         orri_reader_take(journal->reader);
     }
     for (const orr_message* m; (m = orri_reader_next(journal->reader)) != NULL;) {
-        orri_journal_take(journal, m);
+        orri_journal_add(journal, m);
     }
     orri_reader_done(journal->reader);
 }
@@ -131,9 +131,9 @@ static orri_journal* journal_create(orr_world* world, uint32_t capacity)
     return journal;
 }
 
-// Begins the journal. The reader first receives what exists, which is no change: at once, if there
-// is no other reader. Otherwise with the next tick, so that a journal does not change the messages
-// of others; then changes before that tick are not reported.
+// Begins the journal. The reader first receives everything that exists, which is no change: at
+// once, if there is no other reader. Otherwise with the next tick, so that a journal does not
+// change the messages of others; then changes before that tick are not reported.
 static bool journal_begin(orr_world* world, orri_journal* journal)
 {
     bool alone = !orri_has_readers(world);
@@ -179,7 +179,7 @@ orr_result orr_journal_set(orr_world* world, uint32_t capacity)
     }
     if (capacity > JOURNAL_CAPACITY_MAX) {
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_journal_set: a journal of %u entries; at most %u are allowed",
+                           "orr_journal_set: a journal of %u entries is too large; use at most %u",
                            capacity, JOURNAL_CAPACITY_MAX);
     }
     struct orri_schedule* schedule = orri_schedule_of(world);
@@ -235,7 +235,7 @@ uint32_t orr_journal_get(const orr_world* world, orr_entity entity, orr_journal_
     return found;
 }
 
-static void journal_print_who(const orr_world* world, orr_system system, orri_text* text)
+static void journal_print_system(const orr_world* world, orr_system system, orri_text* text)
 {
     const char* name = system.id != 0 ? orr_system_name(world, system) : "(outside)";
     orri_text_add(text, "%s", name[0] != '\0' ? name : "(a removed system)");
@@ -254,7 +254,7 @@ size_t orr_journal_print(const orr_world* world, const orr_journal_entry* entry,
     ORR_ASSERT(world != NULL && entry != NULL);
     orri_text text = {out, out != NULL ? out_size : 0, 0};
     orri_text_add(&text, "tick %llu: ", (unsigned long long)entry->tick);
-    journal_print_who(world, entry->system, &text);
+    journal_print_system(world, entry->system, &text);
     bool known = (uint32_t)entry->kind < ORRI_COUNT(words);
     orri_text_add(&text, " %s ", known ? words[entry->kind].verb : "did something to");
     if (known && words[entry->kind].joint != NULL) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Statistics of systems and workers; and the plan of the next tick as text and as a graph, with
 // reasons.
-#include "schedule/schedule.h"
-#include <stdio.h>
+#include "schedule/report/waits.h"
 
 orr_result orr_system_stats_get(const orr_world* world, orr_system handle, orr_system_stats* out)
 {
@@ -22,6 +21,9 @@ orr_result orr_system_stats_get(const orr_world* world, orr_system handle, orr_s
     out->received = system->rights.counts.received;
     out->sent = system->rights.counts.sent;
     out->dropped = system->rights.counts.dropped;
+    out->added_twice = system->rights.counts.added_twice;
+    out->stale_imports = system->rights.counts.stale_imports;
+    out->refused = system->rights.counts.refused;
     out->violations = system->rights.counts.violations;
     out->queued = system->rights.reader != NULL ? orri_reader_queued(system->rights.reader) : 0;
     return ORR_OK;
@@ -82,20 +84,22 @@ size_t orr_stats_print(const orr_world* world, char* out, size_t out_size)
         return 0;
     }
     orri_text text = {out, out_size, 0};
-    orri_text_add(&text, "%-24s %10s %10s %12s %10s %10s %8s %8s %10s %10s\n", "system", "ticks",
-                  "runs", "rows", "received", "sent", "dropped", "violations", "us/tick", "max us");
+    orri_text_add(&text, "%-24s %10s %10s %12s %10s %10s %8s %8s %10s %10s %10s\n", "system",
+                  "ticks", "runs", "rows", "received", "sent", "dropped", "refused", "violations",
+                  "us/tick", "max us");
     for (orr_system s = orr_system_next(world, (orr_system){0}); s.id != 0;
          s = orr_system_next(world, s)) {
         orr_system_stats stats;
         (void)orr_system_stats_get(world, s, &stats);
         double each =
             stats.timed_ticks > 0 ? (double)stats.time_ns / 1000.0 / (double)stats.timed_ticks : 0;
-        orri_text_add(&text, "%-24s %10llu %10llu %12llu %10llu %10llu %8llu %8llu %10.1f %10.1f\n",
-                      orr_system_name(world, s), (unsigned long long)stats.ticks,
-                      (unsigned long long)stats.runs, (unsigned long long)stats.rows,
-                      (unsigned long long)stats.received, (unsigned long long)stats.sent,
-                      (unsigned long long)stats.dropped, (unsigned long long)stats.violations, each,
-                      (double)stats.time_max_ns / 1000.0);
+        orri_text_add(
+            &text, "%-24s %10llu %10llu %12llu %10llu %10llu %8llu %8llu %10llu %10.1f %10.1f\n",
+            orr_system_name(world, s), (unsigned long long)stats.ticks,
+            (unsigned long long)stats.runs, (unsigned long long)stats.rows,
+            (unsigned long long)stats.received, (unsigned long long)stats.sent,
+            (unsigned long long)stats.dropped, (unsigned long long)stats.refused,
+            (unsigned long long)stats.violations, each, (double)stats.time_max_ns / 1000.0);
     }
     if (orr_worker_count(world) > 1) {
         report_workers(world, &text);
@@ -104,77 +108,6 @@ size_t orr_stats_print(const orr_world* world, char* out, size_t out_size)
 }
 
 // ---- the plan -----------------------------------------------------------------------------------
-
-// Called for each reason why a system waits for an earlier one.
-typedef void (*report_edge)(void* user, const orri_system* from, const orri_system* to,
-                            const char* why);
-
-// Conflicts on one type: a reader waits for the last writer, a writer for the last writer and all
-// readers since; the same with atomic sections.
-static void report_type_edges(const orri_pipeline* pipe, uint32_t at, uint32_t index,
-                              report_edge edge, void* user)
-{
-    const orr_world* world = pipe->world;
-    const orri_system* to = pipe->steps[at].system;
-    orri_touch mine = orri_touches(world, to, index, NULL);
-    const char* name = orri_type_label(world, (orr_type){world->schema.type_base + index});
-    for (uint32_t i = at; mine != ORRI_TOUCH_NONE && i-- > 0;) {
-        const orri_system* from = pipe->steps[i].system;
-        orri_touch theirs = from != NULL ? orri_touches(world, from, index, NULL) : ORRI_TOUCH_NONE;
-        char why[160];
-        if (theirs != ORRI_TOUCH_NONE && (theirs != mine || theirs == ORRI_TOUCH_WRITES)) {
-            static const char* const touches[] = {"", "reads", "changes (.atomics)", "writes"};
-            snprintf(why, sizeof why, "%s %s, then this one %s it", touches[theirs], name,
-                     touches[mine]);
-            edge(user, from, to, why);
-        }
-        if (theirs == ORRI_TOUCH_WRITES) {
-            return;
-        }
-    }
-}
-
-// Reasons by name: before, after, imports, events.
-static void report_named_edges(const orri_pipeline* pipe, uint32_t at, report_edge edge, void* user)
-{
-    const orr_world* world = pipe->world;
-    const orri_system* to = pipe->steps[at].system;
-    for (uint32_t i = 0; i < at; i++) {
-        const orri_system* from = pipe->steps[i].system;
-        if (from == NULL) {
-            continue;
-        }
-        if (orri_system_lists(to->desc.after, from)) {
-            edge(user, from, to, "its .after");
-        }
-        if (orri_system_lists(from->desc.before, to)) {
-            edge(user, from, to, "the other's .before");
-        }
-        if (orri_system_lists(to->desc.imports, from)) {
-            edge(user, from, to, "exports, then this one imports");
-        }
-        if (orri_system_lists(from->desc.imports, to)) {
-            edge(user, from, to, "imports, then this one exports");
-        }
-        for (uint32_t t = 0; t < world->schema.type_count; t++) {
-            if (orri_right(from->rights.sends, &from->rights, t) &&
-                orri_right(to->rights.receives, &to->rights, t)) {
-                char why[160];
-                snprintf(why, sizeof why, "sends events %s, then this one receives them",
-                         orri_type_label(world, (orr_type){world->schema.type_base + t}));
-                edge(user, from, to, why);
-            }
-        }
-    }
-}
-
-static void report_edges(const orri_pipeline* pipe, uint32_t at, report_edge edge, void* user)
-{
-    report_named_edges(pipe, at, edge, user);
-    for (uint32_t t = 0; t < pipe->world->schema.type_count; t++) {
-        report_type_edges(pipe, at, t, edge, user);
-    }
-}
 
 // Prints the reason of a point: "'spawn' may create entities with Position, which 'draw' names".
 static void report_reason(const orr_world* world, const orri_reason* reason, orri_text* out)
@@ -202,6 +135,29 @@ static void report_line(void* user, const orri_system* from, const orri_system* 
     orri_text_add(user, "        after %s: %s\n", from->desc.name, why);
 }
 
+// "1000 systems", "1000 systems of group 'physics'".
+static void report_count(const orri_waits_set* set, orri_text* out)
+{
+    orri_text_add(out, "%u systems", set->count);
+    if (set->kind == ORRI_WAITS_GROUP) {
+        orri_text_add(out, " of group '%.*s'", (int)set->name_size, set->name);
+    }
+}
+
+// A reason that many systems have as a line of text, with the names of the first of them.
+static void report_line_many(void* user, const orri_plan_waits* waits, orri_waits_set* set,
+                             const orri_system* to, const char* why)
+{
+    (void)to;
+    orri_text_add(user, "        after each of ");
+    report_count(set, user);
+    for (uint32_t i = 0; i < ORRI_WAITS_SHOWN; i++) {
+        orri_text_add(user, "%s%s", i == 0 ? " (" : ", ",
+                      waits->pipe->steps[set->first[i]].system->desc.name);
+    }
+    orri_text_add(user, ", …): %s\n", why);
+}
+
 // A system with its declarations.
 static void report_system(const orri_system* system, orri_text* out)
 {
@@ -216,20 +172,26 @@ static void report_system(const orri_system* system, orri_text* out)
     size_t length = out->length;
     orri_leaf_print(system->query, &system->query->leaves[0], out);
     const orr_system_desc* d = &system->desc;
-    const char* const said[][2] = {
+    const char* const lists[][2] = {
         {"by_id", d->by_id},         {"creates", d->creates}, {"destroys", d->destroys},
         {"adds", d->adds},           {"removes", d->removes}, {"changes", d->changes},
         {"transacts", d->transacts}, {"atomics", d->atomics}, {"overwrites", d->overwrites},
         {"switches", d->switches},   {"tags", d->tags},       {"sends", d->sends},
         {"receives", d->receives},   {"imports", d->imports}};
-    for (uint32_t i = 0; i < ORRI_COUNT(said); i++) {
-        if (said[i][1] != NULL) {
-            orri_text_add(out, "%s%s %s", out->length > length ? "; " : "", said[i][0], said[i][1]);
+    for (uint32_t i = 0; i < ORRI_COUNT(lists); i++) {
+        if (lists[i][1] != NULL) {
+            orri_text_add(out, "%s%s %s", out->length > length ? "; " : "", lists[i][0],
+                          lists[i][1]);
         }
     }
     if (d->renames) {
         orri_text_add(out, "%srenames", out->length > length ? "; " : "");
     }
+}
+
+static void report_no_plan(const orr_world* world, orri_text* out)
+{
+    orri_text_add(out, "no plan: %s\n", orr_error_last(world));
 }
 
 // The schedule with its plan made; NULL: there is none, and the reason is printed. While a tick is
@@ -239,7 +201,7 @@ static const struct orri_schedule* report_plan(orr_world* world, orri_text* out)
     struct orri_schedule* schedule = orri_schedule_of(world);
     bool idle = schedule != NULL && !orri_between_sync_points(world) && schedule->now == NULL;
     if (schedule == NULL || (idle && orri_plan_make(world) != ORR_OK)) {
-        orri_text_add(out, "no plan: %s\n", orr_error_last(world));
+        report_no_plan(world, out);
         return NULL;
     }
     return schedule;
@@ -258,22 +220,26 @@ static void report_pipeline(const orri_pipeline* pipe, orri_text* out)
     }
 }
 
-static uint32_t report_steps(const orri_pipeline* pipe, uint32_t number, orri_text* out)
+// Prints the steps of a pipeline, numbered on from `*number`. False when refused (reported).
+static bool report_steps(const orri_pipeline* pipe, uint32_t* number, orri_text* out)
 {
-    for (uint32_t i = 0; i < pipe->step_count; i++) {
+    orri_plan_waits waits = {.reason = report_line, .reason_many = report_line_many, .user = out};
+    bool done = orri_waits_begin(&waits, pipe);
+    for (uint32_t i = 0; done && i < pipe->step_count; i++) {
         const orri_step* step = &pipe->steps[i];
         if (step->system != NULL) {
-            orri_text_add(out, "%4u  ", number++);
+            orri_text_add(out, "%4u  ", (*number)++);
             report_system(step->system, out);
             orri_text_add(out, "\n");
-            report_edges(pipe, i, report_line, out);
+            done = orri_waits_step(&waits, i);
         } else {
             orri_text_add(out, step->commit ? "   -- commit: " : "   -- deliver: ");
             report_reason(pipe->world, &step->reason, out);
             orri_text_add(out, "\n");
         }
     }
-    return number;
+    orri_waits_end(&waits);
+    return done;
 }
 
 size_t orr_plan_print(orr_world* world, char* out, size_t out_size)
@@ -282,52 +248,120 @@ size_t orr_plan_print(orr_world* world, char* out, size_t out_size)
     orri_text text = {out, out_size, 0};
     const struct orri_schedule* schedule = report_plan(world, &text);
     uint32_t number = 1;
-    for (uint32_t i = 0; schedule != NULL && i < schedule->pipeline_count; i++) {
+    bool done = true;
+    for (uint32_t i = 0; schedule != NULL && done && i < schedule->pipeline_count; i++) {
         report_pipeline(schedule->pipelines[i], &text);
-        number = report_steps(schedule->pipelines[i], number, &text);
+        done = report_steps(schedule->pipelines[i], &number, &text);
+    }
+    if (!done) {
+        text.length = 0;
+        report_no_plan(world, &text);
     }
     return text.length;
 }
+
+// A graph, with the numbers of its last commit point and join.
+typedef struct report_graph {
+    orri_text* out;
+    uint32_t points, joins;
+} report_graph;
 
 // A reason as an edge of the graph.
 static void report_arrow(void* user, const orri_system* from, const orri_system* to,
                          const char* why)
 {
-    orri_text_add(user, "    \"%s\" -> \"%s\" [label=\"%s\"];\n", from->desc.name, to->desc.name,
-                  why);
+    const report_graph* graph = user;
+    orri_text_add(graph->out, "    \"%s\" -> \"%s\" [label=\"%s\"];\n", from->desc.name,
+                  to->desc.name, why);
 }
 
-// Prints steps as boxes and commit points as diamonds, numbered on from `points`.
-static uint32_t report_boxes(const orri_pipeline* pipe, uint32_t points, orri_text* out)
+// Prints a node, the join, that stands for the members of a set. What stood for some of them is
+// connected to it, and members that entered the set since then: so each member has one edge.
+static void report_join(report_graph* graph, const orri_plan_waits* waits, orri_waits_set* set)
 {
+    uint32_t join = ++graph->joins;
+    orri_text_add(graph->out, "    \"join %u\" [shape=ellipse, label=\"", join);
+    report_count(set, graph->out);
+    orri_text_add(graph->out, "\"];\n");
+    if (set->join != 0) {
+        orri_text_add(graph->out, "    \"join %u\" -> \"join %u\";\n", set->join, join);
+    }
+    for (uint32_t link1 = set->last1; link1 != set->joined1;) {
+        const orri_waits_link* link = &waits->links[link1 - 1];
+        orri_text_add(graph->out, "    \"%s\" -> \"join %u\";\n",
+                      waits->pipe->steps[link->step].system->desc.name, join);
+        link1 = link->before1;
+    }
+    set->join = join;
+    set->joined1 = set->last1;
+}
+
+// A reason that many systems have as an edge from their join.
+static void report_arrow_many(void* user, const orri_plan_waits* waits, orri_waits_set* set,
+                              const orri_system* to, const char* why)
+{
+    report_graph* graph = user;
+    if (set->joined1 != set->last1) {
+        report_join(graph, waits, set);
+    }
+    orri_text_add(graph->out, "    \"join %u\" -> \"%s\" [label=\"%s\"];\n", set->join,
+                  to->desc.name, why);
+}
+
+// Prints a commit point after the system `before` (may be NULL) as a diamond.
+static void report_diamond(const orr_world* world, const orri_step* step, const orri_system* before,
+                           uint32_t number, orri_text* out)
+{
+    orri_text_add(out, "    \"commit %u\" [shape=diamond, label=\"commit %u\\n", number, number);
+    report_reason(world, &step->reason, out);
+    orri_text_add(out, "\"];\n");
+    if (before != NULL) {
+        orri_text_add(out, "    \"%s\" -> \"commit %u\" [style=dashed];\n", before->desc.name,
+                      number);
+    }
+    if (step->reason.reader != NULL) {
+        orri_text_add(out, "    \"commit %u\" -> \"%s\" [style=dashed];\n", number,
+                      step->reason.reader->desc.name);
+    }
+}
+
+// Prints steps as boxes and commit points as diamonds. False when refused (reported).
+static bool report_boxes(const orri_pipeline* pipe, report_graph* graph)
+{
+    orri_plan_waits waits = {
+        .reason = report_arrow, .reason_many = report_arrow_many, .user = graph};
     const orri_system* before = NULL;
-    for (uint32_t i = 0; i < pipe->step_count; i++) {
+    bool done = orri_waits_begin(&waits, pipe);
+    for (uint32_t i = 0; done && i < pipe->step_count; i++) {
         const orri_step* step = &pipe->steps[i];
         if (step->system != NULL) {
-            orri_text_add(out, "    \"%s\"%s;\n", step->system->desc.name,
+            orri_text_add(graph->out, "    \"%s\"%s;\n", step->system->desc.name,
                           step->system->desc.kind == ORR_INDIRECT ? " [style=rounded]" : "");
-            report_edges(pipe, i, report_arrow, out);
+            done = orri_waits_step(&waits, i);
             before = step->system;
-            continue;
-        }
-        if (!step->commit) {
-            continue;
-        }
-        points++;
-        orri_text_add(out, "    \"commit %u\" [shape=diamond, label=\"commit %u\\n", points,
-                      points);
-        report_reason(pipe->world, &step->reason, out);
-        orri_text_add(out, "\"];\n");
-        if (before != NULL) {
-            orri_text_add(out, "    \"%s\" -> \"commit %u\" [style=dashed];\n", before->desc.name,
-                          points);
-        }
-        if (step->reason.reader != NULL) {
-            orri_text_add(out, "    \"commit %u\" -> \"%s\" [style=dashed];\n", points,
-                          step->reason.reader->desc.name);
+        } else if (step->commit) {
+            report_diamond(pipe->world, step, before, ++graph->points, graph->out);
         }
     }
-    return points;
+    orri_waits_end(&waits);
+    return done;
+}
+
+// Prints the boxes of all pipelines. False when refused (reported).
+static bool report_all_boxes(const struct orri_schedule* schedule, orri_text* out)
+{
+    report_graph graph = {.out = out};
+    bool done = true;
+    for (uint32_t i = 0; done && i < schedule->pipeline_count; i++) {
+        bool several = schedule->pipeline_count > 1;
+        if (several) {
+            orri_text_add(out, "    subgraph cluster_%u {\n    label=\"%s\";\n", i,
+                          schedule->pipelines[i]->name);
+        }
+        done = report_boxes(schedule->pipelines[i], &graph);
+        orri_text_add(out, several ? "    }\n" : "");
+    }
+    return done;
 }
 
 size_t orr_plan_graph(orr_world* world, char* out, size_t out_size)
@@ -339,18 +373,14 @@ size_t orr_plan_graph(orr_world* world, char* out, size_t out_size)
     words[0] = '\0';
     const struct orri_schedule* schedule = report_plan(world, &why);
     orri_text_add(&text, "digraph plan {\n    rankdir=LR;\n    node [shape=box];\n");
+    size_t head = text.length;
+    if (schedule != NULL && !report_all_boxes(schedule, &text)) {
+        text.length = head;
+        report_no_plan(world, &why);
+        schedule = NULL;
+    }
     if (schedule == NULL) {
         orri_text_add(&text, "/* %s*/\n", words);
-    }
-    uint32_t points = 0;
-    for (uint32_t i = 0; schedule != NULL && i < schedule->pipeline_count; i++) {
-        bool several = schedule->pipeline_count > 1;
-        if (several) {
-            orri_text_add(&text, "    subgraph cluster_%u {\n    label=\"%s\";\n", i,
-                          schedule->pipelines[i]->name);
-        }
-        points = report_boxes(schedule->pipelines[i], points, &text);
-        orri_text_add(&text, several ? "    }\n" : "");
     }
     orri_text_add(&text, "}\n");
     return text.length;

@@ -28,8 +28,8 @@ struct orri_trace {
 ORRI_COLD static void trace_fail(orri_trace* trace, int error)
 {
     const orr_platform* platform = trace->env->platform;
-    // Cuts off a half-written event, if the operating system allows: what is left is the begin of
-    // an array.
+    // Cuts off a half-written event, if the operating system allows. The rest of the file can be
+    // read: it is the beginning of an array.
     (void)platform->file_truncate(platform->user, trace->file, trace->offset);
     platform->file_close(platform->user, trace->file);
     trace->ended = true;
@@ -258,7 +258,7 @@ const char* orri_trace_env(orr_world* world, char* out, size_t out_size)
     if (text.length >= out_size) {
         (void)orri_refuse(
             &world->env, ORR_ERR_IO, ORR_LOG_ID_TRACE_REFUSED,
-            "the path in ORR_TRACE has %zu bytes; at most %zu are allowed; there is no trace",
+            "the path in ORR_TRACE has %zu bytes, so there is no trace; use at most %zu",
             text.length, out_size - 1);
         return NULL;
     }

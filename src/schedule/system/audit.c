@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Full access checks (ORR_ACCESS_CHECK_FULL): what a system may not write is copied before it runs
-// and compared afterwards. So writes through read pointers, or through pointers kept from
+// Full access checks (ORR_ACCESS_CHECK_FULL): data that a system may not write is copied before it
+// runs and compared afterwards. So writes through read pointers, or through pointers kept from
 // elsewhere, are found, reported and undone. For debugging: it copies the world.
 #include "schedule/schedule.h"
 
@@ -165,7 +165,7 @@ orri_audit_watch* orri_audit_begin(orr_world* world, const orri_system* system)
     for (uint32_t i = 0; copied && i < world->pinned.count; i++) {
         copied = audit_copy_pool(world, system, watch, world->pinned.list[i]);
     }
-    if (!copied) { // Without memory there is no check: the system must run all the same.
+    if (!copied) { // Without memory the system runs unchecked.
         audit_free(world, watch);
         return NULL;
     }
@@ -195,27 +195,33 @@ static size_t audit_difference(const audit_piece* piece)
 static void audit_report(orr_world* world, orri_system* system, const audit_piece* piece, size_t at)
 {
     uint32_t row = (uint32_t)(at / piece->row_size);
-    system->rights.counts.violations++;
     if (piece->owner != NULL) {
-        (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
-                          "system '%s' wrote %s of system '%s', which is not its own (undone); "
-                          "data of other systems is read-only",
-                          system->desc.name, piece->type->info.name, piece->owner->desc.name);
+        orri_refuse_undone(world, system,
+                           "system '%s' wrote %s of system '%s', which is not its own (undone); "
+                           "data of other systems is read-only",
+                           system->desc.name, piece->type->info.name, piece->owner->desc.name);
         return;
     }
     uint32_t index = piece->chunk != NULL ? orri_chunk_ids(piece->chunk)[row]
                                           : orri_pool_owner(piece->pool, piece->slot);
     orr_entity entity = orri_id_make(index, orri_record_at(world, index)->generation);
-    orri_id_text who = orri_entity_format(world, entity);
-    (void)orri_refuse(
-        &world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
+    orri_id_text id_text = orri_entity_format(world, entity);
+    if (!piece->writable && orri_type_written_by_set(piece->type)) {
+        orri_refuse_undone(world, system, "system '%s' wrote %s of %s (undone): %s %s",
+                           system->desc.name, piece->type->info.name, id_text.text,
+                           piece->type->info.name, orri_in_place_hint(piece->type, true));
+        return;
+    }
+    orri_refuse_undone(
+        world, system,
         piece->writable
             ? "system '%s' wrote %s of %s through a pointer from an earlier tick or system "
               "(undone); "
               "ask orr_write() for %s in every run"
             : "system '%s' wrote %s of %s, which it did not declare to write (undone); make it "
-              "\"write %s\" in its .query or .by_id, and use the pointer that orr_write() gives",
-        system->desc.name, piece->type->info.name, who.text, piece->type->info.name);
+              "\"write %s\" in its .query or .by_id, and use the pointer that orr_write() or "
+              "orr_edit() gives",
+        system->desc.name, piece->type->info.name, id_text.text, piece->type->info.name);
 }
 
 // True when the system asked for the block to write it: it was stamped in the epoch that began with

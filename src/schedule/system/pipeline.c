@@ -6,8 +6,6 @@
 #define PIPELINE_FIRST "main"
 // Default step of a continuous pipeline in lockstep: 1/60 s.
 #define PIPELINE_STEP_NS UINT64_C(16666667)
-// Longest interval: longer than anybody waits, and two of them can be added.
-#define PIPELINE_LONG_NS 1e18
 
 // ---- time ---------------------------------------------------------------------------------------
 
@@ -15,12 +13,21 @@
 // second, and 120 Hz is due when 60 Hz is.
 uint64_t orri_pipeline_due(const orri_pipeline* pipe, uint64_t after)
 {
-    uint64_t count = pipe->ran + 1 + after;
+    uint64_t count = pipe->ran + 1 + after, left = ORRI_TIME_MAX_NS - pipe->start_ns;
+    ORR_ASSERT(pipe->start_ns <= ORRI_TIME_MAX_NS);
     if (pipe->rate_hz <= 0) {
-        return pipe->start_ns + count * pipe->interval_ns;
+        return count <= left / pipe->interval_ns ? pipe->start_ns + count * pipe->interval_ns
+                                                 : UINT64_MAX;
     }
     double ns = (double)count * 1e9 / pipe->rate_hz;
-    return ns < PIPELINE_LONG_NS ? pipe->start_ns + (uint64_t)ns : UINT64_MAX; // Never due.
+    return ns < (double)left ? pipe->start_ns + (uint64_t)ns : UINT64_MAX; // Never due.
+}
+
+bool orri_pipeline_clock_ended(const orri_pipeline* pipe)
+{
+    return ORR_UNLIKELY(pipe->due_ns > ORRI_TIME_MAX_NS) && pipe->stage == ORRI_STAGE_DONE &&
+           // A second for the rounding of due times.
+           pipe->world->schedule->time_ns > ORRI_TIME_MAX_NS - pipe->interval_ns - 1000000000;
 }
 
 // Sets rate and interval from the desc.
@@ -29,7 +36,8 @@ static void pipeline_rate_set(orri_pipeline* pipe, const orr_pipeline_desc* desc
     pipe->rate_hz = desc->rate_hz;
     if (desc->rate_hz > 0) {
         double ns = 1e9 / desc->rate_hz + 0.5;
-        pipe->interval_ns = (uint64_t)(ns < PIPELINE_LONG_NS ? ns : PIPELINE_LONG_NS);
+        double most = (double)ORRI_INTERVAL_MAX_NS;
+        pipe->interval_ns = (uint64_t)(ns < most ? ns : most);
         pipe->interval = (float)(1.0 / desc->rate_hz);
     } else {
         pipe->interval_ns = desc->step_ns != 0 ? desc->step_ns : PIPELINE_STEP_NS;
@@ -40,16 +48,17 @@ static void pipeline_rate_set(orri_pipeline* pipe, const orr_pipeline_desc* desc
 void orri_pipeline_ticked(orri_pipeline* pipe)
 {
     struct orri_schedule* schedule = pipe->world->schedule;
-    // Only the simulation moves the clock: what it reads must not depend on spectators.
-    if (!pipe->spectator && pipe->due_ns > schedule->time_ns) {
-        schedule->time_ns = pipe->due_ns;
+    uint64_t due_ns = pipe->due_ns < ORRI_TIME_MAX_NS ? pipe->due_ns : ORRI_TIME_MAX_NS;
+    // Only the simulation moves the clock: the time it reads must not depend on spectators.
+    if (!pipe->spectator && due_ns > schedule->time_ns) {
+        schedule->time_ns = due_ns;
     }
     if (pipe->index == 0) {
         schedule->passed_ns = 0;
     }
     if (pipe->rate_hz <= 0) {
         // A continuous pipeline follows its caller: the next tick is a step after this one.
-        pipe->start_ns = pipe->due_ns;
+        pipe->start_ns = due_ns;
         pipe->ran = 0;
     } else {
         pipe->ran++;
@@ -84,6 +93,8 @@ static orr_result pipeline_check(orr_world* world, const orr_pipeline_desc* desc
     } else if (orri_realtime_runs(world) || world->schedule->now != NULL) {
         wrong = orri_realtime_runs(world) ? "the world runs in real time; add it before the run"
                                           : "a tick is under way; add it between ticks";
+    } else if (world->schedule->calling) { // A recording could not be replayed: it names them all.
+        wrong = "not allowed in a posted call, nor in on_tick of a replay; add it between ticks";
     } else if (world->schedule->pipeline_count >= ORR_PIPELINES_MAX) {
         wrong = "there are ORR_PIPELINES_MAX pipelines already";
     }
@@ -93,10 +104,10 @@ static orr_result pipeline_check(orr_world* world, const orr_pipeline_desc* desc
                            desc != NULL && desc->name != NULL ? desc->name : "", wrong);
     }
     if (orri_pipeline_named(world, desc->name) != NULL) {
-        return orri_refuse(
-            &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
-            "orr_pipeline_add: there is a pipeline '%s' already%s", desc->name,
-            strcmp(desc->name, PIPELINE_FIRST) == 0 ? "; every world has it from the begin" : "");
+        return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
+                           "orr_pipeline_add: there is a pipeline '%s' already%s", desc->name,
+                           strcmp(desc->name, PIPELINE_FIRST) == 0 ? "; every world begins with it"
+                                                                   : "");
     }
     return ORR_OK;
 }
@@ -107,6 +118,7 @@ static void pipeline_free(orri_pipeline* pipe)
     if (pipe->driven != NULL) {
         pipe->world->schedule->driver->pipeline_free(pipe->world, pipe);
     }
+    orri_conflicts_free(pipe);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, pipe->steps, pipe->step_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, pipe->foreign.bits, pipe->foreign.words);
     if (pipe->name != NULL) {
@@ -178,7 +190,7 @@ orri_pipeline* orri_pipeline_named(const orr_world* world, const char* name)
 }
 
 // With one pipeline its clock is not part of the state; with several it is. Spectators never are.
-uint64_t orri_pipelines_digest(const orr_world* world, uint64_t hash)
+uint64_t orri_pipelines_hash(const orr_world* world, uint64_t hash)
 {
     const struct orri_schedule* schedule = world->schedule;
     uint32_t count = 0;
@@ -220,7 +232,8 @@ orr_pipeline orr_pipeline_find(orr_world* world, const char* name)
 uint32_t orr_pipeline_count(const orr_world* world)
 {
     ORR_ASSERT(world != NULL);
-    return world->schedule != NULL ? world->schedule->pipeline_count : 0;
+    // A world without a schedule counts as one with only the first pipeline.
+    return world->schedule != NULL ? world->schedule->pipeline_count : 1;
 }
 
 orr_result orr_pipeline_stats_get(orr_world* world, orr_pipeline pipeline, orr_pipeline_stats* out)
@@ -237,8 +250,10 @@ orr_result orr_pipeline_stats_get(orr_world* world, orr_pipeline pipeline, orr_p
             "(orr_post_exclusive) or between runs. orr_wait_stats_get() may be called at any time");
     }
     if (pipeline.id == 0 || pipeline.id > schedule->pipeline_count) {
-        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
-                           "orr_pipeline_stats_get: there is no pipeline %u", pipeline.id);
+        return orri_refuse(
+            &world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+            "orr_pipeline_stats_get: there is no pipeline %u; pass a pipeline of this world",
+            pipeline.id);
     }
     const orri_pipeline* pipe = schedule->pipelines[pipeline.id - 1];
     *out = (orr_pipeline_stats){.name = pipe->name,
@@ -255,4 +270,3 @@ orr_result orr_pipeline_stats_get(orr_world* world, orr_pipeline pipeline, orr_p
 
 #undef PIPELINE_FIRST
 #undef PIPELINE_STEP_NS
-#undef PIPELINE_LONG_NS

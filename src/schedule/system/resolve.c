@@ -90,7 +90,7 @@ static bool resolve_name_known(const orr_world* world, const char* name)
            (name[0] != '\0' && name[orri_scan_digits(name)] == '\0');
 }
 
-bool orri_system_known(orr_world* world, const orri_system* system)
+bool orri_system_resolvable(orr_world* world, const orri_system* system)
 {
     const char* texts[RESOLVE_TEXTS];
     resolve_texts(&system->desc, texts);
@@ -125,6 +125,32 @@ static orr_result resolve_builtins(orr_world* world, const orri_system* system)
 
 // ---- texts to terms -----------------------------------------------------------------------------
 
+// Writes the items of a list other than a single '*' to `rest`, which has room for the text.
+static orr_result resolve_take_star(orr_world* world, const char* call, const char* text,
+                                    char* rest, bool* star)
+{
+    orri_text out = {rest, ORR_QUERY_TEXT_MAX + 1, 0};
+    for (const char* at = orri_scan_blanks(text); *at != '\0'; at = orri_scan_blanks(at)) {
+        size_t size = strcspn(at, ",");
+        bool is_star = *at == '*' && orri_scan_blanks(at + 1) == at + size;
+        bool last = at[size] == ',' && *orri_scan_blanks(at + size + 1) == '\0';
+        if (size == 0 || last || (is_star && *star)) {
+            return orri_refuse(&world->env, ORR_ERR_PARSE, ORR_LOG_ID_SYSTEM_REFUSED,
+                               "%s: %s, in \"%s\"", call,
+                               size == 0 || last ? "a ',' without a name before and after it; "
+                                                   "remove it"
+                                                 : "'*' is repeated; remove one",
+                               text);
+        }
+        *star |= is_star;
+        if (!is_star) {
+            orri_text_add(&out, "%s%.*s", out.length > 0 ? "," : "", (int)size, at);
+        }
+        at += size + (at[size] == ',');
+    }
+    return ORR_OK;
+}
+
 // Parses a text; items that are a single '*' are taken out first where they are allowed.
 static orr_result resolve_parse(orr_world* world, const orri_system* system, const char* field,
                                 const char* text, bool star, resolve_terms* out)
@@ -135,21 +161,16 @@ static orr_result resolve_parse(orr_world* world, const orri_system* system, con
     }
     char call[ORR_NAME_MAX + 32], rest[ORR_QUERY_TEXT_MAX + 1];
     snprintf(call, sizeof call, "system '%s', .%s", system->desc.name, field);
-    const char* at = text;
-    const char* item;
-    size_t size, length = 0;
     rest[0] = '\0';
-    while (star && orri_scan_item(&at, &item, &size)) {
-        if (size == 1 && *item == '*') {
-            out->star = true;
-        } else if (length + size + 3 < sizeof rest) {
-            length += (size_t)snprintf(rest + length, sizeof rest - length, "%s%.*s",
-                                       length > 0 ? ", " : "", (int)size, item);
-        }
+    orr_result result = ORR_OK;
+    if (star && strchr(text, '*') != NULL && strlen(text) < sizeof rest) { // Else refused below.
+        result = resolve_take_star(world, call, text, rest, &out->star);
     }
     orr_enable_state entities = ORR_ENABLED;
-    orr_result result = orri_terms_parse(world, call, out->star ? rest : text, out->items,
-                                         &out->count, &entities, false);
+    if (result == ORR_OK) {
+        result = orri_terms_parse(world, call, out->star ? rest : text, out->items, &out->count,
+                                  &entities, false);
+    }
     if (result == ORR_OK && entities != ORR_ENABLED) {
         return resolve_refuse(world, system, "'*' with a word is for queries only");
     }
@@ -236,6 +257,12 @@ static orr_result resolve_check_query(orr_world* world, const orri_system* syste
                 world, system,
                 "an indirect system is notified of changes; it has no 'changed' terms");
         }
+        if (system->desc.once && term->changed) { // Its loops would visit everything.
+            return resolve_refuse(
+                world, system,
+                "a system with .once is called in every tick, whatever changed; it has no "
+                "'changed' terms: remove .once, or 'changed'");
+        }
     }
     if (direct && !any && !system->desc.once) {
         return resolve_refuse(world, system,
@@ -260,10 +287,10 @@ static void resolve_by_value(const orr_world* world, orri_system* system, resolv
     }
 }
 
-// What a system with state outside the world does to the world is an input, and must be declared
+// Writes of a system with state outside the world are inputs of the run: it must be declared
 // .impure.
-static orr_result resolve_pure(orr_world* world, const orri_system* system,
-                               const resolve_terms* terms)
+static orr_result resolve_check_pure(orr_world* world, const orri_system* system,
+                                     const resolve_terms* terms)
 {
     bool outside = system->desc.user != NULL && !system->desc.impure && !system->pipe->spectator;
     for (uint32_t i = 0; outside && i < terms->count; i++) {
@@ -297,7 +324,7 @@ static orr_result resolve_query(orr_world* world, orri_system* system)
     if (result != ORR_OK) {
         return result;
     }
-    result = resolve_pure(world, system, &terms);
+    result = resolve_check_pure(world, system, &terms);
     if (result != ORR_OK) {
         return result;
     }
@@ -358,16 +385,13 @@ static orr_result resolve_any_types(orr_world* world, orri_system* system,
         if (system->desc.parallel && (writes || own)) {
             return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
                                "system '%s': a parallel system may not write %s and reach it by "
-                               "id: another worker could access the same value",
+                               "id: another worker could access the same value; remove .parallel, "
+                               "or send the changes (.changes) and write it neither in .query nor "
+                               "in .by_id",
                                system->desc.name, orri_type_label(world, terms->items[i].type));
         }
         if (writes) {
             system->access.by_id_write = resolve_bits(system, RESOLVE_ANY_WRITE);
-            // Types that are changed by sending only: "write" means that.
-            const orri_type* type = orri_type_at(&world->schema, terms->items[i].type);
-            if (system->desc.kind == ORR_INDIRECT || orri_type_written_by_set(type)) {
-                orri_bit_set(resolve_bits(system, RESOLVE_CHANGES), index, true);
-            }
         }
         system->access.by_id_read = resolve_bits(system, RESOLVE_ANY_READ);
     }
@@ -464,9 +488,10 @@ static orr_result resolve_any(orr_world* world, orri_system* system)
     for (uint32_t i = 0; result == ORR_OK && i < all.count; i++) {
         const orr_term* term = &all.items[i];
         if (term->kind != ORR_REQUIRED || term->state != ORR_ENABLED || term->changed) {
-            return resolve_refuse(
-                world, system,
-                ".by_id is a list of types and tags: \"Position, write Health, #17\"");
+            return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                               "system '%s': .by_id is a list of types and tags, such as "
+                               "\"Position, write Health, #17\": \"%.64s\" has more than that",
+                               system->desc.name, system->desc.by_id);
         }
         if (term->type.id == 0) {
             tags[tag_count++] = term->tag;
@@ -486,7 +511,7 @@ static orr_result resolve_any(orr_world* world, orri_system* system)
         system->access.by_id_tags = system->by_id_tags;
         system->access.by_id_tag_count = tag_count;
     }
-    result = resolve_pure(world, system, &types);
+    result = resolve_check_pure(world, system, &types);
     return result == ORR_OK ? resolve_any_types(world, system, &types) : result;
 }
 
@@ -500,6 +525,11 @@ static orr_result resolve_destroys(orr_world* world, orri_system* system)
     if (result != ORR_OK || system->desc.destroys == NULL) {
         return result;
     }
+    if (!terms.star && terms.count == 0) {
+        return resolve_refuse(world, system,
+                              ".destroys is empty; name the types of the entities that it may "
+                              "destroy, write \"*\" for any entity, or leave .destroys out");
+    }
     system->rights.may_destroy_any = terms.star;
     if (!terms.star) {
         system->destroys = orr_query_create(world, &(orr_query_desc){.name = system->desc.name,
@@ -507,6 +537,7 @@ static orr_result resolve_destroys(orr_world* world, orri_system* system)
                                                                      .term_count = terms.count,
                                                                      .entities = ORR_EITHER});
         system->rights.destroys = system->destroys;
+        system->rights.destroys_text = system->desc.destroys;
         return system->destroys != NULL ? ORR_OK : orri_env_result(&world->env);
     }
     return ORR_OK;
@@ -635,7 +666,7 @@ static orr_result resolve_events(orr_world* world, orri_system* system)
     system->rights.event_cursors = system->event_cursors;
     if (system->event_cursors != NULL) {
         orri_event_cursors_name(system->event_cursors, system->desc.name);
-        if (system->pipe->spectator || orri_system_outside(system)) {
+        if (orri_system_outside(system)) {
             orri_event_cursors_spectator(system->event_cursors);
         }
     }
@@ -646,7 +677,7 @@ static orr_result resolve_events(orr_world* world, orri_system* system)
 static orr_result resolve_state(orr_world* world, orri_system* system, const orr_type_desc* desc,
                                 const char* field, orri_system_state* out)
 {
-    if (desc == NULL) {
+    if (desc == NULL || out->data != NULL) {
         return ORR_OK;
     }
     orr_type type = orr_type_of(world, desc);
@@ -657,10 +688,25 @@ static orr_result resolve_state(orr_world* world, orri_system* system, const orr
     if (!found->plain) {
         return orri_refuse(&world->env, ORR_ERR_UNSUPPORTED, ORR_LOG_ID_SYSTEM_REFUSED,
                            "system '%s': .%s is %s, which has owned strings, arrays, hooks or "
-                           "indexed fields; state and exports must be plain data",
+                           "indexed fields; state and exports must be plain data: keep such "
+                           "values in a component, for example of the world's own entity "
+                           "(orr_world_entity), and name its type in .by_id",
                            system->desc.name, field, found->info.name);
     }
     return orri_system_state_make(world, out, found) ? ORR_OK : ORR_ERR_MEMORY;
+}
+
+orr_result orri_system_states_make(orr_world* world, orri_system* system)
+{
+    orr_result result = resolve_state(world, system, system->desc.state, "state", &system->state);
+    system->state_read_only = system->desc.parallel && system->state.data != NULL;
+    if (result == ORR_OK && system->state_read_only && system->state_before.data == NULL) {
+        bool made = orri_system_state_make(world, &system->state_before, system->state.type);
+        result = made ? ORR_OK : ORR_ERR_MEMORY;
+    }
+    return result == ORR_OK
+               ? resolve_state(world, system, system->desc.exports, "exports", &system->exports)
+               : result;
 }
 
 // Makes the message reader of an indirect system.
@@ -671,13 +717,12 @@ static orr_result resolve_reader(orr_world* world, orri_system* system)
     }
     uint64_t most = system->desc.messages_max != 0 ? system->desc.messages_max : 16777216u;
     system->rights.reader = orri_reader_create(
-        world,
-        &(orri_reader_desc){.name = system->desc.name,
-                            .query = system->query,
-                            .all_types = system->no_required,
-                            .queue_max = most,
-                            .counts = &system->rights.counts,
-                            .outside = system->pipe->spectator || system->desc.user != NULL});
+        world, &(orri_reader_desc){.name = system->desc.name,
+                                   .query = system->query,
+                                   .all_types = system->no_required,
+                                   .queue_max = most,
+                                   .counts = &system->rights.counts,
+                                   .outside = orri_system_knows_outside(system)});
     system->reads = system->rights.reader != NULL;
     return system->reads ? ORR_OK : orri_env_result(&world->env);
 }
@@ -687,18 +732,6 @@ static orr_result resolve_reader(orr_world* world, orri_system* system)
 static orr_result resolve_all(orr_world* world, orri_system* system)
 {
     orr_result result = resolve_builtins(world, system);
-    // Types of states come first: bit sets are as large as there are types.
-    if (result == ORR_OK) {
-        result = resolve_state(world, system, system->desc.state, "state", &system->state);
-    }
-    system->state_read_only = system->desc.parallel && system->state.data != NULL;
-    if (result == ORR_OK && system->state_read_only) {
-        bool made = orri_system_state_make(world, &system->state_before, system->state.type);
-        result = made ? ORR_OK : ORR_ERR_MEMORY;
-    }
-    if (result == ORR_OK) {
-        result = resolve_state(world, system, system->desc.exports, "exports", &system->exports);
-    }
     if (result == ORR_OK) {
         result = resolve_query(world, system);
     }
@@ -749,9 +782,6 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->tags, system->rights.tag_count);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_tag, system->by_id_tags, system->access.by_id_tag_count);
     orri_reduce_free(world, system);
-    orri_system_state_free(world, &system->state);
-    orri_system_state_free(world, &system->exports);
-    orri_system_state_free(world, &system->state_before);
     system->query = system->destroys = NULL;
     system->bits = NULL;
     system->overwrites = NULL;
@@ -764,7 +794,8 @@ void orri_system_unresolve(orr_world* world, orri_system* system)
 
 // True when a type in the set has owned strings or arrays, whose counts are the world's and are
 // changed in order, or hooks, which are the program's code.
-static bool resolve_owns(const orr_world* world, const orri_system* system, const uint64_t* bits)
+static bool resolve_has_owned(const orr_world* world, const orri_system* system,
+                              const uint64_t* bits)
 {
     for (uint32_t i = 0; bits != NULL && i < world->schema.type_count; i++) {
         if (orri_right(bits, &system->rights, i) &&
@@ -776,13 +807,13 @@ static bool resolve_owns(const orr_world* world, const orri_system* system, cons
 }
 
 // True when the system may change such values: it is never split over workers.
-static bool resolve_counts(const orr_world* world, const orri_system* system)
+static bool resolve_changes_owned(const orr_world* world, const orri_system* system)
 {
     const orri_rights* rights = &system->rights;
-    bool owns = resolve_owns(world, system, rights->creates) ||
-                resolve_owns(world, system, rights->adds) ||
-                resolve_owns(world, system, rights->changes) ||
-                resolve_owns(world, system, system->access.by_id_write);
+    bool owns = resolve_has_owned(world, system, rights->creates) ||
+                resolve_has_owned(world, system, rights->adds) ||
+                resolve_has_owned(world, system, rights->changes) ||
+                resolve_has_owned(world, system, system->access.by_id_write);
     for (uint32_t f = 0; f < system->query->field_count; f++) {
         owns |= system->query->fields[f].access == ORR_WRITE &&
                 system->query->fields[f].info->info.has_owned;
@@ -793,7 +824,7 @@ static bool resolve_counts(const orr_world* world, const orri_system* system)
 // Why the system must be the only one of its group; NULL: it need not be.
 static const char* resolve_alone(const orri_system* system)
 {
-    return system->unsplit ? "runs alone: it changes values with strings, arrays or hooks"
+    return system->unsplit ? "runs alone: it writes or sends values with strings, arrays or hooks"
            : system->query->has_changed ? "runs alone: it has 'changed' terms"
            : system->desc.kind == ORR_DIRECT && system->ordered
                ? "runs alone: its rows are ordered or pinned"
@@ -814,6 +845,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     }
     system->rights.name = system->access.system = system->desc.name;
     system->rights.foreign = &system->pipe->foreign;
+    system->rights.creates_max = system->creates_max;
     system->rights.system = system->handle;
     bool looped = system->desc.kind == ORR_DIRECT && system->query->leaves[0].term_count > 0;
     system->access.query = looped ? system->query : NULL;
@@ -831,7 +863,7 @@ orr_result orri_system_resolve(orr_world* world, orri_system* system)
     system->transacts = system->rights.transacts != NULL;
     system->may_send = system->structural || system->rights.sends != NULL ||
                        system->sends_changes || system->transacts;
-    system->unsplit = resolve_counts(world, system);
+    system->unsplit = resolve_changes_owned(world, system);
     system->access.owns = system->unsplit;
     system->access.own_rows = system->desc.own_rows;
     system->alone = resolve_alone(system);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Spectators: pipelines that only look on. Spectators read everything and change only transient
-// types and entities; the simulation knows of neither. So its results are the same with spectators
-// at any rate, and with none. Checked when the names of a system are known, by declarations alone.
+// Spectators: pipelines that only observe the simulation. They read everything and change only
+// transient types and entities, which are hidden from the simulation. So its results are the same
+// with any spectators, and with none. Checked when the names of a system are known, by declarations
+// alone.
 #include "schedule/schedule.h"
 
 // A list of types in a desc.
@@ -39,7 +40,7 @@ ORRI_COLD static orr_result spectator_refuse_transient(orr_world* world, const o
 }
 
 // The first transient type in a query; null: none.
-static orr_type spectator_asks(const orr_world* world, const orr_query* query)
+static orr_type spectator_find_transient(const orr_world* world, const orr_query* query)
 {
     for (uint32_t l = 0; query != NULL && l < query->leaf_count; l++) {
         for (uint32_t t = 0; t < query->leaves[l].term_count; t++) {
@@ -55,8 +56,8 @@ static orr_type spectator_asks(const orr_world* world, const orr_query* query)
 
 static orr_result spectator_check_simulation(orr_world* world, const orri_system* system)
 {
-    const orr_type asked = spectator_asks(world, system->query);
-    const orr_type destroyed = spectator_asks(world, system->destroys);
+    const orr_type asked = spectator_find_transient(world, system->query);
+    const orr_type destroyed = spectator_find_transient(world, system->destroys);
     if (asked.id != 0 || destroyed.id != 0) {
         return asked.id != 0 ? spectator_refuse_transient(world, system, "query", asked)
                              : spectator_refuse_transient(world, system, "destroys", destroyed);
@@ -128,22 +129,38 @@ static orr_result spectator_check_spectator(orr_world* world, const orri_system*
         return spectator_refuse_change(world, system, "switches",
                                        "enables or disables entities (\"*\")");
     }
-    orr_type told = system->desc.kind == ORR_INDIRECT ? spectator_asks(world, system->query)
-                                                      : (orr_type){0};
-    if (told.id != 0) {
+    orr_type transient = system->desc.kind == ORR_INDIRECT
+                             ? spectator_find_transient(world, system->query)
+                             : (orr_type){0};
+    if (transient.id != 0) {
         return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
                            "system '%s' asks for messages about %s, a transient type, of which no "
                            "reader is notified; let a direct system read it",
-                           system->desc.name, orri_type_label(world, told));
+                           system->desc.name, orri_type_label(world, transient));
     }
     return spectator_check_types(world, system);
 }
 
 // ---- between the two ----------------------------------------------------------------------------
 
+// True when the world has systems on the other side that an event of the system could cross to, or
+// come from.
+static bool spectator_events_cross(const orr_world* world, const orri_system* system)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    bool spectator = system->pipe->spectator, several = false;
+    for (uint32_t i = 0; i < schedule->pipeline_count; i++) {
+        several |= schedule->pipelines[i]->spectator != spectator;
+    }
+    return several && (spectator ? system->rights.sends : system->rights.receives) != NULL;
+}
+
 // Events of a spectator are received by spectators only.
 static orr_result spectator_check_events(orr_world* world, const orri_system* system)
 {
+    if (!spectator_events_cross(world, system)) {
+        return ORR_OK;
+    }
     for (const orri_system* other = world->schedule->first; other != NULL; other = other->next) {
         if (other->removed || other->pipe->spectator == system->pipe->spectator) {
             continue;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // State, exports and imports of systems: values of schema types that are part of the world's state.
-// And what a running system can ask about itself.
+// Also the calls by which a running system accesses them.
 #include "schedule/schedule.h"
+#include <stdio.h>
 
 bool orri_system_state_make(orr_world* world, orri_system_state* state, const orri_type* type)
 {
@@ -38,12 +39,27 @@ void orri_system_state_check(orr_world* world, orri_system* system)
         return;
     }
     memcpy(system->state.data, system->state_before.data, size);
-    system->rights.counts.violations++;
-    (void)orri_refuse(
-        &world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
+    orri_refuse_undone(
+        world, system,
         "system '%s' wrote %s, its state (undone); a parallel system may only read it. To count "
         "or sum up, export with .combine, or transact",
         system->desc.name, system->state.type->info.name);
+}
+
+// No call of the system is running any more, so orri_refusal_note() cannot know whose mistake it is.
+void orri_refuse_undone(orr_world* world, orri_system* system, const char* format, ...)
+{
+    char buffer[ORRI_ERROR_SIZE];
+    orri_text text = {buffer, sizeof buffer, 0};
+    va_list args;
+    va_start(args, format);
+    orri_text_add_v(&text, format, args);
+    va_end(args);
+    orri_text_cut(&text);
+    system->rights.counts.violations++;
+    (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION, "%s", buffer);
+    orri_rights_note_refused(&system->rights, UINT32_MAX, ORR_ERR_STATE, buffer);
+    atomic_store(&world->errors.noted, true);
 }
 
 // ---- calls of a running system ------------------------------------------------------------------
@@ -82,11 +98,21 @@ const void* orr_run_settings(const orr_run* run)
     return system != NULL ? system->desc.settings : NULL;
 }
 
-uint64_t orr_run_random(const orr_run* run, orr_entity entity)
+static uint64_t state_random(const orr_run* run, orr_entity entity, const char* call)
 {
-    const orri_system* system = orri_run_self(run, "orr_run_random");
+    const orri_system* system = orri_run_self(run, call);
     return system != NULL ? orr_random(run->world->seed, run->tick, system->name_hash, entity.id)
                           : 0;
+}
+
+orr_rng orr_run_rng(const orr_run* run, orr_entity entity)
+{
+    return (orr_rng){.first = state_random(run, entity, "orr_run_rng")};
+}
+
+uint64_t orr_run_random(const orr_run* run, orr_entity entity)
+{
+    return state_random(run, entity, "orr_run_random");
 }
 
 ORRI_COLD static void state_refuse(orri_system* system, orr_world* world, const char* call,
@@ -95,6 +121,21 @@ ORRI_COLD static void state_refuse(orri_system* system, orr_world* world, const 
     system->rights.counts.violations++;
     (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
                       "%s: system '%s' asks for %s, %s", call, system->desc.name, type, what);
+}
+
+// `has` is the value of this field of the system's desc, which has no value of type `type`.
+ORRI_COLD static void state_refuse_own(orri_system* system, orr_world* world, const char* call,
+                                       const char* type, const orri_system_state* has,
+                                       const char* field)
+{
+    char what[2 * ORR_NAME_MAX + 64];
+    if (has->data == NULL) {
+        snprintf(what, sizeof what, "but has no .%s; add .%s = ORR_TYPE(%s)", field, field, type);
+    } else {
+        snprintf(what, sizeof what, "which is not the type of its .%s: that is %s", field,
+                 has->type->info.name);
+    }
+    state_refuse(system, world, call, type, what);
 }
 
 // True when the value has the type of `desc`.
@@ -107,8 +148,7 @@ void* orr_run_state(orr_run* run, const orr_type_desc* desc)
 {
     orri_system* system = orri_run_self(run, "orr_state");
     if (system != NULL && desc != NULL && !state_is(&system->state, desc)) {
-        state_refuse(system, run->world, "orr_state", desc->name,
-                     "which is not the type of its .state");
+        state_refuse_own(system, run->world, "orr_state", desc->name, &system->state, "state");
         return NULL;
     }
     return system != NULL && desc != NULL ? system->state.data : NULL;
@@ -118,14 +158,31 @@ void* orr_run_export(orr_run* run, const orr_type_desc* desc)
 {
     orri_system* system = orri_run_self(run, "orr_export");
     if (system != NULL && desc != NULL && !state_is(&system->exports, desc)) {
-        state_refuse(system, run->world, "orr_export", desc->name,
-                     "which is not the type of its .exports");
+        state_refuse_own(system, run->world, "orr_export", desc->name, &system->exports, "exports");
         return NULL;
     }
-    if (system != NULL && desc != NULL && system->reduces && run->unit1 != 0) {
-        return orri_reduce_partial(system, run->unit1 - 1);
+    if (system != NULL && desc != NULL && system->reduces && run->unit != 0) {
+        return orri_reduce_partial(system, run->unit - 1);
     }
     return system != NULL && desc != NULL ? system->exports.data : NULL;
+}
+
+// An import from a system that is disabled is legitimate, because pausing a system is, but not
+// silent: counted at each call, logged once for each time that the other system is stopped.
+ORRI_COLD static void state_import_stopped(orri_system* system, orr_world* world, uint32_t i,
+                                           uint64_t stopped1)
+{
+    const orri_system* other = system->imports[i];
+    atomic_fetch_add_explicit(&system->rights.counts.stale_imports, 1, memory_order_relaxed);
+    if (atomic_exchange_explicit(&system->import_notes[i].logged, stopped1, memory_order_relaxed) ==
+        stopped1) {
+        return;
+    }
+    orri_log(&world->env, ORR_LOG_ID_IMPORT_STALE,
+             "system '%s' imports %s from '%s', which is disabled: the value is that of its last "
+             "tick. Enable '%s', or disable '%s' too (put both into one .group), or stop importing",
+             system->desc.name, other->exports.type->info.name, other->desc.name, other->desc.name,
+             system->desc.name);
 }
 
 const void* orr_run_import(orr_run* run, const char* name, const orr_type_desc* desc)
@@ -139,6 +196,12 @@ const void* orr_run_import(orr_run* run, const char* name, const orr_type_desc* 
         if (strcmp(other->desc.name, name) == 0) {
             if (state_is(&other->exports, desc)) {
                 bool far = system->imports_seen != NULL && system->imports_seen[i] != NULL;
+                uint64_t stopped1 = ORR_UNLIKELY(run->world->realtime)
+                                        ? system->import_notes[i].stopped1
+                                        : orri_system_stop(other);
+                if (ORR_UNLIKELY(stopped1 != 0)) {
+                    state_import_stopped(system, run->world, i, stopped1);
+                }
                 return ORR_UNLIKELY(far) ? system->imports_seen[i] : other->exports.data;
             }
             state_refuse(system, run->world, "orr_import", desc->name,

@@ -4,7 +4,7 @@
 #include "base/scan.h"
 #include "schedule/record/recording.h"
 
-// Up to so many systems, a cycle is found when a system is added; later, when a tick begins.
+// Up to this many systems, a cycle is found when a system is added; with more, when a tick begins.
 #define SYSTEM_ORDERED_MAX 256u
 
 // ---- the schedule of a world --------------------------------------------------------------------
@@ -27,6 +27,7 @@ static void system_end_all(orr_world* world)
     while (schedule->last != NULL) {
         orri_system_drop(world, schedule->last);
     }
+    orri_calls_free(world, orri_posts_take(schedule)); // Posted by the callbacks.
 }
 
 static void system_gone(orr_world* world)
@@ -35,7 +36,7 @@ static void system_gone(orr_world* world)
     schedule->now = NULL;
     world->context->busy = NULL;
     world->loops.iterating = 0;
-    orri_lockstep_log_free(world); // What ends now is not a tick.
+    orri_lockstep_log_free(world); // The callbacks below belong to no tick.
     system_end_all(world);
     orri_parallel_end(world);
     if (schedule->journal != NULL) {
@@ -47,6 +48,7 @@ static void system_gone(orr_world* world)
     orri_env* env = &world->env;
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->slots, schedule->slot_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->generations, schedule->generation_capacity);
+    orri_system_names_free(world);
     orri_type_owners_free(world);
     orri_pipelines_free(world);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, schedule->notified, schedule->notified_words);
@@ -55,6 +57,7 @@ static void system_gone(orr_world* world)
     }
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, struct orri_schedule, schedule, 1);
     world->schedule = NULL;
+    world->errors.note = NULL;
 }
 
 // True when the desc declares anything to send.
@@ -66,18 +69,24 @@ static bool system_sends(const orr_system_desc* desc)
            desc->atomics != NULL;
 }
 
-bool orri_system_outside(const orri_system* system)
+bool orri_system_knows_outside(const orri_system* system)
 {
     const orr_system_desc* desc = &system->desc;
-    return desc->kind == ORR_INDIRECT && desc->user != NULL && !desc->impure &&
-           desc->state == NULL && desc->exports == NULL && !system_sends(desc);
+    return system->pipe->spectator || (desc->kind == ORR_INDIRECT && desc->user != NULL &&
+                                       desc->state == NULL && desc->exports == NULL);
 }
 
-static uint64_t system_digest(orr_world* world, uint64_t hash)
+bool orri_system_outside(const orri_system* system)
+{
+    // An impure system sends: whether it runs is part of the state.
+    return system->pipe->spectator || (orri_system_knows_outside(system) && !system->desc.impure);
+}
+
+static uint64_t system_hash(orr_world* world, uint64_t hash)
 {
     for (const orri_system* system = world->schedule->first; system != NULL;
          system = system->next) {
-        if (orri_system_outside(system) || system->pipe->spectator) {
+        if (orri_system_outside(system)) {
             continue;
         }
         hash = orri_hash_word(hash, system->name_hash);
@@ -91,13 +100,11 @@ static uint64_t system_digest(orr_world* world, uint64_t hash)
                 hash = orri_rows_hash(states[i]->type, states[i]->data, 1, hash);
             }
         }
-        // A system with a `user` outside the world is not part of the state; nor is what waits for
-        // it.
-        if (system->rights.reader != NULL && system->desc.user == NULL) {
+        if (system->rights.reader != NULL && !orri_system_knows_outside(system)) {
             hash = orri_reader_hash(system->rights.reader, hash);
         }
     }
-    hash = orri_transaction_hash(world, orri_pipelines_digest(world, hash));
+    hash = orri_transaction_hash(world, orri_pipelines_hash(world, hash));
     return orri_events_hash(world, hash);
 }
 
@@ -123,9 +130,10 @@ struct orri_schedule* orri_schedule_of(orr_world* world)
             world->schedule = NULL;
             return NULL;
         }
-        orri_extension* tenant = &world->extensions[ORRI_EXTENSION_SCHEDULE];
-        tenant->gone = system_gone;
-        tenant->hash = system_digest;
+        orri_extension* extension = &world->extensions[ORRI_EXTENSION_SCHEDULE];
+        extension->gone = system_gone;
+        extension->hash = system_hash;
+        world->errors.note = orri_refusal_note;
         orr_access_check_set(world, ORR_ACCESS_CHECK_DEFAULT);
 #ifdef ORR_VALIDATE_ON
         world->schedule->shuffle = orri_shuffle_env();
@@ -150,19 +158,6 @@ orri_system* orri_system_at(const orr_world* world, orr_system handle)
         return NULL;
     }
     return schedule->slots[index];
-}
-
-orri_system* orri_system_named(const orr_world* world, const char* name, size_t size)
-{
-    if (world->schedule == NULL) {
-        return NULL;
-    }
-    for (orri_system* system = world->schedule->first; system != NULL; system = system->next) {
-        if (!system->removed && orri_scan_equals(name, size, system->desc.name)) {
-            return system;
-        }
-    }
-    return NULL;
 }
 
 orr_system orr_system_find(const orr_world* world, const char* name)
@@ -265,19 +260,22 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc, bo
     const char* name = desc->name;
     bool direct = desc->kind == ORR_DIRECT;
     if (desc->kind != ORR_DIRECT && desc->kind != ORR_INDIRECT) {
-        return system_refuse(world, name, "its kind is neither ORR_DIRECT nor ORR_INDIRECT");
+        return system_refuse(
+            world, name,
+            "its kind is neither ORR_DIRECT nor ORR_INDIRECT; set .kind to one of them");
     }
     if (desc->run == NULL) {
         return system_refuse(world, name, "it has no function; set .run");
     }
     if (desc->term_count > 0 && desc->terms == NULL) {
-        return system_refuse(world, name, ".term_count without .terms");
+        return system_refuse(world, name, ".term_count without .terms; set both or neither");
     }
     if (desc->term_count > ORR_TERMS_MAX) {
         return system_refuse(world, name, "it has more than ORR_TERMS_MAX terms");
     }
     if (desc->group != NULL && !orri_name_valid(desc->group)) {
-        return system_refuse(world, name, ".group is no name");
+        return system_refuse(world, name,
+                             ".group is no name; use letters, digits, '_', '.' and ':'");
     }
     bool queried = !system_blank(desc->query) || desc->term_count > 0;
     if (direct && !queried && !desc->once) {
@@ -296,10 +294,13 @@ static orr_result system_check(orr_world* world, const orr_system_desc* desc, bo
             "an indirect system does not access the world; .by_id is for direct systems");
     }
     orr_result result = system_check_parallel(world, desc);
+    if (result == ORR_OK) {
+        result = orri_name_lists_check(world, desc);
+    }
     if (result != ORR_OK) {
         return result;
     }
-    // What a spectator does is not an input of the simulation: it may have any state.
+    // Actions of a spectator are not inputs of the simulation: it may have any state.
     if (desc->user != NULL && system_sends(desc) && !desc->impure && !spectator) {
         return system_refuse(
             world, name,
@@ -340,7 +341,7 @@ static void system_text_free(orr_world* world, const char* text)
     }
 }
 
-// Copies what the desc points to. What could not be copied is NULL.
+// Copies the texts and terms of the desc. Copies for which memory was refused are NULL.
 static bool system_copy_desc(orr_world* world, orr_system_desc* desc)
 {
     bool copied = true;
@@ -366,8 +367,13 @@ void orri_system_free(orr_world* world, orri_system* system)
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->command_buffers, system->command_buffer_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->requests, system->request_capacity);
     orri_system_unresolve(world, system);
+    orri_system_state_free(world, &system->state);
+    orri_system_state_free(world, &system->exports);
+    orri_system_state_free(world, &system->state_before);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_hot_table*, system->tables, system->table_count);
     ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_system*, system->imports, system->import_count);
+    ORRI_FREE(env, ORR_MEMORY_SYSTEM, orri_import_note, system->import_notes,
+              system->import_note_count);
     if (system->desc.terms != NULL) {
         ORRI_FREE(env, ORR_MEMORY_SYSTEM, orr_term, (orr_term*)(uintptr_t)system->desc.terms,
                   system->desc.term_count);
@@ -382,14 +388,12 @@ void orri_system_free(orr_world* world, orri_system* system)
 // border between simulation and spectators.
 static bool system_group_on(const orr_world* world, const char* group, bool spectator)
 {
-    for (const orri_system* other = world->schedule->first; group != NULL && other != NULL;
-         other = other->next) {
-        if (!other->removed && other->pipe->spectator == spectator && other->desc.group != NULL &&
-            strcmp(other->desc.group, group) == 0) {
-            return other->group_on;
-        }
+    const orri_system* other = group != NULL ? orri_system_group_first(world, group, strlen(group))
+                                             : NULL;
+    while (other != NULL && (other->removed || other->pipe->spectator != spectator)) {
+        other = other->group_next;
     }
-    return true;
+    return other == NULL || other->group_on;
 }
 
 static orri_system* system_make(orr_world* world, const orr_system_desc* desc, orri_pipeline* pipe)
@@ -405,6 +409,7 @@ static orri_system* system_make(orr_world* world, const orr_system_desc* desc, o
     system->self_on = !desc->disabled;
     system->group_on = system_group_on(world, desc->group, pipe->spectator);
     system->wanted = system->self_on && system->group_on;
+    system->stopped1 = ++world->schedule->stops;
     system->tick_first = UINT64_MAX;
     system->desc.every = system->every = desc->every != 0 ? desc->every : 1;
     system->run = desc->run;
@@ -448,7 +453,7 @@ static orri_pipeline* system_pipe(orr_world* world, const orr_system_desc* desc)
 // A free slot; the number of slots if there is none.
 static uint32_t system_slot(const struct orri_schedule* schedule)
 {
-    uint32_t index = 0;
+    uint32_t index = schedule->slot_free;
     while (index < schedule->slot_count && schedule->slots[index] != NULL) {
         index++;
     }
@@ -462,7 +467,12 @@ static bool system_enter(orr_world* world, orri_system* system)
     uint32_t index = system_slot(schedule);
     if (index >= ORR_SYSTEMS_MAX) {
         (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_SYSTEM_REFUSED,
-                          "orr_system_add: a world has at most %u systems", ORR_SYSTEMS_MAX);
+                          "orr_system_add: a world has at most %u systems; remove one first",
+                          ORR_SYSTEMS_MAX);
+        return false;
+    }
+    if (!orri_system_names_reserve(world)) {
+        (void)orri_refuse_memory(&world->env, "adding a system");
         return false;
     }
     if (index == schedule->slot_count) {
@@ -477,11 +487,14 @@ static bool system_enter(orr_world* world, orri_system* system)
         schedule->slot_count++;
     }
     schedule->slots[index] = system;
+    schedule->slot_free = index + 1;
+    system->number = ++schedule->number_last;
     system->handle = (orr_system){index + 1, schedule->generations[index]};
     system->prev = schedule->last;
     *(schedule->last != NULL ? &schedule->last->next : &schedule->first) = system;
     schedule->last = system;
     schedule->system_count++;
+    orri_system_names_enter(schedule, system);
     schedule->stale = true;
     return true;
 }
@@ -490,10 +503,13 @@ void orri_system_drop(orr_world* world, orri_system* system)
 {
     orri_exports_release(world, system);
     struct orri_schedule* schedule = world->schedule;
+    orri_system_names_leave(schedule, system);
     *(system->prev != NULL ? &system->prev->next : &schedule->first) = system->next;
     *(system->next != NULL ? &system->next->prev : &schedule->last) = system->prev;
-    schedule->slots[system->handle.id - 1] = NULL;
-    schedule->generations[system->handle.id - 1]++;
+    uint32_t slot = system->handle.id - 1;
+    schedule->slots[slot] = NULL;
+    schedule->slot_free = slot < schedule->slot_free ? slot : schedule->slot_free;
+    schedule->generations[slot]++;
     schedule->system_count--;
     schedule->stale = true;
     orri_system_free(world, system);
@@ -509,14 +525,15 @@ static const orri_system* system_violation(const orr_world* world)
     return running;
 }
 
-// Refuses now what can be known now: a wrong query, a cycle.
+// Refuses errors that can be found before the next tick: a wrong query, a cycle.
 static bool system_try(orr_world* world, orri_system* system)
 {
-    if (orri_system_known(world, system) && orri_system_resolve(world, system) != ORR_OK) {
+    if (orri_system_states_make(world, system) != ORR_OK ||
+        (orri_system_resolvable(world, system) && orri_system_resolve(world, system) != ORR_OK)) {
         return false;
     }
     if (world->schedule->system_count > SYSTEM_ORDERED_MAX) {
-        // Sorting all of them for each new one would take ever longer: the tick reports it.
+        // Sorting all systems for each new one would be too slow: the next tick reports a cycle.
         return true;
     }
     uint32_t count;
@@ -573,10 +590,9 @@ orr_system orr_system_add(orr_world* world, const orr_system_desc* desc)
     const orri_system* there = orri_system_named(world, desc->name, strlen(desc->name));
     if (there != NULL) {
         (void)orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_SYSTEM_REFUSED,
-                          "orr_system_add: there is a system '%s' already, in pipeline '%s'; this "
-                          "one is for '%.80s'",
-                          desc->name, there->pipe->name,
-                          desc->pipeline != NULL ? desc->pipeline : schedule->pipelines[0]->name);
+                          "orr_system_add: there is a system '%s' already, in pipeline '%s'; give "
+                          "this one another name, or remove the other first (orr_system_remove())",
+                          desc->name, there->pipe->name);
         return none;
     }
     orri_pipeline* pipe = system_pipe(world, desc);
@@ -629,6 +645,8 @@ orr_result orr_system_remove(orr_world* world, orr_system handle)
     world->schedule->stale = true;
     return ORR_OK;
 }
+
+_Thread_local const orr_world* orri_tick_here;
 
 orri_system* orri_system_here(const orr_world* world)
 {
@@ -712,17 +730,18 @@ orr_result orr_group_enable(orr_world* world, const char* group, bool on)
     ORR_ASSERT(world != NULL);
     bool found = false;
     orr_result result = ORR_OK;
-    for (orri_system* system = world->schedule != NULL ? world->schedule->first : NULL;
-         result == ORR_OK && group != NULL && system != NULL; system = system->next) {
-        if (!system->removed && system->desc.group != NULL &&
-            strcmp(system->desc.group, group) == 0) {
+    for (orri_system* system = group != NULL ? orri_system_group_first(world, group, strlen(group))
+                                             : NULL;
+         result == ORR_OK && system != NULL; system = system->group_next) {
+        if (!system->removed) {
             found = true;
             result = system_set(world, (orri_system_request){system, true, on});
         }
     }
     return found ? result
                  : orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
-                               "orr_group_enable: no system is in a group '%s'",
+                               "orr_group_enable: no system is in a group '%s'; check the name, or "
+                               "set .group",
                                group != NULL ? group : "(null)");
 }
 

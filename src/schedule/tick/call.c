@@ -93,8 +93,9 @@ orr_result orri_system_prepare(orr_world* world, orri_system* system, bool units
 
 // ---- command buffers ----------------------------------------------------------------------------
 
-// How many entities a call may create that processes unit `unit`, or everything.
-static uint32_t call_creates_max(const orri_system* system, uint32_t unit)
+// How many entity ids are reserved for a call that processes unit `unit`, or everything: its limit,
+// or a likely number.
+static uint32_t call_ids(const orri_system* system, uint32_t unit)
 {
     const orr_query* query = system->query;
     if (system->creates_max != 0 || !system->rights.may_create) {
@@ -112,17 +113,27 @@ uint64_t orri_system_creates(const orri_system* system)
     uint64_t count = 0;
     uint32_t units = system->in_units && system->may_send ? system->query->unit_count : 1;
     for (uint32_t i = 0; system->rights.may_create && i < units; i++) {
-        count += call_creates_max(system, i);
+        count += call_ids(system, i);
     }
     return count;
+}
+
+static orr_command_buffer* call_buffer_open(orr_world* world, orri_system* system,
+                                            uint32_t creates_max)
+{
+    system->rights.in_units = system->in_units;
+    return orri_command_buffer_open(world, &system->rights, creates_max);
 }
 
 // The command buffer of unit `unit`: opened in advance, or opened now.
 static orr_command_buffer* call_buffer(orr_world* world, orri_system* system, uint32_t unit)
 {
-    return system->ahead
-               ? system->command_buffers[system->command_buffer_ahead + unit]
-               : orri_command_buffer_open(world, &system->rights, call_creates_max(system, unit));
+    if (system->ahead) {
+        return system->command_buffers[system->command_buffer_ahead + unit];
+    }
+    orr_command_buffer* commands = call_buffer_open(world, system, call_ids(system, unit));
+    orri_command_buffer_unit_set(commands, unit);
+    return commands;
 }
 
 // A buffer in which nothing was sent is closed at once; others wait for the point, where they are
@@ -133,7 +144,7 @@ static void call_buffer_done(orr_world* world, orri_system* system, orr_command_
     if (system->ahead) {
         return;
     }
-    // What callbacks outside stage STEPS send is applied before the first group.
+    // Commands that callbacks send outside stage STEPS are applied before the first group.
     bool waits = world->schedule->now == system->pipe && system->pipe->stage == ORRI_STAGE_STEPS;
     if (ORR_LIKELY(!used || !waits)) {
         orri_command_buffer_close(world, commands);
@@ -151,10 +162,11 @@ bool orri_system_open_ahead(orr_world* world, orri_system* system)
     system->command_buffer_ahead = system->command_buffer_count;
     for (uint32_t i = 0; real && i < count; i++) {
         bool none = system->in_units && !system->may_send;
-        orr_command_buffer* commands = orri_command_buffer_open(
-            world, &system->rights, none ? 0 : call_creates_max(system, i));
+        orr_command_buffer* commands =
+            call_buffer_open(world, system, none ? 0 : call_ids(system, i));
         real = orri_command_buffer_real(commands);
         if (real) {
+            orri_command_buffer_unit_set(commands, i);
             system->command_buffers[system->command_buffer_count++] = commands;
         } else {
             orri_command_buffer_close(world, commands);
@@ -171,6 +183,15 @@ void orri_system_take_back(orr_world* world, orri_system* system)
         orri_command_buffer_close(world, commands);
     }
     system->ahead = false;
+}
+
+uint64_t orri_system_provisional(const orri_system* system)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < system->command_buffer_count; i++) {
+        count += orri_command_buffer_provisional(system->command_buffers[i]);
+    }
+    return count;
 }
 
 void orri_system_hand_in(orr_world* world, orri_system* system)
@@ -193,7 +214,8 @@ static void call_enter(orr_world* world, orri_system* system)
     // Structure must not change. No other thread counts now, so a relaxed store will do.
     atomic_store_explicit(&world->loops.iterating, 1, memory_order_relaxed);
     if (schedule->audit != ORR_ACCESS_CHECK_OFF) {
-        // Callbacks come unprepared: without tables reads by id take the checked path.
+        // Callbacks are called without preparation: without tables, reads by id take the checked
+        // path.
         orri_access_enter(world, &system->access,
                           call_tables_fit(world, system) ? system->tables : NULL);
     }
@@ -233,7 +255,7 @@ void orri_group_leave(orr_world* world)
     atomic_store_explicit(&world->loops.iterating, 0, memory_order_relaxed);
 }
 
-// What a call processed.
+// Number of rows and runs that a call processed.
 typedef struct call_sum {
     uint64_t rows, runs;
 } call_sum;
@@ -247,11 +269,13 @@ static void call_run_fill(const orri_system* system, orr_run* run)
 
 // ---- running over rows --------------------------------------------------------------------------
 
-// Begins a unit of a system with .combine.
+// Begins a unit: refused calls are noted with its number, and a system with .combine has an export
+// for it.
 static inline void call_unit(const orri_system* system, orr_run* run, uint32_t unit)
 {
+    orri_this_thread.unit = unit;
     if (ORR_UNLIKELY(system->reduces)) {
-        run->unit1 = unit + 1;
+        run->unit = unit + 1;
         orri_reduce_begin(system, unit);
     }
 }
@@ -263,6 +287,7 @@ static void call_once(orr_world* world, orri_system* system, void (*function)(or
     orr_run run = {.world = world, .query = system->query, .era_now = &never};
     call_run_fill(system, &run);
     run.commands = call_buffer(world, system, 0);
+    orri_this_thread.unit = 0;
     function(&run);
     call_buffer_done(world, system, run.commands);
 }
@@ -406,7 +431,7 @@ void orri_system_done(orr_world* world, orri_system* system)
         orri_run_cache_mark_unstamped(system->query);
     }
     if (ORR_UNLIKELY(system->query->has_changed)) {
-        // What is written from now on is new to it; what it wrote itself is not.
+        // Later writes are new to it; its own writes are not.
         orri_world_settle(world);
         // In real time others may have written since its group ended.
         system->since = ORR_LIKELY(!world->realtime) ? orri_epoch_end(world)
@@ -436,8 +461,8 @@ static call_sum call_shuffled(orr_world* world, orri_system* system, const uint3
     return sum;
 }
 
-// While a lockstep log is set: an impure system is recorded after its call, and in a replay it is
-// not called.
+// Call while a lockstep log is set: an impure system is recorded after its call, and in a replay it
+// is not called.
 ORRI_COLD static call_sum call_logged(orr_world* world, orri_system* system, const uint32_t* units)
 {
     if (orri_impure_replays(system)) {
@@ -460,14 +485,17 @@ void orri_system_call(orr_world* world, orri_system* system, const uint32_t* uni
                                   : NULL;
     orri_system_settle(world, system);
     call_enter(world, system);
-    call_sum sum = ORR_UNLIKELY(world->schedule->lockstep_log != NULL)
-                       ? call_logged(world, system, units)
-                       : call_shuffled(world, system, units);
+    call_sum sum =
+        ORR_UNLIKELY(world->schedule->lockstep_log != NULL) ? call_logged(world, system, units)
+        : ORR_LIKELY(units == NULL)
+            ? call_work(world, system, 0, system->in_units ? system->query->unit_count : 0)
+            : call_shuffled(world, system, units);
     call_leave(world);
     (void)orri_float_mode_set(); // A library that it called may have changed it.
     system->stats.rows += sum.rows;
     orri_system_done(world, system);
-    // Not next to the rows counter: both at once would be read before they are written.
+    // Apart from the rows counter, so that the compiler does not join the two updates: reading both
+    // counters at once would wait for their last writes.
     system->stats.runs += sum.runs;
     if (watch != NULL) {
         orri_audit_end(world, system, watch);
@@ -484,6 +512,7 @@ static uint32_t call_row(orr_world* world, orri_system* system, uint32_t index, 
     run.dt = system->pipe->interval;
     run.tick = tick;
     run.commands = call_buffer(world, system, 0);
+    orri_this_thread.unit = 0;
     system->run(&run);
     call_buffer_done(world, system, run.commands);
     orri_iter_close(&run);
@@ -514,6 +543,7 @@ ORRI_COLD static void call_back(orr_world* world, orri_system* system,
     orr_run run = {.world = world, .query = system->query, .era_now = &never};
     call_run_fill(system, &run);
     run.commands = call_buffer(world, system, 0);
+    orri_this_thread.unit = 0;
     if (callback == NULL) {
         orri_impure_replay_callback(system, run.commands);
     } else {
@@ -556,7 +586,7 @@ ORRI_COLD static void call_back_in(orr_world* world, orri_system* system,
     }
 }
 
-ORRI_COLD void orri_system_call_back(orr_world* world, orri_system* system, orri_life life)
+ORRI_COLD static void call_back_life(orr_world* world, orri_system* system, orri_life life)
 {
     void (*const callbacks[])(orr_run*) = {
         [ORRI_LIFE_CREATE] = system->desc.create,
@@ -564,9 +594,8 @@ ORRI_COLD void orri_system_call_back(orr_world* world, orri_system* system, orri
         [ORRI_LIFE_STOP] = system->desc.stop,
         [ORRI_LIFE_DESTROY] = system->desc.destroy,
     };
-    system->in_units = false;
     if (ORR_UNLIKELY(orri_impure_replays(system))) {
-        if (orri_impure_waits(system)) {
+        if (orri_impure_callback_recorded(system)) {
             call_back_in(world, system, NULL);
         }
         return;
@@ -574,14 +603,23 @@ ORRI_COLD void orri_system_call_back(orr_world* world, orri_system* system, orri
     // A callback that a replay did instead of the system was not called, so its counterpart is not
     // called either.
     bool begins = life == ORRI_LIFE_CREATE || life == ORRI_LIFE_START;
-    bool* met = life == ORRI_LIFE_CREATE || life == ORRI_LIFE_DESTROY ? &system->create_called
-                                                                      : &system->start_called;
-    bool calls = callbacks[life] != NULL && *met != begins;
-    *met = begins;
-    if (!calls) {
-        return;
+    bool* called = life == ORRI_LIFE_CREATE || life == ORRI_LIFE_DESTROY ? &system->create_called
+                                                                         : &system->start_called;
+    bool calls = callbacks[life] != NULL && *called != begins;
+    *called = begins;
+    if (calls) {
+        call_back_in(world, system, callbacks[life]);
     }
-    call_back_in(world, system, callbacks[life]);
+}
+
+ORRI_COLD void orri_system_call_back(orr_world* world, orri_system* system, orri_life life)
+{
+    // After a replay, and when a reader lost its queue, callbacks run between the preparation of a
+    // system and its run, which is still made in units.
+    bool in_units = system->in_units;
+    system->in_units = false;
+    call_back_life(world, system, life);
+    system->in_units = in_units;
 }
 
 ORRI_COLD void orri_system_call_back_missed(orr_world* world, orri_system* system)

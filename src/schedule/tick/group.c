@@ -37,21 +37,37 @@ static void group_restart_lost(orr_world* world, orri_system* system)
     }
 }
 
+// Whether a system may loop over ordered or pinned queries other than its own, which the loop
+// updates (iterate.c). In real time only while no other system runs. `unchecked`: in lockstep
+// without access checks.
+static inline bool group_refreshes(const orri_system* system, bool realtime, bool unchecked)
+{
+    return unchecked || (realtime ? system->access.alone_realtime : system->access.alone);
+}
+
 orr_result orri_group_prepare(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orr_world* world = pipe->world;
     const orri_step* steps = pipe->steps;
     bool units = (orri_parallel_ready(pipe) && group_pays(pipe, first, point)) ||
                  world->schedule->shuffle != 0;
+    bool realtime = world->realtime;
+    bool unchecked = !realtime && world->schedule->audit == ORR_ACCESS_CHECK_OFF;
+    bool more = false; // Callbacks come before the systems.
     for (uint32_t i = first; i < point; i++) {
         orri_system* system = steps[i].system;
         system->due = group_due(pipe, system);
+        more |= system->reads || !system->start_called;
         orr_result result = system->due ? orri_system_prepare(world, system, units) : ORR_OK;
+        if (result == ORR_OK && system->due && group_refreshes(system, realtime, unchecked) &&
+            !orri_queries_reserve(world)) {
+            result = orri_env_result(&world->env);
+        }
         if (ORR_UNLIKELY(result != ORR_OK)) {
             return result;
         }
     }
-    for (uint32_t i = first; i < point; i++) {
+    for (uint32_t i = first; more && i < point; i++) {
         if (steps[i].system->due) {
             if (ORR_UNLIKELY(!steps[i].system->start_called)) {
                 orri_system_call_back_missed(world, steps[i].system);
@@ -80,9 +96,9 @@ void orri_group_run_one(orr_world* world, orri_system* system, const uint32_t* u
 }
 
 // Calls the world's probe, in ticks of the simulation.
-static void group_probe(const orri_system* system, orri_probe_at at)
+static inline void group_probe(const orr_world* world, const orri_system* system, orri_probe_at at)
 {
-    orri_probe* probe = system->pipe->world->schedule->probe;
+    orri_probe* probe = world->schedule->probe;
     if (ORR_UNLIKELY(probe != NULL) && !system->pipe->spectator) {
         probe->look(probe, system->pipe->world, at, system);
     }
@@ -99,14 +115,16 @@ void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
         (orri_parallel_run(pipe, first, point) || orri_shuffle_run(pipe, first, point))) {
         return;
     }
-    bool watched = orri_parallel_watch(pipe, true);
+    bool watched = orri_parallel_watch(pipe, true), probed = schedule->probe != NULL;
     for (uint32_t i = first; i < point; i++) {
         if (steps[i].system->due) {
             if (watched) {
                 orri_parallel_note_running(pipe, i);
             }
             orri_group_run_one(pipe->world, steps[i].system, NULL);
-            group_probe(steps[i].system, ORRI_PROBE_RAN);
+            if (ORR_UNLIKELY(probed)) {
+                group_probe(pipe->world, steps[i].system, ORRI_PROBE_RAN);
+            }
         }
     }
     if (watched) {
@@ -198,7 +216,7 @@ orr_result orri_system_end(orr_world* world, orri_system* system)
         if (result != ORR_OK) {
             return result;
         }
-        group_probe(system, ORRI_PROBE_ENDED);
+        group_probe(world, system, ORRI_PROBE_ENDED);
     }
     if (ORR_LIKELY(!orri_has_readers(world)) || pipe->spectator) {
         return ORR_OK;

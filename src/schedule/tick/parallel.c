@@ -7,25 +7,31 @@
 //   batch: small systems in a row, run one after the other by one worker
 //   tile:  systems in a row that touch only their own rows, run chunk by chunk, so that a chunk
 //          stays in the cache
-#include "schedule/schedule.h"
+//   join:  nothing to run: stands for the systems that it waits for (plan/conflict_graph.h)
+#include "schedule/plan/conflict_graph.h"
 
-#define PARALLEL_GROUP_NS 10000u // A cheaper group is not worth another worker,
-#define PARALLEL_SMALL_NS 4000u  // nor is a cheaper system.
+#define PARALLEL_GROUP_NS 10000u // A cheaper group is not worth waking another worker,
+#define PARALLEL_SMALL_NS 4000u  // nor is a cheaper system, or a cheaper group any other worker.
 #define PARALLEL_ROW_NS   2u     // Assumed cost of a row of a system that was never timed.
-// A worker takes so many units at once that they take this long.
-#define PARALLEL_PIECE_NS    10000u
-#define PARALLEL_REFUSED_ALL UINT32_MAX // Not for a group: for the workers themselves.
+// Between these costs a group is shared with workers that are awake, if it has a system that costs
+// at least PARALLEL_LARGE_NS; and one in PARALLEL_RETRY times with workers that sleep: if such
+// groups follow each other closely, the workers then stay awake.
+#define PARALLEL_LARGE_NS 2000u
+#define PARALLEL_RETRY    16u
+// A worker takes as many units at once as take about this long. Cheap groups are cut into about
+// PARALLEL_PIECES pieces per worker, so that a worker that comes late finds work, and the last
+// piece does not last long.
+#define PARALLEL_PIECE_NS       10000u
+#define PARALLEL_PIECE_LEAST_NS 2000u
+#define PARALLEL_PIECES         4u
+#define PARALLEL_REFUSED_ALL    UINT32_MAX // Not for a group: for the workers themselves.
 
-// `to` waits for `from`.
-typedef struct parallel_edge {
-    uint32_t from, to; // Steps.
-} parallel_edge;
-
-// What a node is made of.
+// Kinds of nodes.
 typedef enum parallel_kind {
     PARALLEL_ONE,   // One system.
     PARALLEL_BATCH, // See above.
     PARALLEL_TILE,  // See above.
+    PARALLEL_JOIN,  // A join of the conflict graph: nothing to run.
 } parallel_kind;
 
 // A node: steps [first, last) of the plan.
@@ -38,19 +44,12 @@ typedef struct parallel_node {
 // The graphs of a pipeline.
 struct orri_parallel {
     orri_jobs* jobs;
-    // Of all groups of the plan.
-    parallel_edge* edges; // By `to`, ascending.
-    uint32_t edge_count, edge_capacity;
-    uint64_t clusters; // clusters.sequence when edges were found,
-    bool found;        // if they were.
-    // Scratch: by step of a group, the steps that it waits for, directly or not.
-    uint64_t* reach;
-    uint32_t reach_capacity;
 
     // Of the running group.
+    const orri_conflict_graph* conflicts; // Of all groups of the plan.
     orri_graph graph;
     parallel_node* what; // By node.
-    uint32_t* of_step;   // Node of each step of the group.
+    uint32_t* of_step;   // Node of each step of the group, then of each join.
     uint32_t* next;      // Successors of all nodes.
     uint32_t what_capacity, of_capacity, next_capacity, node_capacity;
     orri_pipeline* pipe;
@@ -62,90 +61,17 @@ struct orri_parallel {
     void (*each_work)(void* context, uint32_t item);
     void* each_context;
 
-    bool pays; // The prepared group is run by workers.
+    bool pays;         // The prepared group is run by workers.
+    uint64_t piece_ns; // How long a piece of its work takes.
+    uint32_t cheap;    // Groups so far that pay for workers that are awake only.
     orri_sharing sharing;
     uint64_t seed, turn;
 };
 
-// ---- which systems wait for which ---------------------------------------------------------------
-
-static bool parallel_edge_add(struct orri_parallel* a, uint32_t from, uint32_t to)
-{
-    if (!ORRI_RESERVE(&a->world->env, ORR_MEMORY_SYSTEM, &a->edges, &a->edge_capacity,
-                      a->edge_count + 1)) {
-        return false;
-    }
-    a->edges[a->edge_count++] = (parallel_edge){from, to};
-    return true;
-}
-
-// The systems that step `to` waits for; not those it waits for through another one.
-static bool parallel_find_step(struct orri_parallel* a, uint32_t first, uint32_t to, uint32_t words)
-{
-    const orri_step* steps = a->pipe->steps;
-    uint64_t* mine = a->reach + (size_t)(to - first) * words;
-    memset(mine, 0, words * sizeof *mine);
-    for (uint32_t from = to; from-- > first;) {
-        if (!orri_bit_get(mine, from - first) &&
-            orri_conflict(a->world, steps[from].system, steps[to].system)) {
-            if (!parallel_edge_add(a, from, to)) {
-                return false;
-            }
-            const uint64_t* theirs = a->reach + (size_t)(from - first) * words;
-            for (uint32_t w = 0; w < words; w++) {
-                mine[w] |= theirs[w];
-            }
-            orri_bit_set(mine, from - first, true);
-        }
-    }
-    return true;
-}
-
-static bool parallel_find_group(struct orri_parallel* a, uint32_t first, uint32_t point)
-{
-    uint32_t count = point - first, words = count / 64 + 1;
-    if (!ORRI_RESERVE(&a->world->env, ORR_MEMORY_SYSTEM, &a->reach, &a->reach_capacity,
-                      count * words)) {
-        return false;
-    }
-    for (uint32_t to = first; to < point; to++) {
-        if (!parallel_find_step(a, first, to, words)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// Finds all edges, again when systems or clusters were added. False when memory is refused.
-static bool parallel_find(struct orri_parallel* a)
-{
-    const orri_pipeline* pipe = a->pipe;
-    const orr_world* world = a->world;
-    if (ORR_LIKELY(a->found && a->clusters == world->clusters.sequence)) {
-        return true;
-    }
-    a->edge_count = 0;
-    a->found = true;
-    for (uint32_t i = 0; a->found && i < pipe->step_count; i++) {
-        if (pipe->steps[i].system == NULL) {
-            a->found = parallel_find_group(a, pipe->steps[i].first, i);
-        }
-    }
-    a->clusters = world->clusters.sequence;
-    return a->found;
-}
-
-void orri_parallel_invalidate(orri_pipeline* pipe)
-{
-    if (pipe->parallel != NULL) {
-        pipe->parallel->found = false;
-    }
-}
-
 // ---- costs --------------------------------------------------------------------------------------
 
 // The cost of a system that was never timed, by its number of rows.
-static uint64_t parallel_guess(const orri_system* system)
+static uint64_t parallel_estimate(const orri_system* system)
 {
     uint64_t rows = 0;
     for (uint32_t e = 0; system->by_rows && e < system->query->entry_count; e++) {
@@ -159,15 +85,15 @@ static inline uint64_t parallel_cost(const orri_system* system)
 {
     return !system->due                       ? 0
            : ORR_LIKELY(system->cost_ns != 0) ? system->cost_ns
-                                              : parallel_guess(system);
+                                              : parallel_estimate(system);
 }
 
-static bool parallel_chance(struct orri_parallel* a)
+static bool parallel_random(struct orri_parallel* a)
 {
     return orr_random(a->seed, a->turn++, 0, 0) & 1;
 }
 
-// Whether something is done that would pay or not; tests may decide otherwise.
+// Whether to divide work: if that pays, unless a test has set another mode (orri_sharing).
 static bool parallel_choose(struct orri_parallel* a, bool pays)
 {
     switch (a->sharing) {
@@ -176,7 +102,7 @@ static bool parallel_choose(struct orri_parallel* a, bool pays)
     case ORRI_SHARE_ALL:
         return true;
     case ORRI_SHARE_RANDOM:
-        return parallel_chance(a);
+        return parallel_random(a);
     default:
         return pays;
     }
@@ -221,7 +147,7 @@ static bool parallel_joins(struct orri_parallel* a, const parallel_node* node, u
         return parallel_choose(a, true);
     }
     bool small = parallel_cost(before) < PARALLEL_SMALL_NS &&
-                 parallel_cost(system) < PARALLEL_SMALL_NS && node->cost < PARALLEL_PIECE_NS;
+                 parallel_cost(system) < PARALLEL_SMALL_NS && node->cost < a->piece_ns;
     return node->kind != PARALLEL_TILE && parallel_choose(a, small);
 }
 
@@ -229,9 +155,17 @@ static bool parallel_joins(struct orri_parallel* a, const parallel_node* node, u
 static void parallel_cut(struct orri_parallel* a, uint32_t first, uint32_t point)
 {
     const orri_step* steps = a->pipe->steps;
-    uint32_t count = 0;
+    const orri_conflict_group* group = &a->conflicts->groups[first];
+    uint32_t count = 0, join = group->join_first;
     for (uint32_t i = first; i < point; i++) {
-        if (count > 0 && parallel_joins(a, &a->what[count - 1], i)) {
+        bool apart = count == 0;
+        // The systems that a join waits for are in nodes before it, the others in nodes after it.
+        while (ORR_UNLIKELY(join < group->join_last && a->conflicts->joins[join] == i - first)) {
+            a->of_step[point - first + join++ - group->join_first] = count;
+            a->what[count++] = (parallel_node){i, i, PARALLEL_JOIN, 0};
+            apart = true;
+        }
+        if (!apart && parallel_joins(a, &a->what[count - 1], i)) {
             parallel_node* node = &a->what[count - 1];
             bool tile = parallel_own_rows(steps[i].system) &&
                         parallel_own_rows(steps[i - 1].system) && node->kind != PARALLEL_BATCH &&
@@ -258,16 +192,23 @@ static void parallel_fill(struct orri_parallel* a, uint32_t n)
     for (uint32_t i = what->first; i < what->last; i++) {
         due |= steps[i].system->due;
     }
-    *node = (orri_graph_node){.name = system->desc.name, .here = system->desc.main_thread};
+    *node = (orri_graph_node){.name = system->desc.name, .caller_only = system->desc.main_thread};
+    if (ORR_UNLIKELY(what->kind == PARALLEL_JOIN)) {
+        *node = (orri_graph_node){.name = "join", .grain = UINT32_MAX};
+        return;
+    }
     bool splits = what->kind == PARALLEL_TILE ||
                   (what->kind == PARALLEL_ONE && system->due && system->desc.parallel &&
                    system->in_units && !system->unsplit && !system->desc.main_thread);
-    splits &= system->query->unit_count > 0; // A system without units is called all the same.
+    splits &= system->query->unit_count > 0; // A system without units is called, too.
     if (splits && parallel_choose(a, what->cost >= PARALLEL_SMALL_NS)) {
         uint32_t units = system->query->unit_count;
         uint64_t each = units > 0 ? what->cost / units + 1 : 1;
+        uint32_t grain = (uint32_t)(a->piece_ns / each) + 1;
+        uint32_t claims = (units + grain - 1) / grain;
         node->items = units;
-        node->grain = (uint32_t)(PARALLEL_PIECE_NS / each) + 1;
+        // Pieces of equal size: of two pieces the second must not be what is left.
+        node->grain = (units + claims - 1) / claims;
         if (a->sharing != ORRI_SHARE_AUTO) {
             node->grain = 1;
         }
@@ -283,18 +224,15 @@ static bool parallel_whole(const struct orri_parallel* a, uint32_t n)
     return a->graph.nodes[n].grain == UINT32_MAX;
 }
 
-// Makes the edges between nodes: counts successors, then fills them in. Edges of the group's steps
-// ascend by `to`.
-static bool parallel_connect(struct orri_parallel* a, uint32_t first, uint32_t point)
+// Makes the edges between nodes: counts successors, then fills them in.
+static bool parallel_connect(struct orri_parallel* a, uint32_t first)
 {
     orri_graph* graph = &a->graph;
+    const orri_conflict_group* group = &a->conflicts->groups[first];
     for (uint32_t pass = 0; pass < 2; pass++) {
-        for (uint32_t e = 0; e < a->edge_count; e++) {
-            const parallel_edge* edge = &a->edges[e];
-            if (edge->to < first || edge->to >= point) {
-                continue;
-            }
-            uint32_t from = a->of_step[edge->from - first], to = a->of_step[edge->to - first];
+        for (uint32_t e = group->edge_first; e < group->edge_last; e++) {
+            const orri_conflict_edge* edge = &a->conflicts->edges[e];
+            uint32_t from = a->of_step[edge->from], to = a->of_step[edge->to];
             if (from == to) {
                 continue;
             }
@@ -369,25 +307,45 @@ static void parallel_waited(void* context, uint32_t worker, uint64_t begin_ns, u
     orri_timing_waited(a->world, worker, begin_ns, sleep_ns, end_ns);
 }
 
-static bool parallel_reserve(struct orri_parallel* a, uint32_t count)
+static bool parallel_reserve(struct orri_parallel* a, uint32_t first, uint32_t point)
 {
     orri_env* env = &a->world->env;
+    const orri_conflict_group* group = &a->conflicts->groups[first];
+    uint32_t count = point - first + group->join_last - group->join_first;
     return ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &a->what, &a->what_capacity, count) &&
            ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &a->of_step, &a->of_capacity, count) &&
            ORRI_RESERVE(env, ORR_MEMORY_SYSTEM, &a->graph.nodes, &a->node_capacity, count) &&
            orri_graph_reserve(a->jobs, &a->graph, count);
 }
 
+// True when a worker is awake, and from time to time. Never with the program's own threads, which
+// leave after each run.
+static bool parallel_awake(struct orri_parallel* a)
+{
+    orri_jobs_rest rest = orri_jobs_helpers(a->jobs);
+    return rest == ORRI_JOBS_AWAKE ||
+           (rest == ORRI_JOBS_ASLEEP && ++a->cheap % PARALLEL_RETRY == 0);
+}
+
 bool orri_parallel_pays(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     struct orri_parallel* a = pipe->parallel;
     const orri_step* steps = pipe->steps;
-    uint64_t cost = 0;
+    uint64_t cost = 0, largest = 0;
     for (uint32_t i = first; i < point; i++) {
-        cost += parallel_cost(steps[i].system);
+        uint64_t one = parallel_cost(steps[i].system);
+        cost += one;
+        largest = one > largest ? one : largest;
     }
+    uint32_t workers = orri_jobs_workers(a->jobs);
+    uint64_t piece = cost / (PARALLEL_PIECES * workers);
+    a->piece_ns = piece < PARALLEL_PIECE_LEAST_NS ? PARALLEL_PIECE_LEAST_NS
+                  : piece < PARALLEL_PIECE_NS     ? piece
+                                                  : PARALLEL_PIECE_NS;
     a->pays = a->sharing != ORRI_SHARE_AUTO ||
-              (cost >= PARALLEL_GROUP_NS && orri_jobs_workers(a->jobs) > 1);
+              (workers > 1 &&
+               (cost >= PARALLEL_GROUP_NS ||
+                (cost >= PARALLEL_SMALL_NS && largest >= PARALLEL_LARGE_NS && parallel_awake(a))));
     return a->pays;
 }
 
@@ -413,7 +371,7 @@ bool orri_group_open_ahead(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orr_world* world = pipe->world;
     const orri_step* steps = pipe->steps;
-    uint64_t reserved = orri_command_buffers_reserved(world);
+    orri_ids_reserved reserved = orri_command_buffers_reserved(world);
     bool open = true;
     for (uint32_t i = first; open && i < point; i++) {
         open = !steps[i].system->due || orri_system_open_ahead(world, steps[i].system);
@@ -434,7 +392,7 @@ ORRI_COLD static bool parallel_refused(orr_world* world, uint32_t steps)
     struct orri_schedule* schedule = world->schedule;
     if (schedule->workers_refused == 0) {
         orri_log(&world->env, ORR_LOG_ID_WORKERS_FEWER,
-                 "tick %llu: %u workers were asked for and there is no memory for %s: the calling "
+                 "tick %llu: %u workers were requested and there is no memory for %s: the calling "
                  "thread works alone until there is. Results are the same, only slower",
                  (unsigned long long)world->tick, (unsigned)world->settings.workers,
                  steps == PARALLEL_REFUSED_ALL ? "them" : "what they need to share this work");
@@ -453,7 +411,7 @@ static void parallel_regained(orr_world* world, uint32_t steps)
     }
 }
 
-bool orri_parallel_cut(orri_pipeline* pipe, uint32_t first, uint32_t point)
+bool orri_parallel_make_graph(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     struct orri_parallel* a = pipe->parallel;
     orr_world* world = pipe->world;
@@ -461,20 +419,21 @@ bool orri_parallel_cut(orri_pipeline* pipe, uint32_t first, uint32_t point)
         !a->pays) {
         return false;
     }
-    if (ORR_UNLIKELY(!parallel_find(a) || !parallel_reserve(a, point - first))) {
+    a->conflicts = orri_conflicts_of(pipe);
+    if (ORR_UNLIKELY(a->conflicts == NULL || !parallel_reserve(a, first, point))) {
         return parallel_refused(world, point - first);
     }
     parallel_cut(a, first, point);
     for (uint32_t n = 0; n < a->graph.node_count; n++) {
         parallel_fill(a, n);
     }
-    if (ORR_UNLIKELY(!parallel_connect(a, first, point))) {
+    if (ORR_UNLIKELY(!parallel_connect(a, first))) {
         return parallel_refused(world, point - first);
     }
     return !parallel_in_a_row(a);
 }
 
-void orri_parallel_go(orri_pipeline* pipe)
+void orri_parallel_run_graph(orri_pipeline* pipe)
 {
     struct orri_parallel* a = pipe->parallel;
     orri_jobs_time(a->jobs, pipe->timed);
@@ -485,7 +444,7 @@ void orri_parallel_go(orri_pipeline* pipe)
 bool orri_parallel_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
     orr_world* world = pipe->world;
-    if (!orri_parallel_cut(pipe, first, point)) {
+    if (!orri_parallel_make_graph(pipe, first, point)) {
         return false;
     }
     if (ORR_UNLIKELY(!orri_group_open_ahead(pipe, first, point))) {
@@ -503,7 +462,7 @@ bool orri_parallel_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
         }
     }
     orri_group_enter(world, due == 1 ? only : NULL);
-    orri_parallel_go(pipe);
+    orri_parallel_run_graph(pipe);
     orri_group_leave(world);
     for (uint32_t i = first; i < point; i++) {
         if (steps[i].system->due) {
@@ -643,8 +602,6 @@ bool orri_parallel_ready(orri_pipeline* pipe)
 static void parallel_free(struct orri_parallel* a)
 {
     orri_env* env = &a->world->env;
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->edges, a->edge_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->reach, a->reach_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->what, a->what_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->of_step, a->of_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, a->next, a->next_capacity);
@@ -713,5 +670,9 @@ void orri_parallel_share(orr_world* world, orri_sharing sharing, uint64_t seed)
 #undef PARALLEL_GROUP_NS
 #undef PARALLEL_SMALL_NS
 #undef PARALLEL_ROW_NS
+#undef PARALLEL_LARGE_NS
+#undef PARALLEL_RETRY
 #undef PARALLEL_PIECE_NS
+#undef PARALLEL_PIECE_LEAST_NS
+#undef PARALLEL_PIECES
 #undef PARALLEL_REFUSED_ALL

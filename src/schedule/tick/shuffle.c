@@ -3,85 +3,111 @@
 // group that do not conflict, and chunks of parallel systems, come in random order. Every such
 // order has the same result, unless a system depends on something it did not declare. So hidden
 // dependencies show without a second thread, and the seed reproduces them.
-#include "schedule/schedule.h"
+#include "schedule/plan/conflict_graph.h"
 #include <stdlib.h>
 
-// The state of a group while it is shuffled.
-typedef struct shuffle_deck {
+// The state of a group while it is shuffled. A node is a step of the group, or a join
+// (conflict_graph.h), which waits and is waited for as a step.
+typedef struct shuffle_state {
     orri_pipeline* pipe;
-    uint32_t first; // First step of the group.
-    uint32_t* left; // Steps of the group that have not run, in order.
-    // By step of the group: how many steps before it conflict with it and have not run.
-    uint32_t* waits;
+    uint32_t first, steps; // First step of the group, and their number.
+    uint32_t nodes;
+    const orri_conflict_edge* edges;
+    uint32_t edge_count;
+    uint32_t* waits; // [nodes]: how many nodes it waits for that are not done.
+    // Edges by `from`: those of node i are next[next_first[i]] to next[next_first[i + 1] - 1].
+    uint32_t *next_first, *next; // [nodes + 1], [edge_count]
+    uint32_t* ready;             // [steps]: those that are due and wait for none, in any order.
+    uint32_t ready_count;
+    uint32_t* done; // [nodes]: nodes that are done, whose successors still count them.
+    uint32_t done_count;
     uint32_t* units; // Order of units of the running system.
-    uint32_t count;
-    uint64_t turn; // Random numbers drawn.
-} shuffle_deck;
+    uint64_t turn;   // Random numbers drawn.
+} shuffle_state;
 
 // A random number below `count`, by seed, tick and group.
-static uint32_t shuffle_pick(shuffle_deck* deck, uint32_t count)
+static uint32_t shuffle_pick(shuffle_state* s, uint32_t count)
 {
-    uint64_t seed = deck->pipe->world->schedule->shuffle;
-    return (uint32_t)(orr_random(seed, deck->pipe->tick, deck->first, deck->turn++) % count);
+    uint64_t seed = s->pipe->world->schedule->shuffle;
+    return (uint32_t)(orr_random(seed, s->pipe->tick, s->first, s->turn++) % count);
 }
 
-static orri_system* shuffle_system(const shuffle_deck* deck, uint32_t step)
+static orri_system* shuffle_system(const shuffle_state* s, uint32_t step)
 {
-    return deck->pipe->steps[deck->first + step].system;
+    return s->pipe->steps[s->first + step].system;
 }
 
 // ---- systems ------------------------------------------------------------------------------------
 
-static void shuffle_begin(shuffle_deck* deck, uint32_t steps)
+// Sorts the edges by `from`, and counts them by `to`.
+static void shuffle_connect(shuffle_state* s)
 {
-    for (uint32_t i = 0; i < steps; i++) {
-        orri_system* system = shuffle_system(deck, i);
-        if (!system->due) {
-            continue;
-        }
-        deck->waits[i] = 0;
-        for (uint32_t k = 0; k < deck->count; k++) {
-            orri_system* before = shuffle_system(deck, deck->left[k]);
-            deck->waits[i] += orri_conflict(deck->pipe->world, before, system);
-        }
-        deck->left[deck->count++] = i;
+    for (uint32_t e = 0; e < s->edge_count; e++) {
+        s->next_first[s->edges[e].from]++;
+        s->waits[s->edges[e].to]++;
     }
+    for (uint32_t i = 0, sum = 0; i <= s->nodes; i++) {
+        sum += s->next_first[i];
+        s->next_first[i] = sum; // The end; each edge below moves it to the front by one.
+    }
+    for (uint32_t e = s->edge_count; e-- > 0;) {
+        s->next[--s->next_first[s->edges[e].from]] = s->edges[e].to;
+    }
+}
+
+// A node waits for no other. There is nothing to run for joins and for systems that are not due.
+static void shuffle_free(shuffle_state* s, uint32_t node)
+{
+    if (node < s->steps && shuffle_system(s, node)->due) {
+        s->ready[s->ready_count++] = node;
+    } else {
+        s->done[s->done_count++] = node;
+    }
+}
+
+// The successors of nodes that are done wait for one less.
+static void shuffle_release(shuffle_state* s)
+{
+    while (s->done_count > 0) {
+        uint32_t node = s->done[--s->done_count];
+        for (uint32_t e = s->next_first[node]; e < s->next_first[node + 1]; e++) {
+            if (--s->waits[s->next[e]] == 0) {
+                shuffle_free(s, s->next[e]);
+            }
+        }
+    }
+}
+
+static void shuffle_begin(shuffle_state* s)
+{
+    shuffle_connect(s);
+    for (uint32_t i = 0; i < s->nodes; i++) {
+        if (s->waits[i] == 0) {
+            shuffle_free(s, i);
+        }
+    }
+    shuffle_release(s);
 }
 
 // Takes a random step that waits for none.
-static uint32_t shuffle_take(shuffle_deck* deck)
+static uint32_t shuffle_take(shuffle_state* s)
 {
-    uint32_t ready = 0;
-    for (uint32_t k = 0; k < deck->count; k++) {
-        ready += deck->waits[deck->left[k]] == 0;
-    }
-    ORR_ASSERT(ready > 0); // The first of them waits for none.
-    uint32_t pick = shuffle_pick(deck, ready), at = 0;
-    while (deck->waits[deck->left[at]] != 0 || pick-- > 0) {
-        at++;
-    }
-    uint32_t step = deck->left[at];
-    deck->count--;
-    memmove(&deck->left[at], &deck->left[at + 1], (deck->count - at) * sizeof *deck->left);
+    uint32_t at = shuffle_pick(s, s->ready_count), step = s->ready[at];
+    s->ready[at] = s->ready[--s->ready_count];
     return step;
 }
 
-// A step has run: later steps wait for one less.
-static void shuffle_done(shuffle_deck* deck, uint32_t step)
+// A step has run.
+static void shuffle_done(shuffle_state* s, uint32_t step)
 {
-    for (uint32_t k = 0; k < deck->count; k++) {
-        uint32_t later = deck->left[k];
-        if (later > step) {
-            deck->waits[later] -= orri_conflict(deck->pipe->world, shuffle_system(deck, step),
-                                                shuffle_system(deck, later));
-        }
-    }
+    s->done[s->done_count++] = step;
+    shuffle_release(s);
 }
 
 // ---- chunks -------------------------------------------------------------------------------------
 
 // A random order of the system's units; NULL: ascending.
-static const uint32_t* shuffle_units(shuffle_deck* deck, const orri_system* system)
+static const uint32_t* shuffle_units(shuffle_state* s, const orri_system* system)
 {
     if (!system->desc.parallel || !system->in_units || system->unsplit ||
         system->query->unit_count == 0) {
@@ -89,11 +115,11 @@ static const uint32_t* shuffle_units(shuffle_deck* deck, const orri_system* syst
     }
     uint32_t count = system->query->unit_count;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = shuffle_pick(deck, i + 1);
-        deck->units[i] = deck->units[at];
-        deck->units[at] = i;
+        uint32_t at = shuffle_pick(s, i + 1);
+        s->units[i] = s->units[at];
+        s->units[at] = i;
     }
-    return deck->units;
+    return s->units;
 }
 
 // ---- running ------------------------------------------------------------------------------------
@@ -110,30 +136,59 @@ static uint32_t shuffle_units_most(const orri_pipeline* pipe, uint32_t first, ui
     return most;
 }
 
+// Runs the group. `words` are zero: see shuffle_words().
+static void shuffle_run(shuffle_state* s, uint32_t* words)
+{
+    s->waits = words;
+    s->next_first = s->waits + s->nodes;
+    s->next = s->next_first + s->nodes + 1;
+    s->ready = s->next + s->edge_count;
+    s->done = s->ready + s->steps;
+    s->units = s->done + s->nodes;
+    shuffle_begin(s);
+    while (s->ready_count > 0) {
+        uint32_t step = shuffle_take(s);
+        orri_system* system = shuffle_system(s, step);
+        orri_group_run_one(s->pipe->world, system, shuffle_units(s, system));
+        shuffle_done(s, step);
+    }
+}
+
+// The memory that a group needs.
+static size_t shuffle_words(const shuffle_state* s)
+{
+    return 3 * (size_t)s->nodes + 1 + s->edge_count + s->steps +
+           shuffle_units_most(s->pipe, s->first, s->first + s->steps);
+}
+
 bool orri_shuffle_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 {
-    orr_world* world = pipe->world;
-    if (ORR_LIKELY(world->schedule->shuffle == 0)) {
+    orri_env* env = &pipe->world->env;
+    if (ORR_LIKELY(pipe->world->schedule->shuffle == 0)) {
         return false;
     }
-    uint32_t steps = point - first;
-    size_t room = 2 * (size_t)steps + shuffle_units_most(pipe, first, point);
-    uint32_t* words = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, uint32_t, room);
+    const orri_conflict_graph* graph = orri_conflicts_of(pipe);
+    if (graph == NULL) {
+        return false;
+    }
+    const orri_conflict_group* group = &graph->groups[first];
+    uint32_t edges = group->edge_last - group->edge_first;
+    shuffle_state s = {.pipe = pipe,
+                       .first = first,
+                       .steps = point - first,
+                       .nodes = point - first + group->join_last - group->join_first,
+                       .edges = edges > 0 ? &graph->edges[group->edge_first] : NULL,
+                       .edge_count = edges};
+    size_t room = shuffle_words(&s);
+    uint32_t* words = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, uint32_t, room);
     if (words == NULL) {
         return false;
     }
     bool open = orri_group_open_ahead(pipe, first, point);
     if (open) {
-        shuffle_deck deck = {pipe, first, words, words + steps, words + 2 * (size_t)steps, 0, 0};
-        shuffle_begin(&deck, steps);
-        while (deck.count > 0) {
-            uint32_t step = shuffle_take(&deck);
-            orri_system* system = shuffle_system(&deck, step);
-            orri_group_run_one(world, system, shuffle_units(&deck, system));
-            shuffle_done(&deck, step);
-        }
+        shuffle_run(&s, words);
     }
-    ORRI_FREE(&world->env, ORR_MEMORY_TEMP, uint32_t, words, room);
+    ORRI_FREE(env, ORR_MEMORY_TEMP, uint32_t, words, room);
     return open;
 }
 

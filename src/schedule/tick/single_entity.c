@@ -71,12 +71,12 @@ static orr_type single_entity_reached(const orri_single_entity* single, const or
 ORRI_COLD static orr_result single_entity_refuse(const orri_single_entity* single,
                                                  const orri_system* system, const char* what)
 {
-    orri_id_text who = orri_entity_format(single->world, single->entity);
+    orri_id_text id_text = orri_entity_format(single->world, single->entity);
     return orri_refuse(&single->world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: entity %s cannot go ahead alone: system '%s' %s, and only systems that "
+                       "%s: entity %s cannot be run alone: system '%s' %s, and only systems that "
                        "touch nothing but their own rows can be run for one entity; run the world "
-                       "(orr_step()), or travel to a tick that is stored",
-                       single->call, who.text, system->desc.name, what);
+                       "(orr_step()), or travel to a slot that has a state",
+                       single->call, id_text.text, system->desc.name, what);
 }
 
 static orr_result single_entity_check_system(const orri_single_entity* single,
@@ -154,6 +154,12 @@ static orr_result single_entity_call(const orri_single_entity* single, orri_syst
     }
     uint64_t violations = system->rights.counts.violations;
     orri_system_call_row(world, system, orri_id_index(single->entity), tick);
+    bool memory = system->rights.refused_memory;
+    const char* text;
+    (void)orri_rights_take_result(&system->rights, &text); // It is no mistake of the next tick.
+    if (ORR_UNLIKELY(memory)) {
+        return ORR_ERR_MEMORY; // Reported before.
+    }
     return system->rights.counts.violations == violations
                ? ORR_OK
                : single_entity_refuse(single, system,
@@ -169,11 +175,14 @@ orr_result orri_single_entity_tick(const orri_single_entity* single, uint64_t ah
     orr_result result = ORR_OK;
     world->context->dt = pipe->interval;
     world->context->run_tick = tick;
+    const orr_world* here = orri_tick_here;
+    orri_tick_here = world; // Systems run as in a tick: what is refused is noted as theirs.
     for (uint32_t i = 0; result == ORR_OK && i < pipe->step_count; i++) {
         if (pipe->steps[i].system != NULL) {
             result = single_entity_call(single, pipe->steps[i].system, tick);
         }
     }
+    orri_tick_here = here;
     world->context->dt = 0;
     world->context->run_tick = 0;
     orri_float_mode_restore(mode);

@@ -34,17 +34,19 @@ orr_result orri_step_check(orr_world* world, const char* call)
                            schedule->lockstep_log != NULL && schedule->lockstep_log->in_on_tick
                                ? "%s: not allowed in on_tick of a replay; let it return false, and "
                                  "call this when orr_replay() has returned"
-                               : "%s: not allowed in a posted call: a tick is about to begin",
+                               : "%s: not allowed in a posted call, because a tick is about to "
+                                 "begin; call it between ticks",
                            call);
     }
     if (running == NULL) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: not allowed in an error handler or a hook: a tick is under way",
+                           "%s: not allowed in an error handler or a hook; call it between ticks, "
+                           "after the handler or hook has returned",
                            call);
     }
     running->rights.counts.violations++;
     return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
-                       "%s: not inside a system ('%s'); call it between ticks", call,
+                       "%s: not allowed inside a system ('%s'); call it between ticks", call,
                        running->desc.name);
 }
 
@@ -69,7 +71,9 @@ orr_result orri_step_between(orr_world* world, const char* call)
     }
     if (orri_in_error_handler(world) || (schedule != NULL && schedule->inside)) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: not from an error handler or a hook", call);
+                           "%s: not allowed in an error handler or a hook; call it between ticks, "
+                           "after the handler or hook has returned",
+                           call);
     }
     if (schedule != NULL && orri_any_tick_half_done(schedule)) {
         return orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
@@ -100,16 +104,48 @@ static orri_pipeline* step_next(const struct orri_schedule* schedule)
     return next;
 }
 
+// The clock of the pipeline has ended. Reports.
+static orr_result step_refuse_time(const orri_pipeline* pipe, const char* call)
+{
+    return orri_refuse(&pipe->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
+                       "%s: the next tick of pipeline '%s' is due after 292 years of world time, "
+                       "where the clock ends; count longer times in ticks, or use a higher rate_hz",
+                       call, pipe->name);
+}
+
+// Runs a tick of the pipeline that is next. The order of several pipelines needs the clock; one
+// pipeline alone ticks on without it.
+static orr_result step_tick(orri_pipeline* pipe, const char* call)
+{
+    if (orri_pipeline_clock_ended(pipe) && pipe->world->schedule->pipeline_count > 1) {
+        return step_refuse_time(pipe, call);
+    }
+    return orri_tick(pipe, pipe->interval);
+}
+
+// Begins a call that runs ticks. Refusals in the first part of a half-done tick are not forgotten.
+static orr_result step_begin(orr_world* world, const char* call)
+{
+    orr_result result = orri_step_check(world, call);
+    if (result == ORR_OK) {
+        orri_ticks_begin(world);
+    }
+    return result;
+}
+
 orr_result orr_step(orr_world* world, uint32_t count)
 {
     ORR_ASSERT(world != NULL);
-    orr_result result = orri_step_check(world, "orr_step");
+    orr_result result = step_begin(world, "orr_step");
+    if (result != ORR_OK) {
+        return result;
+    }
     for (uint32_t ran = 0; result == ORR_OK && ran < count;) {
         orri_pipeline* pipe = step_next(world->schedule);
-        result = orri_tick(pipe, pipe->interval);
+        result = step_tick(pipe, "orr_step");
         ran += pipe == world->schedule->pipelines[0];
     }
-    return result;
+    return orri_ticks_result(world, result);
 }
 
 // Runs what is due at `now_ns`, in order.
@@ -126,7 +162,7 @@ static orr_result step_due(orr_world* world, uint64_t now_ns)
 }
 
 // How much of the elapsed time counts for pipelines with a rate: a program that was stopped for a
-// while does not catch up on it. Spectators have no say.
+// while does not catch up on it. Spectators do not raise the limit.
 static uint64_t step_elapsed_counted(const struct orri_schedule* schedule, uint64_t elapsed_ns)
 {
     uint64_t most = STEP_MOST_NS;
@@ -149,7 +185,11 @@ static orr_result step_continuous(orr_world* world, uint64_t elapsed_ns)
         // it.
         uint64_t from = schedule->passed_ns > 0 ? first->due_ns : schedule->time_ns;
         uint64_t passed = schedule->passed_ns + elapsed_ns;
-        first->due_ns = from + step_elapsed_counted(schedule, elapsed_ns);
+        uint64_t counted = step_elapsed_counted(schedule, elapsed_ns);
+        if (counted > ORRI_TIME_MAX_NS - from) {
+            return step_refuse_time(first, "orr_update");
+        }
+        first->due_ns = from + counted;
         schedule->passed_ns = passed < elapsed_ns ? UINT64_MAX : passed;
     }
     orr_result result = ORR_OK;
@@ -164,14 +204,17 @@ static orr_result step_continuous(orr_world* world, uint64_t elapsed_ns)
 orr_result orr_update(orr_world* world, uint64_t elapsed_ns)
 {
     ORR_ASSERT(world != NULL);
-    orr_result result = orri_step_check(world, "orr_update");
+    orr_result result = step_begin(world, "orr_update");
     struct orri_schedule* schedule = world->schedule;
     if (result != ORR_OK || schedule->paused) {
         return result;
     }
     const orri_pipeline* first = schedule->pipelines[0];
     if (first->rate_hz <= 0) {
-        return step_continuous(world, elapsed_ns);
+        return orri_ticks_result(world, step_continuous(world, elapsed_ns));
+    }
+    if (orri_pipeline_clock_ended(first)) {
+        return step_refuse_time(first, "orr_update");
     }
     // The first pipeline runs at most twice; time beyond that is dropped in whole intervals, for
     // all pipelines.
@@ -182,25 +225,39 @@ orr_result orr_update(orr_world* world, uint64_t elapsed_ns)
     if (now_ns > most) {
         now_ns -= ((now_ns - most - 1) / first->interval_ns + 1) * first->interval_ns;
     }
+    now_ns = now_ns < ORRI_TIME_MAX_NS ? now_ns : ORRI_TIME_MAX_NS; // So no end is due.
     result = step_due(world, now_ns);
     schedule->time_ns = now_ns > schedule->time_ns ? now_ns : schedule->time_ns;
-    return result;
+    return orri_ticks_result(world, result);
+}
+
+// Calls `done`. It may run ticks itself, but not destroy the world.
+static bool step_done(orr_world* world, bool (*done)(void* user, orr_world* world), void* user)
+{
+    bool before = world->running.in_callback;
+    world->running.in_callback = true;
+    bool is_done = done(user, world);
+    world->running.in_callback = before;
+    return is_done;
 }
 
 orr_result orr_run_until(orr_world* world, uint64_t tick,
                          bool (*done)(void* user, orr_world* world), void* user)
 {
     ORR_ASSERT(world != NULL);
-    orr_result result = orri_step_check(world, "orr_run_until");
+    orr_result result = step_begin(world, "orr_run_until");
+    if (result != ORR_OK) {
+        return result;
+    }
     while (result == ORR_OK && !world->schedule->paused &&
            (world->tick < tick || world->schedule->now != NULL)) {
         orri_pipeline* pipe = step_next(world->schedule);
-        result = orri_tick(pipe, pipe->interval);
-        if (result == ORR_OK && done != NULL && !pipe->spectator && done(user, world)) {
+        result = step_tick(pipe, "orr_run_until");
+        if (result == ORR_OK && done != NULL && !pipe->spectator && step_done(world, done, user)) {
             break;
         }
     }
-    return result;
+    return orri_ticks_result(world, result);
 }
 
 orr_result orri_step_to(orr_world* world, uint64_t tick)
@@ -208,7 +265,7 @@ orr_result orri_step_to(orr_world* world, uint64_t tick)
     orr_result result = orri_step_check(world, "orr_time_travel");
     while (result == ORR_OK && world->tick < tick) {
         orri_pipeline* pipe = step_next(world->schedule);
-        result = orri_tick(pipe, pipe->interval);
+        result = step_tick(pipe, "orr_time_travel");
     }
     return result;
 }
@@ -260,9 +317,9 @@ bool orr_tick_open(const orr_world* world)
 {
     ORR_ASSERT(world != NULL);
     const struct orri_schedule* schedule = world->schedule;
-    bool meets = orri_this_thread.world == world && orri_this_thread.at_sync_point;
+    bool synced = orri_this_thread.world == world && orri_this_thread.at_sync_point;
     return schedule != NULL &&
-           (schedule->now != NULL || (meets && orri_any_tick_half_done(schedule)));
+           (schedule->now != NULL || (synced && orri_any_tick_half_done(schedule)));
 }
 
 orr_result orr_tick_abandon(orr_world* world)

@@ -7,8 +7,9 @@
 #include "message/past/past.h"
 #include "schedule/record/recording.h"
 #include "store/world/commit_scope.h"
+#include <stdio.h>
 
-#define TICK_TIMED_EVERY 16u // Without a trace, every so many ticks are timed.
+#define TICK_TIMED_EVERY 16u // Without a trace, one in this many ticks is timed.
 
 // ---- stage LIFE: systems begin and end ----------------------------------------------------------
 
@@ -22,10 +23,11 @@ static void tick_enable(orr_world* world, orri_system* system, bool on)
         orri_event_cursors_enable(world, system->event_cursors, on);
     }
     system->started = on;
+    system->stopped1 = on ? 0 : ++world->schedule->stops;
 }
 
-// Ends systems, last registered first: a system may depend on those before it. What they send is
-// committed before they are freed.
+// Ends systems, last registered first: a system may depend on those before it. Commands that they
+// send are committed before they are freed.
 static void tick_life_end(orri_pipeline* pipe)
 {
     orr_world* world = pipe->world;
@@ -123,6 +125,9 @@ static orr_result tick_life(orri_pipeline* pipe)
     if (ORR_UNLIKELY(pipe->world->realtime) && !tick_life_ids(pipe)) {
         return orri_env_result(&pipe->world->env);
     }
+    if (!orri_queries_reserve(pipe->world)) { // Callbacks may loop over queries.
+        return orri_env_result(&pipe->world->env);
+    }
     tick_life_subscribe(pipe);
     tick_life_end(pipe);
     tick_life_begin(pipe);
@@ -131,13 +136,29 @@ static orr_result tick_life(orri_pipeline* pipe)
 
 // ---- notifying readers, committing --------------------------------------------------------------
 
+// In real time: a reader of this pipeline has begun, or its queue overflowed, and it waits for
+// everything that it selects. No commit of another pipeline may ever come to notify it. Only own
+// readers count: spectators must not decide which turns and locks a recorded run has.
+static bool tick_reader_fresh(const orri_pipeline* pipe)
+{
+    bool fresh = false;
+    for (uint32_t i = 0; orri_has_readers(pipe->world) && !fresh && i < pipe->step_count; i++) {
+        const orri_system* system = pipe->steps[i].system;
+        fresh = system != NULL && system->reads && orri_reader_fresh(system->rights.reader);
+    }
+    return fresh;
+}
+
 // Compares the world with the baseline and notifies readers. Not in the tick of a spectator: its
-// changes notify nobody, and changes from outside are reported when the simulation's next tick
-// begins. Otherwise a spectator would decide how these are divided into messages.
+// changes notify no reader, and changes from outside are reported when the simulation's next tick
+// begins. Otherwise a spectator would decide how these are divided into messages. In real time
+// there is no such tick, and no change that was not reported: there a spectator notifies its own
+// readers that have just begun, and others receive nothing by that.
 static orr_result tick_diff(orr_world* world, orr_system source, bool by_commit)
 {
     const orri_pipeline* pipe = world->schedule->now;
-    if (!orri_has_readers(world) || pipe->spectator) {
+    if (!orri_has_readers(world) ||
+        (pipe->spectator && !(world->realtime && tick_reader_fresh(pipe)))) {
         return ORR_OK;
     }
     orr_result result =
@@ -251,7 +272,7 @@ static orr_result tick_exclusive(orri_pipeline* pipe, orr_result (*work)(orri_pi
 }
 
 // An error listener that reports nothing.
-static void tick_mute(void* owner, orr_result result, orr_log_id id, const char* text)
+static void tick_ignore_error(void* owner, orr_result result, orr_log_id id, const char* text)
 {
     (void)owner, (void)result, (void)id, (void)text;
 }
@@ -264,10 +285,10 @@ static bool tick_commit_scoped(orri_pipeline* pipe, orr_result* out)
     if (!pipe->world->schedule->driver->exclusive_scope(pipe)) {
         return false;
     }
-    orri_env_ear before = orri_ear_here;
-    orri_ear_here = (orri_env_ear){&pipe->world->env, tick_mute, NULL};
+    orri_refusal_redirect before = orri_redirect_here;
+    orri_redirect_here = (orri_refusal_redirect){&pipe->world->env, tick_ignore_error, NULL};
     bool done = tick_commit_all(pipe) == ORR_OK;
-    orri_ear_here = before;
+    orri_redirect_here = before;
     if (done) {
         pipe->phase = TICK_COMMIT_DIFF;
         *out = tick_commit(pipe);
@@ -293,6 +314,132 @@ static orr_result tick_transact_early(orri_pipeline* pipe)
     return tick_transact(pipe, true);
 }
 
+// Keeps the first refusal of the ticks that a call runs. `name` "": of no system. `text` "": a drop.
+static void tick_keep_refused(orr_world* world, orr_result result, const char* name,
+                              const char* text)
+{
+    struct orri_schedule* schedule = world->schedule;
+    if (schedule->refused == ORR_OK && result != ORR_OK) {
+        schedule->refused = result;
+        schedule->refused_tick = world->tick;
+        snprintf(schedule->refused_system, sizeof schedule->refused_system, "%s", name);
+        orri_text out = {schedule->refused_text, sizeof schedule->refused_text, 0};
+        orri_text_add(&out, "%s", text);
+        orri_text_cut(&out);
+    }
+}
+
+void orri_ticks_begin(orr_world* world)
+{
+    if (world->schedule->now == NULL) {
+        world->schedule->refused = ORR_OK;
+    }
+}
+
+orr_result orri_ticks_result(orr_world* world, orr_result result)
+{
+    const struct orri_schedule* schedule = world->schedule;
+    if (result != ORR_OK || ORR_LIKELY(schedule->refused == ORR_OK)) {
+        return result;
+    }
+    const char* name = schedule->refused_system;
+    const char* text = schedule->refused_text; // "": something was dropped.
+    char subject[128];
+    if (name[0] != '\0') {
+        snprintf(subject, sizeof subject, "system '%s' %s", name,
+                 text[0] != '\0' ? "was refused something" : "sent something that had no effect");
+    } else {
+        snprintf(subject, sizeof subject, "%s",
+                 text[0] != '\0' ? "a posted call was refused something"
+                                 : "an event queue was full");
+    }
+    orri_error_text_set(&world->env,
+                        "tick %llu ran, but %s: %s (%s). The log has the details, "
+                        "orr_system_stats_get() the counts",
+                        (unsigned long long)schedule->refused_tick, subject,
+                        text[0] != '\0' ? text : orr_result_text(schedule->refused),
+                        orr_result_name(schedule->refused));
+    return schedule->refused;
+}
+
+static void tick_collect_system(orri_pipeline* pipe, orri_system* system)
+{
+    const char* text;
+    orr_result result = orri_rights_take_result(&system->rights, &text);
+    if (pipe->refused == ORR_OK && result != ORR_OK) {
+        pipe->refused = result;
+        snprintf(pipe->refused_system, sizeof pipe->refused_system, "%s", system->desc.name);
+        memcpy(pipe->refused_text, text, strlen(text) + 1); // As long as the text of a system.
+    }
+}
+
+// Takes what went wrong in the systems of the tick so far. The first in the order of the plan
+// counts, and not the first in time, so the result is the same for any number of workers.
+ORRI_COLD static void tick_collect_systems(orri_pipeline* pipe)
+{
+    for (uint32_t i = 0; i < pipe->step_count; i++) {
+        if (pipe->steps[i].system != NULL) {
+            tick_collect_system(pipe, pipe->steps[i].system);
+        }
+    }
+    // Systems that are not in the plan: disabled or removed, which had their callbacks. And systems of
+    // other pipelines, whose transactions on types of this one failed; in real time they run now.
+    for (orri_system* system = pipe->world->schedule->first; system != NULL;
+         system = system->next) {
+        if (system->pipe == pipe || !pipe->world->realtime) {
+            tick_collect_system(pipe, system);
+        }
+    }
+}
+
+static void tick_collect_refused(orri_pipeline* pipe)
+{
+    orr_world* world = pipe->world;
+    if (ORR_UNLIKELY(atomic_load_explicit(&world->errors.noted, memory_order_relaxed))) {
+        // In real time systems of other pipelines may have set it: it stays.
+        if (!world->realtime) {
+            world->errors.noted = false;
+        }
+        tick_collect_systems(pipe);
+    }
+}
+
+void orri_ticks_collect(orr_world* world)
+{
+    for (uint32_t i = 0; i < world->schedule->pipeline_count; i++) {
+        orri_pipeline* pipe = world->schedule->pipelines[i];
+        if (pipe->stage == ORRI_STAGE_DONE) {
+            tick_collect_refused(pipe);
+            tick_keep_refused(world, pipe->refused, pipe->refused_system, pipe->refused_text);
+            pipe->refused = ORR_OK;
+        }
+    }
+}
+
+void orri_refusal_note(orr_world* world, orr_result result, orr_log_id id, const char* text)
+{
+    // Other threads may make calls, which are not the running system's.
+    bool called = orri_call_here(world);
+    bool here = orri_tick_here == world || orri_this_thread.world == world || called;
+    if (!here || id == ORR_LOG_ID_POST_LATE) {
+        return;
+    }
+    orri_system* system = orri_system_here(world);
+    const orri_access* access = orri_access_of(world);
+    if (access != NULL && access->sender != NULL) {
+        // In a function of a transaction, on this thread, in an order that workers do not change:
+        // after what was refused in the runs of the sender.
+        orri_rights_note_refused(access->sender, UINT32_MAX, result, text);
+        atomic_store(&world->errors.noted, true);
+    } else if (system != NULL) {
+        orri_rights_note_refused(&system->rights, orri_this_thread.unit, result, text);
+        atomic_store(&world->errors.noted, true);
+    } else if (called) {
+        // In real time within the first pipeline's turn: no other tick ends meanwhile.
+        tick_keep_refused(world, result, "", text);
+    }
+}
+
 static orr_result tick_outside(orri_pipeline* pipe)
 {
     orr_result result = ORR_OK;
@@ -308,6 +455,7 @@ static orr_result tick_outside(orri_pipeline* pipe)
         result = tick_commit(pipe);
     }
     if (result == ORR_OK && pipe->replanned) {
+        tick_collect_refused(pipe); // Before systems that were removed are freed.
         tick_life_drop(pipe);
         pipe->replanned = false;
     }
@@ -338,15 +486,19 @@ static orr_result tick_group(orri_pipeline* pipe)
 }
 
 // In real time, whether the ends of the group's systems need structure exclusively: spectators
-// create and destroy at the ends of their systems, which changes the entity index; and a tick that
+// create and destroy at the ends of their systems, and provisional ids may be replaced by ids that
+// the pipeline does not withhold yet, both of which changes the entity index; and a tick that
 // continues after a refusal holds no locks any more.
 static bool tick_ends_exclusive(const orri_pipeline* pipe, const orri_step* step)
 {
     bool alone = !pipe->driven->holding;
-    for (uint32_t i = step->first; pipe->spectator && i < pipe->at; i++) {
-        alone |= pipe->steps[i].system->structural;
+    uint64_t provisional = 0;
+    for (uint32_t i = step->first; i < pipe->at; i++) {
+        alone |= pipe->spectator && pipe->steps[i].system->structural;
+        provisional += orri_system_provisional(pipe->steps[i].system);
     }
-    return alone;
+    return alone ||
+           (provisional > 0 && provisional > orri_command_buffers_withheld_left(pipe->world));
 }
 
 // A point: the ends of the group's systems, then a commit or transactions.
@@ -408,7 +560,8 @@ static orr_result tick_part(orri_pipeline* pipe)
         return pipe->replanned ? tick_locked(pipe, true, tick_life) : ORR_OK;
     case ORRI_STAGE_OUTSIDE:
         return tick_locked(pipe,
-                           pipe->replanned || pipe->phase > 0 || orri_commit_pending(pipe->world),
+                           pipe->replanned || pipe->phase > 0 || orri_commit_pending(pipe->world) ||
+                               (pipe->world->realtime && tick_reader_fresh(pipe)),
                            tick_outside);
     default: {
         const orri_step* step = &pipe->steps[pipe->at];
@@ -514,18 +667,18 @@ static orr_result tick_end(orri_pipeline* pipe)
         pipe->clock_ns = pipe->tick_ns;
         orri_timing_end(pipe, NULL, "tick", "tick");
     }
+    tick_collect_refused(pipe);
+    tick_keep_refused(world, pipe->refused, pipe->refused_system, pipe->refused_text);
+    pipe->refused = ORR_OK;
+    if (ORR_UNLIKELY(orri_events_lost(world))) { // Reported when the queue was full.
+        tick_keep_refused(world, ORR_ERR_CAPACITY, "", "");
+    }
     if (ORR_UNLIKELY(orri_command_buffers_refused(world))) {
         return orri_refuse(
             &world->env, ORR_ERR_MEMORY, ORR_LOG_ID_SEND_REFUSED,
-            "orr_step: tick %llu ran, but something that a system sent in it was refused for want "
+            "orr_step: tick %llu ran, but something that a system sent in it was refused for lack "
             "of memory (reported before); the world is consistent, and lacks that change",
             (unsigned long long)world->tick);
-    }
-    if (ORR_UNLIKELY(orri_events_lost(world))) {
-        return orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
-                           "orr_step: tick %llu ran, but events of it were dropped: their queue "
-                           "was full (reported before)",
-                           (unsigned long long)world->tick);
     }
     return ORR_OK;
 }
@@ -561,8 +714,6 @@ static orr_result tick_continue(orri_pipeline* pipe)
     }
     return tick_end(pipe);
 }
-
-_Thread_local const orr_world* orri_tick_here;
 
 orr_result orri_tick(orri_pipeline* pipe, float dt)
 {

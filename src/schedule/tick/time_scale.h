@@ -16,7 +16,7 @@
 typedef struct orri_time_scale {
     uint64_t wall_ns;     // The wall clock at the last advance.
     uint64_t time_ns;     // World time.
-    uint64_t real_ns;     // Real time since the begin that counts (without jumps).
+    uint64_t real_ns;     // Real time since the beginning, without jumps of the wall clock.
     uint64_t jump_max_ns; // At most this much of one advance counts.
     double fraction;      // Part of a nanosecond of world time not in time_ns yet.
     double scale;         // 0 to 1: how much late pipelines slow all of them down.

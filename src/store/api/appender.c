@@ -26,8 +26,10 @@ orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type
         return orri_refuse_cluster(world, call, handle);
     }
     if (out == NULL || (types == NULL && type_count > 0) || type_count > ORR_APPEND_TYPES_MAX) {
-        return orri_refuse_argument(world, call,
-                                    "out or types is NULL, or there are more than 16 types");
+        return orri_refuse_argument(
+            world, call,
+            "out or types is NULL, or there are more than 16 types; pass both, and "
+            "write the other columns with orr_column_write() afterwards");
     }
     for (uint32_t i = 0; i < type_count; i++) {
         const orri_type* type = orri_type_at(&world->schema, types[i]);
@@ -39,7 +41,7 @@ orr_result orr_append_begin(orr_world* world, orr_cluster handle, const orr_type
         }
         if (orri_cluster_find_column(cluster, types[i]) < 0) {
             return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_CALL_REFUSED,
-                               "%s: the cluster does not have %s", call,
+                               "%s: the cluster does not have %s; leave the type out", call,
                                orri_type_label(world, types[i]));
         }
         if (orri_type_at(&world->schema, types[i])->info.multiplicity != ORR_UNIQUE) {

@@ -11,12 +11,23 @@
 
 // ---- the register -------------------------------------------------------------------------------
 
+// The slot of a name in the hash table, or the free one it would get. Bundles are never removed.
+static uint32_t bundle_slot(const orri_bundles* bundles, const char* name)
+{
+    uint32_t mask = bundles->table_size - 1;
+    uint32_t slot = (uint32_t)orr_hash(name, strlen(name), 0) & mask;
+    while (bundles->table[slot] != 0 &&
+           strcmp(bundles->list[bundles->table[slot] - 1]->name, name) != 0) {
+        slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
 const orri_bundle* orri_bundle_at(const orr_world* world, orr_bundle bundle)
 {
     return bundle.id - 1 < world->bundles.count ? world->bundles.list[bundle.id - 1] : NULL;
 }
 
-// Linear search: there are few bundles, and names are looked up only when text is parsed.
 const orri_bundle* orri_bundle_named(const orr_world* world, const char* name)
 {
     return orri_bundle_at(world, orr_bundle_find(world, name));
@@ -25,12 +36,32 @@ const orri_bundle* orri_bundle_named(const orr_world* world, const char* name)
 orr_bundle orr_bundle_find(const orr_world* world, const char* name)
 {
     ORR_ASSERT(world != NULL);
-    for (uint32_t i = 0; name != NULL && i < world->bundles.count; i++) {
-        if (strcmp(world->bundles.list[i]->name, name) == 0) {
-            return (orr_bundle){i + 1};
-        }
+    const orri_bundles* bundles = &world->bundles;
+    if (name == NULL || bundles->table_size == 0) {
+        return (orr_bundle){0};
     }
-    return (orr_bundle){0};
+    return (orr_bundle){bundles->table[bundle_slot(bundles, name)]};
+}
+
+// Keeps the table at most half full with one more bundle. False when refused (not reported).
+static bool bundle_grow_table(orr_world* world)
+{
+    orri_bundles* bundles = &world->bundles;
+    uint32_t old = bundles->table_size, size = old == 0 ? 16 : old * 2;
+    if (bundles->count * 2 < old) {
+        return true;
+    }
+    uint32_t* table = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SCHEMA, uint32_t, size);
+    if (table == NULL) {
+        return false;
+    }
+    ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, bundles->table, old);
+    bundles->table = table;
+    bundles->table_size = size;
+    for (uint32_t i = 0; i < bundles->count; i++) {
+        table[bundle_slot(bundles, bundles->list[i]->name)] = i + 1;
+    }
+    return true;
 }
 
 static void bundle_free(orr_world* world, orri_bundle* bundle)
@@ -48,6 +79,8 @@ void orri_bundles_term(orr_world* world)
         bundle_free(world, world->bundles.list[--world->bundles.count]);
     }
     ORRI_RELEASE(&world->env, ORR_MEMORY_SCHEMA, world->bundles.list, world->bundles.capacity);
+    ORRI_FREE(&world->env, ORR_MEMORY_SCHEMA, uint32_t, world->bundles.table,
+              world->bundles.table_size);
 }
 
 // True when two bundles have the same items and tags in the same order.
@@ -73,10 +106,12 @@ static orr_result bundle_enter(orr_world* world, const char* name, orri_bundle* 
     if (bundle->name != NULL) {
         memcpy(bundle->name, name, size);
     }
-    if (bundle->name == NULL || !ORRI_RESERVE(&world->env, ORR_MEMORY_SCHEMA, &world->bundles.list,
-                                              &world->bundles.capacity, world->bundles.count + 1)) {
+    if (bundle->name == NULL || !bundle_grow_table(world) ||
+        !ORRI_RESERVE(&world->env, ORR_MEMORY_SCHEMA, &world->bundles.list,
+                      &world->bundles.capacity, world->bundles.count + 1)) {
         return orri_refuse_memory(&world->env, "registering a bundle");
     }
+    world->bundles.table[bundle_slot(&world->bundles, name)] = world->bundles.count + 1;
     world->bundles.list[world->bundles.count++] = bundle;
     out->id = world->bundles.count;
     return ORR_OK;
@@ -182,9 +217,10 @@ static orr_result bundle_set_add(orr_world* world, const char* call, const orri_
             result = orri_required_types_resolve(world, call, type);
         }
         if (result == ORR_OK && set->type_count > ORR_CLUSTER_TYPES_MAX) {
-            result = orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
-                                 "%s: with bundle '%s' there would be more than %u types", call,
-                                 bundle->name, ORR_CLUSTER_TYPES_MAX);
+            result = orri_refuse(
+                &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CLUSTER_REFUSED,
+                "%s: with bundle '%s' there would be more than %u types; remove some first", call,
+                bundle->name, ORR_CLUSTER_TYPES_MAX);
         }
         if (result != ORR_OK) {
             return result;

@@ -64,6 +64,12 @@ static bool bundle_parse_unknown(bundle_parse_parser* p, const char* name, size_
                                      : "no type or bundle '%s'; it is a tag: write '#' before it",
                                  near.name);
     }
+    if (!tag && orri_type_starved(&world->schema, name, size) != NULL) {
+        return bundle_parse_fail(p, ORR_ERR_MEMORY, name,
+                                 "out of memory: the registration of '%s' was refused; register it "
+                                 "again when there is memory",
+                                 near.name);
+    }
     for (uint32_t i = 0; !tag && i < world->schema.type_count; i++) {
         orri_near_offer(&near, world->schema.types[i]->info.name);
     }
@@ -77,7 +83,7 @@ static bool bundle_parse_unknown(bundle_parse_parser* p, const char* name, size_
     orri_near_append(&near, &(orri_text){words, sizeof words, 0});
     return bundle_parse_fail(
         p, ORR_ERR_TYPE, name,
-        tag ? "no tag has the name '%s'%s (orr_tag_register() names one)"
+        tag ? "no tag has the name '%s'%s (name a tag with orr_tag_register())"
             : "no type or bundle '%s'%s (a C type is registered by its first use or "
               "by ORR_REGISTER())",
         near.name, words);
@@ -139,8 +145,8 @@ static bool bundle_parse_add_item(bundle_parse_parser* p, const char* at, orri_b
     bundle_parse_value_free(p->world, &item);
     return room ? bundle_parse_fail_memory(p)
                 : bundle_parse_fail(p, ORR_ERR_CAPACITY, at,
-                                    "more than %u instances of %s, or %u items", ORR_INSTANCES_MAX,
-                                    item.type->info.name, ORRI_BUNDLE_ITEMS_MAX);
+                                    "more than %u instances of %s, or %u items; use fewer",
+                                    ORR_INSTANCES_MAX, item.type->info.name, ORRI_BUNDLE_ITEMS_MAX);
 }
 
 static bool bundle_parse_add_tag(bundle_parse_parser* p, const char* at, orr_tag tag)
@@ -249,7 +255,8 @@ static bool bundle_parse_take_name(bundle_parse_parser* p)
     }
     if (type.id != 0 && bundle != NULL) {
         return bundle_parse_fail(p, ORR_ERR_CONFLICT, at,
-                                 "'%s' is a type and a bundle by now; rename one of them", name);
+                                 "'%s' is the name of a type and of a bundle; rename one of them",
+                                 name);
     }
     p->at += size;
     if (bundle == NULL) {
@@ -271,7 +278,7 @@ static bool bundle_parse_take_number(bundle_parse_parser* p, size_t size, orr_ta
     if (number.end < p->at + size) {
         return bundle_parse_fail(
             p, ORR_ERR_PARSE, number.end,
-            "'%c' is no digit; a tag is a name, or a number such as 17 or 0x1F", *number.end);
+            "'%c' is not a digit; a tag is a name, or a number such as 17 or 0x1F", *number.end);
     }
     p->at = number.end;
     *out = number.value;

@@ -203,7 +203,7 @@ void orri_rest_put(orri_rest* rest, const orr_entity* entities)
             if (orri_type_pinned(type)) {
                 orri_pool_enter(world, orri_pool_find(world, handle), index);
             } else {
-                orri_instance_put(world, index, handle,
+                orri_instance_put(world, index, handle, 0,
                                   rest->values + at + (size_t)row * type->info.size);
             }
         }

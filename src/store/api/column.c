@@ -126,10 +126,10 @@ const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster handle, u
 {
     ORR_ASSERT(world != NULL);
     orri_chunk* chunk = column_chunk(world, handle, number);
-    static const orr_entity nobody = {0};
+    static const orr_entity no_entity = {0};
     bool allowed = type.id != 0
-                       ? orri_access_reads(world, "orr_column_enabled", type, nobody)
-                       : orri_access_builtin(world, "orr_column_enabled", "orr_enabled", nobody);
+                       ? orri_access_reads(world, "orr_column_enabled", type, no_entity)
+                       : orri_access_builtin(world, "orr_column_enabled", "orr_enabled", no_entity);
     if (chunk == NULL || !allowed) {
         return NULL;
     }
@@ -243,6 +243,7 @@ static inline uint8_t* column_span_write_block(orr_world* world, orri_chunk* chu
     }
     uint64_t epoch = orri_epoch(world);
     if (entry->version != epoch) {
+        orri_written_note(world, epoch);
         entry->version = epoch;
         entry->tick = orri_tick_now(world);
         chunk->cluster->columns[column].version = epoch;

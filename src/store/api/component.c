@@ -53,7 +53,7 @@ static inline uint8_t* component_find(const orr_world* world, const orri_record*
     if (ORR_LIKELY(chunk < table->capacity)) {
         data = table->data[chunk];
     } else {
-        int32_t column = orri_table_column_far(world, type_index, chunk);
+        int32_t column = orri_table_column_slow(world, type_index, chunk);
         return column >= 0 ? orri_cells_at(world->chunks.list[chunk], (uint32_t)column,
                                            orri_place_slot(place))
                                  .data
@@ -87,7 +87,7 @@ static bool component_is_another(void* user, orr_entity entity)
     return entity.id != ((const component_check*)user)->wanted.id;
 }
 
-// Accepts a live entity, and a dead one that the old value refers to as well: reading a value,
+// Accepts a live entity, and a dead entity that the old value refers to as well: reading a value,
 // changing it and setting it again must not fail because a target died in between.
 static bool component_accepts(void* user, orr_entity entity)
 {
@@ -125,25 +125,65 @@ static orr_result component_check_value(const orr_world* world, const char* call
                            call, type->info.name, field, name.text);
     }
     if (type->info.has_owned && orri_value_owned_gone(type, value, &field)) {
-        return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_VALUE_REFUSED,
-                           "%s: %s.%s holds an owned string or array that is gone, or of another "
-                           "world; one that is not stored lives until the next tick",
-                           call, type->info.name, field);
+        return orri_refuse(
+            orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_VALUE_REFUSED,
+            "%s: %s.%s holds an owned string or array that was freed, or is of another "
+            "world; store it in the tick in which it was made",
+            call, type->info.name, field);
     }
-    return ORR_OK;
+    return type->has_range ? orri_check_range(world, call, type, value) : ORR_OK;
+}
+
+orr_result orri_check_range(const orr_world* world, const char* call, const orri_type* type,
+                            const void* value)
+{
+    char number[ORRI_NUMBER_SIZE];
+    const orr_field_info* field = orri_value_out_of_range(type, value, number);
+    if (field == NULL) {
+        return ORR_OK;
+    }
+    return orri_refuse(orri_env_of(world), ORR_ERR_RANGE, ORR_LOG_ID_VALUE_REFUSED,
+                       "%s: %s of %s is %s, but its range is %g to %g; clamp the value, or change "
+                       "min and max of the field",
+                       call, field->name, type->info.name, number, field->attributes.min,
+                       field->attributes.max);
+}
+
+// True if a value has nothing to check but references in its own fields, and these are null or to
+// live entities. False: the general check must look.
+static bool component_refers_to_live(const orr_world* world, const orri_type* type,
+                                     const void* value)
+{
+    const orr_type_info* info = &type->info;
+    bool live = !info->has_owned && !type->has_range && info->kind == ORR_KIND_STRUCT;
+    for (uint32_t f = 0; live && f < info->field_count; f++) {
+        const orr_field_info* field = &info->fields[f];
+        if (field->type->has_entities) {
+            orr_entity entity;
+            live = field->type->kind == ORR_KIND_ENTITY && field->count == 0;
+            if (live) {
+                memcpy(&entity, (const uint8_t*)value + field->offset, sizeof entity);
+                live = entity.id == 0 || orri_record_find(world, entity) != NULL;
+            }
+        }
+    }
+    return live;
 }
 
 orr_result orri_check_references(const orr_world* world, const char* call, const orri_type* type,
                                  const orr_entity* entities, const void* values, uint32_t count)
 {
-    if (!type->info.has_entities && !type->info.has_owned) {
+    if (!type->info.has_entities && !type->info.has_owned && !type->has_range) {
         return ORR_OK;
     }
     component_check check = {.world = world, .type = type};
     for (uint32_t i = 0; i < count; i++) {
+        const uint8_t* value = (const uint8_t*)values + (size_t)i * type->info.size;
+        if (component_refers_to_live(world, type, value)) {
+            continue;
+        }
         check.old = component_old_value(world, entities, i, type);
-        orr_result result = component_check_value(
-            world, call, type, (const uint8_t*)values + (size_t)i * type->info.size, &check);
+        orr_result result = component_check_value(world, call, type, value, &check);
         if (result != ORR_OK) {
             return result;
         }
@@ -155,7 +195,7 @@ orr_result orri_check_value(const orr_world* world, const char* call, const orri
                             const void* old, const void* value)
 {
     component_check check = {.world = world, .type = type, .old = old};
-    return type->info.has_entities || type->info.has_owned
+    return type->info.has_entities || type->info.has_owned || type->has_range
                ? component_check_value(world, call, type, value, &check)
                : ORR_OK;
 }
@@ -195,13 +235,12 @@ static bool component_stage_copy(orri_staged* staged, uint32_t i)
     return true;
 }
 
-// Makes the pages for the links of the last copy (relation.h).
+// Makes the pages for the links of a value (relation.h).
 static bool component_stage_relation(orr_world* world, const orri_staged* staged, uint32_t i)
 {
-    const uint8_t* copy = staged->copies +
-                          (staged->copy_count - 1) * (size_t)staged->type->info.size;
     return orri_relation_prepare(world, orri_table_relation(world, staged->type),
-                                 orri_id_index(staged->entities[i]), copy);
+                                 orri_id_index(staged->entities[i]),
+                                 staged->values + (size_t)i * staged->type->info.size);
 }
 
 orr_result orri_stage_values(orr_world* world, const char* call, const orri_type* type,
@@ -216,7 +255,7 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
     if (type->plain && world->cow.frozen == 0) {
         return ORR_OK; // Nothing can be refused.
     }
-    if (!type->plain) {
+    if (!type->trivial) {
         out->copies = orri_alloc(&world->env, ORR_MEMORY_TEMP, (size_t)count * type->info.size,
                                  ORRI_BLOCK_ALIGN);
         if (out->copies == NULL) {
@@ -231,7 +270,7 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
         if (!component_stage_one(world, out, i)) {
             return orri_env_result(&world->env);
         }
-        if (!type->plain && !component_stage_copy(out, i)) {
+        if (!type->trivial && !component_stage_copy(out, i)) {
             return orri_refuse_hook(world, call, type);
         }
         if (type->indexed_count > 0 && !component_stage_relation(world, out, i)) {
@@ -241,15 +280,24 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
     return ORR_OK;
 }
 
-// Overwrites a value in the world. For a type that is not plain, `moved` is moved in and raw
+// Overwrites a value of a trivial type without padding; both may be at the same address.
+static inline void component_overwrite_plain(uint8_t* data, const void* value, uint32_t size)
+{
+    if (ORR_LIKELY(size <= 16)) {
+        orri_value_move(data, value, size); // Copied through registers.
+    } else {
+        memmove(data, value, size);
+    }
+}
+
+// Overwrites a value in the world. For a type that is not trivial, `moved` is moved in and raw
 // afterwards.
 static void component_overwrite(const orri_type* type, uint8_t* data, const void* value,
                                 void* moved)
 {
-    if (ORR_LIKELY(type->plain && !type->info.has_padding && type->info.size <= 16)) {
-        // Copied through registers, so `value` and `data` may be the same address.
-        orri_value_move(data, value, type->info.size);
-    } else if (type->plain) {
+    if (ORR_LIKELY(type->trivial && !type->info.has_padding)) {
+        component_overwrite_plain(data, value, type->info.size);
+    } else if (type->trivial) {
         memmove(data, value, type->info.size);
         if (type->info.has_padding) {
             orri_rows_clean(type, data, 1);
@@ -407,7 +455,7 @@ const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr
     if (value != NULL) {
         return value;
     }
-    if (!orri_access_reads(world, "orr_component_get", type, entity)) {
+    if (!orri_access_reads(world, "orr_get", type, entity)) {
         return NULL;
     }
     const orri_record* record = orri_record_find(world, entity);
@@ -415,12 +463,12 @@ const void* orr_component_get_far(const orr_world* world, orr_entity entity, orr
         return component_get_transient(world, entity, type);
     }
     if (record == NULL) {
-        (void)orri_refuse_entity(world, "orr_component_get", entity, type);
+        (void)orri_refuse_entity(world, "orr_get", entity, type);
         return NULL;
     }
     const orri_type* found = orri_type_at(&world->schema, type);
     if (found == NULL) {
-        (void)orri_refuse_type(world, "orr_component_get", type);
+        (void)orri_refuse_type(world, "orr_get", type);
         return NULL;
     }
     return component_value(world, record, entity, found);
@@ -443,7 +491,7 @@ const void* orr_reader_get_far(const orr_world* world, orr_type type, orr_entity
 ORRI_COLD static void* component_refuse_edit(const orr_world* world,
                                              const orri_cluster_column* column)
 {
-    const char* call = "orr_component_edit";
+    const char* call = "orr_edit";
     (void)(column->counts != 0 ? orri_refuse_multiple(world, call, (orr_type){column->type->id})
                                : orri_refuse_in_place(world, call, column->type));
     return NULL;
@@ -452,21 +500,21 @@ ORRI_COLD static void* component_refuse_edit(const orr_world* world,
 void* orr_component_edit(orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
-    if (!orri_access_writes(world, "orr_component_edit", type, entity)) {
+    if (!orri_access_writes(world, "orr_edit", type, entity)) {
         return NULL;
     }
     const orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
         if (orri_transient_alive(world, entity)) {
-            return orri_pinned_edit(world, "orr_component_edit", entity, type);
+            return orri_pinned_edit(world, "orr_edit", entity, type);
         }
-        (void)orri_refuse_entity(world, "orr_component_edit", entity, type);
+        (void)orri_refuse_entity(world, "orr_edit", entity, type);
         return NULL;
     }
     orri_chunk* chunk = orri_place_chunk(world, record->place);
     int32_t column = orri_table_column(world, orri_type_index(world, type), chunk->id);
     if (column < 0) {
-        return orri_pinned_edit(world, "orr_component_edit", entity, type);
+        return orri_pinned_edit(world, "orr_edit", entity, type);
     }
     const orri_cluster_column* owner = &chunk->cluster->columns[column];
     if (ORR_UNLIKELY((owner->counts | owner->by_value) != 0)) {
@@ -487,7 +535,7 @@ ORRI_COLD static bool component_has_transient(const orr_world* world, orr_entity
 bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
-    if (!orri_access_reads(world, "orr_component_has", type, entity)) {
+    if (!orri_access_reads(world, "orr_has", type, entity)) {
         return false;
     }
     const orri_record* record = orri_record_find(world, entity);
@@ -536,69 +584,153 @@ static orr_result component_set_new(orr_world* world, const orri_record* record,
     if (size > 0) {
         memcpy(kept, value, size);
     }
-    orr_result result =
-        component_move(world, "orr_component_set", record, entity, type, ORRI_EDGE_ADD, kept);
+    orr_result result = component_move(world, "orr_set", record, entity, type, ORRI_EDGE_ADD, kept);
     if (size > sizeof small) {
         orri_free(&world->env, ORR_MEMORY_TEMP, kept, size, ORRI_BLOCK_ALIGN);
     }
     return result;
 }
 
-// Sets a value that is not plain.
+// Overwrites a value with indexed references.
+static orr_result component_set_indexed(orr_world* world, orri_chunk* chunk, uint32_t column,
+                                        uint32_t slot, const void* value)
+{
+    const orri_type* type = chunk->cluster->columns[column].type;
+    orri_relation* relation = chunk->cluster->columns[column].table->relation;
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    if (ORR_UNLIKELY(!orri_relation_prepare(world, relation, index, value))) {
+        return orri_refuse_memory(&world->env, "indexing entity references");
+    }
+    uint8_t* data = orri_rows_write(world, chunk, column, slot, 1);
+    if (ORR_UNLIKELY(data == NULL)) {
+        return orri_env_result(&world->env);
+    }
+    data += (size_t)slot * type->info.size;
+    component_overwrite(type, data, value, NULL);
+    orri_relation_set(world, relation, index, data);
+    return ORR_OK;
+}
+
+// Sets a value with hooks or owned handles.
 ORRI_COLD static orr_result component_set_staged(orr_world* world, orr_entity entity,
                                                  const orri_type* type, const void* value)
 {
     orri_staged staged;
-    orr_result result =
-        orri_stage_values(world, "orr_component_set", type, &entity, NULL, 1, value, &staged);
+    orr_result result = orri_stage_values(world, "orr_set", type, &entity, NULL, 1, value, &staged);
     orri_stage_end(world, &staged, result == ORR_OK);
     return result;
 }
 
-orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type, const void* value)
+// Adds or removes a type in chunks where nothing can be refused: most calls. False: nothing was done.
+static inline bool component_edge_fast(orr_world* world, orr_entity entity, orr_type type,
+                                       int direction)
 {
-    ORR_ASSERT(world != NULL);
-    if (!orri_access_writes(world, "orr_component_set", type, entity)) {
-        return ORR_ERR_STATE;
+    uint32_t index = orri_type_index(world, type);
+    // A thread that may not access the world may not read the record either.
+    if (ORR_UNLIKELY(world->running.access != NULL || !orri_world_open(world) ||
+                     index >= world->tables.capacity)) {
+        return false;
+    }
+    const orri_record* record = orri_record_find(world, entity);
+    if (ORR_UNLIKELY(record == NULL)) {
+        return false;
+    }
+    const orri_table* table = (const orri_table*)(const void*)world->tables.list[index];
+    uint32_t chunk = record->place >> ORRI_SLOT_BITS;
+    if (ORR_UNLIKELY(chunk >= table->hot.capacity)) {
+        return false;
+    }
+    if ((table->hot.data[chunk] != NULL) == (direction == ORRI_EDGE_ADD)) {
+        return true;
+    }
+    const orri_transition* transition = world->chunks.list[chunk]->cluster->edge_last;
+    return ORR_LIKELY(transition != NULL &&
+                      transition->edge == ((uint64_t)type.id << 1 | (unsigned)direction)) &&
+           !(direction == ORRI_EDGE_REMOVE && table->needed) &&
+           orri_move_fast(world, transition, orri_id_index(entity), NULL, NULL);
+}
+
+// Sets a value that needs no check, in a block that was stamped in this epoch, or adds it where
+// nothing can be refused: most calls. False: nothing was done.
+static inline bool component_set_fast(orr_world* world, orr_entity entity, orr_type type,
+                                      const void* value)
+{
+    uint32_t index = orri_type_index(world, type);
+    // A thread that may not access the world may not read the record either.
+    if (ORR_UNLIKELY(world->running.access != NULL || index >= world->tables.capacity ||
+                     value == NULL)) {
+        return false;
+    }
+    const orri_record* record = orri_record_find(world, entity);
+    if (ORR_UNLIKELY(record == NULL)) {
+        return false;
+    }
+    const orri_table* table = (const orri_table*)(const void*)world->tables.list[index];
+    uint32_t id = record->place >> ORRI_SLOT_BITS;
+    if (ORR_UNLIKELY(!table->direct_set || id >= table->hot.capacity)) {
+        return false;
+    }
+    const orri_chunk* chunk = world->chunks.list[id];
+    if (table->hot.data[id] != NULL) {
+        uint32_t size = table->hot.size;
+        if (ORR_UNLIKELY(chunk->columns[table->column[id] - 1].version != orri_epoch(world))) {
+            return false;
+        }
+        component_overwrite_plain(
+            table->hot.data[id] + (size_t)orri_place_slot(record->place) * size, value, size);
+        return true;
+    }
+    const orri_transition* transition = chunk->cluster->edge_last;
+    return ORR_LIKELY(transition != NULL && transition->edge == (uint64_t)type.id << 1 &&
+                      orri_world_open(world)) &&
+           orri_move_fast(world, transition, orri_id_index(entity), table->type, value);
+}
+
+ORRI_NOINLINE static orr_result component_set_slow(orr_world* world, orr_entity entity,
+                                                   orr_type type, const void* value)
+{
+    if (!orri_access_writes(world, "orr_set", type, entity)) {
+        return orri_env_result(&world->env);
     }
     const orri_record* record = orri_record_find(world, entity);
     const orri_type* found = orri_type_at(&world->schema, type);
     if (ORR_UNLIKELY(record == NULL)) {
-        return orri_transient_set(world, "orr_component_set", entity, type, value);
+        return orri_transient_set(world, "orr_set", entity, type, value);
     }
     if (ORR_UNLIKELY(found == NULL)) {
-        return orri_refuse_type(world, "orr_component_set", type);
+        return orri_refuse_type(world, "orr_set", type);
     }
     if (ORR_UNLIKELY(found->info.multiplicity != ORR_UNIQUE)) {
-        return orri_refuse_multiple(world, "orr_component_set", type);
+        return orri_refuse_multiple(world, "orr_set", type);
     }
     if (ORR_UNLIKELY(value == NULL && found->info.size > 0)) {
         orri_id_text name = orri_entity_format(world, entity);
         return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                           "orr_component_set: the value of %s for entity %s is NULL; use "
-                           "orr_component_add() for the preset",
+                           "orr_set: the value of %s for entity %s is NULL; use "
+                           "orr_add() for the preset",
                            found->info.name, name.text);
     }
     orr_result result = ORR_OK;
-    if (ORR_UNLIKELY(found->info.has_entities || found->info.has_owned)) {
-        result = orri_check_references(world, "orr_component_set", found, &entity, value, 1);
+    if (ORR_UNLIKELY(found->info.has_entities || found->info.has_owned || found->has_range)) {
+        result = orri_check_references(world, "orr_set", found, &entity, value, 1);
         if (result != ORR_OK) {
             return result;
         }
     }
     if (ORR_UNLIKELY(orri_type_pinned(found))) {
-        return orri_pinned_set(world, "orr_component_set", entity, found, value);
+        return orri_pinned_set(world, "orr_set", entity, found, value);
     }
     orri_chunk* chunk = orri_place_chunk(world, record->place);
     int32_t column = orri_table_column(world, orri_type_index(world, type), chunk->id);
     if (column < 0) {
-        result = orri_check_open_of(world, "orr_component_set", type, entity);
+        result = orri_check_open_of(world, "orr_set", type, entity);
         return result == ORR_OK ? component_set_new(world, record, entity, found, value) : result;
     }
-    if (!found->plain) {
-        return component_set_staged(world, entity, found, value);
-    }
     uint32_t slot = orri_place_slot(record->place);
+    if (ORR_UNLIKELY(!found->plain)) {
+        return found->trivial ? component_set_indexed(world, chunk, (uint32_t)column, slot, value)
+                              : component_set_staged(world, entity, found, value);
+    }
     uint8_t* data = orri_rows_write(world, chunk, (uint32_t)column, slot, 1);
     if (ORR_UNLIKELY(data == NULL)) {
         return orri_env_result(&world->env);
@@ -609,10 +741,18 @@ orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type,
     return ORR_OK;
 }
 
+orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type, const void* value)
+{
+    ORR_ASSERT(world != NULL);
+    return ORR_LIKELY(component_set_fast(world, entity, type, value))
+               ? ORR_OK
+               : component_set_slow(world, entity, type, value);
+}
+
 // Adds or removes a type in chunks.
-ORRI_ASIDE static orr_result component_edge_chunk(orr_world* world, const char* call,
-                                                  const orri_record* record, orr_entity entity,
-                                                  const orri_type* found, int direction)
+ORRI_NOINLINE static orr_result component_edge_chunk(orr_world* world, const char* call,
+                                                     const orri_record* record, orr_entity entity,
+                                                     const orri_type* found, int direction)
 {
     orr_type type = {found->id};
     bool has = component_find(world, record, orri_type_index(world, type)) != NULL;
@@ -639,9 +779,10 @@ ORRI_ASIDE static orr_result component_edge_chunk(orr_world* world, const char* 
     return component_move(world, call, record, entity, found, direction, NULL);
 }
 
-static inline orr_result component_edge(orr_world* world, const char* call, orr_entity entity,
-                                        orr_type type, int direction)
+ORRI_NOINLINE static orr_result component_edge(orr_world* world, const char* call,
+                                               orr_entity entity, orr_type type, int direction)
 {
+    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
         return orri_transient_edge(world, call, entity, type, direction == ORRI_EDGE_ADD);
@@ -660,16 +801,35 @@ static inline orr_result component_edge(orr_world* world, const char* call, orr_
                                       : orri_pinned_remove(world, call, entity, found);
 }
 
+// The pool of a type where the short paths of pools may be tried. NULL: none, or another thread may
+// change pools at this moment.
+static inline orri_pool* component_pool_quick(const orr_world* world, orr_type type)
+{
+    return world->running.access == NULL && !world->realtime ? orri_pool_find(world, type) : NULL;
+}
+
 orr_result orr_component_add(orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
-    return component_edge(world, "orr_component_add", entity, type, ORRI_EDGE_ADD);
+    if (ORR_LIKELY(component_edge_fast(world, entity, type, ORRI_EDGE_ADD))) {
+        return ORR_OK;
+    }
+    orri_pool* pool = component_pool_quick(world, type);
+    return pool != NULL && orri_pool_add_quick(world, pool, entity)
+               ? ORR_OK
+               : component_edge(world, "orr_add", entity, type, ORRI_EDGE_ADD);
 }
 
 orr_result orr_component_remove(orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
-    return component_edge(world, "orr_component_remove", entity, type, ORRI_EDGE_REMOVE);
+    if (ORR_LIKELY(component_edge_fast(world, entity, type, ORRI_EDGE_REMOVE))) {
+        return ORR_OK;
+    }
+    orri_pool* pool = component_pool_quick(world, type);
+    return pool != NULL && orri_pool_remove_quick(world, pool, entity)
+               ? ORR_OK
+               : component_edge(world, "orr_remove", entity, type, ORRI_EDGE_REMOVE);
 }
 
 // ---- batches of values --------------------------------------------------------------------------
@@ -677,6 +837,10 @@ orr_result orr_component_remove(orr_world* world, orr_entity entity, orr_type ty
 static orr_result component_refuse_absent(const orr_world* world, const char* call,
                                           orr_entity entity, orr_type type)
 {
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (found != NULL && orri_type_pseudo(found)) {
+        return orri_refuse_pseudo(world, call, found); // It cannot be added.
+    }
     orri_id_text name = orri_entity_format(world, entity);
     return orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
                        "%s: entity %s has no %s; add it first", call, name.text,
@@ -694,10 +858,10 @@ static inline void component_fetch_ahead(const orr_world* world, const orr_entit
     }
 }
 
-// Checks a batch of values before anything changes: all entities must be alive and have the type.
-static orr_result component_check_many(const orr_world* world, const char* call,
-                                       const orr_entity* entities, uint32_t count, orr_type type,
-                                       const void* values)
+// Checks the arguments of a batch of values.
+static orr_result component_check_arguments(const orr_world* world, const char* call,
+                                            const orr_entity* entities, uint32_t count,
+                                            orr_type type, const void* values)
 {
     const orri_type* found = orri_type_at(&world->schema, type);
     if (found == NULL) {
@@ -709,7 +873,17 @@ static orr_result component_check_many(const orr_world* world, const char* call,
     if (count > 0 && (entities == NULL || (values == NULL && found->info.size > 0))) {
         return orri_refuse_argument(world, call, "entities or values is NULL");
     }
-    for (uint32_t i = 0; i < count; i++) {
+    return ORR_OK;
+}
+
+// Checks a batch of values before anything changes: all entities must be alive and have the type.
+static orr_result component_check_many(const orr_world* world, const char* call,
+                                       const orr_entity* entities, uint32_t count, orr_type type,
+                                       const void* values)
+{
+    orr_result result = component_check_arguments(world, call, entities, count, type, values);
+    const orri_type* found = result == ORR_OK ? orri_type_at(&world->schema, type) : NULL;
+    for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
         component_fetch_ahead(world, entities, i, count);
         const orri_record* record = orri_record_find(world, entities[i]);
         if (record == NULL) {
@@ -719,7 +893,7 @@ static orr_result component_check_many(const orr_world* world, const char* call,
             return component_refuse_absent(world, call, entities[i], type);
         }
     }
-    return ORR_OK;
+    return result;
 }
 
 orr_result orr_component_set_many(orr_world* world, const orr_entity* entities, uint32_t count,
@@ -728,7 +902,7 @@ orr_result orr_component_set_many(orr_world* world, const orr_entity* entities, 
     ORR_ASSERT(world != NULL);
     if (!orri_access_writes(world, "orr_component_set_many", type,
                             entities != NULL && count > 0 ? entities[0] : (orr_entity){0})) {
-        return ORR_ERR_STATE;
+        return orri_env_result(&world->env);
     }
     const char* call = "orr_component_set_many";
     orr_result result = component_check_many(world, call, entities, count, type, values);
@@ -749,32 +923,100 @@ orr_result orr_component_set_many(orr_world* world, const orr_entity* entities, 
     return result;
 }
 
+// Copies values that the type table finds, until one is not there. Returns how many. Inlined for
+// the common sizes.
+static inline uint32_t component_copy_near(const orr_world* world, const orr_hot_table* table,
+                                           const orr_entity* entities, uint32_t count, uint8_t* out,
+                                           uint32_t size)
+{
+    orri_record* const* pages = world->hot.pages; // Locals: `out` may be anything.
+    uint8_t* const* data = table->data;
+    uint32_t records = world->hot.count, capacity = table->capacity, i = 0;
+    for (; i < count; i++) {
+        uint64_t index = entities[i].id & ORR_HOT_ID_MASK;
+        if (ORR_UNLIKELY(index >= records)) {
+            break;
+        }
+        const orri_record* record = &pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
+        uint32_t place = record->place, chunk = place >> ORRI_SLOT_BITS;
+        if (ORR_UNLIKELY(record->generation != orri_id_generation(entities[i]) ||
+                         chunk >= capacity || data[chunk] == NULL)) {
+            break;
+        }
+        memcpy(out + (size_t)i * size, data[chunk] + (size_t)orri_place_slot(place) * size, size);
+    }
+    return i;
+}
+
+ORRI_HOT static uint32_t component_copy_run(const orr_world* world, const orr_hot_table* table,
+                                            const orr_entity* entities, uint32_t count,
+                                            uint8_t* out, uint32_t size)
+{
+    switch (size) {
+    case 4:
+        return component_copy_near(world, table, entities, count, out, 4);
+    case 8:
+        return component_copy_near(world, table, entities, count, out, 8);
+    case 12:
+        return component_copy_near(world, table, entities, count, out, 12);
+    case 16:
+        return component_copy_near(world, table, entities, count, out, 16);
+    default:
+        return component_copy_near(world, table, entities, count, out, size);
+    }
+}
+
+// Copies the values of a batch one after another, and stops at the first refusal.
+static orr_result component_copy_many(const orr_world* world, const char* call,
+                                      const orr_entity* entities, uint32_t count,
+                                      const orri_type* type, uint8_t* out)
+{
+    orr_type handle = {type->id};
+    uint32_t index = orri_type_index(world, handle), size = type->info.size;
+    // Real time: the thread may see published values. Pinned types and markers are not in the table
+    // or have nothing to copy.
+    const orr_hot_table* table = world->realtime || size == 0 || orri_type_pinned(type) ||
+                                         index >= world->tables.capacity
+                                     ? &orri_table_none.hot
+                                     : world->tables.list[index];
+    for (uint32_t i = 0; i < count; i++) {
+        i +=
+            component_copy_run(world, table, entities + i, count - i, out + (size_t)i * size, size);
+        if (i == count) {
+            break;
+        }
+        const orri_record* record = orri_record_find(world, entities[i]);
+        if (record == NULL) {
+            return orri_refuse_entity(world, call, entities[i], handle);
+        }
+        const uint8_t* value = component_value(world, record, entities[i], type);
+        if (value == NULL) {
+            return component_refuse_absent(world, call, entities[i], handle);
+        }
+        if (size > 0) {
+            orri_value_move(out + (size_t)i * size, value, size);
+        }
+    }
+    return ORR_OK;
+}
+
 orr_result orr_component_get_many(const orr_world* world, const orr_entity* entities,
                                   uint32_t count, orr_type type, void* out)
 {
     ORR_ASSERT(world != NULL);
-    if (!orri_access_reads(world, "orr_component_get_many", type,
+    const char* call = "orr_component_get_many";
+    if (!orri_access_reads(world, call, type,
                            entities != NULL && count > 0 ? entities[0] : (orr_entity){0})) {
         return ORR_ERR_STATE;
     }
-    const char* call = "orr_component_get_many";
-    orr_result result = component_check_many(world, call, entities, count, type, out);
+    orr_result result = component_check_arguments(world, call, entities, count, type, out);
     if (result != ORR_OK) {
         return result;
     }
+    uint8_t marker; // The value of a marker has no bytes, so `out` may be NULL.
     const orri_type* found = orri_type_at(&world->schema, type);
-    uint32_t size = found->info.size;
-    for (uint32_t i = 0; size > 0 && i < count; i++) {
-        component_fetch_ahead(world, entities, i, count);
-        if (i + COMPONENT_AHEAD / 2 < count) {
-            component_fetch_row(world, entities[i + COMPONENT_AHEAD / 2],
-                                orri_type_index(world, type));
-        }
-        const orri_record* record = orri_record_at(world, orri_id_index(entities[i]));
-        orri_value_move((uint8_t*)out + (size_t)i * size,
-                        component_value(world, record, entities[i], found), size);
-    }
-    return ORR_OK;
+    return component_copy_many(world, call, entities, count, found,
+                               found->info.size > 0 ? out : &marker);
 }
 
 #undef COMPONENT_AHEAD

@@ -57,13 +57,14 @@ static bool enable_get(const orr_world* world, const orri_record* record, uint32
 ORRI_COLD static orr_result enable_component_slow(orr_world* world, orr_entity entity,
                                                   orr_type type, bool on)
 {
+    ORR_ASSERT(world != NULL);
     const orri_record* record = orri_record_find(world, entity);
-    orr_result result = orri_check_open_of(world, "orr_component_enable", type, entity);
+    orr_result result = orri_check_open_of(world, "orr_enable", type, entity);
     if (result != ORR_OK) {
         return result;
     }
     if (record == NULL) {
-        return orri_transient_enable(world, "orr_component_enable", entity, type, on);
+        return orri_transient_enable(world, "orr_enable", entity, type, on);
     }
     int32_t column =
         orri_table_column(world, orri_type_index(world, type), record->place >> ORRI_SLOT_BITS);
@@ -72,14 +73,17 @@ ORRI_COLD static orr_result enable_component_slow(orr_world* world, orr_entity e
     }
     const orri_type* found = orri_type_at(&world->schema, type);
     if (found == NULL) {
-        return orri_refuse_type(world, "orr_component_enable", type);
+        return orri_refuse_type(world, "orr_enable", type);
     }
     if (orri_type_pinned(found)) {
-        return orri_pinned_enable(world, "orr_component_enable", entity, found, on);
+        return orri_pinned_enable(world, "orr_enable", entity, found, on);
+    }
+    if (orri_type_pseudo(found)) {
+        return orri_refuse_pseudo(world, "orr_enable", found);
     }
     orri_id_text name = orri_entity_format(world, entity);
     return orri_refuse(&world->env, ORR_ERR_ABSENT, ORR_LOG_ID_ENTITY_REFUSED,
-                       "orr_component_enable: entity %s has no %s; add it first", name.text,
+                       "orr_enable: entity %s has no %s; add it first", name.text,
                        orri_type_label(world, type));
 }
 
@@ -95,14 +99,14 @@ static inline uint32_t enable_column_near(const orr_world* world, uint32_t type_
 
 orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type type, bool on)
 {
-    ORR_ASSERT(world != NULL);
-    const orri_record* record = orri_record_find(world, entity);
+    // Calls nothing, so that no register must be saved: the slow path asserts.
+    const orri_record* record = world != NULL ? orri_record_find(world, entity) : NULL;
     if (ORR_LIKELY(record != NULL && orri_world_open(world))) {
         uint32_t place = record->place, id = place >> ORRI_SLOT_BITS;
         uint32_t column = enable_column_near(world, orri_type_index(world, type), id);
         if (ORR_LIKELY(column != 0)) {
             const orri_column* bits = orri_chunk_bits(world->chunks.list[id], column - 1);
-            if (ORR_LIKELY(bits->data != NULL && bits->version == orri_epoch(world))) {
+            if (ORR_LIKELY(bits->data != NULL && bits->version == world->epoch)) {
                 orri_bit_set((uint64_t*)(void*)bits->data, orri_place_slot(place), on);
                 return ORR_OK;
             }
@@ -114,7 +118,7 @@ orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type ty
 bool orr_component_enabled(const orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
-    return orri_access_reads(world, "orr_component_enabled", type, entity) &&
+    return orri_access_reads(world, "orr_enabled", type, entity) &&
            orri_component_enabled(world, entity, type);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Creates, copies, destroys, addresses and moves entities. A creation makes room, reserves ids and
 // makes the values; only then the rows become visible.
+#include "store/change/change_set.h"
 #include "store/pool/pool.h"
 #include "store/publish/publish.h"
 #include "store/relation/relation.h"
@@ -122,7 +123,7 @@ static void entity_give_rows(orr_world* world, orri_cluster* cluster, uint32_t c
 ORRI_COLD static orr_result entity_refuse_rows(orr_world* world, const char* call,
                                                const orri_cluster* cluster, uint32_t count)
 {
-    if (world->chunks.count - 1 - world->chunks.free_count >= ORRI_CHUNKS_MAX) {
+    if (orri_chunks_live(world) >= ORRI_CHUNKS_MAX) {
         return orri_refuse_room(world, call);
     }
     size_t row = 0;
@@ -162,26 +163,26 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
     return ORR_OK;
 }
 
-// Fast path: creates one row of plain columns where there is room and everything is stamped in this
+// Fast path: creates one row of `type_count` plain columns where there is room and everything is stamped in this
 // epoch. Most creations take it.
-static inline bool entity_create_fast(orr_world* world, orri_cluster* cluster, orr_entity* out)
+static inline bool entity_create_fast(orr_world* world, orri_cluster* cluster, uint32_t type_count,
+                                      orr_entity* out)
 {
     uint32_t row = cluster->row_count, slot = row & ORRI_SLOT_MASK;
-    if (row == cluster->row_capacity || !cluster->direct_new || !orri_index_ready(world)) {
+    uint32_t index = orri_index_ready(world);
+    if (index == ORRI_INDEX_NONE || !cluster->direct_new ||
+        !orri_cluster_ready(world, cluster, row)) {
         return false;
     }
     orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
-    if (chunk->stamp != world->epoch) {
-        return false;
-    }
     orri_rows_open(chunk, slot, 1);
-    for (uint32_t c = 0; c < cluster->type_count; c++) {
+    for (uint32_t c = 0; c < type_count; c++) {
         uint32_t size = cluster->sizes[c];
         orri_value_preset(cluster->columns[c].type, chunk->columns[c].data + (size_t)slot * size,
                           size);
     }
-    *out = orri_index_give_one(world, orri_place_make(chunk, slot));
-    orri_chunk_ids(chunk)[slot] = orri_id_index(*out);
+    *out = orri_index_give_ready(world, index, orri_place_make(chunk, slot));
+    orri_chunk_ids(chunk)[slot] = index;
     cluster->row_count = row + 1;
     return true;
 }
@@ -218,7 +219,7 @@ orr_entity orr_create(orr_world* world)
     orr_entity entity;
     orri_cluster* cluster = world->clusters.empty;
     if (ORR_LIKELY(cluster != NULL && orri_world_open(world)) &&
-        entity_create_fast(world, cluster, &entity)) {
+        entity_create_fast(world, cluster, 0, &entity)) {
         return entity;
     }
     return entity_create_first(world);
@@ -233,7 +234,8 @@ orr_entity orr_create_in(orr_world* world, orr_cluster handle)
         (void)orri_refuse_cluster(world, "orr_create_in", handle);
         return (orr_entity){0};
     }
-    if (ORR_LIKELY(orri_world_open(world)) && entity_create_fast(world, cluster, &entity)) {
+    if (ORR_LIKELY(orri_world_open(world)) &&
+        entity_create_fast(world, cluster, cluster->type_count, &entity)) {
         return entity;
     }
     return entity_create_slow(world, "orr_create_in", cluster, false);
@@ -255,8 +257,8 @@ static orr_result entity_check_data(const orr_world* world, const orri_cluster* 
         }
         if (orri_cluster_find_column(cluster, data[i].type) < 0) {
             return orri_refuse(orri_env_of(world), ORR_ERR_ABSENT, ORR_LOG_ID_CALL_REFUSED,
-                               "%s: values of %s are given, but the cluster does not have the type",
-                               call, type->info.name);
+                               "%s: the cluster does not have %s; leave its values out", call,
+                               type->info.name);
         }
         if (data[i].values == NULL && type->info.size > 0) {
             return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
@@ -265,7 +267,8 @@ static orr_result entity_check_data(const orr_world* world, const orri_cluster* 
         }
         if (entity_data_of(data, i, data[i].type) != NULL) {
             return orri_refuse(orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                               "%s: values of %s are given twice", call, type->info.name);
+                               "%s: values of %s are given twice; give them once", call,
+                               type->info.name);
         }
         orr_result result = orri_check_references(world, call, type, NULL, data[i].values, count);
         if (result != ORR_OK) {
@@ -299,8 +302,8 @@ orr_result orr_create_many(orr_world* world, orr_cluster handle, uint32_t count,
 
 // ---- copying ------------------------------------------------------------------------------------
 
-// Copies all values of a row into the raw row behind the last one. Types marked `birth` get their
-// preset instead.
+// Copies all values of a row into the raw row behind the last one. Types marked `preset_is_tick`
+// get their preset instead.
 static orr_result entity_copy_values(orr_world* world, orri_chunk* chunk, uint32_t slot)
 {
     orri_cluster* cluster = chunk->cluster;
@@ -308,7 +311,7 @@ static orr_result entity_copy_values(orr_world* world, orri_chunk* chunk, uint32
     orri_chunk* target = orri_cluster_chunk_of(cluster, row);
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         const orri_type* type = cluster->columns[c].type;
-        bool made = ORR_UNLIKELY(type->birth)
+        bool made = ORR_UNLIKELY(type->preset_is_tick)
                         ? orri_column_construct(cluster, c, row, 1)
                         : orri_cell_duplicate(target, target_slot, chunk, slot, c);
         if (!made) {
@@ -405,7 +408,7 @@ ORRI_COLD static orr_result entity_destroy_slow(orr_world* world, orri_chunk* ch
     }
     if (world->relations.count != 0 && orri_relation_referred(world, index)) {
         orr_entity entity = orri_id_make(index, orri_record_at(world, index)->generation);
-        return orri_relation_destroy(world, "orr_destroy", &entity, 1);
+        return orri_destroy_list(world, "orr_destroy", &entity, 1, NULL, NULL);
     }
     if (!orri_row_prepare_remove(world, chunk, index)) {
         return orri_refuse_memory(&world->env, "preparing to destroy an entity");

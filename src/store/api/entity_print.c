@@ -7,8 +7,8 @@
 
 static void entity_print_value(orri_text* text, const orri_type* type, const void* value)
 {
-    if (type->words != NULL) {
-        type->words(type, value, text);
+    if (type->print != NULL) {
+        type->print(type, value, text);
         return;
     }
     // orr_value_print() writes into the rest of the buffer and returns the length of the whole

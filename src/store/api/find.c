@@ -114,7 +114,7 @@ static orr_result find_set_fill(const orr_world* world, const char* call,
     }
     if (!find_sort_types(set->types, set->capacities, desc->type_count) ||
         !find_sort_tags(set->tags, desc->tag_count)) {
-        return orri_refuse_argument(world, call, "a type or tag is listed twice");
+        return orri_refuse_argument(world, call, "a type or tag is listed twice; list it once");
     }
     return ORR_OK;
 }
@@ -199,7 +199,8 @@ const orri_table* orri_table_rarest(const orr_world* world, const orr_type* type
         const orri_table* table = index < world->tables.capacity
                                       ? (const orri_table*)(const void*)world->tables.list[index]
                                       : &orri_table_none;
-        if (rarest == NULL || table->cluster_count < rarest->cluster_count) {
+        if (rarest == NULL ||
+            table->cluster_count - table->gap_count < rarest->cluster_count - rarest->gap_count) {
             rarest = table;
         }
     }
@@ -284,6 +285,9 @@ uint32_t orr_clusters_find(const orr_world* world, const orr_cluster_match* matc
     uint32_t count = table != NULL ? table->cluster_count : world->clusters.count;
     for (uint32_t i = 0; i < count; i++) {
         cluster = table != NULL ? table->clusters[i].cluster : cluster;
+        if (cluster == NULL) {
+            continue; // A gap.
+        }
         if (find_matches(world, cluster, wanted)) {
             if (found < out_count) {
                 out[found] = orri_cluster_handle(cluster);
@@ -319,10 +323,12 @@ orr_result orr_clusters_delete(orr_world* world, const orr_cluster_match* match,
     // cluster, and a predicate must see the whole world.
     uint32_t count = 0;
     for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
+        orri_loop_open(world); // So that the predicate cannot change the clusters.
         cluster->clearing = find_matches(world, cluster, match);
+        orri_loop_close(world);
     }
     if (world->relations.count != 0) {
-        result = orri_relation_destroy_clusters(world, call);
+        result = orri_relation_destroy_clusters(world, call, NULL);
         for (orri_cluster* c = world->clusters.first; result != ORR_OK && c != NULL; c = c->next) {
             c->clearing = false;
         }

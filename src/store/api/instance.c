@@ -182,12 +182,13 @@ bool orri_instance_make(const orri_type* type, void* to, const void* value)
     return value != NULL ? orri_rows_copy(type, to, value, 1) : orri_rows_construct(type, to, 1);
 }
 
-// Makes the value behind the last instance an instance, with a new id. The columns must be
-// prepared.
-static orr_component_id instance_append(orr_world* world, const instance_cell* cell)
+// Makes the value behind the last instance an instance, with this id; 0: the next number. The
+// columns must be prepared.
+static orr_component_id instance_append(orr_world* world, const instance_cell* cell,
+                                        orr_component_id id)
 {
     uint32_t column = cell->chunk->cluster->columns[cell->column].counts + 1;
-    orr_component_id id = orri_instance_number(&world->instance_last, cell->ids, cell->count);
+    id = id != 0 ? id : orri_instance_number(&world->instance_last, cell->ids, cell->count);
     (void)orri_rows_write(world, cell->chunk, cell->column, cell->slot, 1);
     (void)orri_rows_write(world, cell->chunk, column, cell->slot, 1);
     cell->ids[cell->count] = id;
@@ -195,12 +196,12 @@ static orr_component_id instance_append(orr_world* world, const instance_cell* c
     return id;
 }
 
-void orri_instance_put(orr_world* world, uint32_t index, orr_type type, void* made)
+void orri_instance_put(orr_world* world, uint32_t index, orr_type type, uint32_t id, void* made)
 {
     instance_cell cell = instance_cell_at(world, index, type);
     ORR_ASSERT(cell.count < 1u << cell.chunk->cluster->columns[cell.column].shift);
     orri_rows_move(cell.cells.type, instance_value(&cell, cell.count), made, 1);
-    (void)instance_append(world, &cell);
+    (void)instance_append(world, &cell, id);
 }
 
 // Adds an instance to a cell that has room.
@@ -219,7 +220,7 @@ static orr_component_id instance_add_in_place(orr_world* world, const char* call
         (void)orri_refuse_hook(world, call, cell.cells.type);
         return 0;
     }
-    return instance_append(world, &cell);
+    return instance_append(world, &cell, 0);
 }
 
 // Adds an instance to a full cell. The value is made outside first, because a hook may refuse it,
@@ -242,7 +243,7 @@ static orr_component_id instance_add_growing(orr_world* world, const char* call,
     } else {
         instance_cell grown = instance_cell_at(world, orri_id_index(entity), type);
         orri_rows_move(found, instance_value(&grown, grown.count), staged.data, 1);
-        id = instance_append(world, &grown);
+        id = instance_append(world, &grown, 0);
     }
     instance_stage_end(world, &staged);
     return id;
@@ -281,7 +282,7 @@ static orr_result instance_add_check(orr_world* world, const char* call, orr_ent
         orri_id_text name = orri_entity_format(world, entity);
         result = orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
                              "%s: %s is unique, entity %s has at most one; use "
-                             "orr_component_set()",
+                             "orr_set()",
                              call, orri_type_label(world, type), name.text);
     }
     if (result == ORR_OK) {
@@ -479,7 +480,7 @@ orr_result orr_instance_set(orr_world* world, orr_entity entity, orr_type type, 
 {
     ORR_ASSERT(world != NULL);
     if (!orri_access_writes(world, "orr_instance_set", type, entity)) {
-        return ORR_ERR_STATE;
+        return orri_env_result(&world->env);
     }
     const char* call = "orr_instance_set";
     bool multiple = false;

@@ -130,246 +130,37 @@ orr_result orri_pinned_enable(orr_world* world, const char* call, orr_entity ent
 
 // ---- many entities ------------------------------------------------------------------------------
 
-static void pinned_unmark(orr_world* world, const orr_entity* entities, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        orri_record_at(world, orri_id_index(entities[i]))->generation &= ~ORRI_DEAD;
-    }
-}
-
-// Checks that all entities are alive and none is listed twice. As in batch.c a mark in the record
-// reveals the second mention; all marks are cleared on return.
-static orr_result pinned_check_list(orr_world* world, const char* call, const orr_entity* entities,
-                                    uint32_t count, const orri_type* type)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        orri_record* record = orri_record_find(world, entities[i]);
-        if (ORR_LIKELY(record != NULL)) {
-            if (world->index.share_count > 0 &&
-                !orri_index_prepare(world, orri_id_index(entities[i]))) {
-                pinned_unmark(world, entities, i);
-                return orri_refuse_memory(&world->env, "checking a list of entities");
-            }
-            orri_record_at(world, orri_id_index(entities[i]))->generation |= ORRI_DEAD;
-            continue;
-        }
-        pinned_unmark(world, entities, i);
-        if (orri_record_find(world, entities[i]) == NULL) {
-            return orri_refuse_entity(world, call, entities[i], (orr_type){type->id});
-        }
-        orri_id_text name = orri_entity_format(world, entities[i]);
-        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
-                           "%s: entity %s is listed twice", call, name.text);
-    }
-    pinned_unmark(world, entities, count);
-    return ORR_OK;
-}
-
-// A batch of values. Values for entities that have the type are copied outside the pool before they
-// are set.
-typedef struct pinned_batch {
-    orr_world* world;
-    const char* call;
-    orri_pool* pool;
-    const orr_entity* entities;
-    uint32_t count;
-    const uint8_t* values; // NULL: new values are presets, existing values stay.
-    uint8_t* copies;       // Copies of values that are not plain and replace existing ones.
-    uint32_t copy_count, copy_capacity;
-    uint32_t fresh_count; // Entities that lack the type.
-} pinned_batch;
-
-// True when the i-th entity has the type.
-static bool pinned_has(const pinned_batch* b, uint32_t i)
-{
-    return orri_pool_slot1(b->pool, orri_id_index(b->entities[i])) != 0;
-}
-
-// The value given for the i-th entity; NULL: the preset.
-static const uint8_t* pinned_value(const pinned_batch* b, uint32_t i)
-{
-    return b->values == NULL   ? NULL
-           : b->pool->size > 0 ? b->values + (size_t)i * b->pool->size
-                               : orri_marker_byte;
-}
-
-// True when the batch sets existing values.
-static bool pinned_sets(const pinned_batch* b)
-{
-    return b->values != NULL && b->pool->size > 0 && b->fresh_count < b->count;
-}
-
-// Copies the values that replace existing ones, if they are not plain.
-static orr_result pinned_stage(pinned_batch* b)
-{
-    if (!pinned_sets(b) || b->pool->plain) {
-        return ORR_OK;
-    }
-    b->copy_capacity = b->count - b->fresh_count;
-    b->copies = orri_alloc(&b->world->env, ORR_MEMORY_TEMP,
-                           orri_size_mul(b->pool->size, b->copy_capacity), ORRI_BLOCK_ALIGN);
-    if (b->copies == NULL) {
-        return orri_refuse_memory(&b->world->env, "copying values");
-    }
-    for (uint32_t i = 0; i < b->count; i++) {
-        uint8_t* copy = b->copies + (size_t)b->copy_count * b->pool->size;
-        if (pinned_has(b, i)) {
-            if (!orri_rows_copy(b->pool->type, copy, pinned_value(b, i), 1)) {
-                return orri_refuse_hook(b->world, b->call, b->pool->type);
-            }
-            b->copy_count++;
-        }
-    }
-    return ORR_OK;
-}
-
-// Destructs the copies that were not used, and frees their memory.
-static void pinned_stage_end(pinned_batch* b)
-{
-    if (b->copies != NULL) {
-        orri_rows_destruct(b->pool->type, b->copies, b->copy_count);
-        orri_free(&b->world->env, ORR_MEMORY_TEMP, b->copies,
-                  (size_t)b->copy_capacity * b->pool->size, ORRI_BLOCK_ALIGN);
-    }
-}
-
-// Sets existing values. Called before any entity gets the type, so that pinned_has() still tells
-// which ones exist.
-static void pinned_stage_set(pinned_batch* b)
-{
-    uint32_t copy = 0;
-    for (uint32_t i = 0; pinned_sets(b) && i < b->count; i++) {
-        if (!pinned_has(b, i)) {
-            continue;
-        }
-        uint8_t* place = orri_pool_write(b->world, b->pool, orri_id_index(b->entities[i]));
-        if (b->pool->plain) {
-            pinned_overwrite_plain(b->pool->type, place, pinned_value(b, i));
-        } else {
-            orri_pinned_overwrite(b->pool->type, place, b->copies + (size_t)copy++ * b->pool->size);
-        }
-    }
-    b->copy_count = 0;
-}
-
-// Makes the new values in the slots they will have. On refusal (reported) no value is left.
-static orr_result pinned_make_all(const pinned_batch* b)
-{
-    orri_pool_cursor cursor = orri_pool_cursor_begin(b->pool);
-    uint32_t made = 0;
-    for (uint32_t i = 0; i < b->count; i++) {
-        if (pinned_has(b, i)) {
-            continue;
-        }
-        if (!orri_pool_make(b->pool, orri_pool_cursor_next(b->pool, &cursor), pinned_value(b, i))) {
-            cursor = orri_pool_cursor_begin(b->pool);
-            while (made-- > 0) {
-                orri_pool_unmake(b->pool, orri_pool_cursor_next(b->pool, &cursor));
-            }
-            return orri_refuse_hook(b->world, b->call, b->pool->type);
-        }
-        made++;
-    }
-    return ORR_OK;
-}
-
-// Counts the entities that lack the type, and reserves slots and pages for them.
-static bool pinned_reserve_all(pinned_batch* b)
-{
-    for (uint32_t i = 0; i < b->count; i++) {
-        if (!pinned_has(b, i)) {
-            b->fresh_count++;
-            if (!orri_pool_reserve_page(b->world, b->pool, orri_id_index(b->entities[i]))) {
-                return false;
-            }
-        }
-    }
-    return b->fresh_count == 0 || orri_pool_reserve(b->world, b->pool, b->fresh_count);
-}
-
-// Adds the new values. Cannot fail.
-static void pinned_enter_all(const pinned_batch* b)
-{
-    for (uint32_t i = 0; i < b->count; i++) {
-        if (pinned_has(b, i)) {
-            continue;
-        }
-        uint32_t index = orri_id_index(b->entities[i]);
-        if (b->pool->plain) {
-            orri_pool_enter_plain(b->world, b->pool, index, pinned_value(b, i));
-        } else {
-            orri_pool_enter(b->world, b->pool, index);
-        }
-    }
-}
-
-static orr_result pinned_transfer(pinned_batch* b)
-{
-    if (!pinned_reserve_all(b)) {
-        return orri_env_result(&b->world->env);
-    }
-    orr_result result = pinned_stage(b);
-    if (result == ORR_OK && !b->pool->plain) {
-        result = pinned_make_all(b);
-    }
-    if (result == ORR_OK) {
-        pinned_stage_set(b);
-        pinned_enter_all(b);
-    }
-    pinned_stage_end(b);
-    return result;
-}
-
-orr_result orri_pinned_add_many(orr_world* world, const char* call, const orr_entity* entities,
-                                uint32_t count, const orri_type* type, const void* values)
-{
-    orr_result result = pinned_check_list(world, call, entities, count, type);
-    if (result != ORR_OK) {
-        return result;
-    }
-    pinned_batch b = {.world = world,
-                      .call = call,
-                      .pool = orri_pool_obtain(world, type),
-                      .entities = entities,
-                      .count = count,
-                      .values = values};
-    if (b.pool == NULL) {
-        return orri_env_result(&world->env);
-    }
-    return b.pool->is_name ? orri_refuse_name_write(world, call, entities[0]) : pinned_transfer(&b);
-}
-
-orr_result orri_pinned_remove_many(orr_world* world, const char* call, const orr_entity* entities,
-                                   uint32_t count, const orri_type* type)
-{
-    orr_result result = pinned_check_list(world, call, entities, count, type);
-    orri_pool* pool = orri_pool_find(world, (orr_type){type->id});
-    for (uint32_t i = 0; result == ORR_OK && pool != NULL && i < count; i++) {
-        orri_pool_remove(world, pool, orri_id_index(entities[i]));
-    }
-    return result;
-}
-
+// Values that are not plain are copied outside the pool before any is set: a hook may refuse.
 orr_result orri_pinned_set_many(orr_world* world, const char* call, const orr_entity* entities,
                                 uint32_t count, const orri_type* type, const void* values)
 {
-    pinned_batch b = {.world = world,
-                      .call = call,
-                      .pool = orri_pool_find(world, (orr_type){type->id}),
-                      .entities = entities,
-                      .count = count,
-                      .values = values};
-    if (b.pool == NULL) {
+    orri_pool* pool = orri_pool_find(world, (orr_type){type->id});
+    if (pool == NULL || count == 0) {
         return ORR_OK; // No entity has the type, so the list is empty.
     }
-    if (b.pool->is_name && count > 0) {
+    if (pool->is_name) {
         return orri_refuse_name_write(world, call, entities[0]);
     }
-    orr_result result = pinned_stage(&b);
-    if (result == ORR_OK) {
-        pinned_stage_set(&b);
+    size_t bytes = pool->plain ? 0 : orri_size_mul(pool->size, count);
+    uint8_t* copies = orri_alloc(&world->env, ORR_MEMORY_TEMP, bytes, ORRI_BLOCK_ALIGN);
+    orr_result result = copies != NULL ? ORR_OK : orri_refuse_memory(&world->env, "copying values");
+    for (uint32_t i = 0; result == ORR_OK && !pool->plain && i < count; i++) {
+        size_t at = (size_t)i * pool->size;
+        if (!orri_rows_copy(type, copies + at, (const uint8_t*)values + at, 1)) {
+            orri_rows_destruct(type, copies, i);
+            result = orri_refuse_hook(world, call, type);
+        }
     }
-    pinned_stage_end(&b);
+    for (uint32_t i = 0; result == ORR_OK && pool->size > 0 && i < count; i++) {
+        uint8_t* place = orri_pool_write(world, pool, orri_id_index(entities[i]));
+        size_t at = (size_t)i * pool->size;
+        if (pool->plain) {
+            pinned_overwrite_plain(type, place, (const uint8_t*)values + at);
+        } else {
+            orri_pinned_overwrite(type, place, copies + at);
+        }
+    }
+    orri_free(&world->env, ORR_MEMORY_TEMP, copies, bytes, ORRI_BLOCK_ALIGN);
     return result;
 }
 

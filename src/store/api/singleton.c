@@ -23,7 +23,7 @@ orr_entity orr_world_entity(orr_world* world)
 const void* orr_singleton_get(const orr_world* world, orr_type type)
 {
     ORR_ASSERT(world != NULL);
-    if (!orri_access_reads(world, "orr_singleton_get", type, world->singleton)) {
+    if (!orri_access_reads(world, "orr_singleton", type, world->singleton)) {
         return NULL;
     }
     return orri_record_find(world, world->singleton) != NULL

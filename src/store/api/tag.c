@@ -96,14 +96,14 @@ static orr_result tag_check_name(orr_world* world, orr_tag tag, const char* name
     if (same_name == NULL && same_tag != NULL) {
         return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
                            "orr_tag_register: tag %llu cannot be named '%s': it is already named "
-                           "'%s'",
+                           "'%s', and a tag has one name; use that one",
                            (unsigned long long)tag, name, same_tag->name);
     }
     if (same_name != same_tag) {
         return orri_refuse(
             &world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
             "orr_tag_register: tag %llu cannot be named '%s': this is the name of tag "
-            "%llu",
+            "%llu; choose another name",
             (unsigned long long)tag, name, (unsigned long long)same_name->tag);
     }
     return ORR_OK;

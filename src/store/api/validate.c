@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // orr_world_validate(): checks the invariants S1 to S19 of store/README.md on the whole world, as
-// far as one moment shows them. A failure names the invariant and two numbers that help to find it.
+// far as one moment shows them. A failure names the invariant and numbers that help to find it.
 #include "store/api/bundle.h"
+#include "store/change/change_set.h"
 #include "store/cow/row_log.h"
 #include "store/pool/pool.h"
 #include "store/relation/entity_name.h"
@@ -10,11 +11,20 @@
 #include "store/table/required_types.h"
 #include "store/world/access.h"
 
-static orr_result validate_fail(orr_world* world, const char* invariant, uint64_t a, uint64_t b)
+// `a_name`, `b_name`: what the numbers are; "" and 0 where a number would say nothing.
+static orr_result validate_fail(orr_world* world, const char* invariant, const char* a_name,
+                                uint64_t a, const char* b_name, uint64_t b)
 {
+    char numbers[128] = "";
+    orri_text text = {numbers, sizeof numbers, 0};
+    if (a_name[0] != '\0') {
+        orri_text_add(&text, ": %s %llu", a_name, (unsigned long long)a);
+    }
+    if (b_name[0] != '\0') {
+        orri_text_add(&text, ", %s %llu", b_name, (unsigned long long)b);
+    }
     return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                       "orr_world_validate: invariant %s does not hold (%llu, %llu)", invariant,
-                       (unsigned long long)a, (unsigned long long)b);
+                       "orr_world_validate: invariant %s does not hold%s", invariant, numbers);
 }
 
 // ---- index --------------------------------------------------------------------------------------
@@ -27,16 +37,27 @@ static orr_result validate_free_list(orr_world* world)
     for (uint32_t i = index->free_first; i != ORRI_INDEX_NONE; count++) {
         if (i >= world->hot.count || count > index->free_count ||
             (orri_record_at(world, i)->generation & ORRI_DEAD) == 0) {
-            return validate_fail(world, "S2 (free list)", i, count);
+            return validate_fail(world, "S2 (free list)", "record", i, "position in the list",
+                                 count);
         }
         i = orri_record_at(world, i)->place;
     }
-    return count == index->free_count
-               ? ORR_OK
-               : validate_fail(world, "S2 (free count)", count, index->free_count);
+    if (count != index->free_count) {
+        return validate_fail(world, "S2 (free count)", "found", count, "counted",
+                             index->free_count);
+    }
+    return orri_free_samples_sound(world) ? ORR_OK
+                                          : validate_fail(world, "S2 (samples of the free list)",
+                                                          "samples", index->sample_count, "", 0);
 }
 
-// S1, and S8 for index pages.
+// True when a version is accounted for in the world (S7c).
+static bool validate_written(const orr_world* world, uint64_t version)
+{
+    return version <= world->written || version <= world->noted;
+}
+
+// S1, and S7c and S8 for index pages.
 static orr_result validate_records(orr_world* world)
 {
     uint32_t live = 0;
@@ -44,7 +65,8 @@ static orr_result validate_records(orr_world* world)
         orri_record record = *orri_record_at(world, i);
         if ((record.generation & 0x7F000000u) != world->salt ||
             (record.generation & ORRI_GENERATION_MASK) == 0) {
-            return validate_fail(world, "S1 (generation)", i, record.generation);
+            return validate_fail(world, "S1 (generation)", "record", i, "generation",
+                                 record.generation);
         }
         if ((record.generation & ORRI_DEAD) != 0) {
             continue;
@@ -52,12 +74,13 @@ static orr_result validate_records(orr_world* world)
         live++;
         uint32_t id = record.place >> ORRI_SLOT_BITS;
         if (id == 0 || id >= world->chunks.count || world->chunks.list[id] == NULL) {
-            return validate_fail(world, "S1 (place)", i, record.place);
+            return validate_fail(world, "S1 (place)", "record", i, "place", record.place);
         }
         const orri_chunk* chunk = world->chunks.list[id];
         uint32_t slot = orri_place_slot(record.place);
         if (slot >= orri_chunk_rows(chunk) || orri_chunk_ids(chunk)[slot] != i) {
-            return validate_fail(world, "S1 (record and row agree)", i, record.place);
+            return validate_fail(world, "S1 (record and row agree)", "record", i, "place",
+                                 record.place);
         }
     }
     for (uint32_t page = 0; page < world->index.page_count; page++) {
@@ -66,12 +89,16 @@ static orr_result validate_records(orr_world* world)
             (meta->share->attached != &meta->share || meta->share->data != world->hot.pages[page] ||
              meta->version == world->epoch ||
              !orri_row_log_valid(meta->share, orri_page_rows(world, page)))) {
-            return validate_fail(world, "S8 (page)", page, meta->version);
+            return validate_fail(world, "S8 (page)", "page", page, "version", meta->version);
+        }
+        if (!validate_written(world, meta->version)) {
+            return validate_fail(world, "S7c (newest stamp)", "page", page, "version",
+                                 meta->version);
         }
     }
-    return live == world->index.live_count
-               ? ORR_OK
-               : validate_fail(world, "S1 (live count)", live, world->index.live_count);
+    return live == world->index.live_count ? ORR_OK
+                                           : validate_fail(world, "S1 (live count)", "found", live,
+                                                           "counted", world->index.live_count);
 }
 
 // ---- clusters -----------------------------------------------------------------------------------
@@ -84,31 +111,35 @@ static orr_result validate_column(orr_world* world, orri_chunk* chunk, uint32_t 
     const orri_extent* extent = orri_chunk_cold(chunk)[c].extent;
     uint32_t types = cluster->type_count, columns = cluster->column_count;
     if (column->version > world->epoch || column->tick > world->tick) {
-        return validate_fail(world, "S7 (stamps)", chunk->id, c);
+        return validate_fail(world, "S7 (stamps)", "chunk", chunk->id, "column", c);
     }
     if (column->share != NULL &&
         (column->share->attached != &column->share || column->share->data != column->data ||
          column->version == world->epoch ||
          !orri_row_log_valid(column->share, orri_chunk_rows(chunk)))) {
-        return validate_fail(world, "S8 (share)", chunk->id, c);
+        return validate_fail(world, "S8 (share)", "chunk", chunk->id, "column", c);
+    }
+    if (!validate_written(world, column->version)) {
+        return validate_fail(world, "S7c (newest stamp)", "chunk", chunk->id, "column", c);
     }
     if (c >= columns) {
         bool has_bits = cluster->columns[c - columns].has_bits;
-        return has_bits == (column->data != NULL) ? ORR_OK
-                                                  : validate_fail(world, "S9 (bits)", chunk->id, c);
+        return has_bits == (column->data != NULL)
+                   ? ORR_OK
+                   : validate_fail(world, "S9 (bits)", "chunk", chunk->id, "column", c);
     }
     if (cluster->columns[c].size > 0 &&
         (extent == NULL || (uintptr_t)column->data % ORRI_BLOCK_ALIGN != 0)) {
-        return validate_fail(world, "S5 (block)", chunk->id, c);
+        return validate_fail(world, "S5 (block)", "chunk", chunk->id, "column", c);
     }
     if (column->version > cluster->columns[c].version) {
-        return validate_fail(world, "S7 (cluster's version)", chunk->id, c);
+        return validate_fail(world, "S7 (cluster's version)", "chunk", chunk->id, "column", c);
     }
     if (c < types && (orri_table_column(world, orri_type_index(world, cluster->types[c]),
                                         chunk->id) != (int32_t)c ||
                       (chunk->id < cluster->columns[c].table->hot.capacity &&
                        cluster->columns[c].table->hot.data[chunk->id] != column->data))) {
-        return validate_fail(world, "S6 (type table)", chunk->id, c);
+        return validate_fail(world, "S6 (type table)", "chunk", chunk->id, "column", c);
     }
     return ORR_OK;
 }
@@ -136,16 +167,16 @@ static bool validate_cell(orri_chunk* chunk, uint32_t c, uint32_t slot)
         return false;
     }
     size_t used = (size_t)count * cell.type->info.size;
-    bool sound =
+    bool valid =
         validate_zero(cell.data + used, cell.size - used) &&
         (bits == NULL || orri_bits_all(bits, (slot << entry->shift) + count, room - count));
-    for (uint32_t i = 0; sound && i < room; i++) {
-        sound = (ids[i] != 0) == (i < count);
-        for (uint32_t k = 0; sound && ids[i] != 0 && k < i; k++) {
-            sound = ids[i] != ids[k];
+    for (uint32_t i = 0; valid && i < room; i++) {
+        valid = (ids[i] != 0) == (i < count);
+        for (uint32_t k = 0; valid && ids[i] != 0 && k < i; k++) {
+            valid = ids[i] != ids[k];
         }
     }
-    return sound;
+    return valid;
 }
 
 static orr_result validate_cells(orr_world* world, orri_chunk* chunk)
@@ -157,11 +188,11 @@ static orr_result validate_cells(orr_world* world, orri_chunk* chunk)
         if (multiple != (entry->counts != 0) || cluster->capacities[c] != 1u << entry->shift ||
             cluster->sizes[c] != entry->type->info.size << entry->shift ||
             (multiple && entry->table->hot.capacity != 0)) {
-            return validate_fail(world, "S16 (capacity)", cluster->index, c);
+            return validate_fail(world, "S16 (capacity)", "cluster", cluster->index, "column", c);
         }
         for (uint32_t slot = 0; multiple && slot < orri_chunk_rows(chunk); slot++) {
             if (!validate_cell(chunk, c, slot)) {
-                return validate_fail(world, "S16 (instances)", chunk->id, slot);
+                return validate_fail(world, "S16 (instances)", "chunk", chunk->id, "row", slot);
             }
         }
     }
@@ -174,11 +205,13 @@ static orr_result validate_chunk(orr_world* world, orri_cluster* cluster, uint32
     if (chunk->cluster != cluster || chunk->number != number ||
         world->chunks.list[chunk->id] != chunk ||
         chunk->column_count != 2 * cluster->column_count) {
-        return validate_fail(world, "S4 (chunk)", cluster->index, number);
+        return validate_fail(world, "S4 (chunk)", "cluster", cluster->index, "number of the chunk",
+                             number);
     }
     if (orri_chunk_rows(chunk) == 0 || orri_chunk_rows(chunk) > chunk->capacity ||
         (number > 0 && chunk->capacity != ORR_CHUNK_CAPACITY)) {
-        return validate_fail(world, "S4 (rows)", cluster->index, number);
+        return validate_fail(world, "S4 (rows)", "cluster", cluster->index, "number of the chunk",
+                             number);
     }
     uint32_t shares = 0;
     for (uint32_t c = 0; c < chunk->column_count; c++) {
@@ -188,9 +221,9 @@ static orr_result validate_chunk(orr_world* world, orri_cluster* cluster, uint32
             return result;
         }
     }
-    return shares == chunk->share_count
-               ? validate_cells(world, chunk)
-               : validate_fail(world, "S8 (share count)", shares, chunk->share_count);
+    return shares == chunk->share_count ? validate_cells(world, chunk)
+                                        : validate_fail(world, "S8 (share count)", "found", shares,
+                                                        "counted", chunk->share_count);
 }
 
 // S3 and S13.
@@ -199,24 +232,27 @@ static orr_result validate_identity(orr_world* world, const orri_cluster* cluste
     for (uint32_t i = 0; i < cluster->type_count; i++) {
         if ((i > 0 && cluster->types[i - 1].id >= cluster->types[i].id) ||
             orri_type_at(&world->schema, cluster->types[i]) != cluster->columns[i].type) {
-            return validate_fail(world, "S3 (types)", cluster->index, i);
+            return validate_fail(world, "S3 (types)", "cluster", cluster->index,
+                                 "position of the type", i);
         }
         if (orri_required_types_missing(world, cluster->types[i], cluster->types,
                                         cluster->type_count)
                 .id != 0) {
-            return validate_fail(world, "S13 (needs)", cluster->index, i);
+            return validate_fail(world, "S13 (needs)", "cluster", cluster->index,
+                                 "position of the type", i);
         }
     }
     for (uint32_t i = 1; i < cluster->tag_count; i++) {
         if (cluster->tags[i - 1] >= cluster->tags[i]) {
-            return validate_fail(world, "S3 (tags)", cluster->index, i);
+            return validate_fail(world, "S3 (tags)", "cluster", cluster->index,
+                                 "position of the tag", i);
         }
     }
     return orri_cluster_lookup_sized(world, cluster->types, cluster->capacities,
                                      cluster->type_count, cluster->tags,
                                      cluster->tag_count) == cluster
                ? ORR_OK
-               : validate_fail(world, "S3 (one cluster per set)", cluster->index, 0);
+               : validate_fail(world, "S3 (one cluster per set)", "cluster", cluster->index, "", 0);
 }
 
 // S3, S4, S10, and everything for its chunks.
@@ -226,22 +262,68 @@ static orr_result validate_cluster(orr_world* world, orri_cluster* cluster)
     uint64_t chunks = ((uint64_t)cluster->row_count + ORR_CHUNK_CAPACITY - 1) >> ORRI_SLOT_BITS;
     if (result == ORR_OK &&
         cluster->chunk_first != (cluster->chunk_count > 0 ? cluster->chunks[0] : NULL)) {
-        result = validate_fail(world, "S4 (first chunk)", cluster->index, 0);
+        result = validate_fail(world, "S4 (first chunk)", "cluster", cluster->index, "", 0);
     }
     if (result == ORR_OK && cluster->chunk_count != chunks) {
-        result = validate_fail(world, "S4 (chunks)", cluster->chunk_count, chunks);
+        result = validate_fail(world, "S4 (chunks)", "found", cluster->chunk_count,
+                               "needed for the rows", chunks);
     }
     if (result == ORR_OK && world->clusters.slots[cluster->index].cluster != cluster) {
-        result = validate_fail(world, "S3 (slot)", cluster->index, 0);
+        result = validate_fail(world, "S3 (slot)", "cluster", cluster->index, "", 0);
     }
-    if (result == ORR_OK && (cluster->batch_count | cluster->batch_used | cluster->batch_incoming |
-                             cluster->batch_route | cluster->batch_listed) != 0) {
-        result = validate_fail(world, "S10 (scratch)", cluster->index, cluster->batch_count);
+    if (result == ORR_OK && (cluster->batch_count | cluster->batch_incoming | cluster->batch_route |
+                             cluster->batch_listed) != 0) {
+        result = validate_fail(world, "S10 (scratch)", "cluster", cluster->index,
+                               "entities in the batch", cluster->batch_count);
+    }
+    if (result == ORR_OK && !orri_parked_valid(world, cluster)) {
+        result = validate_fail(world, "S4c (parked chunk)", "cluster", cluster->index, "chunks",
+                               cluster->chunk_count);
     }
     for (uint32_t i = 0; result == ORR_OK && i < cluster->chunk_count; i++) {
         result = validate_chunk(world, cluster, i);
     }
     return result;
+}
+
+// S6c: a list ascends, and each of its clusters has the type. Returns their number, or
+// ORRI_INDEX_NONE.
+static uint32_t validate_table_clusters(const orri_table* table)
+{
+    uint32_t gaps = 0;
+    for (uint32_t i = 0; i < table->cluster_count; i++) {
+        const orri_table_cluster* entry = &table->clusters[i];
+        bool ascends = i == 0 || table->clusters[i - 1].sequence < entry->sequence;
+        bool has = entry->cluster == NULL ||
+                   (entry->cluster->sequence == entry->sequence &&
+                    entry->column < entry->cluster->type_count &&
+                    entry->cluster->columns[entry->column].table == table);
+        gaps += entry->cluster == NULL;
+        if (!ascends || !has) {
+            return ORRI_INDEX_NONE;
+        }
+    }
+    return gaps == table->gap_count ? table->cluster_count - gaps : ORRI_INDEX_NONE;
+}
+
+static orr_result validate_tables(orr_world* world)
+{
+    uint64_t listed = 0, columns = 0;
+    for (uint32_t i = 0; i < world->tables.capacity; i++) {
+        const orri_table* table = (const orri_table*)(const void*)world->tables.list[i];
+        uint32_t count = validate_table_clusters(table);
+        if (count == ORRI_INDEX_NONE) {
+            return validate_fail(world, "S6c (list of clusters)", "type", i, "", 0);
+        }
+        listed += count;
+    }
+    for (const orri_cluster* cluster = world->clusters.first; cluster != NULL;
+         cluster = cluster->next) {
+        columns += cluster->type_count;
+    }
+    return listed == columns ? ORR_OK
+                             : validate_fail(world, "S6c (lists of clusters)", "listed", listed,
+                                             "columns", columns);
 }
 
 static orr_result validate_clusters(orr_world* world)
@@ -258,15 +340,21 @@ static orr_result validate_clusters(orr_world* world)
         chunks += cluster->chunk_count;
     }
     if (count != world->clusters.count || rows != world->index.live_count) {
-        return validate_fail(world, "S3 (count), S1 (rows)", count, rows);
+        return validate_fail(world, "S3 (count), S1 (rows)", "clusters", count, "rows", rows);
     }
     orr_result result = orri_transient_validate(world);
     if (result != ORR_OK) {
         return result;
     }
     chunks += world->transient.cluster != NULL ? world->transient.cluster->chunk_count : 0;
-    uint64_t held = world->chunks.count - 1 - world->chunks.free_count;
-    return chunks == held ? ORR_OK : validate_fail(world, "S4 (directory)", chunks, held);
+    if (!orri_parked_list_valid(world)) {
+        return validate_fail(world, "S4c (list of parked chunks)", "chunks",
+                             world->chunks.parked_count, "bytes", world->chunks.parked_bytes);
+    }
+    uint64_t held = orri_chunks_live(world);
+    return chunks == held ? ORR_OK
+                          : validate_fail(world, "S4 (directory)", "in clusters", chunks,
+                                          "in the directory", held);
 }
 
 // ---- S11: the count of a blob is the number of stored handles -----------------------------------
@@ -375,7 +463,7 @@ static orr_result validate_owned(orr_world* world)
         result = validate_fail(world,
                                "S11 (an owned handle in a column is gone; assign with "
                                "orr_string_assign)",
-                               0, 0);
+                               "", 0, "", 0);
     }
     for (uint32_t i = 0; result == ORR_OK && i < schema->blob_count; i++) {
         uint32_t counted = schema->blobs[i].data != NULL ? schema->blobs[i].count : 0;
@@ -384,7 +472,7 @@ static orr_result validate_owned(orr_world* world)
             result = validate_fail(world,
                                    "S11 (owned handles counted; assign with "
                                    "orr_string_assign)",
-                                   stored, counted);
+                                   "stored", stored, "counted", counted);
         }
     }
     ORRI_FREE(&world->env, ORR_MEMORY_TEMP, uint32_t, counts, schema->blob_count + 1);
@@ -416,8 +504,8 @@ static uint32_t validate_links(const orr_world* world, const orri_relation* rela
     const orri_table* table = (const orri_table*)(const void*)world->tables
                                   .list[orri_type_index(world, (orr_type){relation->type->id})];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < table->cluster_count; i++) {
-        const orri_table_cluster* entry = &table->clusters[i];
+    const orri_table_cluster* entry;
+    for (uint32_t i = 0; (entry = orri_table_next(table, &i)) != NULL;) {
         for (uint32_t row = 0; row < entry->cluster->row_count; row++) {
             const orri_chunk* chunk = orri_cluster_chunk_of(entry->cluster, row);
             uint32_t slot = row & ORRI_SLOT_MASK;
@@ -443,9 +531,12 @@ static orr_result validate_element(orr_world* world, const orri_relation* relati
         heads += orri_head_of(element, i) != 0;
     }
     if (validate_links(world, relation, e) != links) {
-        return validate_fail(world, "S12 (indexed references)", relation->type->id, e);
+        return validate_fail(world, "S12 (indexed references)", "type", relation->type->id,
+                             "indexed field", e);
     }
-    return firsts == heads ? ORR_OK : validate_fail(world, "S12 (referrers)", firsts, heads);
+    return firsts == heads
+               ? ORR_OK
+               : validate_fail(world, "S12 (referrers)", "first links", firsts, "heads", heads);
 }
 
 static orr_result validate_relations(orr_world* world)
@@ -461,7 +552,7 @@ static orr_result validate_relations(orr_world* world)
         const uint64_t* marks = world->relations.marks.list[p];
         for (uint32_t i = 0; marks != NULL && i < ORRI_PAGE_SIZE / 64; i++) {
             if (marks[i] != 0) {
-                return validate_fail(world, "S12 (scratch)", p, i);
+                return validate_fail(world, "S12 (scratch)", "page", p, "word", i);
             }
         }
     }
@@ -480,6 +571,7 @@ orr_result orr_world_validate(orr_world* world)
     if (result == ORR_OK) {
         result = validate_clusters(world);
     }
+    result = result == ORR_OK ? validate_tables(world) : result;
     if (result == ORR_OK) {
         result = validate_records(world);
     }

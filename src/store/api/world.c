@@ -15,6 +15,9 @@
 static void world_refused(void* owner, orr_result result, orr_log_id id, const char* text)
 {
     orr_world* world = owner;
+    if (world->errors.note != NULL && world->errors.in_handler == 0) {
+        world->errors.note(world, result, id, text);
+    }
     // A handler may read the world but not change it, because a commit may be in progress. The
     // limit stops a handler that causes errors itself from recursing forever.
     if (world->errors.handler != NULL && world->errors.in_handler < WORLD_HANDLERS) {
@@ -69,8 +72,12 @@ static uint32_t world_type_base(void)
 static void world_init(orr_world* world, const orr_world_desc* desc)
 {
     orri_schema_init(&world->schema, &world->env, world_limit(desc->types_max, ORR_TYPES_MAX));
+    static const orr_hot_static none; // A table with one free entry.
+    world->hot.statics = (orr_hot_statics){&none, 0};
+    world->schema.shown = &world->hot.statics;
     world->hot.type_base = world->schema.type_base = world_type_base();
     world->schema.clock = &world->tick;
+    world->schema.own = orri_builtin_desc;
     world->epoch = 1;
     world->context = &world->own_context;
     world->cow.row_log_shift = ORRI_ROW_LOG_SHIFT;
@@ -122,8 +129,8 @@ orr_world* orr_world_create(const orr_world_desc* desc)
     return world;
 }
 
-// Refuses to destroy a world from a system, a tick or an error handler: their callers use the world
-// afterwards.
+// Refuses to destroy a world from a system, a tick, a posted call or an error handler: their callers
+// use the world afterwards.
 static orr_result world_destroy_check(orr_world* world)
 {
     if (world->running.in_system) {
@@ -134,6 +141,9 @@ static orr_result world_destroy_check(orr_world* world)
         : world->running.in_tick
             ? "a tick is under way; call it between ticks, in real time after orr_stop() and when "
               "orr_realtime() has returned"
+        : world->running.in_callback
+            ? "not allowed in a posted call, in on_tick of a replay, or in the function passed to "
+              "orr_run_until(); destroy the world when the call that runs ticks has returned"
             : NULL;
     return why == NULL ? ORR_OK
                        : orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
@@ -214,9 +224,13 @@ void orr_tick_advance(orr_world* world)
         (void)orri_refuse_running(world, "orr_tick_advance");
         return;
     }
-    if (ORR_UNLIKELY(world->context->busy != NULL)) {
+    const char* busy = world->context->busy;
+    if (ORR_UNLIKELY(orri_in_error_handler(world))) { // The refused call may be half done.
+        busy = "not allowed in an error handler; call it after the handler has returned";
+    }
+    if (ORR_UNLIKELY(busy != NULL)) {
         (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                          "orr_tick_advance: %s", world->context->busy);
+                          "orr_tick_advance: %s", busy);
         return;
     }
     // Without systems, changes follow this call: so the last tick ends here and the next one
@@ -264,7 +278,7 @@ void orr_world_stats_get(const orr_world* world, orr_world_stats* out)
     orri_mem_stats(&world->env, &memory);
     *out = (orr_world_stats){.entities = world->index.live_count,
                              .clusters = world->clusters.count,
-                             .chunks = world->chunks.count - 1 - world->chunks.free_count,
+                             .chunks = orri_chunks_live(world),
                              .types = world->schema.type_count,
                              .tags = world->tags.count,
                              .blobs = world->schema.blob_live,
@@ -325,12 +339,16 @@ orr_result orr_type_register(orr_world* world, const orr_type_desc* desc, orr_ty
     return orri_type_register(&world->schema, desc, out);
 }
 
-orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc)
+orr_type orr_type_of_far(orr_world* world, const orr_type_desc* static_desc)
 {
     ORR_ASSERT(world != NULL);
     if (ORR_UNLIKELY(static_desc == NULL)) {
         (void)orri_refuse_argument(world, "orr_type_of", "the desc is NULL");
         return (orr_type){0};
+    }
+    orr_type known = orri_type_static_find(&world->schema, static_desc);
+    if (ORR_LIKELY(known.id != 0)) {
+        return known;
     }
     if (ORR_UNLIKELY(orri_access_checked(world)) &&
         orri_type_find(&world->schema, static_desc->name).id == 0) {
@@ -346,6 +364,18 @@ orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc)
         return (orr_type){0};
     }
     return orri_type_static(&world->schema, static_desc);
+}
+
+void* orr_type_preset(const orr_world* world, orr_type type, void* out)
+{
+    ORR_ASSERT(world != NULL && out != NULL);
+    const orri_type* found = orri_type_at(&world->schema, type);
+    if (found == NULL) {
+        (void)orri_refuse_type(world, "orr_type_preset", type);
+    } else {
+        orr_value_default(&found->info, out);
+    }
+    return out;
 }
 
 orr_type orr_type_find(const orr_world* world, const char* name)
@@ -376,9 +406,10 @@ orr_string orr_string_make(orr_world* world, const char* text)
     }
     size_t size = strlen(text);
     if (size > ORR_BLOB_SIZE_MAX) {
-        (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_VALUE_REFUSED,
-                          "orr_string_make: the text has %zu bytes; at most %u are allowed", size,
-                          ORR_BLOB_SIZE_MAX);
+        (void)orri_refuse(
+            &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_VALUE_REFUSED,
+            "orr_string_make: the text has %zu bytes; at most %u are allowed, divide it", size,
+            ORR_BLOB_SIZE_MAX);
     } else if (size > 0) {
         (void)orri_blob_make(&world->schema, text, (uint32_t)size, 1, &out);
     }
@@ -400,8 +431,8 @@ static bool world_handle_usable(orr_world* world, const char* call, orr_string h
         return true;
     }
     (void)orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_VALUE_REFUSED,
-                      "%s: the string or array is gone, or of another world; one that is not "
-                      "stored lives until the next tick",
+                      "%s: the string or array was freed, or is of another world; store it in the "
+                      "tick in which it was made",
                       call);
     return false;
 }
@@ -425,12 +456,13 @@ orr_array orr_array_make(orr_world* world, const void* values, uint32_t count,
         return (orr_array){0};
     }
     if (count > 0 && (values == NULL || element_size == 0)) {
-        (void)orri_refuse_argument(world, "orr_array_make", "values is NULL or element_size is 0");
+        (void)orri_refuse_argument(world, "orr_array_make",
+                                   "values is NULL or element_size is 0; pass both");
     } else if ((uint64_t)count * element_size > ORR_BLOB_SIZE_MAX) {
         (void)orri_refuse(
             &world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_VALUE_REFUSED,
-            "orr_array_make: %u values of %u bytes; at most %u bytes in all are allowed", count,
-            element_size, ORR_BLOB_SIZE_MAX);
+            "orr_array_make: %u values of %u bytes; at most %u bytes in all are allowed, divide it",
+            count, element_size, ORR_BLOB_SIZE_MAX);
     } else if (count > 0) {
         (void)orri_blob_make(&world->schema, values, count * element_size, element_size, &out);
     }

@@ -100,6 +100,7 @@ typedef struct orri_group_work {
     uint32_t enable_first;   // First entry in `enable_applies`.
     uint32_t text;           // Entry in `texts`.
     bool moves;              // Some row of the group moves.
+    bool overwrites;         // Some given value overwrites a value in a column.
     uint32_t copies_first, copies_count;
 } orri_group_work;
 
@@ -107,9 +108,10 @@ typedef struct orri_group_work {
 typedef struct orri_change {
     orr_world* world;
     const orri_change_set_desc* desc;
-    orri_group_work* work; // [desc->count + 1]; the last one is for `cascaded`.
-    orri_group cascaded;   // Entities that die by a cascade and are in no group of the set.
-    uint32_t* places;      // Looked-up places of all groups that gave none.
+    orri_group_work* work;       // [desc->count + 1]; the last one is for `cascaded`.
+    orri_group_work work_one[2]; // `work` of a set with one group.
+    orri_group cascaded;         // Entities that die by a cascade and are in no group of the set.
+    uint32_t* places;            // Looked-up places of all groups that gave none.
     uint64_t place_count;
     orri_route* routes;
     uint16_t* columns;       // By route and given type (ORRI_GIVEN_HAS, ORRI_GIVEN_NONE).
@@ -153,6 +155,18 @@ typedef struct orri_change {
 static inline const orri_group* orri_change_group(const orri_change* c, uint32_t g)
 {
     return g < c->desc->count ? &c->desc->groups[g] : &c->cascaded;
+}
+
+// The i-th entity of a group that lists entities, or the places of live ones.
+static inline orr_entity orri_change_entity(const orri_change* c, const orri_group* group,
+                                            uint32_t i)
+{
+    if (ORR_LIKELY(group->entities != NULL)) {
+        return group->entities[i];
+    }
+    const orri_chunk* chunk = orri_place_chunk(c->world, group->places[i]);
+    uint32_t index = orri_chunk_ids(chunk)[orri_place_slot(group->places[i])];
+    return orri_id_make(index, orri_record_at(c->world, index)->generation);
 }
 
 // Grows a list of the change set to `needed` items of `size` bytes. False when refused (reported).

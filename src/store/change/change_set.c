@@ -33,7 +33,7 @@ bool orri_change_skip(orri_change* c, orri_skip skip)
 // The last refusal of this thread while a set is prepared. It is reported once the set is undone:
 // an error handler may read the world, and must not see a world in between.
 typedef struct change_set_refusal {
-    orri_env_ear before; // Receiver of refusals that was set before.
+    orri_refusal_redirect before; // Redirect that was set before.
     orr_result result;
     orr_log_id id;
     char text[ORRI_ERROR_SIZE];
@@ -51,22 +51,40 @@ static void change_set_on_refusal(void* owner, orr_result result, orr_log_id id,
 // the same time.
 static void change_set_capture_begin(const orri_env* env, change_set_refusal* refusal)
 {
-    refusal->before = orri_ear_here;
-    orri_ear_here = (orri_env_ear){env, change_set_on_refusal, refusal};
+    refusal->before = orri_redirect_here;
+    orri_redirect_here = (orri_refusal_redirect){env, change_set_on_refusal, refusal};
 }
 
 static void change_set_capture_end(const change_set_refusal* refusal)
 {
-    orri_ear_here = refusal->before;
+    orri_redirect_here = refusal->before;
 }
 
 // ---- beginning ----------------------------------------------------------------------------------
+
+// Allocates the lists of changes that are not whole columns of rows.
+static bool change_set_alloc_sparse(orri_change* c)
+{
+    orri_env* env = &c->world->env;
+    if ((c->instance_count | c->enable_count | c->name_count) == 0) {
+        return true;
+    }
+    c->instance_applies = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, bool, c->instance_count);
+    c->instance_values = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, void*, c->instance_count);
+    c->enable_applies = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, bool, c->enable_count);
+    c->texts = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, orr_string, c->text_count);
+    c->names = ORRI_ALLOC(env, ORR_MEMORY_TEMP, uint32_t, c->name_count);
+    return c->instance_applies != NULL && c->instance_values != NULL && c->enable_applies != NULL &&
+           c->texts != NULL && c->names != NULL;
+}
 
 // Counts what the groups need and allocates all lists of known size.
 static bool change_set_alloc(orri_change* c)
 {
     orri_env* env = &c->world->env;
-    c->work = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, orri_group_work, (size_t)c->desc->count + 1);
+    c->work = c->desc->count <= 1
+                  ? c->work_one
+                  : ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, orri_group_work, c->desc->count + 1);
     for (uint32_t g = 0; c->work != NULL && g < c->desc->count; g++) {
         const orri_group* group = &c->desc->groups[g];
         bool sparse = group->kind != ORRI_CHANGE_KIND_DESTROY && group->count > 0;
@@ -84,14 +102,8 @@ static bool change_set_alloc(orri_change* c)
         c->name_count += sparse && group->renamed;
     }
     c->places = ORRI_ALLOC(env, ORR_MEMORY_TEMP, uint32_t, c->place_count);
-    c->instance_applies = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, bool, c->instance_count);
-    c->instance_values = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, void*, c->instance_count);
-    c->enable_applies = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, bool, c->enable_count);
-    c->texts = ORRI_ALLOC_ZERO(env, ORR_MEMORY_TEMP, orr_string, c->text_count);
-    c->names = ORRI_ALLOC(env, ORR_MEMORY_TEMP, uint32_t, c->name_count);
-    return c->work != NULL && c->places != NULL && c->instance_applies != NULL &&
-           c->instance_values != NULL && c->enable_applies != NULL && c->texts != NULL &&
-           c->names != NULL && ORRI_CHANGE_ADD(c, c->routes, c->route_count, c->route_capacity);
+    return c->work != NULL && c->places != NULL && change_set_alloc_sparse(c) &&
+           ORRI_CHANGE_ADD(c, c->routes, c->route_count, c->route_capacity);
 }
 
 // Finds the routes of all groups.
@@ -143,12 +155,12 @@ static orr_result change_set_check_strict(orri_change* c)
         return ORR_OK;
     }
     const orri_skip* skip = &c->skips[0];
-    char words[ORRI_ERROR_SIZE / 2];
-    orri_text text = {words, sizeof words, 0};
+    char reason[ORRI_ERROR_SIZE / 2];
+    orri_text text = {reason, sizeof reason, 0};
     change_set_explain(c, skip, &text);
-    orri_id_text who = orri_entity_format(c->world, skip->entity);
+    orri_id_text name = orri_entity_format(c->world, skip->entity);
     return orri_refuse(&c->world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: entity %s cannot be changed: %s", c->desc->call, who.text, words);
+                       "%s: entity %s cannot be changed: %s", c->desc->call, name.text, reason);
 }
 
 // Moves the ids of all creations to the head of the creation queue. This is the last step that can
@@ -166,8 +178,9 @@ static orr_result change_set_promote(orri_change* c)
     if (c->desc->ids_in_order && orri_index_nth(c->world, &cursor, 0).id == ids[0].id) {
         return orri_index_reserve(c->world, "creating entities", c->create_count);
     }
-    return orri_index_promote(c->world, ids, c->create_count) ? ORR_OK
-                                                              : orri_env_result(&c->world->env);
+    bool promoted =
+        orri_index_promote(c->world, ids, c->create_count, c->desc->id_runs, c->desc->id_run_count);
+    return promoted ? ORR_OK : orri_env_result(&c->world->env);
 }
 
 // Runs all steps that can be refused, in order.
@@ -258,13 +271,17 @@ static void change_set_free(orri_change* c)
     if (c->instance_memory != NULL) {
         orri_free(env, ORR_MEMORY_TEMP, c->instance_memory, c->instance_size, ORRI_BLOCK_ALIGN);
     }
-    ORRI_FREE(env, ORR_MEMORY_TEMP, orri_group_work, c->work, (size_t)c->desc->count + 1);
+    if (c->work != c->work_one) {
+        ORRI_FREE(env, ORR_MEMORY_TEMP, orri_group_work, c->work, c->desc->count + 1);
+    }
     ORRI_FREE(env, ORR_MEMORY_TEMP, uint32_t, c->places, c->place_count);
-    ORRI_FREE(env, ORR_MEMORY_TEMP, bool, c->instance_applies, c->instance_count);
-    ORRI_FREE(env, ORR_MEMORY_TEMP, void*, c->instance_values, c->instance_count);
-    ORRI_FREE(env, ORR_MEMORY_TEMP, bool, c->enable_applies, c->enable_count);
-    ORRI_FREE(env, ORR_MEMORY_TEMP, orr_string, c->texts, c->text_count);
-    ORRI_FREE(env, ORR_MEMORY_TEMP, uint32_t, c->names, c->name_count);
+    if ((c->instance_count | c->enable_count | c->name_count) != 0) {
+        ORRI_FREE(env, ORR_MEMORY_TEMP, bool, c->instance_applies, c->instance_count);
+        ORRI_FREE(env, ORR_MEMORY_TEMP, void*, c->instance_values, c->instance_count);
+        ORRI_FREE(env, ORR_MEMORY_TEMP, bool, c->enable_applies, c->enable_count);
+        ORRI_FREE(env, ORR_MEMORY_TEMP, orr_string, c->texts, c->text_count);
+        ORRI_FREE(env, ORR_MEMORY_TEMP, uint32_t, c->names, c->name_count);
+    }
     ORRI_FREE(env, ORR_MEMORY_TEMP, orr_entity, c->ids, c->create_count);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->routes, c->route_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, c->columns, c->column_capacity);
@@ -302,7 +319,8 @@ static void change_set_explain(const orri_change* c, const orri_skip* skip, orri
         orri_text_add(out, "%s is needed by %s", type, orri_type_label(c->world, skip->other));
         break;
     case ORRI_SKIP_MULTIPLE:
-        orri_text_add(out, "%s is multiple and the entity has some; give an instance id", type);
+        orri_text_add(out, "%s is multiple and the entity has instances; give an instance id",
+                      type);
         break;
     case ORRI_SKIP_UNIQUE:
         orri_text_add(out, "%s is unique and has no instances", type);
@@ -338,6 +356,22 @@ static void change_set_explain(const orri_change* c, const orri_skip* skip, orri
     }
 }
 
+// Result that a call for this single change would have returned.
+static orr_result change_set_skip_result(const orri_skip* skip)
+{
+    static const orr_result results[] = {
+        [ORRI_SKIP_NEEDED] = ORR_ERR_CONFLICT,        [ORRI_SKIP_MULTIPLE] = ORR_ERR_ARGUMENT,
+        [ORRI_SKIP_UNIQUE] = ORR_ERR_ARGUMENT,        [ORRI_SKIP_INSTANCE] = ORR_ERR_ABSENT,
+        [ORRI_SKIP_INSTANCES_MAX] = ORR_ERR_CAPACITY, [ORRI_SKIP_TAGS_MAX] = ORR_ERR_CAPACITY,
+        [ORRI_SKIP_TYPES_MAX] = ORR_ERR_CAPACITY,     [ORRI_SKIP_CLUSTERS_MAX] = ORR_ERR_CAPACITY,
+        [ORRI_SKIP_COMPONENT] = ORR_ERR_ABSENT,       [ORRI_SKIP_NAME_TYPE] = ORR_ERR_ARGUMENT,
+        [ORRI_SKIP_NAME] = ORR_ERR_CONFLICT,
+    };
+    bool dead_scope = skip->why == ORRI_SKIP_NAME && skip->number == ORRI_NAME_SCOPE_DEAD;
+    bool invalid = skip->why == ORRI_SKIP_NAME && skip->number == ORRI_NAME_INVALID;
+    return dead_scope ? ORR_ERR_ENTITY : invalid ? ORR_ERR_NAME : results[skip->why];
+}
+
 // The callback may read the world: the set is applied completely.
 static void change_set_report_skips(const orri_change* c)
 {
@@ -346,7 +380,8 @@ static void change_set_report_skips(const orri_change* c)
         char words[ORRI_ERROR_SIZE / 2];
         orri_text text = {words, sizeof words, 0};
         change_set_explain(c, skip, &text);
-        c->desc->on_skipped(c->desc->user, skip->group, skip->entity, skip->type, words);
+        c->desc->on_skipped(c->desc->user, skip->group, skip->entity, skip->type,
+                            change_set_skip_result(skip), words);
     }
 }
 
@@ -357,7 +392,8 @@ orr_result orri_change_set_apply(orr_world* world, const orri_change_set_desc* d
         return result;
     }
     orri_change c = {.world = world, .desc = desc, .instance_last = world->instance_last};
-    change_set_refusal refusal = {.result = ORR_OK};
+    change_set_refusal refusal; // Large, so it is not zeroed.
+    refusal.result = ORR_OK;
     c.cascade.world = world;
     change_set_capture_begin(&world->env, &refusal);
     result = change_set_prepare(&c);

@@ -32,6 +32,12 @@ typedef struct orri_index_cursor {
     uint32_t next1;
 } orri_index_cursor;
 
+// Consecutive positions of the queue.
+typedef struct orri_id_run {
+    uint32_t position, count;
+    uint32_t before1; // Scratch of orri_index_promote().
+} orri_id_run;
+
 // Returns the id that the creation at `position` of the queue will get. Null when `position` is
 // beyond the entity limit of the world (orr_world_desc.entities_max) or the last index.
 orr_entity orri_index_nth(const orr_world* world, orri_index_cursor* cursor, uint32_t position);
@@ -44,7 +50,36 @@ bool orri_index_next(const orr_world* world, orri_index_cursor* cursor, uint32_t
 // lowest of them comes first after the given ids. Returns false when memory is refused or an id is
 // not in the queue (both reported); the world is then unchanged. The new order cannot be undone, so
 // the call comes after everything else that can be refused.
-bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count);
+//
+// `runs` are the positions of the ids, ascending and without overlap, for speed: then the cost
+// grows with the number of ids, not with the length of the free list. NULL, or positions that are
+// not those of the ids: the whole free list is searched.
+bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count, orri_id_run* runs,
+                        uint32_t run_count);
+
+// ---- samples of the free list (free_samples.c) --------------------------------------------------
+
+#define ORRI_SAMPLE_STEP 64u // Positions from one sample to the next.
+
+// Makes positions up to `position` of the free list quick to find. Memory may be refused (silent).
+// No other thread may read the queue meanwhile.
+void orri_free_samples_extend(orr_world* world, uint32_t position);
+// Moves a cursor to the last known position at or before `position`, which is on the free list, if
+// that is nearer than where the cursor is.
+void orri_free_samples_seek(const orr_world* world, orri_index_cursor* cursor, uint32_t position);
+// Records left the head of the free list and may come back with the same generation.
+void orri_free_samples_cut(orr_world* world);
+// Records at these positions (ascending) left the free list; free_count is still that of before.
+void orri_free_samples_remove(orr_world* world, const orri_id_run* runs, uint32_t run_count);
+// True when every valid sample is where it says. Walks along the whole list.
+bool orri_free_samples_sound(const orr_world* world);
+// How many ids of a run are on the free list.
+static inline uint32_t orri_id_run_listed(const orr_world* world, const orri_id_run* run)
+{
+    uint32_t free_count = world->index.free_count;
+    uint32_t left = run->position < free_count ? free_count - run->position : 0;
+    return run->count < left ? run->count : left;
+}
 
 // ---- withheld ids (id_withhold.c) ---------------------------------------------------------------
 
@@ -68,8 +103,8 @@ typedef enum orri_change_kind {
     ORRI_CHANGE_KIND_DESTROY,
 } orri_change_kind;
 
-// A type with one value for each entity of a group. The type is unique, or a multiple one that gets
-// its first instance.
+// A type with one value for each entity of a group. The type is unique, or multiple and gets its
+// first instance.
 typedef struct orri_given {
     orr_type type;
     // One after another, in the order of the entities. NULL: all get the preset, also those that
@@ -88,32 +123,40 @@ typedef struct orri_instance_change {
     orr_component_id id;
     bool removed;
     const void* value; // NULL: the preset (new instances only).
+    // Id of a new instance, which no instance of the entity has. 0: the next number.
+    orr_component_id new_id;
 } orri_instance_change;
 
 // Enables or disables an entity, a component or an instance.
 typedef struct orri_enable_change {
-    orr_type type; // Null: the entity itself.
-    // Instance of a multiple type; 0: all instances. ORRI_PROVISIONAL | n: the instance that
-    // `instances[n]` of the group adds.
-    orr_component_id id;
+    orr_type type;       // Null: the entity itself.
+    orr_component_id id; // Instance of a multiple type; 0: all instances, or see `added1`.
     bool on;
+    uint32_t added1; // 1 + n: the instance that `instances[n]` of the group adds. 0: see `id`.
 } orri_enable_change;
 
 // Entities with the same net change. An entity is in at most one group of a set, and there once.
 typedef struct orri_group {
     orri_change_kind kind;
-    const orr_entity* entities; // [count]
+    const orr_entity* entities; // [count]; NULL: those at `places`, which only move to `cluster`.
     uint32_t count;
     // [count] Places of live entities (chunk id and slot, as in their records), if the caller knows
     // them and all entities are alive. NULL: the change set looks them up, and refuses an entity
     // that is not alive.
     const uint32_t* places;
-    // Creation only: cluster whose types and tags the entity starts with. Null: none.
+    // Creation: cluster whose types and tags the entity starts with. Null: none.
+    // Change: cluster that the entities go to, where the caller knows it. Null: the cluster with the
+    // types and tags after the change.
     orr_cluster cluster;
+    // The group is the list of a call such as orr_destroy_many() or orr_component_add_many(): an
+    // entity that is listed twice refuses the set. A change gives or takes exactly one type, and
+    // what refuses the single call refuses the set.
+    bool as_call;
     // Types that the entity gets: set where it has the type, added where it lacks it. Pinned types
     // are allowed.
     const orri_given* given;
     uint32_t given_count;
+    bool keeps; // Entities keep the values of given types that they have already.
     // Types that are removed where the entity has them; of multiple types all instances.
     const orr_type* taken;
     uint32_t taken_count;
@@ -157,15 +200,23 @@ typedef struct orri_change_set_desc {
     // the first id is still the next one, so are the others, because every creation or destruction
     // changes the head of the queue for good.
     bool ids_in_order;
+    // Positions of the ids of all creations when they were predicted, ascending; NULL: not known.
+    // For speed only (orri_index_promote()).
+    orri_id_run* id_runs;
+    uint32_t id_run_count;
     // A change that would be skipped refuses the whole set with ORR_ERR_CAPACITY. Names are
     // excepted: whether a name is free is known only when it is assigned, after everything that can
     // be refused.
     bool strict;
     // Called for every skipped change, once the set is applied; may read the world. `what` is a
-    // clause that gives the reason, for example "Position is needed by Body". NULL: not called.
+    // clause that gives the reason, for example "Position is needed by Body", and `result` the
+    // result that a single call would have returned. NULL: not called.
     void (*on_skipped)(void* user, uint32_t group, orr_entity entity, orr_type type,
-                       const char* what);
-    void* user; // First argument of `on_skipped`.
+                       orr_result result, const char* what);
+    // Called when nothing can be refused any more, before anything is done. Then the set destroys
+    // only: the caller has found all entities that cascades destroy. NULL: not called.
+    void (*before)(void* user);
+    void* user; // First argument of `on_skipped` and `before`.
 } orri_change_set_desc;
 
 // Applies all changes, or none (reported). The result is that of creations, additions, values,
@@ -173,5 +224,9 @@ typedef struct orri_change_set_desc {
 // with the same source and target cluster move in runs. The caller has checked the entity
 // references in values. The world must be open (orri_check_open) and no system may run.
 orr_result orri_change_set_apply(orr_world* world, const orri_change_set_desc* desc);
+// A set with one group as_call that destroys all entities and those that cascades reach, or, with
+// `before`, only the listed ones (api/batch.c).
+orr_result orri_destroy_list(orr_world* world, const char* call, const orr_entity* entities,
+                             uint32_t count, void (*before)(void* user), void* user);
 
 #endif

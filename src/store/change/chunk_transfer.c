@@ -251,6 +251,7 @@ static void transfer_commit(transfer* t)
                           // bits.)
                           to);
     }
+    orri_parked_release(t->world, to);
     memmove(to->chunks + position + t->count, to->chunks + position,
             (to->chunk_count - position) * sizeof *to->chunks);
     for (uint32_t i = 0; i < t->count; i++) {

@@ -83,6 +83,9 @@ static inline uint32_t execute_run(const uint32_t* places, uint32_t i, uint32_t 
                                    uint32_t room)
 {
     uint32_t place = places[i];
+    if (i + 1 == count || places[i + 1] != place + 1) {
+        return 1; // Most runs of a shuffled list.
+    }
     uint32_t most = ORR_CHUNK_CAPACITY - orri_place_slot(place);
     most = most < room ? most : room;
     most = most < count - i ? most : count - i;
@@ -142,6 +145,39 @@ static void execute_values(orri_change* c, uint32_t g)
 }
 
 // ---- rows that move -----------------------------------------------------------------------------
+
+// Moves the values that a run of rows keeps.
+static void execute_keep(const orri_transition* transition, orri_chunk* target,
+                         uint32_t target_slot, orri_chunk* chunk, uint32_t slot, uint32_t run)
+{
+    for (uint32_t i = 0; i < transition->kept_count; i++) {
+        orri_transition_pair pair = transition->kept[i];
+        uint8_t* to = target->columns[pair.to].data + (size_t)target_slot * pair.size;
+        uint8_t* from = chunk->columns[pair.from].data + (size_t)slot * pair.size;
+        const orri_type* type = transition->plain ? NULL
+                                                  : transition->from->columns[pair.from].type;
+        if (type != NULL && !type->plain) {
+            orri_cells_move(orri_cells_at(target, pair.to, target_slot),
+                            orri_cells_at(chunk, pair.from, slot), run);
+        } else if (run == 1) {
+            orri_value_move(to, from, pair.size);
+        } else {
+            memcpy(to, from, (size_t)run * pair.size);
+        }
+    }
+    if (ORR_UNLIKELY(transition->resized_count > 0)) {
+        orri_cells_resize(transition, target, target_slot, chunk, slot, run);
+    }
+}
+
+// Destructs the values that a run of rows loses.
+static void execute_drop(const orri_transition* transition, orri_chunk* chunk, uint32_t slot,
+                         uint32_t run)
+{
+    for (uint32_t i = 0; !transition->dropped_plain && i < transition->dropped_count; i++) {
+        orri_cells_destruct(orri_cells_at(chunk, transition->dropped[i], slot), run);
+    }
+}
 
 // Sets plain values of columns that are new to the rows. Other values were staged in place.
 static void execute_set_new(const orri_change* c, const orri_group* group, const orri_route* route,
@@ -205,8 +241,8 @@ static void execute_move_run(orri_change* c, const orri_group* group, const orri
     uint32_t slot = orri_place_slot(place);
     orri_chunk_stamp_rows(world, chunk);
     orri_chunk_stamp_rows(world, target);
-    orri_batch_keep(transition, target, target_slot, chunk, slot, run);
-    orri_batch_drop(transition, chunk, slot, run);
+    execute_keep(transition, target, target_slot, chunk, slot, run);
+    execute_drop(transition, chunk, slot, run);
     execute_set_new(c, group, route, target, target_slot, i, run);
     if (ORR_UNLIKELY(transition->to->has_bits)) {
         orri_transition_move_bits(transition, target, target_slot, chunk, slot, run);
@@ -236,7 +272,9 @@ static void execute_group(orri_change* c, uint32_t g)
             execute_move_run(c, group, route, chunk, slot, places[i], i, run);
             route->used += run;
         }
-        execute_overwrite(c, g, route, chunk, slot, i, run);
+        if (c->work[g].overwrites) {
+            execute_overwrite(c, g, route, chunk, slot, i, run);
+        }
     }
 }
 
@@ -245,19 +283,23 @@ static void execute_group(orri_change* c, uint32_t g)
 // Destroys the entities of a group and leaves holes.
 static void execute_destroy(orri_change* c, uint32_t g)
 {
-    const orri_group* group = orri_change_group(c, g);
     const uint32_t* places = c->work[g].places;
-    for (uint32_t i = 0, run; i < group->count; i += run) {
+    uint32_t count = orri_change_group(c, g)->count;
+    for (uint32_t i = 0, run; i < count; i += run) {
         orri_chunk* chunk = orri_place_chunk(c->world, places[i]);
         const orri_cluster* cluster = chunk->cluster;
         uint32_t slot = orri_place_slot(places[i]);
-        run = execute_run(places, i, group->count, ORR_CHUNK_CAPACITY);
+        run = execute_run(places, i, count, ORR_CHUNK_CAPACITY);
         orri_chunk_stamp_rows(c->world, chunk);
         for (uint32_t column = 0; !cluster->plain && column < cluster->type_count; column++) {
             orri_cells_destruct(orri_cells_at(chunk, column, slot), run);
         }
         uint32_t* ids = orri_chunk_ids(chunk) + slot;
-        orri_index_kill(c->world, ids, run);
+        if (run == 1) {
+            orri_index_kill_one(c->world, ids[0], orri_index_write(c->world, ids[0]));
+        } else {
+            orri_index_kill(c->world, ids, run);
+        }
         for (uint32_t k = 0; k < run; k++) {
             ids[k] = ORRI_INDEX_NONE;
         }
@@ -281,19 +323,52 @@ static void execute_destroy_last(orri_change* c)
 
 // ---- filling the gaps ---------------------------------------------------------------------------
 
+// Fills a hole with the last row that remains.
+static void execute_fill_hole(orr_world* world, orri_chunk* chunk, uint32_t slot)
+{
+    orri_cluster* cluster = chunk->cluster;
+    uint32_t tail = cluster->batch_tail;
+    orri_chunk* last;
+    do {
+        tail--;
+        last = orri_cluster_chunk_of(cluster, tail);
+    } while (orri_chunk_ids(last)[tail & ORRI_SLOT_MASK] == ORRI_INDEX_NONE);
+    cluster->batch_tail = tail;
+    orri_chunk_stamp_rows(world, last);
+    orri_row_relocate(world, chunk, slot, last, tail & ORRI_SLOT_MASK);
+}
+
+// Removes the rows at the end, which have left.
+static void execute_cut(orr_world* world, orri_cluster* cluster)
+{
+    uint32_t rows = cluster->row_count - cluster->batch_count;
+    orri_chunk* last = rows > 0 ? orri_cluster_chunk_of(cluster, rows - 1) : NULL;
+    uint32_t before = last != NULL ? orri_chunk_rows(last) : 0;
+    cluster->row_count = rows;
+    if (last != NULL) {
+        orri_rows_close(last, orri_chunk_rows(last), before - orri_chunk_rows(last));
+    }
+    orri_cluster_trim(world, cluster);
+}
+
 // Fills the holes that a group left. Holes beyond the new end of a cluster need no filling.
 static void execute_fill(orri_change* c, uint32_t g)
 {
-    const orri_group* group = orri_change_group(c, g);
-    const uint32_t* places = c->work[g].places;
+    const orri_group_work* work = &c->work[g];
+    const uint32_t* places = work->places;
+    uint32_t count = orri_change_group(c, g)->count;
+    bool stays = false; // Some rows of the group stay.
+    for (uint32_t r = work->route_first; r < work->route_first + work->route_count; r++) {
+        stays = stays || c->routes[r].to == c->routes[r].from;
+    }
     (void)orri_walk_begin(c, g);
-    for (uint32_t i = 0; i < group->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         orri_chunk* chunk = orri_place_chunk(c->world, places[i]);
         const orri_cluster* cluster = chunk->cluster;
-        const orri_route* route = &c->routes[cluster->batch_route - 1];
         uint32_t row = chunk->number * ORR_CHUNK_CAPACITY + orri_place_slot(places[i]);
-        if (route->to != route->from && row < cluster->row_count - cluster->batch_count) {
-            orri_batch_fill_hole(c->world, chunk, orri_place_slot(places[i]));
+        if (row < cluster->row_count - cluster->batch_count &&
+            (!stays || c->routes[cluster->batch_route - 1].to != cluster)) {
+            execute_fill_hole(c->world, chunk, orri_place_slot(places[i]));
         }
     }
 }
@@ -314,7 +389,7 @@ static void execute_close(orri_change* c)
     }
     for (uint32_t i = 0; i < c->cluster_count; i++) {
         if (c->clusters[i]->batch_count > 0) {
-            orri_batch_cut(c->world, c->clusters[i]);
+            execute_cut(c->world, c->clusters[i]);
         }
     }
 }
@@ -322,6 +397,9 @@ static void execute_close(orri_change* c)
 void orri_change_execute(orri_change* c)
 {
     uint32_t count = c->desc->count;
+    if (c->desc->before != NULL) {
+        c->desc->before(c->desc->user);
+    }
     for (uint32_t g = 0; g < count; g++) {
         if (c->desc->groups[g].kind == ORRI_CHANGE_KIND_CREATE) {
             execute_create(c, g);
@@ -331,12 +409,16 @@ void orri_change_execute(orri_change* c)
     for (uint32_t g = 0; g < count; g++) {
         if (c->desc->groups[g].kind == ORRI_CHANGE_KIND_CHANGE && c->work[g].moves) {
             execute_group(c, g);
-        } else if (c->desc->groups[g].kind == ORRI_CHANGE_KIND_CHANGE) {
+        } else if (c->work[g].overwrites) {
             execute_values(c, g);
         }
     }
     for (uint32_t i = 0; i < c->cluster_count; i++) {
-        c->clusters[i]->row_count += c->clusters[i]->batch_incoming;
+        // Not written without need: in real time, values may change while other pipelines loop over
+        // the cluster.
+        if (c->clusters[i]->batch_incoming > 0) {
+            c->clusters[i]->row_count += c->clusters[i]->batch_incoming;
+        }
     }
     orri_change_execute_sparse(c);
     orri_cascade_commit(&c->cascade);

@@ -16,6 +16,9 @@ orr_entity orri_index_nth(const orr_world* world, orri_index_cursor* cursor, uin
     if (cursor->next1 == 0 || cursor->position > position) {
         *cursor = (orri_index_cursor){0, index->free_first + 1};
     }
+    if (position - cursor->position >= ORRI_SAMPLE_STEP) {
+        orri_free_samples_seek(world, cursor, position);
+    }
     for (; cursor->position < position; cursor->position++) {
         cursor->next1 = orri_record_at(world, cursor->next1 - 1)->place + 1;
     }
@@ -84,6 +87,8 @@ typedef struct id_reserve_request {
     orr_world* world;
     const orr_entity* ids;
     uint32_t count;
+    orri_id_run* runs; // Positions of the ids; NULL: not known.
+    uint32_t run_count;
     uint32_t free_count; // Ids of the request that are on the free list.
     uint64_t fresh_end;  // 1 + the largest unused index of the request, or hot.count.
 } id_reserve_request;
@@ -144,7 +149,7 @@ static void id_reserve_unmark(const id_reserve_request* request, uint32_t count)
 
 // Marks the ids by clearing the dead bits of their records, and makes the records of unused
 // indexes. Nothing reads the records until the bits are set again. Returns false (reported) when an
-// id is listed twice or is not in the queue.
+// id is listed twice.
 static bool id_reserve_mark(const id_reserve_request* request)
 {
     orr_world* world = request->world;
@@ -159,23 +164,26 @@ static bool id_reserve_mark(const id_reserve_request* request)
         }
         record->generation &= ~ORRI_DEAD;
     }
+    return true;
+}
+
+// True when all marked ids are on the free list. An id whose generations are used up is not.
+static bool id_reserve_listed(const id_reserve_request* request)
+{
+    const orr_world* world = request->world;
     uint32_t found = 0;
     for (uint32_t i = world->index.free_first; i != ORRI_INDEX_NONE && found < request->free_count;
          i = orri_record_at(world, i)->place) {
         found += (orri_record_at(world, i)->generation & ORRI_DEAD) == 0;
     }
-    if (found < request->free_count) {
-        id_reserve_unmark(request, request->count);
-        return id_reserve_refuse(request,
-                                 request->ids[0]); // Its generations are used up.
-    }
-    return true;
+    return found == request->free_count;
 }
 
 // Takes the marked ids out of the free list.
 static void id_reserve_unlink(const id_reserve_request* request)
 {
     orr_world* world = request->world;
+    world->index.sample_count = request->free_count > 0 ? 0 : world->index.sample_count;
     uint32_t* link = &world->index.free_first;
     for (uint32_t found = 0; found < request->free_count;) {
         orri_record* record = orri_index_write(world, *link);
@@ -231,34 +239,151 @@ static void id_reserve_link(const id_reserve_request* request)
     world->hot.count = end;
 }
 
-bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count)
+// ---- promoting ids whose positions are known ----------------------------------------------------
+
+// The link that leads to the first id of a run: of the record before it, or the head of the list.
+static uint32_t* id_reserve_link_to(orr_world* world, const orri_id_run* run)
 {
-    const char* call = "creating entities with reserved ids";
-    if (id_reserve_is_head(world, ids, count)) {
-        return orri_index_reserve(world, call, count) == ORR_OK;
+    return run->before1 != 0 ? &orri_index_write(world, run->before1 - 1)->place
+                             : &world->index.free_first;
+}
+
+// Finds and prepares the records before the runs. False when memory is refused (silent).
+static bool id_reserve_runs_find(const id_reserve_request* request)
+{
+    orr_world* world = request->world;
+    orri_index_cursor cursor = {0};
+    for (uint32_t r = 0; r < request->run_count; r++) {
+        orri_id_run* run = &request->runs[r];
+        run->before1 = 0;
+        if (run->position > 0 && orri_id_run_listed(world, run) > 0) {
+            (void)orri_index_nth(world, &cursor, run->position - 1);
+            run->before1 = cursor.next1;
+            if (world->index.share_count > 0 && !orri_index_prepare(world, run->before1 - 1)) {
+                return false;
+            }
+        }
     }
-    id_reserve_request request = {.world = world, .ids = ids, .count = count};
-    if (!id_reserve_check(&request)) {
-        return false;
+    return true;
+}
+
+// True when the runs have all marked ids of the free list and no others.
+static bool id_reserve_runs_fit(const id_reserve_request* request)
+{
+    const orr_world* world = request->world;
+    uint32_t found = 0;
+    for (uint32_t r = 0; r < request->run_count; r++) {
+        const orri_id_run* run = &request->runs[r];
+        uint32_t next = run->before1 != 0 ? orri_record_at(world, run->before1 - 1)->place
+                                          : world->index.free_first;
+        for (uint32_t i = orri_id_run_listed(world, run); i > 0; i--, found++) {
+            if ((orri_record_at(world, next)->generation & ORRI_DEAD) != 0) {
+                return false;
+            }
+            next = orri_record_at(world, next)->place;
+        }
     }
-    // Prepares the whole free list, because taking an id out of it writes the record before.
-    uint64_t needed = world->index.free_count + (request.fresh_end - world->hot.count);
-    if (orri_index_reserve(world, call, needed < UINT32_MAX ? (uint32_t)needed : UINT32_MAX) !=
-        ORR_OK) {
-        return false;
+    return found == request->free_count;
+}
+
+// Takes the ids of the runs out of the free list, the last run first: where two runs meet, the
+// record before the second belongs to the first.
+static void id_reserve_runs_unlink(const id_reserve_request* request)
+{
+    orr_world* world = request->world;
+    for (uint32_t r = request->run_count; r-- > 0;) {
+        const orri_id_run* run = &request->runs[r];
+        uint32_t left = orri_id_run_listed(world, run);
+        if (left > 0) {
+            uint32_t* link = id_reserve_link_to(world, run);
+            uint32_t next = *link;
+            for (; left > 0; left--) {
+                next = orri_record_at(world, next)->place;
+            }
+            *link = next;
+        }
     }
-    for (uint32_t i = 0; world->index.share_count > 0 && i < count; i++) {
-        if (!orri_index_prepare(world, orri_id_index(ids[i]))) {
-            orri_index_trim(world);
-            (void)orri_refuse_memory(&world->env, "copying a shared page of the entity index");
+    orri_free_samples_remove(world, request->runs, request->run_count);
+}
+
+// ---- promoting ----------------------------------------------------------------------------------
+
+// Prepares the records of the ids, and of unused indexes that become free. False when memory is
+// refused (silent).
+static bool id_reserve_prepare_ids(const id_reserve_request* request)
+{
+    orr_world* world = request->world;
+    for (uint32_t i = 0; world->index.share_count > 0 && i < request->count; i++) {
+        if (!orri_index_prepare(world, orri_id_index(request->ids[i]))) {
             return false;
         }
     }
-    if (!id_reserve_mark(&request)) {
+    for (uint64_t i = world->hot.count; world->index.share_count > 0 && i < request->fresh_end;
+         i++) {
+        if (!orri_index_prepare(world, (uint32_t)i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Makes room for the records of unused indexes, and prepares all records that will be written.
+// False when refused (reported).
+static bool id_reserve_prepare(const id_reserve_request* request)
+{
+    orr_world* world = request->world;
+    const char* call = "creating entities with reserved ids";
+    if (request->runs == NULL) {
+        // The whole free list, because taking an id out of it writes the record before.
+        uint64_t needed = world->index.free_count + (request->fresh_end - world->hot.count);
+        if (orri_index_reserve(world, call, needed < UINT32_MAX ? (uint32_t)needed : UINT32_MAX) !=
+            ORR_OK) {
+            return false;
+        }
+    } else if (!orri_index_room(world, (uint32_t)request->fresh_end)) {
+        (void)orri_refuse_memory(&world->env, call);
+        return false;
+    }
+    if (!id_reserve_prepare_ids(request) ||
+        (request->runs != NULL && !id_reserve_runs_find(request))) {
+        (void)orri_refuse_memory(&world->env, "copying a shared page of the entity index");
+        return false;
+    }
+    return true;
+}
+
+bool orri_index_promote(orr_world* world, const orr_entity* ids, uint32_t count, orri_id_run* runs,
+                        uint32_t run_count)
+{
+    if (id_reserve_is_head(world, ids, count)) {
+        return orri_index_reserve(world, "creating entities with reserved ids", count) == ORR_OK;
+    }
+    id_reserve_request request = {
+        .world = world, .ids = ids, .count = count, .runs = runs, .run_count = run_count};
+    if (!id_reserve_check(&request)) {
+        return false;
+    }
+    if (request.fresh_end > world->limits.entities) {
+        request.runs = NULL; // It is refused below.
+    }
+    if (!id_reserve_prepare(&request) || !id_reserve_mark(&request)) {
         orri_index_trim(world);
         return false;
     }
-    id_reserve_unlink(&request);
+    if (request.runs != NULL && !id_reserve_runs_fit(&request)) {
+        id_reserve_unmark(&request, count);
+        return orri_index_promote(world, ids, count, NULL, 0);
+    }
+    if (request.runs == NULL && !id_reserve_listed(&request)) {
+        id_reserve_unmark(&request, count);
+        orri_index_trim(world);
+        return id_reserve_refuse(&request, ids[0]);
+    }
+    if (request.runs != NULL) {
+        id_reserve_runs_unlink(&request);
+    } else {
+        id_reserve_unlink(&request);
+    }
     id_reserve_link(&request);
     return true;
 }

@@ -19,6 +19,7 @@ bool orri_index_withhold(orr_world* world, orr_entity* out, uint32_t count)
         index->free_count--;
         record->place = ORRI_INDEX_NONE;
     }
+    orri_free_samples_cut(world);
     for (; i < count; i++) {
         uint32_t number = world->hot.count, generation = world->salt | 1;
         *orri_index_write(world, number) = (orri_record){generation | ORRI_DEAD, ORRI_INDEX_NONE};

@@ -249,7 +249,7 @@ static orr_result links_cascade(orri_change* c)
 orr_result orri_change_link(orri_change* c)
 {
     orr_world* world = c->world;
-    if (world->relations.count == 0) {
+    if (world->relations.count == 0 || c->desc->before != NULL) {
         return ORR_OK;
     }
     if (c->create_count > 0 && !links_reserve_created(c)) {

@@ -6,6 +6,7 @@
 #include "store/world/commit_scope.h"
 
 #define ROUTE_AHEAD 16 // Distance, in entities, at which records are prefetched.
+#define ROUTE_FEW   8u // In lists up to this length, entities are compared pair by pair.
 
 // ---- walking ------------------------------------------------------------------------------------
 
@@ -30,14 +31,17 @@ bool orri_walk_next(orri_walk* walk)
     if (walk->at == walk->group->count) {
         return false;
     }
-    walk->entity = walk->group->entities[walk->at];
+    walk->entity = orri_change_entity(c, walk->group, walk->at);
+    walk->at++;
+    if (walk->work->route_count == 0) { // Only pinned values: see route_needless().
+        return true;
+    }
     if (walk->work->places != NULL) {
-        walk->place = walk->work->places[walk->at];
+        walk->place = walk->work->places[walk->at - 1];
         const orri_cluster* from = orri_place_chunk(c->world, walk->place)->cluster;
         walk->route = c->routes + (from->batch_route - 1);
     }
     walk->row = walk->route->base + walk->route->used++;
-    walk->at++;
     return true;
 }
 
@@ -147,24 +151,73 @@ ORRI_COLD static orr_result route_prepare_entity(orri_change* c, const orri_rout
                : orri_refuse_memory(&c->world->env, "copying a shared page of the entity index");
 }
 
-// Looks up the places of all entities of a group.
+// Refuses an entity that is dead or, if it is alive, listed twice.
+ORRI_COLD static orr_result route_refuse_entity(orri_change* c, const orri_group* group,
+                                                orr_entity entity)
+{
+    if (orri_record_find(c->world, entity) == NULL) {
+        orr_type type = !group->as_call          ? (orr_type){0}
+                        : group->given_count > 0 ? group->given[0].type
+                        : group->taken_count > 0 ? group->taken[0]
+                                                 : (orr_type){0};
+        return orri_refuse_entity(c->world, c->desc->call, entity, type);
+    }
+    orri_id_text name = orri_entity_format(c->world, entity);
+    return orri_refuse(&c->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
+                       "%s: entity %s is listed twice; list it once", c->desc->call, name.text);
+}
+
+// True when the i-th entity of a short list stands before in it. Short lists are compared, because
+// a mark would have a snapshot log the record of an entity whose row stays.
+static bool route_repeats(const orri_group* group, uint32_t i)
+{
+    bool repeats = false;
+    for (uint32_t k = 0; k < i; k++) {
+        repeats = repeats || group->entities[k].id == group->entities[i].id;
+    }
+    return repeats;
+}
+
+// Looks up the places of all entities of a group. In the long list of a call each record is marked
+// as dead meanwhile: then an entity that is listed twice is not found the second time.
 static orr_result route_find_places(orri_change* c, const orri_group* group, uint32_t* places)
 {
-    const orr_world* world = c->world;
-    for (uint32_t i = 0; i < group->count; i++) {
-        if (i + ROUTE_AHEAD < group->count) {
-            uint32_t ahead = orri_id_index(group->entities[i + ROUTE_AHEAD]);
+    orr_world* world = c->world;
+    const orr_entity* entities = group->entities;
+    uint32_t count = group->count, i = 0;
+    bool few = group->as_call && count <= ROUTE_FEW, marks = group->as_call && !few;
+    bool prepares = marks && world->index.share_count > 0, prepared = true;
+    bool rare = few || prepares;
+    for (; i < count; i++) {
+        if (i + ROUTE_AHEAD < count) {
+            uint32_t ahead = orri_id_index(entities[i + ROUTE_AHEAD]);
             if (ahead < world->hot.count) {
                 __builtin_prefetch(orri_record_at(world, ahead), 1);
             }
         }
-        const orri_record* record = orri_record_find(world, group->entities[i]);
+        orri_record* record = orri_record_find(world, entities[i]);
         if (ORR_UNLIKELY(record == NULL)) {
-            return orri_refuse_entity(c->world, c->desc->call, group->entities[i], (orr_type){0});
+            break;
+        }
+        if (ORR_UNLIKELY(rare)) {
+            prepared = !prepares || orri_index_prepare(world, orri_id_index(entities[i]));
+            if (!prepared || (few && route_repeats(group, i))) {
+                break;
+            }
+            record = orri_record_at(world, orri_id_index(entities[i]));
         }
         places[i] = record->place;
+        if (marks) {
+            record->generation |= ORRI_DEAD;
+        }
     }
-    return ORR_OK;
+    for (uint32_t k = 0; marks && k < i; k++) {
+        orri_record_at(world, orri_id_index(entities[k]))->generation &= ~ORRI_DEAD;
+    }
+    return i == count ? ORR_OK
+           : !prepared
+               ? orri_refuse_memory(&world->env, "copying a shared page of the entity index")
+               : route_refuse_entity(c, group, entities[i]);
 }
 
 // Finds the routes of a group of live entities, run by run of entities in the same chunk.
@@ -173,27 +226,43 @@ static orr_result route_collect(orri_change* c, uint32_t g)
     orr_world* world = c->world;
     const orri_group* group = orri_change_group(c, g);
     const uint32_t* places = c->work[g].places;
+    const orri_cluster* cluster = NULL; // Of `route`.
+    orri_route* route = NULL;
+    bool prepares = false;
     orr_result result = ORR_OK;
     for (uint32_t i = 0, end; i < group->count; i = end) {
         uint32_t chunk = places[i] >> ORRI_SLOT_BITS;
         for (end = i + 1; end < group->count && places[end] >> ORRI_SLOT_BITS == chunk;) {
             end++;
         }
-        orri_route* route = route_of(c, g, world->chunks.list[chunk], group->entities[i],
-                                     places + i, end - i, &result);
-        if (route == NULL) {
-            return result;
+        orri_chunk* from = world->chunks.list[chunk];
+        if (ORR_UNLIKELY(from->cluster != cluster || from->share_count != 0)) {
+            route =
+                route_of(c, g, from, orri_change_entity(c, group, i), places + i, end - i, &result);
+            if (route == NULL) {
+                return result;
+            }
+            cluster = from->cluster;
+            prepares = world->index.share_count > 0 || route->skip_count > 0;
         }
         route->count += end - i;
-        bool prepares = world->index.share_count > 0 || route->skip_count > 0;
         for (uint32_t k = i; ORR_UNLIKELY(prepares) && result == ORR_OK && k < end; k++) {
-            result = route_prepare_entity(c, route, group->entities[k]);
+            result = route_prepare_entity(c, route, orri_change_entity(c, group, k));
         }
         if (result != ORR_OK) {
             return result;
         }
     }
     return ORR_OK;
+}
+
+// True for a call that gives or takes a pinned type: whatever their clusters, all rows stay.
+static bool route_needless(const orri_change* c, const orri_group* group)
+{
+    const orri_given* given = group->given_count > 0 ? group->given : NULL;
+    return group->as_call && group->cluster.id == 0 && group->kind == ORRI_CHANGE_KIND_CHANGE &&
+           orri_type_pinned(
+               orri_type_at(&c->world->schema, given != NULL ? given->type : group->taken[0]));
 }
 
 // Counts the rows that leave and enter each cluster, and assigns the first target row of each
@@ -243,7 +312,9 @@ orr_result orri_change_route(orri_change* c, uint32_t g, uint32_t* places)
         }
     } else {
         result = places != NULL ? route_find_places(c, group, places) : ORR_OK;
-        result = result == ORR_OK ? route_collect(c, g) : result;
+        if (result == ORR_OK && !route_needless(c, group)) {
+            result = route_collect(c, g);
+        }
     }
     return result == ORR_OK ? route_count(c, g) : result;
 }
@@ -325,3 +396,4 @@ orr_result orri_change_route_cascaded(orri_change* c)
 }
 
 #undef ROUTE_AHEAD
+#undef ROUTE_FEW

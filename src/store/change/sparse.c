@@ -61,6 +61,11 @@ static orr_result sparse_count_given(orri_change* c, uint32_t g, const orri_type
     }
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t index = orri_id_index(group->entities[i]);
+        if (pool->is_name && group->as_call) {
+            bool creates = group->kind == ORRI_CHANGE_KIND_CREATE;
+            return orri_refuse_name_write(c->world, c->desc->call,
+                                          creates ? (orr_entity){0} : group->entities[i]);
+        }
         if (pool->is_name) {
             orri_skip skip = {.why = ORRI_SKIP_NAME_TYPE,
                               .group = g,
@@ -170,7 +175,9 @@ static void sparse_put_pinned(orri_change* c, uint32_t g, uint32_t k)
     for (uint32_t i = 0; !pool->is_name && i < group->count; i++) {
         uint32_t index = orri_id_index(group->entities[i]);
         if (orri_pool_slot1(pool, index) != 0) {
-            sparse_set_pinned(c, g, k, pool, i);
+            if (!group->keeps) {
+                sparse_set_pinned(c, g, k, pool, i);
+            }
         } else if (pool->plain) {
             orri_pool_enter_plain(c->world, pool, index, sparse_value(&group->given[k], pool, i));
         } else {
@@ -330,7 +337,7 @@ static void sparse_put_instances(orri_change* c, uint32_t g)
         void* value = c->instance_values[c->work[g].instance_first + d];
         uint32_t index = orri_id_index(group->entities[0]);
         if (value != NULL && change->id == 0) {
-            orri_instance_put(c->world, index, change->type, value);
+            orri_instance_put(c->world, index, change->type, change->new_id, value);
         } else if (value != NULL) {
             orri_instance_replace(c->world, index, change->type, change->id, value);
         }
@@ -358,7 +365,7 @@ static orr_result sparse_stage_names(orri_change* c)
 {
     orr_result result = ORR_OK;
     if (c->text_count > 0) {
-        result = orri_names_reserve(c->world, c->desc->call, c->text_count);
+        result = orri_names_reserve(c->world, c->text_count);
     }
     for (uint32_t g = 0; result == ORR_OK && c->text_count > 0 && g < c->desc->count; g++) {
         const orri_group* group = &c->desc->groups[g];
@@ -440,10 +447,10 @@ static orr_component_id sparse_enable_id(const orri_change* c, uint32_t g,
 {
     const orri_group* group = &c->desc->groups[g];
     const orr_component_id* ids;
-    if ((s->id & ORRI_PROVISIONAL) == 0) {
+    if (s->added1 == 0) {
         return s->id;
     }
-    uint32_t change = s->id & ~ORRI_PROVISIONAL;
+    uint32_t change = s->added1 - 1;
     uint32_t count = orri_instances_of(c->world, orri_id_index(group->entities[0]), s->type, &ids);
     if (last->type.id != s->type.id || last->change > change) {
         *last = (sparse_added){s->type, 0, 0};
@@ -552,14 +559,14 @@ static orr_result sparse_stage_enable(orri_change* c, uint32_t g, uint32_t i)
         result = sparse_stage_pinned_enable(c, g, s, there);
     } else {
         int32_t column = orri_cluster_find_column(to, s->type);
-        bool added = (s->id & ORRI_PROVISIONAL) != 0 &&
-                     sparse_instance_added(c, g, s->type, s->id & ~ORRI_PROVISIONAL);
-        *there = column >= 0 &&
-                 (s->id == 0 || added || sparse_instance_stays(c, g, s->type, s->id));
+        bool named = s->added1 != 0 ? sparse_instance_added(c, g, s->type, s->added1 - 1)
+                                    : s->id == 0 || sparse_instance_stays(c, g, s->type, s->id);
+        *there = column >= 0 && named;
         result = *there ? sparse_stage_bits(c, g, (uint32_t)column, s->on) : ORR_OK;
     }
     if (result == ORR_OK && !*there) {
-        orri_skip skip = {.why = s->id != 0 ? ORRI_SKIP_INSTANCE : ORRI_SKIP_COMPONENT,
+        orri_skip skip = {.why = s->id != 0 || s->added1 != 0 ? ORRI_SKIP_INSTANCE
+                                                              : ORRI_SKIP_COMPONENT,
                           .group = g,
                           .entity = group->entities[0],
                           .type = s->type,

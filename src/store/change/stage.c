@@ -156,9 +156,11 @@ static orr_result stage_new(orri_change* c, uint32_t g, uint32_t k, const orri_t
 // True when the current entity of a walk has the given type already.
 static bool stage_has(const orri_walk* walk, const orri_pool* pool, uint32_t k)
 {
+    if (pool != NULL) {
+        return orri_pool_slot1(pool, orri_id_index(walk->entity)) != 0;
+    }
     uint32_t column = walk->change->columns[walk->route->columns + k];
-    return pool != NULL ? orri_pool_slot1(pool, orri_id_index(walk->entity)) != 0
-                        : column != ORRI_GIVEN_NONE && (column & ORRI_GIVEN_HAS) != 0;
+    return column != ORRI_GIVEN_NONE && (column & ORRI_GIVEN_HAS) != 0;
 }
 
 static uint32_t stage_count(orri_change* c, uint32_t g, uint32_t k, const orri_pool* pool)
@@ -184,7 +186,8 @@ static bool stage_one_copy(orri_copies* copies, const uint8_t* value)
 static orr_result stage_copies(orri_change* c, uint32_t g, uint32_t k, const orri_type* type)
 {
     const orri_pool* pool = orri_pool_find(c->world, (orr_type){type->id});
-    if (orri_type_pinned(type) && (pool == NULL || pool->is_name)) {
+    const orri_group* group = orri_change_group(c, g);
+    if (group->keeps || (orri_type_pinned(type) && (pool == NULL || pool->is_name))) {
         return ORR_OK;
     }
     uint32_t count = stage_count(c, g, k, pool);
@@ -203,11 +206,10 @@ static orr_result stage_copies(orri_change* c, uint32_t g, uint32_t k, const orr
     }
     c->copies_count++;
     c->work[g].copies_count++;
-    const orri_given* given = &orri_change_group(c, g)->given[k];
     orri_walk walk = orri_walk_begin(c, g);
     while (orri_walk_next(&walk)) {
         if (stage_has(&walk, pool, k) &&
-            !stage_one_copy(copies, stage_value(given, type, walk.at - 1))) {
+            !stage_one_copy(copies, stage_value(&group->given[k], type, walk.at - 1))) {
             return orri_refuse_hook(c->world, c->desc->call, type);
         }
     }

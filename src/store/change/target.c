@@ -547,24 +547,72 @@ static orr_result target_obtain(orri_target* t)
 }
 
 // Notes for each given type which column of the target its values go to.
-static orr_result target_columns(orri_target* t)
+static orr_result target_columns(orri_change* c, orri_route* route)
 {
-    orri_change* c = t->change;
-    const orri_group* group = t->group;
+    const orri_group* group = orri_change_group(c, route->group);
     uint32_t needed = c->column_count + group->given_count;
     if (needed > c->column_capacity &&
         !orri_change_grow(c, (void**)&c->columns, &c->column_capacity, needed,
                           sizeof *c->columns)) {
         return ORR_ERR_MEMORY;
     }
-    t->route->columns = c->column_count;
+    route->columns = c->column_count;
     for (uint32_t k = 0; k < group->given_count; k++) {
-        int32_t column = orri_cluster_find_column(t->route->to, group->given[k].type);
-        bool has = !t->creates && orri_target_base_has(t, group->given[k].type);
-        bool skip = column < 0 || (has && t->route->to->columns[column].counts != 0);
+        const orri_given* given = &group->given[k];
+        int32_t column = orri_cluster_find_column(route->to, given->type);
+        bool has = route->from != NULL && orri_cluster_find_column(route->from, given->type) >= 0;
+        bool skip = column < 0 || (has && (group->keeps || route->to->columns[column].counts != 0));
         c->columns[c->column_count++] = skip  ? ORRI_GIVEN_NONE
                                         : has ? (uint16_t)((uint32_t)column | ORRI_GIVEN_HAS)
                                               : (uint16_t)column;
+        c->work[route->group].overwrites |= has && !skip;
+    }
+    return ORR_OK;
+}
+
+// ---- groups that need no search -----------------------------------------------------------------
+
+// Values for a multiple type are refused for an entity that has it: it is not clear which instance
+// they are for.
+static orr_result target_refuse_instances(const orri_change* c, orr_entity entity, orr_type type)
+{
+    orri_id_text name = orri_entity_format(c->world, entity);
+    return orri_refuse(&c->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_ENTITY_REFUSED,
+                       "%s: entity %s has %s already; add one more with orr_instance_add() or set "
+                       "one with orr_instance_set()",
+                       c->desc->call, name.text, orri_type_label(c->world, type));
+}
+
+// The one type that the group gives or takes leads along an edge (transition.c), as in a single
+// call.
+static orr_result target_follow(orri_change* c, const orri_group* group, orr_entity entity,
+                                orri_route* route)
+{
+    bool gives = group->given_count > 0, created;
+    orr_type type = gives ? group->given[0].type : group->taken[0];
+    const orri_type* found = orri_type_at(&c->world->schema, type);
+    bool has = orri_cluster_find_column(route->from, type) >= 0;
+    route->to = route->from;
+    if (gives && has && !group->keeps && found->info.multiplicity == ORR_MULTIPLE) {
+        return target_refuse_instances(c, entity, type);
+    }
+    if (has == gives) {
+        return ORR_OK;
+    }
+    orri_transition* transition = orri_transition_edge(c->world, c->desc->call, route->from, type,
+                                                       gives ? ORRI_EDGE_ADD : ORRI_EDGE_REMOVE,
+                                                       &created);
+    if (transition == NULL) {
+        return orri_env_result(&c->world->env);
+    }
+    if (created && !ORRI_CHANGE_ADD(c, c->created, c->created_count, c->created_capacity)) {
+        orri_cluster_undo(c->world, transition->to);
+        return ORR_ERR_MEMORY;
+    }
+    route->transition = transition;
+    route->to = transition->to;
+    if (created) {
+        c->created[c->created_count++] = route->to;
     }
     return ORR_OK;
 }
@@ -647,10 +695,11 @@ static orr_result target_search(orri_target* t)
     } else {
         result = target_obtain(t);
     }
-    return result == ORR_OK ? target_columns(t) : result;
+    return result;
 }
 
-orr_result orri_change_target(orri_change* c, uint32_t g, orr_entity entity, orri_route* route)
+// Finds the target by the types, tags and instances that the group changes.
+static orr_result target_find(orri_change* c, uint32_t g, orr_entity entity, orri_route* route)
 {
     orri_target t; // Large, so it is not zeroed: orri_target_begin() sets all that is read.
     t.change = c;
@@ -663,11 +712,25 @@ orr_result orri_change_target(orri_change* c, uint32_t g, orr_entity entity, orr
     if (t.creates && t.base == NULL && t.group->cluster.id != 0) {
         return orri_refuse_cluster(c->world, c->desc->call, t.group->cluster);
     }
+    return target_search(&t);
+}
+
+orr_result orri_change_target(orri_change* c, uint32_t g, orr_entity entity, orri_route* route)
+{
+    const orri_group* group = orri_change_group(c, g);
+    orr_result result = ORR_OK;
     route->skip_first = c->route_skip_count;
-    orr_result result = target_search(&t);
-    if (result == ORR_OK && !t.creates && route->to != route->from) {
+    if (route->from != NULL && group->cluster.id != 0) {
+        route->to = orri_cluster_at(c->world, group->cluster);
+    } else if (route->from != NULL && group->as_call) {
+        result = target_follow(c, group, entity, route);
+    } else {
+        result = target_find(c, g, entity, route);
+    }
+    if (result == ORR_OK && route->from != NULL && route->to != route->from &&
+        route->transition == NULL) {
         route->transition = orri_transition_pair_get(c->world, route->from, route->to);
         result = route->transition != NULL ? ORR_OK : orri_env_result(&c->world->env);
     }
-    return result;
+    return result == ORR_OK ? target_columns(c, route) : result;
 }

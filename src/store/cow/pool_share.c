@@ -3,7 +3,6 @@
 // before a write the share gets the copy. Restoring moves the values of the copy back into the
 // block, and the share is attached again.
 #include "store/pool/pool.h"
-#include "store/relation/entity_name.h"
 #include "store/world/access.h"
 
 // ---- copies -------------------------------------------------------------------------------------
@@ -54,7 +53,7 @@ static bool pool_share_copy_values(const orri_pool_share* share, uint8_t* to,
     return true;
 }
 
-static size_t pool_share_line(size_t bytes)
+static size_t pool_share_round_up(size_t bytes)
 {
     return (bytes + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1);
 }
@@ -62,7 +61,7 @@ static size_t pool_share_line(size_t bytes)
 size_t orri_pool_share_bytes(const orri_pool_share* share)
 {
     size_t words = (share->used + 63) / 64;
-    return pool_share_line((size_t)share->used * share->pool->size) + words * sizeof(uint64_t) +
+    return pool_share_round_up((size_t)share->used * share->pool->size) + words * sizeof(uint64_t) +
            2 * sizeof(uint32_t) * (size_t)share->used;
 }
 
@@ -81,7 +80,8 @@ static bool pool_share_copy(orr_world* world, orri_pool_share* share)
         orri_free(&world->env, ORR_MEMORY_SHARE, memory, bytes, ORRI_BLOCK_ALIGN);
         return false;
     }
-    uint64_t* bits = (uint64_t*)(void*)(memory + pool_share_line((size_t)share->used * pool->size));
+    uint64_t* bits =
+        (uint64_t*)(void*)(memory + pool_share_round_up((size_t)share->used * pool->size));
     share->bytes = bytes;
     share->values = memory;
     share->owners = (uint32_t*)(void*)(bits + words);

@@ -118,17 +118,18 @@ static bool row_log_room(orr_world* world, orri_share* share)
                         : last != NULL ? last->count + last->count / 4
                                        : 0;
     capacity = capacity < ROW_LOG_MIN ? ROW_LOG_MIN : capacity;
-    orri_row_log* more = row_log_make(world, capacity < limit ? capacity : limit, share->row_size);
-    if (more == NULL) {
+    orri_row_log* larger =
+        row_log_make(world, capacity < limit ? capacity : limit, share->row_size);
+    if (larger == NULL) {
         return false;
     }
     if (log != NULL) {
-        memcpy(more->values, log->values, (size_t)log->count * log->row_size);
-        memcpy(row_log_rows(more), row_log_rows(log), log->count * sizeof(uint16_t));
-        more->count = log->count;
+        memcpy(larger->values, log->values, (size_t)log->count * log->row_size);
+        memcpy(row_log_rows(larger), row_log_rows(log), log->count * sizeof(uint16_t));
+        larger->count = log->count;
         row_log_free(world, log);
     }
-    share->log = more;
+    share->log = larger;
     return true;
 }
 
@@ -373,21 +374,21 @@ static bool row_log_inherit(orr_world* world, orri_share* share, orri_share* bas
 
 bool orri_row_log_fold(orr_world* world, orri_share* share)
 {
-    orri_share* one = share->lean_first;
-    if (one->lean_next != NULL) {
+    orri_share* leaning = share->lean_first;
+    if (leaning->lean_next != NULL) {
         return false;
     }
     if (share->attached == NULL && share->base == NULL) {
-        return row_log_inherit(world, one, share) || row_log_materialize(world, one);
+        return row_log_inherit(world, leaning, share) || row_log_materialize(world, leaning);
     }
-    if (share->log != NULL && !row_log_merge(world, one, share->log)) {
-        return row_log_materialize(world, one);
+    if (share->log != NULL && !row_log_merge(world, leaning, share->log)) {
+        return row_log_materialize(world, leaning);
     }
-    orri_row_log_unlink(one);
+    orri_row_log_unlink(leaning);
     if (share->base != NULL) {
-        row_log_lean(one, share->base);
+        row_log_lean(leaning, share->base);
     } else {
-        row_log_attach(one, share);
+        row_log_attach(leaning, share);
     }
     return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shares: copy-on-write of blocks and index pages. A share is a block (or page) as it was at one
-// moment, kept for a snapshot or a reader while the world goes on.
+// moment, kept for a snapshot or a reader while the world changes.
 //
 // States of a share (invariant S18):
 //   ATTACHED  attached != NULL           uses the world's bytes, except for the rows in its log
@@ -8,8 +8,7 @@
 //   OWNED     neither, and not lost      has memory of its own
 //   LOST      lost                       its values could not be kept
 //
-// A write to a shared block first takes care of the attached share. What it does depends on the
-// share's kind:
+// Before a write to a shared block, the attached share is handled according to its kind:
 //   history  The share gets a copy, and the world writes on in place, so that columns stay
 //            contiguous. If the copy is refused memory the share is lost; the write never fails. If
 //            only a few rows are written, the share may stay attached and log their old bytes instead

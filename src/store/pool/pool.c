@@ -155,6 +155,7 @@ ORRI_COLD static orri_pool* pool_create(orr_world* world, const orri_type* type)
     pool->plain = type->plain && !pool->is_name;
     pool->small = !type->info.has_padding &&
                   (pool->size == 4 || pool->size == 8 || pool->size == sizeof pool->preset);
+    pool->quick = pool->small && pool->plain;
     if (pool->small && type->preset != NULL) {
         memcpy(pool->preset, type->preset, pool->size);
     }
@@ -267,6 +268,7 @@ static inline void pool_stamp(orr_world* world, orri_pool* pool, orri_pool_block
         __atomic_store_n(&block->tick, orri_tick_now(world), __ATOMIC_RELAXED);
         __atomic_store_n(&block->version, epoch, __ATOMIC_RELEASE);
         __atomic_store_n(&pool->version, epoch, __ATOMIC_RELAXED);
+        orri_written_note(world, epoch);
     }
 }
 
@@ -316,7 +318,7 @@ static inline bool pool_has_listener(const orr_world* world)
 }
 
 // The page entry of an entity whose page was reserved.
-static inline uint32_t* pool_entry_there(const orri_pool* pool, uint32_t index)
+static inline uint32_t* pool_entry_reserved(const orri_pool* pool, uint32_t index)
 {
     return ORR_UNLIKELY(orri_index_transient(index))
                ? orri_pool_entry_transient(pool, index)
@@ -346,7 +348,7 @@ static inline uint32_t pool_take(orr_world* world, orri_pool* pool, uint32_t ind
 
 void orri_pool_enter(orr_world* world, orri_pool* pool, uint32_t index)
 {
-    uint32_t* entry = pool_entry_there(pool, index);
+    uint32_t* entry = pool_entry_reserved(pool, index);
     ORR_ASSERT(*entry == 0);
     uint32_t slot = pool_take(world, pool, index, entry);
     if (pool->is_name) {
@@ -358,8 +360,9 @@ void orri_pool_enter(orr_world* world, orri_pool* pool, uint32_t index)
 }
 
 // Slow path of orri_pool_add(): with all checks, reservations, hooks and listeners.
-ORRI_ASIDE static orr_result pool_add_slow(orr_world* world, const char* call,
-                                           const orri_type* type, uint32_t index, const void* value)
+ORRI_NOINLINE static orr_result pool_add_slow(orr_world* world, const char* call,
+                                              const orri_type* type, uint32_t index,
+                                              const void* value)
 {
     orr_result result =
         orri_check_open_of(world, call, (orr_type){type->id},
@@ -385,7 +388,7 @@ ORRI_ASIDE static orr_result pool_add_slow(orr_world* world, const char* call,
 
 void orri_pool_enter_plain(orr_world* world, orri_pool* pool, uint32_t index, const void* value)
 {
-    uint32_t* entry = pool_entry_there(pool, index);
+    uint32_t* entry = pool_entry_reserved(pool, index);
     uint8_t* data = orri_pool_at(pool, pool_take(world, pool, index, entry));
     ORRI_UNPOISON(data, pool->size);
     if (value == NULL) {
@@ -402,23 +405,11 @@ void orri_pool_enter_plain(orr_world* world, orri_pool* pool, uint32_t index, co
 }
 
 // Adds a value of a plain type, all reserved, and notifies the listener.
-ORRI_ASIDE static orr_result pool_add_plain(orr_world* world, orri_pool* pool, uint32_t index,
-                                            const void* value)
+ORRI_NOINLINE static orr_result pool_add_plain(orr_world* world, orri_pool* pool, uint32_t index,
+                                               const void* value)
 {
     orri_pool_enter_plain(world, pool, index, value);
     return ORR_OK;
-}
-
-// A value of 4, 8 or 16 bytes, through registers.
-static inline void pool_write_small(uint8_t* to, const void* from, uint32_t size)
-{
-    if (size == 4) {
-        memcpy(to, from, 4);
-    } else if (size == 8) {
-        memcpy(to, from, 8);
-    } else {
-        memcpy(to, from, 16);
-    }
 }
 
 // The fast path, for small plain values without listener, calls no function. Everything else goes
@@ -444,7 +435,7 @@ orr_result orri_pool_add(orr_world* world, const char* call, const orri_type* ty
     }
     uint8_t* data = orri_pool_at(pool, pool_take(world, pool, index, entry));
     ORRI_UNPOISON(data, pool->size);
-    pool_write_small(data, value != NULL ? value : pool->preset, pool->size);
+    orri_pool_write_small(data, value != NULL ? value : pool->preset, pool->size);
     return ORR_OK;
 }
 
@@ -460,25 +451,12 @@ static void pool_leave(orr_world* world, orri_pool* pool, uint32_t index, uint32
     orri_rows_destruct(pool->type, orri_pool_at(pool, slot), 1);
 }
 
-// Puts a slot on the free list. Its value must be destructed.
-static inline void pool_give_back(orri_pool* pool, uint32_t slot)
-{
-    orri_pool_block* block = orri_pool_block_of(pool, slot);
-    uint32_t within = orri_pool_within(pool, slot);
-    if (ORR_UNLIKELY(block->enabled != NULL)) {
-        orri_bit_set(block->enabled, within, true);
-    }
-    ORRI_POISON(block->data + (size_t)within * pool->size, pool->size);
-    pool->links[slot] = pool->free_first;
-    pool->free_first = slot + 1;
-}
-
 // Removal of a value that has hooks, a name or a listener.
-ORRI_ASIDE static void pool_remove_notified(orr_world* world, orri_pool* pool, uint32_t index,
-                                            uint32_t slot)
+ORRI_NOINLINE static void pool_remove_notified(orr_world* world, orri_pool* pool, uint32_t index,
+                                               uint32_t slot)
 {
     pool_leave(world, pool, index, slot);
-    pool_give_back(pool, slot);
+    orri_pool_give_back(pool, slot);
 }
 
 // Removes the value of an entity, if its page entry has one.
@@ -500,7 +478,7 @@ static inline void pool_remove_entry(orr_world* world, orri_pool* pool, uint32_t
         pool_remove_notified(world, pool, index, slot1 - 1);
         return;
     }
-    pool_give_back(pool, slot1 - 1);
+    orri_pool_give_back(pool, slot1 - 1);
 }
 
 ORRI_COLD static void pool_remove_transient(orr_world* world, orri_pool* pool, uint32_t index)

@@ -40,6 +40,7 @@ struct orri_pool {
     uint8_t slot_bits;   // A block has 1 << slot_bits slots.
     bool plain;          // The type is plain and not orr_name: values take the fast paths.
     bool small;          // 4, 8 or 16 bytes without padding.
+    bool quick;          // Small and plain: adding and removing take the short path.
     bool is_name;        // The pool of orr_name, which only entity_name.c writes.
     uint32_t block_count, block_capacity, link_capacity;
     uint64_t version;           // Largest version of its blocks, ever.
@@ -158,6 +159,94 @@ void orri_pool_unmake(const orri_pool* pool, uint32_t slot);
 void orri_pool_enter(orr_world* world, orri_pool* pool, uint32_t index);
 // The same for a plain type, and constructs the value: `value` or, if NULL, the preset.
 void orri_pool_enter_plain(orr_world* world, orri_pool* pool, uint32_t index, const void* value);
+// Copies a value of 4, 8 or 16 bytes through registers.
+static inline void orri_pool_write_small(uint8_t* to, const void* from, uint32_t size)
+{
+    if (size == 4) {
+        memcpy(to, from, 4);
+    } else if (size == 8) {
+        memcpy(to, from, 8);
+    } else {
+        memcpy(to, from, 16);
+    }
+}
+// Puts a slot on the free list. Its value must be destructed.
+static inline void orri_pool_give_back(orri_pool* pool, uint32_t slot)
+{
+    orri_pool_block* block = orri_pool_block_of(pool, slot);
+    uint32_t within = orri_pool_within(pool, slot);
+    if (ORR_UNLIKELY(block->enabled != NULL)) {
+        orri_bit_set(block->enabled, within, true);
+    }
+    ORRI_POISON(block->data + (size_t)within * pool->size, pool->size);
+    pool->links[slot] = pool->free_first;
+    pool->free_first = slot + 1;
+}
+
+// The page entry of an entity, for the two short paths below. NULL: the general path decides, since
+// the entity is dead or transient, its page is missing, the type is not quick, a listener must be
+// notified, or the world is not open.
+static inline uint32_t* orri_pool_entry_quick(const orr_world* world, const orri_pool* pool,
+                                              orr_entity entity)
+{
+    uint32_t index = orri_id_index(entity), page = index >> ORRI_PAGE_BITS;
+    if (!pool->quick || world->listener.pinned_changed != NULL || world->running.access != NULL ||
+        !orri_world_open(world) || page >= pool->page_capacity || pool->pages[page] == NULL ||
+        orri_record_find(world, entity) == NULL) {
+        return NULL;
+    }
+    return &pool->pages[page][index & ORRI_PAGE_MASK];
+}
+// Adds the preset, if nothing can be refused and the block was stamped in this epoch. False: nothing
+// was done.
+static inline bool orri_pool_add_quick(orr_world* world, orri_pool* pool, orr_entity entity)
+{
+    uint32_t* entry = orri_pool_entry_quick(world, pool, entity);
+    bool fresh = pool->free_first == 0;
+    uint32_t slot1 = fresh ? pool->slot_count + 1 : pool->free_first;
+    if (entry == NULL || *entry != 0 || slot1 > pool->slot_room) {
+        return false;
+    }
+    orri_pool_block* block = orri_pool_block_of(pool, slot1 - 1);
+    if (block->version != world->epoch) {
+        return false;
+    }
+    uint32_t within = orri_pool_within(pool, slot1 - 1);
+    if (fresh) {
+        pool->slot_count = slot1;
+    } else {
+        pool->free_first = pool->links[slot1 - 1];
+    }
+    block->stamp = world->epoch;
+    block->owners[within] = orri_id_index(entity);
+    *entry = slot1;
+    pool->live++;
+    world->pinned.live++;
+    uint8_t* data = block->data + (size_t)within * pool->size;
+    ORRI_UNPOISON(data, pool->size);
+    orri_pool_write_small(data, pool->preset, pool->size);
+    return true;
+}
+// Removes the value of an entity under the same conditions.
+static inline bool orri_pool_remove_quick(orr_world* world, orri_pool* pool, orr_entity entity)
+{
+    uint32_t* entry = orri_pool_entry_quick(world, pool, entity);
+    if (entry == NULL || *entry == 0) {
+        return false;
+    }
+    uint32_t slot = *entry - 1;
+    orri_pool_block* block = orri_pool_block_of(pool, slot);
+    if (block->version != world->epoch) {
+        return false;
+    }
+    block->stamp = world->epoch;
+    block->owners[orri_pool_within(pool, slot)] = ORRI_INDEX_NONE;
+    *entry = 0;
+    pool->live--;
+    world->pinned.live--;
+    orri_pool_give_back(pool, slot);
+    return true;
+}
 // Adds a value to an entity; nothing happens if it has one already. `value` NULL: the preset.
 orr_result orri_pool_add(orr_world* world, const char* call, const orri_type* type, uint32_t index,
                          const void* value);
@@ -255,10 +344,6 @@ orr_result orri_pinned_remove(orr_world* world, const char* call, orr_entity ent
 void* orri_pinned_edit(orr_world* world, const char* call, orr_entity entity, orr_type type);
 orr_result orri_pinned_enable(orr_world* world, const char* call, orr_entity entity,
                               const orri_type* type, bool on);
-orr_result orri_pinned_add_many(orr_world* world, const char* call, const orr_entity* entities,
-                                uint32_t count, const orri_type* type, const void* values);
-orr_result orri_pinned_remove_many(orr_world* world, const char* call, const orr_entity* entities,
-                                   uint32_t count, const orri_type* type);
 // All entities have the type.
 orr_result orri_pinned_set_many(orr_world* world, const char* call, const orr_entity* entities,
                                 uint32_t count, const orri_type* type, const void* values);

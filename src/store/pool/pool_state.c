@@ -95,12 +95,12 @@ uint64_t orri_pools_hash(orr_world* world, uint64_t hash)
 // ---- validation ---------------------------------------------------------------------------------
 
 static orr_result pool_state_fail(orr_world* world, const orri_pool* pool, const char* what,
-                                  uint32_t where)
+                                  const char* number_name, uint32_t number)
 {
     return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                       "orr_world_validate: invariant S14 (%s) of the pinned type %s does not hold "
-                       "(%u)",
-                       what, pool->type->info.name, where);
+                       "orr_world_validate: invariant S14 (%s) of the pinned type %s does not "
+                       "hold: %s %u",
+                       what, pool->type->info.name, number_name, number);
 }
 
 static orr_result pool_state_check_owners(orr_world* world, const orri_pool* pool)
@@ -111,7 +111,7 @@ static orr_result pool_state_check_owners(orr_world* world, const orri_pool* poo
         if (owner == ORRI_INDEX_NONE) {
             const uint64_t* bits = orri_pool_block_of(pool, slot)->enabled;
             if (bits != NULL && !orri_bit_get(bits, orri_pool_within(pool, slot))) {
-                return pool_state_fail(world, pool, "bits of free slots", slot);
+                return pool_state_fail(world, pool, "bits of free slots", "slot", slot);
             }
             continue;
         }
@@ -121,13 +121,13 @@ static orr_result pool_state_check_owners(orr_world* world, const orri_pool* poo
         if (number >= (transient ? world->transient.count : world->hot.count) ||
             (transient && !pool->type->info.transient) ||
             (orri_record_at(world, owner)->generation & ORRI_DEAD) != 0) {
-            return pool_state_fail(world, pool, "owners are alive", slot);
+            return pool_state_fail(world, pool, "owners are alive", "slot", slot);
         }
         if (orri_pool_slot1(pool, owner) != slot + 1) {
-            return pool_state_fail(world, pool, "owner and page agree", slot);
+            return pool_state_fail(world, pool, "owner and page agree", "slot", slot);
         }
     }
-    return live == pool->live ? ORR_OK : pool_state_fail(world, pool, "live count", live);
+    return live == pool->live ? ORR_OK : pool_state_fail(world, pool, "live count", "found", live);
 }
 
 // Every page entry leads to a slot with this owner. Together with the check of the owners, pages
@@ -142,7 +142,7 @@ static orr_result pool_state_check_pages(orr_world* world, const orri_pool* pool
             uint32_t index = transient ? orri_transient_index(number) : number;
             if (slot1 != 0 &&
                 (slot1 > pool->slot_count || orri_pool_owner(pool, slot1 - 1) != index)) {
-                return pool_state_fail(world, pool, "page and owner agree", index);
+                return pool_state_fail(world, pool, "page and owner agree", "entity index", index);
             }
         }
     }
@@ -155,11 +155,11 @@ static orr_result pool_state_check_free(orr_world* world, const orri_pool* pool)
     for (uint32_t slot1 = pool->free_first; slot1 != 0; count++) {
         if (slot1 > pool->slot_count || count == most ||
             orri_pool_owner(pool, slot1 - 1) != ORRI_INDEX_NONE) {
-            return pool_state_fail(world, pool, "free list", slot1);
+            return pool_state_fail(world, pool, "free list", "slot", slot1 - 1);
         }
         slot1 = pool->links[slot1 - 1];
     }
-    return count == most ? ORR_OK : pool_state_fail(world, pool, "free count", count);
+    return count == most ? ORR_OK : pool_state_fail(world, pool, "free count", "found", count);
 }
 
 static orr_result pool_state_check_blocks(orr_world* world, const orri_pool* pool)
@@ -167,21 +167,21 @@ static orr_result pool_state_check_blocks(orr_world* world, const orri_pool* poo
     for (uint32_t i = 0; i < pool->block_count; i++) {
         const orri_pool_block* block = &pool->blocks[i];
         if (block->version > world->epoch || block->version > pool->version ||
-            block->tick > world->tick) {
-            return pool_state_fail(world, pool, "stamps", i);
+            block->version > world->written || block->tick > world->tick) {
+            return pool_state_fail(world, pool, "stamps", "block", i);
         }
         if (block->share != NULL && (!block->share->attached || block->share->pool != pool ||
                                      block->share->number != i || block->version == world->epoch)) {
-            return pool_state_fail(world, pool, "share of a block", i);
+            return pool_state_fail(world, pool, "share of a block", "block", i);
         }
         if ((uintptr_t)block->data % ORRI_BLOCK_ALIGN != 0) {
-            return pool_state_fail(world, pool, "alignment", i);
+            return pool_state_fail(world, pool, "alignment", "block", i);
         }
     }
     return pool->slot_room == pool->block_count << pool->slot_bits &&
                    pool->slot_count <= pool->slot_room
                ? ORR_OK
-               : pool_state_fail(world, pool, "room", pool->slot_room);
+               : pool_state_fail(world, pool, "room", "slots", pool->slot_room);
 }
 
 orr_result orri_pools_validate(orr_world* world)
@@ -192,7 +192,7 @@ orr_result orri_pools_validate(orr_world* world)
         const orri_pool* pool = world->pinned.list[p];
         if (orri_pool_find(world, (orr_type){pool->type->id}) != pool ||
             (p > 0 && world->pinned.list[p - 1]->type->id >= pool->type->id)) {
-            result = pool_state_fail(world, pool, "order of pools", p);
+            result = pool_state_fail(world, pool, "order of pools", "pool", p);
         }
         result = result == ORR_OK ? pool_state_check_blocks(world, pool) : result;
         result = result == ORR_OK ? pool_state_check_owners(world, pool) : result;
@@ -201,7 +201,7 @@ orr_result orri_pools_validate(orr_world* world)
         result = result == ORR_OK ? pool_state_check_free(world, pool) : result;
         live += pool->live;
         if (result == ORR_OK && p + 1 == world->pinned.count && live != world->pinned.live) {
-            result = pool_state_fail(world, pool, "count of all pools", (uint32_t)live);
+            result = pool_state_fail(world, pool, "count of all pools", "found", (uint32_t)live);
         }
     }
     return result;

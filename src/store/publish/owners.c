@@ -10,15 +10,16 @@
 // Bytes of an owner list: the struct, the instance ids or entities, the counts.
 static size_t owners_bytes(uint32_t rows, uint8_t shift, bool pool)
 {
-    size_t whose = pool ? rows * sizeof(orr_entity) : ((size_t)rows << shift) * sizeof(uint32_t);
-    return sizeof(orri_owners) + whose + rows * sizeof(uint16_t);
+    size_t owner_bytes = pool ? rows * sizeof(orr_entity)
+                              : ((size_t)rows << shift) * sizeof(uint32_t);
+    return sizeof(orri_owners) + owner_bytes + rows * sizeof(uint16_t);
 }
 
 orri_owners* orri_owners_make(orri_publisher* publisher, const orri_published_type* type,
                               uint32_t rows, uint8_t shift)
 {
     bool pool = type->kind == ORRI_PUBLISHED_POOL;
-    orri_owners* owners = orri_alloc(&publisher->world->env, ORR_MEMORY_SHOWN,
+    orri_owners* owners = orri_alloc(&publisher->world->env, ORR_MEMORY_PUBLISHED,
                                      owners_bytes(rows, shift, pool), _Alignof(orri_owners));
     if (owners != NULL) {
         *owners = (orri_owners){.rows = rows, .shift = shift};
@@ -33,7 +34,7 @@ orri_owners* orri_owners_make(orri_publisher* publisher, const orri_published_ty
 void orri_owners_free(orri_publisher* publisher, orri_owners* owners)
 {
     if (owners != NULL) {
-        orri_free(&publisher->world->env, ORR_MEMORY_SHOWN, owners,
+        orri_free(&publisher->world->env, ORR_MEMORY_PUBLISHED, owners,
                   owners_bytes(owners->rows, owners->shift, owners->entities != NULL),
                   _Alignof(orri_owners));
     }
@@ -113,7 +114,7 @@ bool orri_owner_lists_reserve(orri_publisher* publisher, orri_published_type* ty
                               uint32_t capacity)
 {
     uint32_t old = type->owner_list_capacity;
-    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &type->owner_lists,
+    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_PUBLISHED, &type->owner_lists,
                       &type->owner_list_capacity, capacity)) {
         return false;
     }
@@ -150,7 +151,7 @@ void orri_owner_lists_free(orri_publisher* publisher, orri_published_type* type)
         orri_owners_free(publisher, type->owner_lists[id].now);
     }
     if (type->owner_lists != NULL) {
-        ORRI_RELEASE(&publisher->world->env, ORR_MEMORY_SHOWN, type->owner_lists,
+        ORRI_RELEASE(&publisher->world->env, ORR_MEMORY_PUBLISHED, type->owner_lists,
                      type->owner_list_capacity);
     }
 }

@@ -4,7 +4,7 @@
 // others keep the published one.
 //
 // Owners are compared with their generation. An entity that lost its value and got another one in
-// the same slot, without a remap in between, counts as one that kept its value.
+// the same slot, without a remap in between, counts as unchanged.
 #include "store/publish/publish_detail.h"
 
 // Slots of a block that were ever used.

@@ -53,7 +53,7 @@ static size_t publish_block_bytes(const orri_published_type* type, uint32_t leve
 static void publish_block_free(orri_publisher* publisher, const orri_published_type* type,
                                orri_edition_block* block)
 {
-    orri_free(&publisher->world->env, ORR_MEMORY_SHOWN, block,
+    orri_free(&publisher->world->env, ORR_MEMORY_PUBLISHED, block,
               publish_block_bytes(type, block->level), ORRI_BLOCK_ALIGN);
 }
 
@@ -76,7 +76,7 @@ static orri_edition_block* publish_block_take(orri_publisher* publisher, orri_pu
 {
     orri_edition_block* block = publish_block_reuse(publisher, type, level);
     if (block == NULL) {
-        block = orri_alloc(&publisher->world->env, ORR_MEMORY_SHOWN,
+        block = orri_alloc(&publisher->world->env, ORR_MEMORY_PUBLISHED,
                            publish_block_bytes(type, level), ORRI_BLOCK_ALIGN);
         if (block == NULL) {
             return NULL;
@@ -120,7 +120,7 @@ static void publish_block_destruct(const orri_published_type* type, const orri_e
 static void publish_blocks_end(orri_publisher* publisher, orri_published_type* type,
                                orri_edition_block* dead)
 {
-    orri_edition_block* over = NULL;
+    orri_edition_block* excess = NULL;
     for (orri_edition_block* b = type->type->plain ? NULL : dead; b != NULL; b = b->next) {
         publish_block_destruct(type, b);
     }
@@ -134,7 +134,7 @@ static void publish_blocks_end(orri_publisher* publisher, orri_published_type* t
         orri_edition_block* next = dead->next;
         uint32_t used = type->block_count - type->free_count;
         bool keep = type->free_count < PUBLISH_FREE_MIN || type->free_count < used;
-        orri_edition_block** list = keep ? &type->free[dead->level] : &over;
+        orri_edition_block** list = keep ? &type->free[dead->level] : &excess;
         dead->next = *list;
         *list = dead;
         type->free_count += keep;
@@ -142,10 +142,10 @@ static void publish_blocks_end(orri_publisher* publisher, orri_published_type* t
         dead = next;
     }
     publish_unlock(publisher);
-    while (over != NULL) {
-        orri_edition_block* next = over->next;
-        publish_block_free(publisher, type, over);
-        over = next;
+    while (excess != NULL) {
+        orri_edition_block* next = excess->next;
+        publish_block_free(publisher, type, excess);
+        excess = next;
     }
 }
 
@@ -166,7 +166,7 @@ void orri_edition_block_drop(orri_publisher* publisher, orri_published_type* typ
 bool orri_edition_reserve(orri_publisher* publisher, orri_edition* edition, uint32_t capacity)
 {
     uint32_t old = edition->capacity;
-    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &edition->blocks,
+    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_PUBLISHED, &edition->blocks,
                       &edition->capacity, capacity)) {
         return false;
     }
@@ -179,9 +179,10 @@ bool orri_edition_reserve(orri_publisher* publisher, orri_edition* edition, uint
 static void publish_edition_free(orri_publisher* publisher, orri_edition* edition)
 {
     if (edition->blocks != NULL) {
-        ORRI_RELEASE(&publisher->world->env, ORR_MEMORY_SHOWN, edition->blocks, edition->capacity);
+        ORRI_RELEASE(&publisher->world->env, ORR_MEMORY_PUBLISHED, edition->blocks,
+                     edition->capacity);
     }
-    ORRI_FREE(&publisher->world->env, ORR_MEMORY_SHOWN, orri_edition, edition, 1);
+    ORRI_FREE(&publisher->world->env, ORR_MEMORY_PUBLISHED, orri_edition, edition, 1);
 }
 
 orri_edition* orri_edition_take(orri_publisher* publisher, orri_published_type* type,
@@ -194,7 +195,7 @@ orri_edition* orri_edition_take(orri_publisher* publisher, orri_published_type* 
     }
     publish_unlock(publisher);
     if (edition == NULL) {
-        edition = ORRI_ALLOC_ZERO(&publisher->world->env, ORR_MEMORY_SHOWN, orri_edition, 1);
+        edition = ORRI_ALLOC_ZERO(&publisher->world->env, ORR_MEMORY_PUBLISHED, orri_edition, 1);
     }
     if (edition != NULL && !orri_edition_reserve(publisher, edition, capacity)) {
         publish_edition_free(publisher, edition);
@@ -263,11 +264,13 @@ void orri_edition_release(orri_publisher* publisher, orri_published_type* type,
 orri_publisher* orri_publisher_create(orr_world* world)
 {
     ORR_ASSERT(world->publisher == NULL);
-    orri_publisher* publisher = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHOWN, orri_publisher, 1);
+    orri_publisher* publisher =
+        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_PUBLISHED, orri_publisher, 1);
     if (publisher == NULL) {
         (void)orri_refuse_memory(&world->env, "publishing values");
         return NULL;
     }
+    (void)orri_parked_release_all(world);
     publisher->world = world;
     world->publisher = publisher;
     return publisher;
@@ -296,13 +299,13 @@ static void publish_type_free(orri_publisher* publisher, orri_published_type* ty
             type->free[level] = next;
         }
     }
-    ORRI_FREE(&publisher->world->env, ORR_MEMORY_SHOWN, orri_published_type, type, 1);
+    ORRI_FREE(&publisher->world->env, ORR_MEMORY_PUBLISHED, orri_published_type, type, 1);
 }
 
 // Frees an array of the publisher, if there is one.
-#define PUBLISH_GIVE(p, data, capacity)                                               \
-    ((p)->data != NULL                                                                \
-         ? ORRI_RELEASE(&(p)->world->env, ORR_MEMORY_SHOWN, (p)->data, (p)->capacity) \
+#define PUBLISH_GIVE(p, data, capacity)                                                   \
+    ((p)->data != NULL                                                                    \
+         ? ORRI_RELEASE(&(p)->world->env, ORR_MEMORY_PUBLISHED, (p)->data, (p)->capacity) \
          : (void)0)
 
 void orri_publisher_destroy(orri_publisher* publisher)
@@ -329,7 +332,7 @@ void orri_publisher_destroy(orri_publisher* publisher)
     PUBLISH_GIVE(publisher, slots, slot_capacity);
     PUBLISH_GIVE(publisher, reclaimed, reclaimed_capacity);
     world->publisher = NULL;
-    ORRI_FREE(&world->env, ORR_MEMORY_SHOWN, orri_publisher, publisher, 1);
+    ORRI_FREE(&world->env, ORR_MEMORY_PUBLISHED, orri_publisher, publisher, 1);
 }
 
 orri_published_type* orri_published_find(const orri_publisher* publisher, orr_type type)
@@ -366,7 +369,7 @@ static orri_published_type* publish_type_make(orri_publisher* publisher, orr_typ
 {
     orr_world* world = publisher->world;
     orri_published_type* type =
-        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHOWN, orri_published_type, 1);
+        ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_PUBLISHED, orri_published_type, 1);
     if (type == NULL) {
         return NULL;
     }
@@ -379,8 +382,8 @@ static orri_published_type* publish_type_make(orri_publisher* publisher, orr_typ
     type->editions = orri_edition_take(publisher, type,
                                        type->kind != ORRI_PUBLISHED_POOL ? world->chunks.count : 0);
     if (type->editions == NULL ||
-        !ORRI_RESERVE(&world->env, ORR_MEMORY_SHOWN, &publisher->types, &publisher->type_capacity,
-                      publisher->type_count + 1)) {
+        !ORRI_RESERVE(&world->env, ORR_MEMORY_PUBLISHED, &publisher->types,
+                      &publisher->type_capacity, publisher->type_count + 1)) {
         publish_type_free(publisher, type);
         return NULL;
     }

@@ -73,7 +73,7 @@ uint64_t orri_published_tick(const orri_publisher* publisher, orr_type type);
 ORR_NODISCARD orr_result orri_zero_copy_enable(orri_publisher* publisher, orr_type type, bool on);
 bool orri_zero_copy_enabled(const orri_publisher* publisher, orr_type type);
 
-// What a group of systems is about to do with the values of a type in one cluster.
+// How a group of systems will write the values of a type in one cluster.
 typedef enum orri_reclaim_how {
     ORRI_RECLAIM_NONE, // They do not write the values.
     // They write values and need the old ones: a replaced block gets a copy.
@@ -84,8 +84,8 @@ typedef enum orri_reclaim_how {
 } orri_reclaim_how;
 typedef orri_reclaim_how (*orri_reclaim_ask)(void* user, const orri_cluster* cluster);
 // Before a group of systems runs: prepares another block for every live block of the type that is
-// shown and that `ask` says will be written. On refusal (reported) only orri_reclaim_end() with
-// false may follow. Turn.
+// shown and, according to `ask`, will be written. On refusal (reported) only orri_reclaim_end()
+// with false may follow. Turn.
 ORR_NODISCARD orr_result orri_reclaim(orri_publisher* publisher, orr_type type,
                                       orri_reclaim_ask ask, void* user);
 // Puts the prepared blocks in place, or discards them (`done` false). Turn.
@@ -109,8 +109,7 @@ ORR_NODISCARD orr_result orri_publish_remap(orri_publisher* publisher);
 // published values before its first pin. NULL when refused (reported). Quiet.
 orri_view* orri_view_create(orri_publisher* publisher, const orr_type* types, uint32_t count);
 void orri_view_destroy(orri_view* view);
-// From now on the view shows the newest editions. Turn. On refusal (reported) it shows what it
-// showed.
+// From now on the view shows the newest editions. Turn. On refusal (reported) it is unchanged.
 ORR_NODISCARD orr_result orri_view_pin(orri_view* view);
 
 // After the first pin of a view that replaces `before`, a view of the same pipeline: blocks that

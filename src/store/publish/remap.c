@@ -9,8 +9,8 @@
 //   4. build:   make the new blocks of all editions
 //   5. swap:    put everything in place; cannot fail. A refusal before this step leaves no trace.
 //
-// Entities are compared with their generation: an entity that died and one that has its index now
-// are different, and the new one has no old value.
+// Entities are compared with their generation: a dead entity and a new entity with its index are
+// different, and the new entity has no old value.
 #include "store/publish/publish_detail.h"
 
 #define REMAP_AHEAD 8u // Distance, in chunks, at which chunk headers are prefetched.
@@ -88,7 +88,7 @@ static uint32_t remap_compare(const orri_publisher* publisher, orri_remap_change
 static bool remap_add_change(orri_publisher* publisher, uint32_t id, orri_chunk* chunk,
                              uint32_t* moved)
 {
-    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->changes,
+    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_PUBLISHED, &publisher->changes,
                       &publisher->change_capacity, publisher->change_count + 1)) {
         return false;
     }
@@ -104,7 +104,7 @@ static bool remap_add_change(orri_publisher* publisher, uint32_t id, orri_chunk*
 static bool remap_reserve_chunks(orri_publisher* publisher)
 {
     uint32_t old = publisher->tracked_capacity;
-    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->tracked,
+    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_PUBLISHED, &publisher->tracked,
                       &publisher->tracked_capacity, publisher->world->chunks.count)) {
         return false;
     }
@@ -191,8 +191,9 @@ static bool remap_locate(orri_publisher* publisher, uint32_t moved)
         size *= 2;
     }
     orri_env* env = &publisher->world->env;
-    if (!ORRI_RESERVE(env, ORR_MEMORY_SHOWN, &publisher->slots, &publisher->slot_capacity, size) ||
-        !ORRI_RESERVE(env, ORR_MEMORY_SHOWN, &publisher->from, &publisher->from_capacity,
+    if (!ORRI_RESERVE(env, ORR_MEMORY_PUBLISHED, &publisher->slots, &publisher->slot_capacity,
+                      size) ||
+        !ORRI_RESERVE(env, ORR_MEMORY_PUBLISHED, &publisher->from, &publisher->from_capacity,
                       publisher->from_count)) {
         return false;
     }
@@ -287,7 +288,7 @@ bool orri_remap_reserve(orri_publisher* publisher, orri_edition* edition, uint32
                         uint32_t more)
 {
     return orri_edition_reserve(publisher, edition, capacity) &&
-           ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->made,
+           ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_PUBLISHED, &publisher->made,
                         &publisher->made_capacity, publisher->made_count + more);
 }
 
@@ -410,7 +411,7 @@ static bool remap_prepare_ids(orri_publisher* publisher)
 {
     for (uint32_t c = 0; c < publisher->change_count; c++) {
         orri_tracked_chunk* tracked = &publisher->tracked[publisher->changes[c].id];
-        if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &tracked->ids,
+        if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_PUBLISHED, &tracked->ids,
                           &tracked->capacity, publisher->changes[c].rows)) {
             return false;
         }
@@ -422,7 +423,7 @@ static bool remap_prepare_ids(orri_publisher* publisher)
 static bool remap_prepare_view(orri_publisher* publisher, orri_view* view)
 {
     if (!orri_view_reserve(view, publisher->world->chunks.count) ||
-        !ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->made_views,
+        !ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_PUBLISHED, &publisher->made_views,
                       &publisher->made_view_capacity,
                       publisher->made_view_count + publisher->change_count)) {
         return false;
@@ -517,7 +518,7 @@ static void remap_track_rows(orri_publisher* publisher, const orri_remap_change*
         tracked->ids[r] = remap_id(publisher->world, chunk, r);
     }
     if (chunk == NULL && tracked->ids != NULL) {
-        ORRI_RELEASE(&publisher->world->env, ORR_MEMORY_SHOWN, tracked->ids, tracked->capacity);
+        ORRI_RELEASE(&publisher->world->env, ORR_MEMORY_PUBLISHED, tracked->ids, tracked->capacity);
         tracked->ids = NULL;
         tracked->capacity = 0;
     }

@@ -157,17 +157,17 @@ static orr_result publish_validate_edition(const orri_publisher* publisher,
 static orr_result publish_validate_zero_copy(const orri_publisher* publisher,
                                              const orri_published_type* type)
 {
-    bool right = type->spare_count <= type->zero_copy_count;
+    bool valid = type->spare_count <= type->zero_copy_count;
     // Pinned types never use zero-copy, and their blocks are not in chunks.
-    bool looks = !type->zero_copy && type->kind != ORRI_PUBLISHED_POOL;
-    for (uint32_t id = 0; right && looks && id < type->editions->capacity; id++) {
+    bool checks_blocks = !type->zero_copy && type->kind != ORRI_PUBLISHED_POOL;
+    for (uint32_t id = 0; valid && checks_blocks && id < type->editions->capacity; id++) {
         const orri_edition_block* block = type->editions->blocks[id];
-        bool there = block != NULL && !publish_validate_stale(publisher, id);
+        bool comparable = block != NULL && !publish_validate_stale(publisher, id);
         const orri_share* share =
-            there ? publisher->world->chunks.list[id]->columns[block->column].share : NULL;
-        right = share == NULL || share != block->share;
+            comparable ? publisher->world->chunks.list[id]->columns[block->column].share : NULL;
+        valid = share == NULL || share != block->share;
     }
-    return right ? ORR_OK
+    return valid ? ORR_OK
                  : publish_validate_corrupt(publisher, type, 0,
                                             "live blocks are shown although zero-copy is off");
 }

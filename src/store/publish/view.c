@@ -15,7 +15,7 @@ static size_t view_chunk_bytes(uint32_t count)
 orri_view_chunk* orri_view_chunk_make(orri_view* view, const orri_chunk* chunk)
 {
     uint32_t count = chunk->cluster->column_count;
-    orri_view_chunk* entry = orri_alloc_zero(&view->publisher->world->env, ORR_MEMORY_SHOWN,
+    orri_view_chunk* entry = orri_alloc_zero(&view->publisher->world->env, ORR_MEMORY_PUBLISHED,
                                              view_chunk_bytes(count), _Alignof(orri_view_chunk));
     if (entry != NULL) {
         entry->count = count;
@@ -25,7 +25,7 @@ orri_view_chunk* orri_view_chunk_make(orri_view* view, const orri_chunk* chunk)
 
 void orri_view_chunk_free(orri_view* view, orri_view_chunk* entry)
 {
-    orri_free(&view->publisher->world->env, ORR_MEMORY_SHOWN, entry,
+    orri_free(&view->publisher->world->env, ORR_MEMORY_PUBLISHED, entry,
               entry != NULL ? view_chunk_bytes(entry->count) : 0, _Alignof(orri_view_chunk));
 }
 
@@ -37,7 +37,7 @@ static bool view_reserve_chunks(orri_view* view, uint32_t room)
     orri_view_chunk** old = view->chunks;
     orri_view_chunk** list =
         orri_retire_reserve(world)
-            ? ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHOWN, orri_view_chunk*, room)
+            ? ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_PUBLISHED, orri_view_chunk*, room)
             : NULL;
     if (list == NULL) {
         return false;
@@ -47,7 +47,7 @@ static bool view_reserve_chunks(orri_view* view, uint32_t room)
     }
     __atomic_store_n(&view->chunks, list, __ATOMIC_RELEASE);
     if (old != NULL) {
-        orri_retire(world, ORR_MEMORY_SHOWN, old, view->capacity * sizeof *old,
+        orri_retire(world, ORR_MEMORY_PUBLISHED, old, view->capacity * sizeof *old,
                     _Alignof(orri_view_chunk*));
     }
     __atomic_store_n(&view->capacity, room, __ATOMIC_RELEASE);
@@ -72,7 +72,7 @@ bool orri_view_reserve(orri_view* view, uint32_t capacity)
         if (needed <= old) {
             continue;
         }
-        if (!ORRI_RESERVE(env, ORR_MEMORY_SHOWN, &table->data, &table->capacity, needed)) {
+        if (!ORRI_RESERVE(env, ORR_MEMORY_PUBLISHED, &table->data, &table->capacity, needed)) {
             return false;
         }
         memset(table->data + old, 0, (table->capacity - old) * sizeof *table->data);
@@ -209,16 +209,16 @@ static void view_free(orri_view* view)
             orri_edition_release(publisher, type->type, type->edition);
         }
         if (type->table.data != NULL) {
-            ORRI_RELEASE(env, ORR_MEMORY_SHOWN, type->table.data, type->table.capacity);
+            ORRI_RELEASE(env, ORR_MEMORY_PUBLISHED, type->table.data, type->table.capacity);
         }
     }
     for (uint32_t id = 0; id < view->capacity; id++) {
         orri_view_chunk_free(view, view->chunks[id]);
     }
-    ORRI_FREE(env, ORR_MEMORY_SHOWN, orri_view_chunk*, view->chunks, view->capacity);
-    ORRI_FREE(env, ORR_MEMORY_SHOWN, orri_view_type, view->types, view->type_count);
-    ORRI_FREE(env, ORR_MEMORY_SHOWN, uint16_t, view->slots1, view->slot_count);
-    ORRI_FREE(env, ORR_MEMORY_SHOWN, orri_view, view, 1);
+    ORRI_FREE(env, ORR_MEMORY_PUBLISHED, orri_view_chunk*, view->chunks, view->capacity);
+    ORRI_FREE(env, ORR_MEMORY_PUBLISHED, orri_view_type, view->types, view->type_count);
+    ORRI_FREE(env, ORR_MEMORY_PUBLISHED, uint16_t, view->slots1, view->slot_count);
+    ORRI_FREE(env, ORR_MEMORY_PUBLISHED, orri_view, view, 1);
 }
 
 static void view_take_types(orri_view* view, const orr_type* types)
@@ -266,14 +266,14 @@ static uint32_t view_slots(const orri_publisher* publisher, const orr_type* type
 static orri_view* view_alloc(orri_publisher* publisher, const orr_type* types, uint32_t count)
 {
     orri_env* env = &publisher->world->env;
-    orri_view* view = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHOWN, orri_view, 1);
+    orri_view* view = ORRI_ALLOC_ZERO(env, ORR_MEMORY_PUBLISHED, orri_view, 1);
     if (view == NULL) {
         return NULL;
     }
     uint32_t slots = view_slots(publisher, types, count);
     *view = (orri_view){.publisher = publisher, .type_count = count, .slot_count = slots};
-    view->types = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHOWN, orri_view_type, count);
-    view->slots1 = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHOWN, uint16_t, slots);
+    view->types = ORRI_ALLOC_ZERO(env, ORR_MEMORY_PUBLISHED, orri_view_type, count);
+    view->slots1 = ORRI_ALLOC_ZERO(env, ORR_MEMORY_PUBLISHED, uint16_t, slots);
     if (view->types == NULL || view->slots1 == NULL) {
         view_free(view);
         return NULL;

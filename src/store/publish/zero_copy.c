@@ -194,7 +194,7 @@ static void* zero_copy_live_block(orri_publisher* publisher, orri_published_type
 static bool zero_copy_reclaim_chunk(orri_publisher* publisher, orri_published_type* type,
                                     orri_chunk* chunk, uint32_t column, bool overwritten)
 {
-    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_SHOWN, &publisher->reclaimed,
+    if (!ORRI_RESERVE(&publisher->world->env, ORR_MEMORY_PUBLISHED, &publisher->reclaimed,
                       &publisher->reclaimed_capacity, publisher->reclaimed_count + 1)) {
         return false;
     }

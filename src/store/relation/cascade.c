@@ -5,6 +5,7 @@
 //   1. The whole list is made, level by level, without recursion; entities on it are marked.
 //   2. Everything that may be refused is prepared.
 //   3. Links are removed, fields cleared and rows destroyed. This cannot fail.
+#include "store/change/change_set.h"
 #include "store/relation/relation.h"
 
 // ---- the list -----------------------------------------------------------------------------------
@@ -37,7 +38,7 @@ void orri_cascade_unmark(const orr_world* world, uint32_t index)
 }
 
 // False for an entity that the change set will create.
-static bool cascade_is_there(const orr_world* world, uint32_t index)
+static bool cascade_has_record(const orr_world* world, uint32_t index)
 {
     return index < world->hot.count && (orri_record_at(world, index)->generation & ORRI_DEAD) == 0;
 }
@@ -49,7 +50,7 @@ static bool cascade_add(orri_cascade* cascade, uint32_t index)
         return false;
     }
     cascade->list[cascade->count++] =
-        orri_id_make(index, cascade_is_there(cascade->world, index)
+        orri_id_make(index, cascade_has_record(cascade->world, index)
                                 ? orri_record_at(cascade->world, index)->generation
                                 : 0); // Not known yet, and not used.
     cascade_mark(cascade->world, index, true);
@@ -133,7 +134,7 @@ static bool cascade_prepare(orr_world* world, uint32_t target)
             for (uint32_t next = clears ? orri_head_of(element, target) : 0; next != 0;
                  next = orri_link_find(element, next - 1)->next) {
                 uint32_t column = UINT32_MAX;
-                orri_chunk* chunk = cascade_is_there(world, next - 1)
+                orri_chunk* chunk = cascade_has_record(world, next - 1)
                                         ? cascade_column(world, r->type, next - 1, &column)
                                         : NULL;
                 // A referrer that is about to get the value has a new row, which is prepared
@@ -228,12 +229,23 @@ bool orri_cascade_prepare(const orri_cascade* cascade)
     return true;
 }
 
+// The clusters of which those with `clearing` are cleared: one, or all of the world.
+static orri_cluster* cascade_cluster_first(const orri_cascade* cascade)
+{
+    return cascade->only != NULL ? cascade->only : cascade->world->clusters.first;
+}
+
+static orri_cluster* cascade_cluster_next(const orri_cascade* cascade, const orri_cluster* cluster)
+{
+    return cascade->only != NULL ? NULL : cluster->next;
+}
+
 static void cascade_commit_clusters(void* user)
 {
     const orri_cascade* cascade = user;
     cascade_commit(user);
-    for (orri_cluster* cluster = cascade->world->clusters.first; cluster != NULL;
-         cluster = cluster->next) {
+    for (orri_cluster* cluster = cascade_cluster_first(cascade); cluster != NULL;
+         cluster = cascade_cluster_next(cascade, cluster)) {
         if (cluster->clearing) {
             bool killed = orri_cluster_kill_rows(cascade->world, cluster);
             ORR_ASSERT(killed);
@@ -258,35 +270,6 @@ static orr_result cascade_end(orri_cascade* cascade, orr_result result)
     return result;
 }
 
-// Removes the marks of a list that is given up, and frees it.
-static orr_result cascade_abandon(orri_cascade* cascade)
-{
-    for (uint32_t i = 0; i < cascade->count; i++) {
-        cascade_mark(cascade->world, orri_id_index(cascade->list[i]), false);
-    }
-    return cascade_end(cascade, ORR_OK);
-}
-
-orr_result orri_relation_destroy(orr_world* world, const char* call, const orr_entity* entities,
-                                 uint32_t count)
-{
-    orri_cascade cascade = {.world = world};
-    for (uint32_t i = 0; i < count; i++) {
-        bool alive = orri_record_find(world, entities[i]) != NULL;
-        if (!alive || !cascade_add(&cascade, orri_id_index(entities[i]))) {
-            (void)cascade_abandon(&cascade);
-            return alive ? orri_refuse_memory(&world->env, "beginning a batch")
-                         : orri_refuse_entity(world, call, entities[i], (orr_type){0});
-        }
-    }
-    orr_result result = cascade_complete(&cascade);
-    if (result == ORR_OK) {
-        result =
-            orri_destroy_batch(world, call, cascade.list, cascade.count, cascade_commit, &cascade);
-    }
-    return cascade_end(&cascade, result);
-}
-
 static bool cascade_add_cluster(orri_cascade* cascade, const orri_cluster* cluster)
 {
     for (uint32_t row = 0; row < cluster->row_count; row++) {
@@ -298,13 +281,17 @@ static bool cascade_add_cluster(orri_cascade* cascade, const orri_cluster* clust
     return true;
 }
 
-orr_result orri_relation_destroy_clusters(orr_world* world, const char* call)
+orr_result orri_relation_destroy_clusters(orr_world* world, const char* call, orri_cluster* only)
 {
-    orri_cascade cascade = {.world = world};
-    for (orri_cluster* cluster = world->clusters.first; cluster != NULL; cluster = cluster->next) {
+    orri_cascade cascade = {.world = world, .only = only};
+    for (orri_cluster* cluster = cascade_cluster_first(&cascade); cluster != NULL;
+         cluster = cascade_cluster_next(&cascade, cluster)) {
         if (cluster->clearing && !cascade_add_cluster(&cascade, cluster)) {
-            (void)cascade_abandon(&cascade);
-            return orri_refuse_memory(&world->env, "collecting the entities of a cascade");
+            for (uint32_t i = 0; i < cascade.count; i++) {
+                cascade_mark(world, orri_id_index(cascade.list[i]), false);
+            }
+            return cascade_end(
+                &cascade, orri_refuse_memory(&world->env, "collecting the entities of a cascade"));
         }
     }
     orr_result result = cascade_complete(&cascade);
@@ -312,8 +299,8 @@ orr_result orri_relation_destroy_clusters(orr_world* world, const char* call)
     if (result == ORR_OK && more == 0) {
         cascade_commit_clusters(&cascade);
     } else if (result == ORR_OK) {
-        result = orri_destroy_batch(world, call, cascade.list + cascade.given_count, more,
-                                    cascade_commit_clusters, &cascade);
+        result = orri_destroy_list(world, call, cascade.list + cascade.given_count, more,
+                                   cascade_commit_clusters, &cascade);
     }
     return cascade_end(&cascade, result);
 }

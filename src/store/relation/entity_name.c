@@ -26,6 +26,13 @@ typedef struct name_link {
     uint32_t next; // Next in the same bucket: slot + 1; 0: end.
 } name_link;
 
+// An entity that is the scope of names, alive or not.
+typedef struct name_scope {
+    orr_entity entity;
+    uint32_t count; // Names in it.
+    uint32_t next;  // Next in the same bucket, or next free one: index + 1; 0: end.
+} name_scope;
+
 struct orri_names {
     orri_pool* pool;   // Of orr_name.
     uint32_t* buckets; // Slot + 1 of the first; bucket_count is a power of two, or 0.
@@ -33,6 +40,13 @@ struct orri_names {
     name_link* links; // By slot.
     uint32_t link_capacity;
     uint32_t count;
+    // All scopes that have names, found by their id: an entity that is no scope is above no other,
+    // so naming it needs no walk up the scopes. There are at most as many scopes as names.
+    uint32_t* scope_buckets; // [bucket_count]: index + 1 of the first.
+    name_scope* scopes;      // [bucket_count]
+    uint32_t scope_count;    // Used ones and free ones.
+    uint32_t scope_free;     // Index + 1 of the first free one; 0: none.
+    uint64_t walked;         // Scopes that searches for cycles visited; tests count them.
 };
 
 // ---- the hash table -----------------------------------------------------------------------------
@@ -67,30 +81,111 @@ static uint32_t name_lookup(const orr_world* world, orr_entity scope, const char
     return slot1;
 }
 
-static void name_link_in(orri_names* names, uint32_t slot)
+// The bucket of a scope.
+static uint32_t* name_scope_bucket(const orri_names* names, orr_entity scope)
+{
+    return &names->scope_buckets[orr_hash(&scope.id, sizeof scope.id, 0) &
+                                 (names->bucket_count - 1)];
+}
+
+// The link to a scope, from its bucket or the scope before it; to 0: it has no names.
+static uint32_t* name_scope_link(const orri_names* names, orr_entity scope)
+{
+    uint32_t* link = name_scope_bucket(names, scope);
+    while (*link != 0 && names->scopes[*link - 1].entity.id != scope.id) {
+        link = &names->scopes[*link - 1].next;
+    }
+    return link;
+}
+
+// Counts one more name in a scope. There is room: scopes are at most as many as names.
+static void name_scope_enter(orri_names* names, orr_entity scope)
+{
+    if (scope.id == 0) {
+        return; // The world is below no entity.
+    }
+    uint32_t* link = name_scope_link(names, scope);
+    if (*link == 0) {
+        uint32_t at = names->scope_free != 0 ? names->scope_free - 1 : names->scope_count++;
+        ORR_ASSERT(at < names->bucket_count);
+        names->scope_free = names->scope_free != 0 ? names->scopes[at].next : 0;
+        names->scopes[at] = (name_scope){.entity = scope};
+        *link = at + 1;
+    }
+    names->scopes[*link - 1].count++;
+}
+
+// Counts one name less in a scope.
+static void name_scope_leave(orri_names* names, orr_entity scope)
+{
+    if (scope.id == 0) {
+        return;
+    }
+    uint32_t *link = name_scope_link(names, scope), at1 = *link;
+    ORR_ASSERT(at1 != 0);
+    name_scope* entry = &names->scopes[at1 - 1];
+    if (--entry->count == 0) {
+        *link = entry->next;
+        entry->next = names->scope_free;
+        names->scope_free = at1;
+    }
+}
+
+static void name_bucket_insert(orri_names* names, uint32_t slot)
 {
     uint32_t* bucket = &names->buckets[names->links[slot].hash & (names->bucket_count - 1)];
     names->links[slot].next = *bucket;
     *bucket = slot + 1;
 }
 
+// Gives all scopes new buckets.
+static void name_scopes_rehash(orri_names* names)
+{
+    for (uint32_t i = 0; i < names->scope_count; i++) {
+        if (names->scopes[i].count > 0) { // Otherwise it is free.
+            uint32_t* bucket = name_scope_bucket(names, names->scopes[i].entity);
+            names->scopes[i].next = *bucket;
+            *bucket = i + 1;
+        }
+    }
+}
+
+static void name_tables_free(orr_world* world, uint32_t* buckets, uint32_t* scope_buckets,
+                             name_scope* scopes, uint32_t count)
+{
+    ORRI_FREE(&world->env, ORR_MEMORY_WORLD, uint32_t, buckets, count);
+    ORRI_FREE(&world->env, ORR_MEMORY_WORLD, uint32_t, scope_buckets, count);
+    ORRI_FREE(&world->env, ORR_MEMORY_WORLD, name_scope, scopes, count);
+}
+
 static bool name_grow_buckets(orr_world* world, orri_names* names)
 {
     uint32_t old = names->bucket_count, count = old == 0 ? 16 : old * 2;
     uint32_t* buckets = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_WORLD, uint32_t, count);
-    if (buckets == NULL) {
+    uint32_t* scope_buckets = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_WORLD, uint32_t, count);
+    name_scope* scopes = ORRI_ALLOC(&world->env, ORR_MEMORY_WORLD, name_scope, count);
+    if (buckets == NULL || scope_buckets == NULL || scopes == NULL) {
+        name_tables_free(world, buckets, scope_buckets, scopes, count);
         return false;
     }
     uint32_t* old_buckets = names->buckets;
+    if (names->scope_count > 0) {
+        memcpy(scopes, names->scopes, names->scope_count * sizeof *scopes);
+    }
+    uint32_t* old_scope_buckets = names->scope_buckets;
+    name_scope* old_scopes = names->scopes;
     names->buckets = buckets;
+    names->scope_buckets = scope_buckets;
+    names->scopes = scopes;
     names->bucket_count = count;
+    name_scopes_rehash(names);
     for (uint32_t i = 0; i < old; i++) {
         for (uint32_t slot1 = old_buckets[i], next; slot1 != 0; slot1 = next) {
             next = names->links[slot1 - 1].next;
-            name_link_in(names, slot1 - 1);
+            name_bucket_insert(names, slot1 - 1);
         }
     }
-    ORRI_FREE(&world->env, ORR_MEMORY_WORLD, uint32_t, old_buckets, old);
+    name_tables_free(world, old_buckets, old_scope_buckets, old_scopes, old);
     return true;
 }
 
@@ -115,7 +210,8 @@ void orri_name_enter(orr_world* world, uint32_t slot)
     const orr_name* name = name_at(names, slot);
     const orri_blob* blob = orri_blob_at(&world->schema, name->text);
     names->links[slot].hash = name_hash(name->scope, blob->data, blob->size);
-    name_link_in(names, slot);
+    name_bucket_insert(names, slot);
+    name_scope_enter(names, name->scope);
     names->count++;
 }
 
@@ -127,6 +223,7 @@ void orri_name_leave(orr_world* world, uint32_t slot)
         link = &names->links[*link - 1].next;
     }
     *link = names->links[slot].next;
+    name_scope_leave(names, name_at(names, slot)->scope);
     names->count--;
 }
 
@@ -142,7 +239,8 @@ void orri_names_rebuild(orr_world* world)
         return;
     }
     memset(names->buckets, 0, names->bucket_count * sizeof *names->buckets);
-    names->count = 0;
+    memset(names->scope_buckets, 0, names->bucket_count * sizeof *names->scope_buckets);
+    names->count = names->scope_count = names->scope_free = 0;
     for (uint32_t slot = 0; slot < names->pool->slot_count; slot++) {
         if (orri_pool_owner(names->pool, slot) != ORRI_INDEX_NONE) {
             orri_name_enter(world, slot);
@@ -154,11 +252,33 @@ void orri_names_term(orr_world* world)
 {
     orri_names* names = world->names;
     if (names != NULL) {
-        ORRI_FREE(&world->env, ORR_MEMORY_WORLD, uint32_t, names->buckets, names->bucket_count);
+        name_tables_free(world, names->buckets, names->scope_buckets, names->scopes,
+                         names->bucket_count);
         ORRI_RELEASE(&world->env, ORR_MEMORY_WORLD, names->links, names->link_capacity);
         ORRI_FREE(&world->env, ORR_MEMORY_WORLD, orri_names, names, 1);
         world->names = NULL;
     }
+}
+
+// Invariant S15b: every scope has an entry with the number of its names.
+static bool name_scopes_valid(const orri_names* names)
+{
+    uint64_t scoped = 0, counted = 0;
+    bool found = true;
+    for (uint32_t slot = 0; slot < names->pool->slot_count; slot++) {
+        orr_entity scope = {0};
+        if (orri_pool_owner(names->pool, slot) != ORRI_INDEX_NONE) {
+            scope = name_at(names, slot)->scope;
+        }
+        if (scope.id != 0) {
+            scoped++;
+            found = found && *name_scope_link(names, scope) != 0;
+        }
+    }
+    for (uint32_t i = 0; i < names->scope_count; i++) {
+        counted += names->scopes[i].count;
+    }
+    return found && scoped == counted;
 }
 
 orr_result orri_names_validate(orr_world* world)
@@ -175,15 +295,20 @@ orr_result orri_names_validate(orr_world* world)
         if (blob == NULL || name_lookup(world, name->scope, blob->data, blob->size) != slot + 1) {
             return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
                                "orr_world_validate: invariant S15 (a name is found by its scope "
-                               "and text) does not hold (%u)",
+                               "and text) does not hold: slot %u",
                                slot);
         }
+    }
+    if (names != NULL && !name_scopes_valid(names)) {
+        return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
+                           "orr_world_validate: invariant S15b (scopes count their names) does not "
+                           "hold");
     }
     return names == NULL || count == names->count
                ? ORR_OK
                : orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                             "orr_world_validate: invariant S15 (count of names) does not hold "
-                             "(%u, %u)",
+                             "orr_world_validate: invariant S15 (count of names) does not hold: "
+                             "found %u, counted %u",
                              count, names->count);
 }
 
@@ -343,10 +468,25 @@ static orr_result name_check_text(orr_world* world, const char* call, const char
         call, name, ORR_ENTITY_NAME_MAX);
 }
 
-// True when a scope is the entity itself or below it: the path would be a cycle.
+// True when an entity is the scope of a name.
+static bool name_is_scope(const orri_names* names, orr_entity entity)
+{
+    return names != NULL && names->bucket_count > 0 && *name_scope_link(names, entity) != 0;
+}
+
+// True when a scope is the entity itself or below it: the path would be a cycle. An entity without
+// names in it is above nothing; one that stays in its scope is not moved below itself.
 static bool name_scope_below(const orr_world* world, orr_entity entity, orr_entity scope)
 {
+    if (scope.id == 0 || scope.id == entity.id || !name_is_scope(world->names, entity)) {
+        return scope.id != 0 && scope.id == entity.id;
+    }
+    const orr_name* own = name_find(world, orri_id_index(entity));
+    if (own != NULL && own->scope.id == scope.id) {
+        return false;
+    }
     for (orr_entity at = scope; at.id != 0 && orri_record_find(world, at) != NULL;) {
+        world->names->walked++;
         if (at.id == entity.id) {
             return true;
         }
@@ -354,6 +494,11 @@ static bool name_scope_below(const orr_world* world, orr_entity entity, orr_enti
         at = name != NULL ? name->scope : (orr_entity){0};
     }
     return false;
+}
+
+uint64_t orri_names_walked(const orr_world* world)
+{
+    return world->names != NULL ? world->names->walked : 0;
 }
 
 static orr_result name_check_scope(orr_world* world, const char* call, orr_entity entity,
@@ -383,7 +528,7 @@ static orr_result name_refuse_taken(orr_world* world, const char* call, const ch
 }
 
 // Creates the hash table and the pool of names, if missing.
-static orr_result name_obtain(orr_world* world, const char* call)
+static orr_result name_obtain(orr_world* world)
 {
     if (world->names != NULL) {
         return ORR_OK;
@@ -393,12 +538,7 @@ static orr_result name_obtain(orr_world* world, const char* call)
     if (type == NULL) {
         return orri_env_result(&world->env);
     }
-    if (!orri_type_pinned(type)) {
-        return orri_refuse(&world->env, ORR_ERR_CONFLICT, ORR_LOG_ID_CALL_REFUSED,
-                           "%s: a type orr_name is registered that is not pinned; register "
-                           "ORR_TYPE(orr_name), or no type of this name",
-                           call);
-    }
+    ORR_ASSERT(orri_type_pinned(type)); // Another declaration of orr_name conflicts with this one.
     orri_pool* pool = orri_pool_obtain(world, type);
     orri_names* names = pool != NULL ? ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_WORLD, orri_names, 1)
                                      : NULL;
@@ -412,10 +552,9 @@ static orr_result name_obtain(orr_world* world, const char* call)
 
 // Does everything that may be refused before the entity at `index` gets a name, and makes the text
 // (`*out`).
-static orr_result name_prepare(orr_world* world, const char* call, uint32_t index, const char* text,
-                               orr_string* out)
+static orr_result name_prepare(orr_world* world, uint32_t index, const char* text, orr_string* out)
 {
-    orr_result result = name_obtain(world, call);
+    orr_result result = name_obtain(world);
     if (result != ORR_OK) {
         return result;
     }
@@ -478,7 +617,7 @@ orr_result orr_name_set(orr_world* world, orr_entity entity, orr_entity scope, c
     }
     orr_name value = {.scope = scope};
     if (result == ORR_OK) {
-        result = name_prepare(world, call, index, name, &value.text);
+        result = name_prepare(world, index, name, &value.text);
     }
     if (result == ORR_OK) {
         name_commit(world, index, value);
@@ -512,7 +651,7 @@ orr_entity orr_create_named(orr_world* world, const char* name)
     uint32_t next = world->index.free_first;
     next = next != ORRI_INDEX_NONE ? next : world->hot.count;
     orr_entity entity = none;
-    if (name_prepare(world, call, next, name, &value.text) == ORR_OK) {
+    if (name_prepare(world, next, name, &value.text) == ORR_OK) {
         entity = orr_create(world);
     }
     if (entity.id != 0) {
@@ -523,9 +662,9 @@ orr_entity orr_create_named(orr_world* world, const char* name)
 
 // ---- change sets --------------------------------------------------------------------------------
 
-orr_result orri_names_reserve(orr_world* world, const char* call, uint32_t count)
+orr_result orri_names_reserve(orr_world* world, uint32_t count)
 {
-    orr_result result = name_obtain(world, call);
+    orr_result result = name_obtain(world);
     return result != ORR_OK || (orri_pool_reserve(world, world->names->pool, count) &&
                                 name_reserve(world, world->names, count))
                ? result

@@ -30,7 +30,7 @@ typedef enum orri_name_result {
 // For change sets, in this order. Reserve: room for `count` more names. Stage: makes the text of
 // one name, which must be allowed. Both report refusals. Put: gives a staged name, or returns why
 // not (silent).
-orr_result orri_names_reserve(orr_world* world, const char* call, uint32_t count);
+orr_result orri_names_reserve(orr_world* world, uint32_t count);
 bool orri_name_stage(orr_world* world, uint32_t index, const char* text, orr_string* out);
 orri_name_result orri_name_put(orr_world* world, orr_entity entity, orr_entity scope,
                                orr_string staged);
@@ -41,7 +41,9 @@ void orri_names_term(orr_world* world);
 // again.
 bool orri_names_room(orr_world* world, uint32_t count);
 void orri_names_rebuild(orr_world* world);
-// Invariant S15. Reports.
+// Number of scopes visited so far to refuse cycles. For tests, which count instead of measuring.
+uint64_t orri_names_walked(const orr_world* world);
+// Invariants S15 and S15b. Reports.
 orr_result orri_names_validate(orr_world* world);
 
 #endif

@@ -76,9 +76,9 @@ bool orri_relation_reserve(orr_world* world, orri_relation* relation, uint32_t e
                            uint32_t target)
 {
     orri_element* element = &relation->elements[e];
-    return relation_page_make(world, &element->links, index, RELATION_LINK_BYTES) &&
+    return relation_page_make(world, &world->relations.marks, index, RELATION_MARK_BYTES) &&
            relation_page_make(world, &element->heads, target, RELATION_HEAD_BYTES) &&
-           relation_page_make(world, &world->relations.marks, index, RELATION_MARK_BYTES);
+           relation_page_make(world, &element->links, index, RELATION_LINK_BYTES);
 }
 
 static void relation_pages_clear(const orri_pages* pages, size_t bytes)
@@ -119,76 +119,6 @@ void orri_relations_term(orr_world* world)
     world->relations.count = 0;
 }
 
-// ---- one value ----------------------------------------------------------------------------------
-
-orr_entity orri_relation_target(const orr_world* world, const orri_relation* relation, uint32_t e,
-                                const void* value)
-{
-    orr_entity target;
-    memcpy(&target, (const uint8_t*)value + relation->type->indexed[e].offset, sizeof target);
-    bool alive = orri_record_find(world, target) != NULL ||
-                 (world->change.reserved_ids != NULL && orri_reserved_ids_has(world, target));
-    return alive ? target : (orr_entity){0};
-}
-
-bool orri_relation_prepare(orr_world* world, orri_relation* relation, uint32_t index,
-                           const void* value)
-{
-    for (uint32_t e = 0; e < relation->type->indexed_count; e++) {
-        orri_element* element = &relation->elements[e];
-        orr_entity target = orri_relation_target(world, relation, e, value);
-        if (target.id != 0 &&
-            (!relation_page_make(world, &element->links, index, RELATION_LINK_BYTES) ||
-             !relation_page_make(world, &element->heads, orri_id_index(target),
-                                 RELATION_HEAD_BYTES) ||
-             !relation_page_make(world, &world->relations.marks, index, RELATION_MARK_BYTES))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-void orri_link_cut(const orri_element* element, uint32_t index)
-{
-    orri_link* link = orri_link_find(element, index);
-    if (link == NULL || link->target == 0) {
-        return;
-    }
-    if (link->prev != 0) {
-        orri_link_find(element, link->prev - 1)->next = link->next;
-    } else {
-        *orri_head_find(element, link->target - 1) = link->next;
-    }
-    if (link->next != 0) {
-        orri_link_find(element, link->next - 1)->prev = link->prev;
-    }
-    *link = (orri_link){0};
-}
-
-// Puts a referrer at the head of the list of a target.
-static void relation_link(const orri_element* element, uint32_t index, uint32_t target)
-{
-    uint32_t* head = orri_head_find(element, target);
-    *orri_link_find(element, index) = (orri_link){target + 1, *head, 0};
-    if (*head != 0) {
-        orri_link_find(element, *head - 1)->prev = index + 1;
-    }
-    *head = index + 1;
-}
-
-void orri_relation_set(orr_world* world, orri_relation* relation, uint32_t index, const void* value)
-{
-    for (uint32_t e = 0; e < relation->type->indexed_count; e++) {
-        const orri_element* element = &relation->elements[e];
-        orri_link_cut(element, index);
-        orr_entity target = value != NULL ? orri_relation_target(world, relation, e, value)
-                                          : (orr_entity){0};
-        if (target.id != 0) {
-            relation_link(element, index, orri_id_index(target));
-        }
-    }
-}
-
 // ---- rows ---------------------------------------------------------------------------------------
 
 // Advances `*column` to the next type with indexed references. Returns its relation; NULL at the
@@ -199,12 +129,6 @@ static orri_relation* relation_next(const orri_cluster* cluster, uint32_t* colum
         ++*column;
     }
     return *column < cluster->type_count ? cluster->columns[*column].table->relation : NULL;
-}
-
-static const void* relation_value(const orri_cluster* cluster, uint32_t column, uint32_t row)
-{
-    return orri_cluster_chunk_of(cluster, row)->columns[column].data +
-           (size_t)(row & ORRI_SLOT_MASK) * cluster->columns[column].size;
 }
 
 static uint32_t relation_index(const orri_cluster* cluster, uint32_t row)
@@ -226,7 +150,8 @@ bool orri_relation_prepare_rows(orr_world* world, const orri_cluster* cluster, u
         }
         orri_relation* relation;
         for (uint32_t c = 0; (relation = relation_next(cluster, &c)) != NULL; c++) {
-            if (!orri_relation_prepare(world, relation, index, relation_value(cluster, c, row))) {
+            if (!orri_relation_prepare(world, relation, index,
+                                       orri_relation_value(cluster, c, row))) {
                 return false;
             }
         }
@@ -241,7 +166,7 @@ void orri_relation_enter_rows(orr_world* world, const orri_cluster* cluster, uin
     for (uint32_t c = 0; (relation = relation_next(cluster, &c)) != NULL; c++) {
         for (uint32_t row = first; row < first + count; row++) {
             orri_relation_set(world, relation, relation_index(cluster, row),
-                              relation_value(cluster, c, row));
+                              orri_relation_value(cluster, c, row));
         }
     }
 }
@@ -252,30 +177,13 @@ bool orri_relation_prepare_move(orr_world* world, const orri_transition* transit
     for (uint32_t i = 0; i < transition->new_count; i++) {
         uint32_t c = transition->added[i];
         orri_relation* relation = transition->to->columns[c].table->relation;
-        if (relation != NULL && !orri_relation_prepare(world, relation, index,
-                                                       relation_value(transition->to, c, row))) {
+        if (relation != NULL &&
+            !orri_relation_prepare(world, relation, index,
+                                   orri_relation_value(transition->to, c, row))) {
             return false;
         }
     }
     return true;
-}
-
-void orri_relation_moved(orr_world* world, const orri_transition* transition, uint32_t row,
-                         uint32_t index)
-{
-    for (uint32_t i = 0; i < transition->dropped_count; i++) {
-        orri_relation* relation = transition->from->columns[transition->dropped[i]].table->relation;
-        if (relation != NULL) {
-            orri_relation_set(world, relation, index, NULL);
-        }
-    }
-    for (uint32_t i = 0; i < transition->new_count; i++) {
-        uint32_t c = transition->added[i];
-        orri_relation* relation = transition->to->columns[c].table->relation;
-        if (relation != NULL) {
-            orri_relation_set(world, relation, index, relation_value(transition->to, c, row));
-        }
-    }
 }
 
 void orri_relation_leave(orr_world* world, const orri_cluster* cluster, uint32_t index)

@@ -20,7 +20,8 @@ typedef struct orri_link {
 } orri_link;
 
 typedef struct orri_element {
-    orri_pages links; // orri_link by index of the referrer.
+    // orri_link by index of the referrer. A page exists only if the page of its marks exists.
+    orri_pages links;
     orri_pages heads; // uint32_t by index of the target: first referrer + 1.
 } orri_element;
 
@@ -80,10 +81,26 @@ void orri_relations_reset(orr_world* world);
 // otherwise.
 orr_entity orri_relation_target(const orr_world* world, const orri_relation* relation, uint32_t e,
                                 const void* value);
+// Makes the pages for the link of one element.
+ORRI_COLD bool orri_relation_prepare_slow(orr_world* world, orri_relation* relation, uint32_t e,
+                                          uint32_t index, const void* value);
 // Makes sure that the links of an entity's value can be made without failing. False when refused
-// (silent).
-bool orri_relation_prepare(orr_world* world, orri_relation* relation, uint32_t index,
-                           const void* value);
+// (silent). Mostly all pages exist, and whether the target is alive does not matter.
+static inline bool orri_relation_prepare(orr_world* world, orri_relation* relation, uint32_t index,
+                                         const void* value)
+{
+    for (uint32_t e = 0; e < relation->type->indexed_count; e++) {
+        orr_entity target;
+        memcpy(&target, (const uint8_t*)value + relation->type->indexed[e].offset, sizeof target);
+        const orri_element* element = &relation->elements[e];
+        bool ready = target.id == 0 || (orri_link_find(element, index) != NULL &&
+                                        orri_head_find(element, orri_id_index(target)) != NULL);
+        if (!ready && !orri_relation_prepare_slow(world, relation, e, index, value)) {
+            return false;
+        }
+    }
+    return true;
+}
 // Replaces the links of an entity by those of its new value. NULL: the value was removed.
 void orri_relation_set(orr_world* world, orri_relation* relation, uint32_t index,
                        const void* value);
@@ -98,6 +115,14 @@ void orri_relation_enter_rows(orr_world* world, const orri_cluster* cluster, uin
 // Removes the links of rows that are undone, and clears references to their entities.
 void orri_relation_undo_rows(orr_world* world, const orri_cluster* cluster, uint32_t first,
                              uint32_t count);
+
+// The value of a row of a unique column.
+static inline const void* orri_relation_value(const orri_cluster* cluster, uint32_t column,
+                                              uint32_t row)
+{
+    return orri_cluster_chunk_of(cluster, row)->columns[column].data +
+           (size_t)(row & ORRI_SLOT_MASK) * cluster->columns[column].size;
+}
 
 // One row moves along a transition; the values of the added columns are in `row` of the target.
 bool orri_relation_prepare_move(orr_world* world, const orri_transition* transition, uint32_t row,
@@ -115,19 +140,17 @@ void orri_entities_sort(orr_entity* entities, uint32_t count);
 bool orri_relation_referred(const orr_world* world, uint32_t index);
 // Removes the links of an entity's own values, before it is destroyed.
 void orri_relation_leave(orr_world* world, const orri_cluster* cluster, uint32_t index);
-// Destroys entities and their cascade: all entities whose references say ORR_ON_DESTROY_DESTROY,
-// breadth first, each level ascending by index. Clears references with ORR_ON_DESTROY_CLEAR to any
-// of them. All or nothing.
-orr_result orri_relation_destroy(orr_world* world, const char* call, const orr_entity* entities,
-                                 uint32_t count);
-// The same for all rows of the clusters marked `clearing`.
-orr_result orri_relation_destroy_clusters(orr_world* world, const char* call);
+// Destroys all rows of the clusters marked `clearing` (of `only`; NULL: of all clusters) and their
+// cascade: all entities whose references say ORR_ON_DESTROY_DESTROY, breadth first, each level
+// ascending by index. Clears references with ORR_ON_DESTROY_CLEAR to any of them. All or nothing.
+orr_result orri_relation_destroy_clusters(orr_world* world, const char* call, orri_cluster* only);
 
 // Entities that are destroyed together: first the given ones, then those that follow by references.
 typedef struct orri_cascade {
     orr_world* world;
     orr_entity* list;
     uint32_t count, capacity, given_count;
+    orri_cluster* only; // The only cluster that may be marked `clearing`; NULL: any may be.
 } orri_cascade;
 
 // For change sets, where referrers may have no row yet. Add: puts one entity on the list and marks

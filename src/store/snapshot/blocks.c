@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The walk over all blocks. A step first tries pages, then columns, then pools; a part that has
-// ended refuses with one comparison.
+// ended returns false after one comparison.
 #include "store/snapshot/blocks.h"
 #include "store/snapshot/snapshot_detail.h"
 
@@ -145,7 +145,7 @@ static void blocks_set_pool(orri_block* block, const orri_pool* pool, uint32_t n
     block->enabled = now->enabled;
 }
 
-// What all blocks of pools have.
+// Sets the fields that are the same for a block of the world and of a snapshot.
 static void blocks_note_pool(orri_blocks* walk, const orri_pool* pool, uint32_t used)
 {
     walk->block.kind = ORRI_BLOCK_POOL;

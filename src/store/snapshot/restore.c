@@ -54,8 +54,8 @@ struct orri_restore {
 // ---- comparing the world with the snapshot ------------------------------------------------------
 
 // True when the i-th chunk of the cluster is the i-th chunk of the node.
-static bool restore_chunk_there(const orri_cluster* cluster, const orri_cluster_node* node,
-                                uint32_t i)
+static bool restore_chunk_exists(const orri_cluster* cluster, const orri_cluster_node* node,
+                                 uint32_t i)
 {
     const orri_chunk_node* saved = i < node->chunk_count ? node->chunks[i] : NULL;
     const orri_chunk* now = i < cluster->chunk_count ? cluster->chunks[i] : NULL;
@@ -195,7 +195,7 @@ static bool restore_prepare_cluster(orr_world* world, orri_restore* restore,
               ORRI_RESERVE(&world->env, ORR_MEMORY_CLUSTER, &cluster->chunks,
                            &cluster->chunk_capacity, count);
     for (uint32_t i = 0; ok && i < count; i++) {
-        ok = !entry->fresh && restore_chunk_there(cluster, node, i)
+        ok = !entry->fresh && restore_chunk_exists(cluster, node, i)
                  ? restore_prepare_kept(world, restore, cluster->chunks[i], node->chunks[i],
                                         &entry->spare[i])
                  : restore_prepare_made(world, restore, cluster, node->chunks[i], count - i,
@@ -375,6 +375,7 @@ orr_result orri_snapshot_restore_prepare(orr_world* world, orri_snapshot* snapsh
         return result;
     }
     orri_world_settle(world);
+    (void)orri_parked_release_all(world); // Chunks of the snapshot get their ids back.
     orri_restore* restore = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_restore, 1);
     if (restore == NULL) {
         return orri_refuse_memory(&world->env, "restoring a snapshot");
@@ -497,7 +498,7 @@ static void restore_clear_cluster(orr_world* world, const orri_cluster_node* nod
 {
     orri_cluster* cluster = entry->cluster;
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
-        if (restore_chunk_there(cluster, node, i)) {
+        if (restore_chunk_exists(cluster, node, i)) {
             restore_clear_chunk(cluster->chunks[i], node->chunks[i]);
         } else {
             orri_chunk_drop(world, cluster->chunks[i]);
@@ -627,12 +628,12 @@ static void restore_stamp(orr_world* world, orri_chunk* chunk, uint32_t c, uint6
 static bool restore_bits(orr_world* world, orri_chunk* chunk, const orri_chunk_node* saved,
                          orri_chunk* spare)
 {
-    bool gone = false;
+    bool removed = false;
     for (uint32_t c = chunk->column_count / 2; c < chunk->column_count; c++) {
         orri_column* column = &chunk->columns[c];
         if (saved->columns[c].share == NULL && column->data != NULL) {
             orri_column_give(world, chunk, c);
-            gone = true;
+            removed = true;
         } else if (saved->columns[c].share != NULL && column->data == NULL) {
             column->data = spare->columns[c].data;
             orri_chunk_cold(chunk)[c].extent = orri_chunk_cold(spare)[c].extent;
@@ -640,7 +641,7 @@ static bool restore_bits(orr_world* world, orri_chunk* chunk, const orri_chunk_n
             orri_chunk_cold(spare)[c].extent = NULL;
         }
     }
-    return gone;
+    return removed;
 }
 
 // Restores all columns of a chunk and stamps those that differ. `made`: the chunk did not exist.
@@ -677,8 +678,7 @@ static void restore_flags(orri_cluster* cluster, const orri_cluster_node* node)
         any = any || node->has_bits[c];
     }
     cluster->has_bits = any;
-    cluster->direct = cluster->plain && !any;
-    cluster->direct_new = cluster->direct && cluster->column_count == cluster->type_count + 1;
+    orri_cluster_set_direct(cluster);
 }
 
 // Restores the chunks and rows of a cluster.
@@ -786,6 +786,7 @@ static void restore_index(orr_world* world, const orri_snapshot* snapshot)
     world->hot.count = snapshot->entity_count;
     index->free_first = snapshot->free_first;
     index->free_count = snapshot->free_count;
+    index->sample_count = 0; // The list is another one.
     index->live_count = snapshot->live_count;
 }
 
@@ -823,6 +824,7 @@ void orri_snapshot_restore(orr_world* world, orri_restore* restore)
     world->tick = snapshot->tick;
     world->singleton = snapshot->singleton;
     world->instance_last = snapshot->instance_last;
+    world->instance_sent = snapshot->instance_sent;
     if (world->tags.state != snapshot->tags->state) {
         orri_tags_put(world, &restore->tags, snapshot->tags->state);
     }
@@ -836,6 +838,7 @@ void orri_snapshot_restore(orr_world* world, orri_restore* restore)
     world->clusters.sequence++;
     restore_notify(world, restore);
     restore_end(world, restore);
+    orri_written_note(world, world->epoch);
     // The blocks that were stamped are shared: a stamp of this epoch must not count as the right to
     // write (S8).
     orri_epoch_end(world);

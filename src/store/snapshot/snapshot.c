@@ -34,22 +34,44 @@ static void snapshot_chunk_release(orr_world* world, orri_chunk_node* node)
               _Alignof(orri_chunk_node));
 }
 
-// True when the node (NULL allowed) describes the chunk as it is.
-static bool snapshot_chunk_same(const orri_chunk_node* node, const orri_chunk* chunk)
+static bool snapshot_column_same(const orri_column_node* node, const orri_chunk* chunk, uint32_t c)
 {
-    if (node == NULL || node->sequence != chunk->cluster->sequence ||
-        node->number != chunk->number || node->capacity != chunk->capacity) {
+    const orri_column* column = &chunk->columns[c];
+    bool memory = orri_chunk_cold(chunk)[c].extent != NULL;
+    return node->tick == column->tick && memory == (node->share != NULL) &&
+           (!memory || (node->share == column->share && orri_share_clean(column->share)));
+}
+
+// Writes of the current epoch may come after the snapshot.
+static uint64_t snapshot_epoch(const orr_world* world)
+{
+    return world->epoch - 1;
+}
+
+// True when the node (NULL allowed) describes the chunk as it is. Columns of which no block of the
+// cluster was written since are not looked at, unless a share was ever lost: a write that loses the
+// share of its block may then be refused, so that the block is not stamped.
+static bool snapshot_chunk_same(const orr_world* world, orri_chunk_node* node,
+                                const orri_chunk* chunk)
+{
+    const orri_cluster* cluster = chunk->cluster;
+    if (node == NULL || node->sequence != cluster->sequence || node->number != chunk->number ||
+        node->capacity != chunk->capacity) {
         return false;
     }
-    for (uint32_t c = 0; c < node->column_count; c++) {
-        const orri_column* column = &chunk->columns[c];
-        bool memory = orri_chunk_cold(chunk)[c].extent != NULL;
-        if (node->columns[c].tick != column->tick || memory != (node->columns[c].share != NULL) ||
-            (memory &&
-             (node->columns[c].share != column->share || !orri_share_clean(column->share)))) {
+    for (uint32_t c = 0; c < cluster->column_count; c++) {
+        if ((cluster->columns[c].version > node->epoch || world->cow.losses != 0) &&
+            !snapshot_column_same(&node->columns[c], chunk, c)) {
             return false;
         }
     }
+    bool bits = node->has_bits || cluster->has_bits;
+    for (uint32_t c = cluster->column_count; bits && c < node->column_count; c++) {
+        if (!snapshot_column_same(&node->columns[c], chunk, c)) {
+            return false;
+        }
+    }
+    node->epoch = snapshot_epoch(world);
     return true;
 }
 
@@ -58,7 +80,7 @@ static bool snapshot_chunk_same(const orri_chunk_node* node, const orri_chunk* c
 static orri_chunk_node* snapshot_chunk_take(orr_world* world, orri_chunk* chunk)
 {
     orri_chunk_node** newest = &world->cow.snapshots->chunks[chunk->id];
-    if (snapshot_chunk_same(*newest, chunk)) {
+    if (snapshot_chunk_same(world, *newest, chunk)) {
         (*newest)->refs++;
         return *newest;
     }
@@ -75,6 +97,8 @@ static orri_chunk_node* snapshot_chunk_take(orr_world* world, orri_chunk* chunk)
     node->capacity = chunk->capacity;
     node->sequence = chunk->cluster->sequence;
     node->column_count = chunk->column_count;
+    node->has_bits = chunk->cluster->has_bits;
+    node->epoch = snapshot_epoch(world);
     for (uint32_t c = 0; c < chunk->column_count; c++) {
         node->columns[c].tick = chunk->columns[c].tick;
         if (orri_chunk_cold(chunk)[c].extent != NULL) {
@@ -154,7 +178,8 @@ static orri_cluster_node* snapshot_cluster_make(orr_world* world, const orri_clu
 }
 
 // True when the node (NULL allowed) describes the cluster and all its chunks as they are.
-static bool snapshot_cluster_same(const orri_cluster_node* node, const orri_cluster* cluster)
+static bool snapshot_cluster_same(const orr_world* world, const orri_cluster_node* node,
+                                  const orri_cluster* cluster)
 {
     if (node == NULL || node->sequence != cluster->sequence ||
         node->row_count != cluster->row_count || node->chunk_count != cluster->chunk_count) {
@@ -167,7 +192,7 @@ static bool snapshot_cluster_same(const orri_cluster_node* node, const orri_clus
     }
     for (uint32_t i = 0; i < node->chunk_count; i++) {
         if (node->chunks[i]->id != cluster->chunks[i]->id ||
-            !snapshot_chunk_same(node->chunks[i], cluster->chunks[i])) {
+            !snapshot_chunk_same(world, node->chunks[i], cluster->chunks[i])) {
             return false;
         }
     }
@@ -179,7 +204,7 @@ static bool snapshot_cluster_same(const orri_cluster_node* node, const orri_clus
 static orri_cluster_node* snapshot_cluster_take(orr_world* world, const orri_cluster* cluster)
 {
     orri_cluster_node** newest = &world->cow.snapshots->clusters[cluster->index];
-    if (snapshot_cluster_same(*newest, cluster)) {
+    if (snapshot_cluster_same(world, *newest, cluster)) {
         (*newest)->refs++;
         return *newest;
     }
@@ -317,6 +342,7 @@ static void snapshot_note(orri_snapshot* snapshot, const orr_world* world)
     snapshot->tick = world->tick;
     snapshot->singleton = world->singleton;
     snapshot->instance_last = world->instance_last;
+    snapshot->instance_sent = world->instance_sent;
     snapshot->entity_count = world->hot.count;
     snapshot->free_first = world->index.free_first;
     snapshot->free_count = world->index.free_count;
@@ -427,7 +453,7 @@ void orri_snapshot_release(orr_world* world, orri_snapshot* snapshot)
 
 // ---- queries ------------------------------------------------------------------------------------
 
-static bool snapshot_lost_somewhere(const orri_snapshot* snapshot)
+static bool snapshot_any_lost(const orri_snapshot* snapshot)
 {
     bool lost = false;
     for (orri_blocks walk = orri_blocks_begin_snapshot(snapshot);
@@ -444,7 +470,7 @@ bool orri_snapshot_lost(const orri_snapshot* snapshot)
     orri_snapshot* asked = (orri_snapshot*)(uintptr_t)snapshot; // To cache the answer.
     uint64_t losses = snapshot->world->cow.losses;
     if (!asked->lost && asked->losses != losses) {
-        asked->lost = snapshot_lost_somewhere(snapshot);
+        asked->lost = snapshot_any_lost(snapshot);
         asked->losses = losses;
     }
     return asked->lost;
@@ -541,7 +567,7 @@ bool orri_snapshot_same(orr_world* world, const orri_snapshot* snapshot)
     uint32_t i = 0;
     for (const orri_cluster* cluster = world->clusters.first; same && cluster != NULL;
          cluster = cluster->next, i++) {
-        same = snapshot_cluster_same(snapshot->clusters[i], cluster);
+        same = snapshot_cluster_same(world, snapshot->clusters[i], cluster);
     }
     return same && snapshot_pools_same(world, snapshot);
 }

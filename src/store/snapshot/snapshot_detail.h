@@ -21,6 +21,8 @@ typedef struct orri_chunk_node {
     uint32_t column_count;         // As in orri_chunk: with enable bits.
     uint64_t sequence;             // Sequence of its cluster.
     uint64_t round;                // Last byte count that included the node (orri_snapshot_bytes).
+    uint64_t epoch; // It describes the blocks of values as they were up to this epoch.
+    bool has_bits;  // It has enable bits.
     orri_column_node columns[];
 } orri_chunk_node;
 
@@ -59,7 +61,7 @@ struct orri_snapshot {
     bool lost;       // Some share is lost.
     uint64_t tick;
     orr_entity singleton;
-    uint32_t instance_last;
+    uint32_t instance_last, instance_sent;
     uint32_t entity_count, free_first, free_count, live_count; // As in the entity index.
     orri_share** pages;                                        // Pages of the entity index.
     uint32_t page_count;

@@ -51,7 +51,7 @@ uint32_t orri_instance_number(uint32_t* last, const uint32_t* ids, uint32_t coun
 {
     do {
         (*last)++;
-        *last &= ~ORRI_PROVISIONAL;
+        *last &= ~ORRI_INSTANCE_SENT;
     } while (*last == 0 || cell_id_taken(ids, count, *last));
     return *last;
 }

@@ -79,7 +79,7 @@ void* orri_chunk_block(orr_world* world, const orri_chunk* chunk, uint32_t colum
 // ---- poisoning ----------------------------------------------------------------------------------
 
 #ifdef ORRI_ASAN
-static size_t chunk_line_up(size_t bytes)
+static size_t chunk_round_up(size_t bytes)
 {
     return (bytes + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1);
 }
@@ -91,7 +91,7 @@ void orri_rows_open(orri_chunk* chunk, uint32_t slot, uint32_t count)
         if (size > 0) {
             size_t begin = slot * size & ~(size_t)(ORRI_BLOCK_ALIGN - 1);
             ORRI_UNPOISON(chunk->columns[c].data + begin,
-                          chunk_line_up((slot + count) * size) - begin);
+                          chunk_round_up((slot + count) * size) - begin);
         }
     }
 }
@@ -102,9 +102,9 @@ void orri_rows_close(orri_chunk* chunk, uint32_t slot, uint32_t count)
     for (uint32_t c = 0; c < chunk->cluster->column_count; c++) {
         size_t size = chunk->cluster->columns[c].size;
         if (size > 0) {
-            size_t begin = chunk_line_up(slot * size);
+            size_t begin = chunk_round_up(slot * size);
             ORRI_POISON(chunk->columns[c].data + begin,
-                        chunk_line_up((slot + count) * size) - begin);
+                        chunk_round_up((slot + count) * size) - begin);
         }
     }
 }
@@ -152,6 +152,7 @@ bool orri_chunk_prepare_rows(orr_world* world, orri_chunk* chunk, uint32_t slot,
 void orri_column_stamp_one(orr_world* world, orri_chunk* chunk, uint32_t column)
 {
     uint64_t epoch = orri_epoch(world);
+    orri_written_note(world, epoch);
     chunk->columns[column].version = orri_version_now(world, &chunk->columns[column]);
     chunk->columns[column].tick = orri_tick_now(world);
     if (column < chunk->cluster->column_count) {
@@ -202,7 +203,7 @@ static void chunk_table_catch_up(orr_world* world, orri_table* table, uint32_t f
 }
 
 // Enlarges the arrays of a table, and enters the chunks it now covers.
-static bool chunk_table_grow(orr_world* world, orri_table* table, uint32_t capacity)
+ORRI_COLD static bool chunk_table_grow(orr_world* world, orri_table* table, uint32_t capacity)
 {
     uint32_t old = table->hot.capacity;
     uint8_t** data = ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_CLUSTER, uint8_t*, capacity);
@@ -280,7 +281,7 @@ void orri_chunk_leave(const orri_chunk* chunk)
     }
 }
 
-int32_t orri_table_column_far(const orr_world* world, uint32_t type_index, uint32_t chunk_id)
+int32_t orri_table_column_slow(const orr_world* world, uint32_t type_index, uint32_t chunk_id)
 {
     const orri_chunk* chunk = world->chunks.list[chunk_id];
     return orri_cluster_find_column(chunk->cluster, (orr_type){type_index + world->hot.type_base});
@@ -405,8 +406,8 @@ bool orri_chunk_reserve_tables(orr_world* world, const orri_cluster* cluster, ui
 }
 
 // A chunk with id, blocks and entries in the type tables. NULL when refused (silent): as before.
-static orri_chunk* chunk_create(orr_world* world, orri_cluster* cluster, uint32_t number,
-                                uint32_t capacity, uint32_t wanted)
+ORRI_COLD static orri_chunk* chunk_create(orr_world* world, orri_cluster* cluster, uint32_t number,
+                                          uint32_t capacity, uint32_t wanted)
 {
     orri_chunk* chunk = orri_chunk_alloc(world, cluster);
     if (chunk == NULL) {
@@ -429,8 +430,7 @@ static orri_chunk* chunk_create(orr_world* world, orri_cluster* cluster, uint32_
     return chunk;
 }
 
-// Frees a chunk whose rows are gone or belong to shares.
-static void chunk_destroy(orr_world* world, orri_chunk* chunk)
+void orri_chunk_destroy(orr_world* world, orri_chunk* chunk)
 {
     orri_chunk_leave(chunk);
     chunk_give_columns(world, chunk);
@@ -448,7 +448,7 @@ void orri_chunk_drop(orr_world* world, orri_chunk* chunk)
             orri_cells_destruct(orri_cells_at(chunk, c, 0), rows);
         }
     }
-    chunk_destroy(world, chunk);
+    orri_chunk_destroy(world, chunk);
 }
 
 void orri_chunk_give(orr_world* world, orri_chunk* chunk)
@@ -460,7 +460,8 @@ void orri_chunk_give(orr_world* world, orri_chunk* chunk)
 // ---- growing and trimming a cluster -------------------------------------------------------------
 
 // Moves a chunk into larger blocks. A temporary chunk holds the new blocks until all are allocated.
-static bool chunk_grow(orr_world* world, orri_chunk* chunk, uint32_t capacity, uint32_t wanted)
+ORRI_COLD static bool chunk_grow(orr_world* world, orri_chunk* chunk, uint32_t capacity,
+                                 uint32_t wanted)
 {
     if (!orri_chunk_prepare(world, chunk)) {
         return false;
@@ -563,16 +564,54 @@ static bool chunk_reserve_full(orr_world* world, orri_cluster* cluster, uint64_t
     return true;
 }
 
+ORRI_COLD static bool chunk_reserve(orr_world* world, orri_cluster* cluster, uint64_t needed)
+{
+    return needed <= chunk_level_rows[ORRI_LEVELS - 1]
+               ? chunk_reserve_small(world, cluster, (uint32_t)needed)
+               : chunk_reserve_full(world, cluster, needed);
+}
+
+// A second try, after parked chunks were freed. Refusals of the first try do not count if it
+// succeeds: nothing has changed by them.
+ORRI_COLD static bool chunk_reserve_again(orr_world* world, orri_cluster* cluster, uint64_t needed,
+                                          uint64_t refusals)
+{
+    uint64_t refused = atomic_load_explicit(&world->env.refusals, memory_order_relaxed) - refusals;
+    if (!orri_parked_release_all(world) || !chunk_reserve(world, cluster, needed)) {
+        return false;
+    }
+    while (refused-- > 0) {
+        orri_refusal_uncount(&world->env);
+    }
+    return true;
+}
+
 bool orri_cluster_reserve(orr_world* world, orri_cluster* cluster, uint32_t count)
 {
     uint64_t needed = (uint64_t)cluster->row_count + count;
     if (needed <= cluster->row_capacity) {
         return true;
     }
-    if (needed <= chunk_level_rows[ORRI_LEVELS - 1]) {
-        return chunk_reserve_small(world, cluster, (uint32_t)needed);
+    if (cluster->parked != NULL) {
+        uint32_t more = cluster->parked->capacity;
+        if (needed <= (cluster->chunk_count == 0 ? more : cluster->row_capacity + more)) {
+            orri_parked_take(world, cluster);
+            return true;
+        }
+        orri_parked_release(world, cluster);
     }
-    return chunk_reserve_full(world, cluster, needed);
+    uint64_t refusals = atomic_load_explicit(&world->env.refusals, memory_order_relaxed);
+    return chunk_reserve(world, cluster, needed) ||
+           chunk_reserve_again(world, cluster, needed, refusals);
+}
+
+static void chunk_reset_bits(orri_cluster* cluster)
+{
+    cluster->has_bits = false;
+    orri_cluster_set_direct(cluster);
+    for (uint32_t c = 0; c <= cluster->type_count; c++) {
+        cluster->columns[c].has_bits = false;
+    }
 }
 
 // Sets what follows from the number of chunks. Without chunks a cluster has no enable bits.
@@ -581,11 +620,8 @@ static void chunk_reset_capacity(orri_cluster* cluster)
     cluster->chunk_first = cluster->chunk_count > 0 ? cluster->chunks[0] : NULL;
     if (cluster->chunk_count == 0) {
         cluster->row_capacity = 0;
-        cluster->has_bits = false;
-        cluster->direct = cluster->plain;
-        cluster->direct_new = cluster->plain && cluster->column_count == cluster->type_count + 1;
-        for (uint32_t c = 0; c <= cluster->type_count; c++) {
-            cluster->columns[c].has_bits = false;
+        if (cluster->has_bits) {
+            chunk_reset_bits(cluster);
         }
     } else if (cluster->chunk_count == 1) {
         cluster->row_capacity = cluster->chunks[0]->capacity;
@@ -599,25 +635,33 @@ void orri_cluster_trim(orr_world* world, orri_cluster* cluster)
     uint32_t needed =
         (uint32_t)(((uint64_t)cluster->row_count + ORR_CHUNK_CAPACITY - 1) >> ORRI_SLOT_BITS);
     while (cluster->chunk_count > needed) {
-        chunk_destroy(world, cluster->chunks[--cluster->chunk_count]);
+        orri_chunk* chunk = cluster->chunks[--cluster->chunk_count];
+        if (cluster->chunk_count > needed || !orri_chunk_park(world, chunk)) {
+            orri_chunk_destroy(world, chunk);
+        }
     }
     chunk_reset_capacity(cluster);
 }
 
 void orri_cluster_free_chunks(orr_world* world, orri_cluster* cluster)
 {
+    orri_parked_release(world, cluster);
     cluster->row_count = 0;
-    orri_cluster_trim(world, cluster);
+    while (cluster->chunk_count > 0) {
+        orri_chunk_destroy(world, cluster->chunks[--cluster->chunk_count]);
+    }
+    chunk_reset_capacity(cluster);
 }
 
 // ---- enable bits --------------------------------------------------------------------------------
 
-bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t column)
+ORRI_COLD bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t column)
 {
     uint32_t bits = cluster->column_count + column;
     if (!orri_commit_scope_registry(world)) {
         return false;
     }
+    orri_parked_release(world, cluster);
     for (uint32_t i = 0; i < cluster->chunk_count; i++) {
         orri_chunk* chunk = cluster->chunks[i];
         if (!orri_column_prepare(world, chunk, bits) || !orri_column_take(world, chunk, bits, 1)) {
@@ -628,16 +672,14 @@ bool orri_cluster_add_bits(orr_world* world, orri_cluster* cluster, uint32_t col
         }
     }
     cluster->bits_added++;
-    bool had_bits = cluster->has_bits, was_direct = cluster->direct;
-    bool was_direct_new = cluster->direct_new;
+    bool had_bits = cluster->has_bits;
     cluster->columns[column].has_bits = true;
     cluster->has_bits = true;
-    cluster->direct = cluster->direct_new = false;
+    orri_cluster_set_direct(cluster);
     if (world->listener.cluster_match != NULL && !world->listener.cluster_match(world, cluster)) {
         cluster->columns[column].has_bits = false;
         cluster->has_bits = had_bits;
-        cluster->direct = was_direct;
-        cluster->direct_new = was_direct_new;
+        orri_cluster_set_direct(cluster);
         for (uint32_t i = 0; i < cluster->chunk_count; i++) {
             orri_column_give(world, cluster->chunks[i], bits);
         }

@@ -4,9 +4,11 @@
 // derived.
 #include "store/relation/relation.h"
 #include "store/table/required_types.h"
+#include "store/world/access.h"
 #include "store/world/commit_scope.h"
 
-#define CLUSTER_STAGGER 192u // Bytes by which the blocks of neighbouring columns are offset.
+#define CLUSTER_STAGGER  192u // Bytes by which the blocks of neighbouring columns are offset.
+#define CLUSTER_GAPS_MIN 16u  // Up to this many gaps a list of clusters is not compacted.
 
 // ---- identity -----------------------------------------------------------------------------------
 
@@ -68,12 +70,6 @@ static orri_cluster* cluster_lookup_hashed(const orr_world* world, uint64_t hash
         id = cluster->bucket_next;
     }
     return NULL;
-}
-
-orri_cluster* orri_cluster_lookup(const orr_world* world, const orr_type* types,
-                                  uint32_t type_count, const orr_tag* tags, uint32_t tag_count)
-{
-    return orri_cluster_lookup_sized(world, types, NULL, type_count, tags, tag_count);
 }
 
 orri_cluster* orri_cluster_lookup_sized(const orr_world* world, const orr_type* types,
@@ -139,6 +135,9 @@ static void cluster_table_init(orr_world* world, orri_table* table, const orri_t
     table->multiple = type->info.multiplicity == ORR_MULTIPLE;
     table->instance_last = &world->instance_last;
     table->hot.size = type->info.size;
+    const orr_type_info* info = &type->info;
+    table->direct_set = type->plain && info->size > 0 && !table->multiple && !info->has_padding &&
+                        !info->has_entities && !info->has_owned && !type->has_range;
     for (uint32_t level = 0; level < ORRI_LEVELS; level++) {
         orri_source_init(&table->small[level], orri_block_bytes(table->hot.size, level), 0);
     }
@@ -158,7 +157,7 @@ static orri_table* cluster_table_obtain(orr_world* world, orr_type type)
     }
     // While a system runs with access checks, hot.tables are its own; orri_access_leave() sets
     // these.
-    if (ORR_LIKELY(world->running.access == NULL)) {
+    if (ORR_LIKELY(orri_access_none(world))) {
         world->hot.tables = world->tables.list;
         world->hot.table_capacity = world->tables.capacity;
     }
@@ -256,9 +255,10 @@ static bool cluster_init_types(orr_world* world, orri_cluster* cluster)
         }
         column->type = column->table->type;
         column->size = column->table->hot.size * cluster->capacities[c];
-        cluster->plain = cluster->plain && column->type->plain;
+        cluster->plain = cluster->plain && column->type->trivial;
         column->by_value = column->type->indexed_count > 0;
         cluster->indexed = cluster->indexed || column->by_value;
+        cluster->indexed_preset |= column->by_value && !column->type->zero_preset;
         if (column->table->multiple) {
             while (1u << column->shift < cluster->capacities[c]) {
                 column->shift++;
@@ -287,8 +287,8 @@ static bool cluster_init_columns(orr_world* world, orri_cluster* cluster)
         orri_source_init(&column->source, orri_block_bytes(column->size, ORRI_LEVELS),
                          c % 16 * CLUSTER_STAGGER);
     }
-    cluster->direct = cluster->plain;
-    cluster->direct_new = cluster->plain && cluster->column_count == cluster->type_count + 1;
+    orri_cluster_set_direct(cluster);
+    cluster->row_bytes = row_bytes;
     cluster->level_first = orri_chunk_level_first(row_bytes);
     cluster->identity_hash = cluster_identity_hash(cluster);
     return true;
@@ -309,37 +309,70 @@ static bool cluster_index_reserve(orr_world* world, orri_cluster* cluster)
     return true;
 }
 
-// Inserts in order of creation. Usually the cluster is the youngest and goes to the end.
+// The first entry of a list, which ascends by sequence, with this sequence or a later one.
+static uint32_t cluster_index_find(const orri_table* table, uint64_t sequence)
+{
+    uint32_t low = 0, high = table->cluster_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (table->clusters[middle].sequence < sequence) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+// Enters a cluster in order of creation. Usually it is the youngest and goes to the end. One that is
+// restored takes the gap that it left, if that is still there.
 static void cluster_index_enter(orri_cluster* cluster)
 {
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         orri_table* table = cluster->columns[c].table;
-        uint32_t i = table->cluster_count++;
-        for (; i > 0 && table->clusters[i - 1].sequence > cluster->sequence; i--) {
-            table->clusters[i] = table->clusters[i - 1];
+        uint32_t at = cluster_index_find(table, cluster->sequence);
+        orri_table_cluster* entry = &table->clusters[at];
+        if (at < table->cluster_count && entry->sequence == cluster->sequence) {
+            table->gap_count--;
+        } else {
+            memmove(entry + 1, entry, (table->cluster_count - at) * sizeof *entry);
+            table->cluster_count++;
         }
-        table->clusters[i] = (orri_table_cluster){cluster, cluster->sequence, c};
+        *entry = (orri_table_cluster){cluster, cluster->sequence, c};
     }
 }
 
-// Removes a cluster from the lists of its types, which ascend by sequence.
+// Closes all gaps of a list.
+static void cluster_index_compact(orri_table* table)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < table->cluster_count; i++) {
+        if (table->clusters[i].cluster != NULL) {
+            table->clusters[kept++] = table->clusters[i];
+        }
+    }
+    table->cluster_count = kept;
+    table->gap_count = 0;
+}
+
+// Removes a cluster from the lists of its types. It leaves a gap: closing each gap at once would
+// move, for n clusters that are deleted one by one, n * n / 2 entries.
 static void cluster_index_leave(const orri_cluster* cluster)
 {
     for (uint32_t c = 0; c < cluster->type_count; c++) {
         orri_table* table = cluster->columns[c].table;
-        uint32_t low = 0, high = table->cluster_count;
-        while (low < high) {
-            uint32_t middle = (low + high) / 2;
-            if (table->clusters[middle].sequence < cluster->sequence) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+        uint32_t at = cluster_index_find(table, cluster->sequence);
+        ORR_ASSERT(at < table->cluster_count && table->clusters[at].cluster == cluster);
+        table->clusters[at].cluster = NULL;
+        table->gap_count++;
+        while (table->cluster_count > 0 &&
+               table->clusters[table->cluster_count - 1].cluster == NULL) {
+            table->cluster_count--;
+            table->gap_count--;
         }
-        ORR_ASSERT(low < table->cluster_count && table->clusters[low].cluster == cluster);
-        memmove(table->clusters + low, table->clusters + low + 1,
-                (table->cluster_count - low - 1) * sizeof *table->clusters);
-        table->cluster_count--;
+        if (table->gap_count > CLUSTER_GAPS_MIN && table->gap_count > table->cluster_count / 2) {
+            cluster_index_compact(table);
+        }
     }
 }
 
@@ -742,7 +775,7 @@ static orr_result cluster_clear(orr_world* world, const char* call, orr_cluster 
     *out = cluster;
     if (world->relations.count != 0) {
         cluster->clearing = true;
-        result = orri_relation_destroy_clusters(world, call);
+        result = orri_relation_destroy_clusters(world, call, cluster);
         cluster->clearing = false;
         return result;
     }
@@ -790,3 +823,4 @@ orr_result orr_entities_destroy_all(orr_world* world)
 }
 
 #undef CLUSTER_STAGGER
+#undef CLUSTER_GAPS_MIN

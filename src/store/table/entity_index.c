@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #define INDEX_PAGE_BYTES (sizeof(orri_record) * ORRI_PAGE_SIZE)
+#define INDEX_RUN        16 // Ids of the free list that are given out together.
 
 orr_result orri_index_init(orr_world* world)
 {
@@ -65,6 +66,7 @@ void orri_index_term(orr_world* world)
                   index_list_bytes(world), _Alignof(orri_record*));
     }
     ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, index->metas, index->meta_capacity);
+    ORRI_RELEASE(&world->env, ORR_MEMORY_INDEX, index->samples, index->sample_capacity);
     *index = (orri_index){.free_first = ORRI_INDEX_NONE};
 }
 
@@ -210,6 +212,45 @@ static void index_give_fresh(orr_world* world, uint32_t place, uint32_t count, u
     index->live_count += count;
 }
 
+// Gives out the next INDEX_RUN ids of the free list, if their numbers run up (`step` 1) or down (-1)
+// from `number`, whose record is `record`, through one page. False: nothing was done. The two loops
+// have no dependency between their rounds, so that the compiler makes vectors of them.
+static inline bool index_give_run(orri_record* restrict record, int32_t step, uint32_t number,
+                                  uint32_t place, uint32_t* restrict ids, orr_entity* restrict out)
+{
+    uint32_t wrong = 0;
+    for (int32_t i = 0; i < INDEX_RUN; i++) {
+        wrong |= record[i * step].place ^ (number + (uint32_t)((i + 1) * step));
+    }
+    for (int32_t i = 0; wrong == 0 && i < INDEX_RUN; i++) {
+        uint32_t generation = record[i * step].generation & ~ORRI_DEAD;
+        record[i * step] = (orri_record){generation, place + (uint32_t)i};
+        ids[i] = number + (uint32_t)(i * step);
+        out[i] = orri_id_make(number + (uint32_t)(i * step), generation);
+    }
+    return wrong == 0;
+}
+
+// Gives out runs as long as the list has them; `step` is 1 or -1. Returns the number of ids.
+static uint32_t index_give_runs(orri_record* records, uint32_t step, uint32_t number,
+                                uint32_t place, uint32_t count, uint32_t* ids, orr_entity* out)
+{
+    orr_entity none[INDEX_RUN];
+    uint32_t done = 0, offset = number & ORRI_PAGE_MASK;
+    uint32_t room = step == 1 ? ORRI_PAGE_SIZE - offset
+                              : offset + 1; // Records up to the page's end.
+    count = count < room ? count : room;
+    bool given = true;
+    while (given && count - done >= INDEX_RUN) {
+        orr_entity* to = out != NULL ? out + done : none;
+        orri_record* record = records + (int32_t)(offset + done * step);
+        given = step == 1 ? index_give_run(record, 1, number + done, place + done, ids + done, to)
+                          : index_give_run(record, -1, number - done, place + done, ids + done, to);
+        done += given ? INDEX_RUN : 0;
+    }
+    return done;
+}
+
 // Gives out ids from the free list, as long as there are some. Usually the list runs up or down
 // through a page, since entities were created and destroyed in rows: then the position of the next
 // record is known before this one is read.
@@ -222,7 +263,14 @@ static uint32_t index_give_listed(orr_world* world, uint32_t place, uint32_t cou
         uint32_t first = next & ~ORRI_PAGE_MASK, offset = next & ORRI_PAGE_MASK;
         orri_record* records = orri_index_write(world, next) - offset;
         uint32_t step = records[offset].place - next;
-        do {
+        if (step == 1 || step == UINT32_MAX) {
+            uint32_t run = index_give_runs(records, step, next, place + i, count - i, ids + i,
+                                           out != NULL ? out + i : NULL);
+            i += run;
+            next += run * step;
+            offset += run * step;
+        }
+        while (i < count && offset < ORRI_PAGE_SIZE && next == first + offset) {
             uint32_t generation = records[offset].generation & ~ORRI_DEAD;
             next = records[offset].place;
             records[offset] = (orri_record){generation, place + i};
@@ -232,7 +280,7 @@ static uint32_t index_give_listed(orr_world* world, uint32_t place, uint32_t cou
             }
             offset += step;
             i++;
-        } while (i < count && offset < ORRI_PAGE_SIZE && next == first + offset);
+        }
     }
     index->free_first = next;
     index->free_count -= i;
@@ -281,6 +329,7 @@ void orri_page_stamp(orr_world* world, uint32_t index)
 {
     orri_page_meta* meta = &world->index.metas[index >> ORRI_PAGE_BITS];
     ORR_ASSERT(meta->share == NULL || orri_row_log_has(meta->share, index & ORRI_PAGE_MASK));
+    orri_written_note(world, world->epoch);
     meta->version = world->epoch - (meta->share != NULL); // As orri_version_now().
 }
 
@@ -329,3 +378,4 @@ void orri_index_kill(orr_world* world, const uint32_t* indexes, uint32_t count)
 }
 
 #undef INDEX_PAGE_BYTES
+#undef INDEX_RUN

@@ -44,7 +44,7 @@ const orr_type_desc orr_desc_orr_time_traveller = {.name = "orr_time_traveller",
                                                    .settings = {.needs = "orr_time"}};
 
 static const orr_label pseudo_stretch_labels[] = {
-    {"MOVES", 0}, {"LACKS", 1}, {"BARRED", 2}, {"REFUSED", 3}};
+    {"MOVES", 0}, {"OUTSIDE_SLOTS", 1}, {"UNDECLARED_TYPE", 2}, {"REFUSED", 3}};
 static const orr_type_desc pseudo_stretch_state = {.name = "orr_stretch_state",
                                                    .kind = ORR_KIND_ENUM,
                                                    .size = 4,
@@ -95,5 +95,5 @@ orr_result orri_refuse_pseudo(const orr_world* world, const char* call, const or
                        "%s",
                        call, type->info.name, tags ? "tags" : "enable bits",
                        tags ? "orr_tag_add() and orr_tag_remove()"
-                            : "orr_entity_enable() and orr_component_enable()");
+                            : "orr_entity_enable() and orr_enable()");
 }

@@ -4,7 +4,7 @@
 #include "store/table/required_types.h"
 #include "base/scan.h"
 
-// What a type requires, by type index. A type that requires nothing may have no entry.
+// Types that a type requires, by type index. A type that requires nothing may have no entry.
 struct orri_required_types {
     orr_type* types; // Ascending, without the type itself.
     uint32_t count;
@@ -36,6 +36,12 @@ ORRI_COLD static orr_result required_refuse_unknown(const required_list* list,
     const orri_schema* schema = &list->world->schema;
     orri_near near;
     orri_near_begin(&near, name, size);
+    if (orri_type_starved(schema, name, size) != NULL) {
+        return orri_refuse(&list->world->env, ORR_ERR_MEMORY, ORR_LOG_ID_MEMORY_REFUSED,
+                           "%s: out of memory: %s needs '%s', whose registration was refused; "
+                           "register it again when there is memory",
+                           list->call, type->info.name, near.name);
+    }
     for (uint32_t i = 0; i < schema->type_count; i++) {
         orri_near_offer(&near, schema->types[i]->info.name);
     }
@@ -69,7 +75,14 @@ static orr_result required_add(required_list* list, const orri_type* type, const
             return ORR_OK;
         }
     }
-    if (orri_type_at(&list->world->schema, found)->info.storage == ORR_PINNED) {
+    const orri_type* needed = orri_type_at(&list->world->schema, found);
+    if (orri_type_pseudo(needed)) {
+        return orri_refuse(&list->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
+                           "%s: %s needs %s, which every entity has and none stores; remove it "
+                           "from .needs",
+                           list->call, type->info.name, copy);
+    }
+    if (needed->info.storage == ORR_PINNED) {
         return orri_refuse(&list->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
                            "%s: %s needs %s, which is pinned; remove it from .needs (only types in "
                            "chunks can be needed)",
@@ -288,13 +301,15 @@ orr_result orri_required_types_refuse(const orr_world* world, const char* call, 
 {
     const char *name = orri_type_label(world, type), *by = orri_type_label(world, dependent);
     orri_id_text id = orri_entity_format(world, entity);
-    const char *of = entity.id != 0 ? " of entity " : "", *who = entity.id != 0 ? id.text : "";
+    const char *of = entity.id != 0 ? " of entity " : "",
+               *entity_text = entity.id != 0 ? id.text : "";
     if (required_type(world, type, dependent)) {
         return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: %s%s%s is needed by %s, and needs it too; remove both at once, "
                            "with orr_bundle_remove() or orr_entity_move()",
-                           call, name, of, who, by);
+                           call, name, of, entity_text, by);
     }
     return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                       "%s: %s%s%s is needed by %s; remove %s first", call, name, of, who, by, by);
+                       "%s: %s%s%s is needed by %s; remove %s first", call, name, of, entity_text,
+                       by, by);
 }

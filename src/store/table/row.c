@@ -231,14 +231,12 @@ static void row_drop(const orri_transition* transition, orri_chunk* chunk, uint3
     }
 }
 
-// The fast path: a simple transition between direct clusters with room, all stamped in this epoch.
-// Nothing can be refused. False: nothing was done.
-static inline bool row_fast(orr_world* world, const orri_transition* transition, uint32_t index,
-                            const orri_type* value_type, const void* value)
+bool orri_move_fast(orr_world* world, const orri_transition* transition, uint32_t index,
+                    const orri_type* value_type, const void* value)
 {
     orri_cluster *to = transition->to, *from = transition->from;
     uint32_t row = to->row_count, last_row = from->row_count - 1;
-    if (row == to->row_capacity || !transition->simple || !from->direct || !to->direct ||
+    if (!transition->simple || !from->direct || !to->direct ||
         (value != NULL && value_type->info.has_padding)) {
         return false;
     }
@@ -246,11 +244,14 @@ static inline bool row_fast(orr_world* world, const orri_transition* transition,
     uint32_t place = record->place;
     uint32_t slot = orri_place_slot(place), target_slot = row & ORRI_SLOT_MASK;
     orri_chunk* chunk = orri_place_chunk(world, place);
-    orri_chunk* target = orri_cluster_chunk_of(to, row);
     orri_chunk* last = orri_cluster_chunk_of(from, last_row);
-    if (target->stamp != world->epoch || !orri_row_stamped(world, chunk, last, last_row, index)) {
+    if (!orri_row_stamped(world, chunk, last, last_row, index) ||
+        (value != NULL && value_type->indexed_count > 0 &&
+         !orri_relation_prepare(world, orri_table_relation(world, value_type), index, value)) ||
+        !orri_cluster_ready(world, to, row)) {
         return false;
     }
+    orri_chunk* target = orri_cluster_chunk_of(to, row);
     orri_rows_open(target, target_slot, 1);
     for (uint32_t i = 0; i < transition->kept_count; i++) {
         orri_transition_pair pair = transition->kept[i];
@@ -266,6 +267,9 @@ static inline bool row_fast(orr_world* world, const orri_transition* transition,
             orri_value_zero(data, size); // Simple transitions have zero presets.
         }
     }
+    if (ORR_UNLIKELY(transition->indexed)) {
+        orri_relation_moved(world, transition, row, index);
+    }
     orri_chunk_ids(target)[target_slot] = index;
     to->row_count = row + 1;
     orri_row_close_gap(world, from, chunk, place, last, last_row);
@@ -273,10 +277,10 @@ static inline bool row_fast(orr_world* world, const orri_transition* transition,
     return true;
 }
 
-// The general path.
-ORRI_COLD static orr_result row_slow(orr_world* world, const char* call,
-                                     const orri_transition* transition, uint32_t index,
-                                     const orri_type* value_type, const void* value)
+// The general path: hooks, shared blocks, the first change of an epoch.
+ORRI_NOINLINE static orr_result row_slow(orr_world* world, const char* call,
+                                         const orri_transition* transition, uint32_t index,
+                                         const orri_type* value_type, const void* value)
 {
     orri_cluster* to = transition->to;
     if (ORR_UNLIKELY(to->row_count == to->row_capacity) && !orri_cluster_reserve(world, to, 1)) {
@@ -322,7 +326,7 @@ ORRI_COLD static orr_result row_slow(orr_world* world, const char* call,
 orr_result orri_move_one(orr_world* world, const char* call, const orri_transition* transition,
                          uint32_t index, const orri_type* value_type, const void* value)
 {
-    if (ORR_LIKELY(row_fast(world, transition, index, value_type, value))) {
+    if (ORR_LIKELY(orri_move_fast(world, transition, index, value_type, value))) {
         return ORR_OK;
     }
     return row_slow(world, call, transition, index, value_type, value);

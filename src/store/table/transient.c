@@ -273,7 +273,7 @@ orr_result orri_transient_set(orr_world* world, const char* call, orr_entity ent
     }
     if (value == NULL && found->info.size > 0) {
         return orri_refuse_argument(world, call,
-                                    "the value is NULL; call orr_component_add() for the preset");
+                                    "the value is NULL; call orr_add() for the preset");
     }
     const orri_pool* pool = orri_pool_find(world, type);
     result =
@@ -334,12 +334,13 @@ uint64_t orr_transient_count(const orr_world* world)
 // ---- validation ---------------------------------------------------------------------------------
 
 // Reports a violation of invariant S17.
-static orr_result transient_fail(orr_world* world, const char* what, uint32_t where)
+static orr_result transient_fail(orr_world* world, const char* what, const char* number_name,
+                                 uint32_t number)
 {
     return orri_refuse(&world->env, ORR_ERR_CORRUPT, ORR_LOG_ID_WORLD_CORRUPT,
-                       "orr_world_validate: invariant S17 (%s) of transient entities does not hold "
-                       "(%u)",
-                       what, where);
+                       "orr_world_validate: invariant S17 (%s) of transient entities does not "
+                       "hold: %s %u",
+                       what, number_name, number);
 }
 
 static orr_result transient_validate_rows(orr_world* world)
@@ -350,12 +351,12 @@ static orr_result transient_validate_rows(orr_world* world)
         uint32_t index = orri_chunk_ids(chunk)[row & ORRI_SLOT_MASK];
         if (!orri_index_transient(index) ||
             orri_transient_number(index) >= world->transient.count) {
-            return transient_fail(world, "rows are of transient entities", row);
+            return transient_fail(world, "rows are of transient entities", "row", row);
         }
         const orri_record* record = orri_record_at(world, index);
         if ((record->generation & ORRI_DEAD) != 0 ||
             record->place != orri_place_make(chunk, row & ORRI_SLOT_MASK)) {
-            return transient_fail(world, "row and record agree", row);
+            return transient_fail(world, "row and record agree", "row", row);
         }
     }
     return ORR_OK;
@@ -366,18 +367,18 @@ orr_result orri_transient_validate(orr_world* world)
     const orri_transient* transient = &world->transient;
     uint32_t rows = transient->cluster != NULL ? transient->cluster->row_count : 0, live = 0;
     if (rows != transient->live_count) {
-        return transient_fail(world, "a row for each", rows);
+        return transient_fail(world, "one row per live entity", "rows", rows);
     }
     for (uint32_t n = 0; n < transient->count; n++) {
         live += (orri_record_at(world, orri_transient_index(n))->generation & ORRI_DEAD) == 0;
     }
     if (live != transient->live_count || transient->free_count + live > transient->count ||
         transient->count > transient->free_capacity) {
-        return transient_fail(world, "counts", live);
+        return transient_fail(world, "counts", "live entities", live);
     }
     for (uint32_t i = 0; i < transient->free_count; i++) {
         if ((orri_record_at(world, transient->free[i])->generation & ORRI_DEAD) == 0) {
-            return transient_fail(world, "the free are dead", i);
+            return transient_fail(world, "free indexes are dead", "position in the list", i);
         }
     }
     return transient_validate_rows(world);

@@ -95,7 +95,7 @@ static void transition_fill(orri_transition* transition)
         uint32_t from_type = f < from->type_count ? from->types[f].id : UINT32_MAX;
         uint32_t to_type = t < to->type_count ? to->types[t].id : UINT32_MAX;
         if (from_type == to_type) {
-            transition->plain = transition->plain && from->columns[f].type->plain;
+            transition->plain = transition->plain && from->columns[f].type->trivial;
             if (from->columns[f].counts != 0) {
                 transition_keep_multiple(transition, f++, t++);
             } else {
@@ -103,12 +103,12 @@ static void transition_fill(orri_transition* transition)
             }
         } else if (from_type < to_type) {
             transition->dropped[transition->dropped_count++] = (uint16_t)f;
-            transition->dropped_plain = transition->dropped_plain && from->columns[f].type->plain;
+            transition->dropped_plain = transition->dropped_plain && from->columns[f].type->trivial;
             transition->indexed = transition->indexed || from->columns[f].by_value;
             f++;
         } else {
             const orri_type* type = to->columns[t].type;
-            transition->simple = transition->simple && type->plain && type->zero_preset &&
+            transition->simple = transition->simple && type->trivial && type->zero_preset &&
                                  to->columns[t].counts == 0;
             transition->indexed = transition->indexed || to->columns[t].by_value;
             transition->added[transition->new_count++] = (uint16_t)t++;

@@ -18,18 +18,51 @@ static _Atomic uint64_t access_foreign_violations;
 static const orri_access access_foreign = {.system = "of another thread",
                                            .violations = &access_foreign_violations};
 
+const orri_access orri_access_pending = {.system = "none"};
+
 const orri_access* orri_access_of(const orr_world* world)
 {
-    return world->running.parallel && orri_this_thread.world == world ? orri_this_thread.access
-                                                                      : world->running.access;
+    if (world->running.parallel && orri_this_thread.world == world) {
+        return orri_this_thread.access;
+    }
+    return orri_access_none(world) ? NULL : world->running.access;
 }
 
-bool orri_access_checked_far(const orr_world* world)
+void orri_travel_pending_set(orr_world* world, orr_result (*notify)(orr_world* world))
+{
+    world->running.notify_travel = notify;
+    if (orri_access_none(world)) {
+        world->running.access = notify != NULL ? &orri_access_pending : NULL;
+    }
+}
+
+// The caller reports the refusal.
+static void access_silent(void* owner, orr_result result, orr_log_id id, const char* text)
+{
+    (void)owner, (void)result, (void)id, (void)text;
+}
+
+orr_result orri_travel_notify(const orr_world* world, const char* call)
+{
+    orri_refusal_redirect before = orri_redirect_here;
+    orri_redirect_here = (orri_refusal_redirect){&world->env, access_silent, NULL};
+    orr_result result = world->running.notify_travel((orr_world*)(uintptr_t)world);
+    orri_redirect_here = before;
+    return result == ORR_OK
+               ? ORR_OK
+               : orri_refuse(orri_env_of(world), result, ORR_LOG_ID_MEMORY_REFUSED,
+                             "%s: out of memory while readers are notified of the last travel, "
+                             "which happens before the world changes; nothing was changed; make "
+                             "the call again when there is memory",
+                             call);
+}
+
+bool orri_access_checked_slow(const orr_world* world)
 {
     return orri_access_of(world) != NULL;
 }
 
-const struct orri_view* orri_view_here_far(const orr_world* world)
+const struct orri_view* orri_view_here_slow(const orr_world* world)
 {
     return orri_this_thread.world == world ? orri_this_thread.view : NULL;
 }
@@ -48,14 +81,14 @@ bool orri_access_foreign_thread(const orr_world* world, const char* call)
     access_foreign_violations++;
     (void)orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-        "%s: the world runs in real time, and belongs to its pipelines; post the call with "
+        "%s: the world runs in real time, so only its pipelines may access it; post the call with "
         "orr_post() (orr_post_exclusive() if it is about the whole world), or make it before "
         "orr_realtime() or after it has returned",
         call);
     return true;
 }
 
-// Counts and reports a violation. `prefix`: what stands before the type's name in a declaration.
+// Counts and reports a violation. `prefix`: text before the type's name in a declaration.
 ORRI_COLD static bool access_refuse(const orr_world* world, const char* call, const char* name,
                                     orr_entity entity, const char* prefix)
 {
@@ -90,9 +123,50 @@ ORRI_COLD static bool access_refuse(const orr_world* world, const char* call, co
     return false;
 }
 
+// A system writes a type that is never written in place: no declaration would allow it.
+ORRI_COLD static bool access_refuse_in_place(const orr_world* world, const char* call,
+                                             const orri_type* type, orr_entity entity)
+{
+    const orri_access* access = orri_access_of(world);
+    orri_id_text id = orri_entity_format(world, entity);
+    (*access->violations)++;
+    (void)orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
+                      "%s: system '%s' writes %s%s%s: %s %s", call, access->system, type->info.name,
+                      entity.id != 0 ? " of " : "", entity.id != 0 ? id.text : "", type->info.name,
+                      orri_in_place_hint(type, true));
+    return false;
+}
+
+// True while a system runs whose desc could declare more access: not an indirect system, a
+// transaction or an atomic section.
+static bool access_declares(const orr_world* world)
+{
+    const orri_access* access = orri_access_of(world);
+    return access != &access_foreign && !access->indirect && !access->posted && !access->section;
+}
+
+// A system passes a null type, most often because the registration of the type was refused: there is
+// nothing to declare.
+ORRI_COLD static bool access_refuse_null(const orr_world* world, const char* call)
+{
+    if (orri_type_starved(&world->schema, NULL, 0) != NULL) {
+        (void)orri_refuse_type(world, call, (orr_type){0});
+        return false;
+    }
+    const orri_access* access = orri_access_of(world);
+    (*access->violations)++;
+    (void)orri_refuse(orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
+                      "%s: system '%s' passes a null type; was its registration refused?", call,
+                      access->system);
+    return false;
+}
+
 bool orri_access_reads_slow(const orr_world* world, const char* call, orr_type type,
                             orr_entity entity)
 {
+    if (type.id == 0 && access_declares(world)) {
+        return access_refuse_null(world, call);
+    }
     return access_has(orri_access_of(world), orri_access_of(world)->by_id_read,
                       orri_type_index(world, type)) ||
            access_refuse(world, call, orri_type_label(world, type), entity, "");
@@ -101,9 +175,20 @@ bool orri_access_reads_slow(const orr_world* world, const char* call, orr_type t
 bool orri_access_writes_slow(const orr_world* world, const char* call, orr_type type,
                              orr_entity entity)
 {
-    return access_has(orri_access_of(world), orri_access_of(world)->by_id_write,
-                      orri_type_index(world, type)) ||
-           access_refuse(world, call, orri_type_label(world, type), entity, "write ");
+    if (!orri_access_checked(world)) {
+        return orri_travel_notified(world, call) == ORR_OK;
+    }
+    if (type.id == 0 && access_declares(world)) {
+        return access_refuse_null(world, call);
+    }
+    if (access_has(orri_access_of(world), orri_access_of(world)->by_id_write,
+                   orri_type_index(world, type))) {
+        return true;
+    }
+    const orri_type* found = orri_type_at(&world->schema, type);
+    return found != NULL && orri_type_written_by_set(found) && access_declares(world)
+               ? access_refuse_in_place(world, call, found, entity)
+               : access_refuse(world, call, orri_type_label(world, type), entity, "write ");
 }
 
 bool orri_access_builtin_slow(const orr_world* world, const char* call, const char* name,
@@ -143,7 +228,7 @@ bool orri_access_places_slow(const orr_world* world, const char* call, orr_entit
     if (access->by_id_read != NULL) {
         return true;
     }
-    if (access->query == NULL) {
+    if (!access_declares(world)) {
         return access_refuse(world, call, "the position", entity, "");
     }
     orri_id_text id = orri_entity_format(world, entity);
@@ -185,7 +270,7 @@ bool orri_access_owns_slow(const orr_world* world, const char* call)
     (void)orri_refuse(
         orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
         "%s: system '%s' makes strings or arrays, but declares no type with owned fields that it "
-        "writes or sends; declare that type",
+        "writes or sends; name that type in .changes, .adds or .creates, or as a write term",
         call, access->system);
     return false;
 }
@@ -218,8 +303,9 @@ orr_result orri_refuse_running(const orr_world* world, const char* call)
         (*orri_access_of(world)->violations)++;
     }
     return orri_refuse(
-        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION, "%s: not %s%s%s%s; %s",
-        call, checked || !world->realtime ? "inside a system" : "while pipelines run",
+        orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
+        "%s: not allowed %s%s%s%s; %s", call,
+        checked || !world->realtime ? "inside a system" : "while pipelines run",
         checked ? " ('" : "", checked ? orri_access_of(world)->system : "", checked ? "')" : "",
         world->realtime ? "post it with orr_post_exclusive(), or call it before orr_realtime() or "
                           "after it has returned"
@@ -228,7 +314,7 @@ orr_result orri_refuse_running(const orr_world* world, const char* call)
 
 void orri_access_enter(orr_world* world, const orri_access* access, orr_hot_table** tables)
 {
-    ORR_ASSERT(world->running.access == NULL);
+    ORR_ASSERT(orri_access_none(world));
     world->running.access = access;
     if (access != NULL) {
         world->hot.tables = tables;
@@ -252,7 +338,7 @@ void orri_access_serial(orr_world* world)
 
 void orri_access_leave(orr_world* world)
 {
-    world->running.access = NULL;
+    world->running.access = world->running.notify_travel != NULL ? &orri_access_pending : NULL;
     world->hot.tables = world->tables.list;
     world->hot.table_capacity = world->tables.capacity;
 }

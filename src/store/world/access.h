@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Access checks: what a running system may read and write of a world by calls. Every call of the
-// store asks here before it touches anything. While no system runs, or access checks are off, a
-// check is one comparison.
+// Access checks: which data of a world a running system may read and write by calls. Every call of
+// the store makes one of these checks before it accesses anything. While no system runs, or access
+// checks are off, a check is one comparison.
 //
 // This header also holds the thread's context: which system the calling thread runs, with which
 // clock and view, while systems run in parallel or in real time.
@@ -10,7 +10,7 @@
 
 #include "store/world/world.h"
 
-// What a system may do with the world. The bit sets are by type index; NULL: no type.
+// Access rights of a system. The bit sets are by type index; NULL: no type.
 struct orri_access {
     const char* system; // Its name, for error texts.
     // Types of `.by_id`: of any entity, and in queries that it iterates itself.
@@ -33,9 +33,11 @@ struct orri_access {
     bool own_rows;                // `.own_rows`: it reads nothing but the rows it is called with.
     uint32_t type_count;          // Bits in each set.
     _Atomic uint64_t* violations; // Counter of refused accesses.
+    // While a function of a transaction runs: the rights of the system that sent it. Else NULL.
+    struct orri_rights* sender;
 };
 
-// What the calling thread does at this moment, while systems run in parallel or in real time.
+// Context of the calling thread, while systems run in parallel or in real time.
 typedef struct orri_thread_context {
     const orr_world* world;    // World of the system that it runs; NULL: it runs none.
     const orri_access* access; // Of that system.
@@ -48,8 +50,10 @@ typedef struct orri_thread_context {
     // Real time: published values of other pipelines (publish.h); NULL: none.
     const struct orri_view* view;
     bool at_sync_point; // It runs posted calls while all pipelines stand between ticks.
-    uint32_t loops;     // Real time: open iterations of this thread.
-    // Real time: counter that tells which iterations have ended; NULL: the world's.
+    // The unit of rows that the system on this thread works on; 0 if it is not called by units.
+    uint32_t unit;
+    uint32_t loops; // Real time: open iterations of this thread.
+    // Real time: era of iterations, as world->loops.era; NULL: the world's.
     const uint32_t* era;
     uint64_t since_view; // `changed` terms: version of the view that the system has seen last.
 } orri_thread_context;
@@ -70,14 +74,15 @@ static inline void orri_loop_close(orr_world* world)
     if (ORR_UNLIKELY(world->realtime)) {
         orri_this_thread.loops -= orri_this_thread.loops > 0;
     } else {
-        world->loops.iterating--;
+        // A tick that began meanwhile has ended all loops.
+        world->loops.iterating -= world->loops.iterating > 0;
     }
 }
 
 // Slow paths of the functions below. Out of line, since they would take more code in their callers
 // than the rest.
-ORRI_COLD const struct orri_view* orri_view_here_far(const orr_world* world);
-ORRI_COLD bool orri_access_checked_far(const orr_world* world);
+ORRI_NOINLINE const struct orri_view* orri_view_here_slow(const orr_world* world);
+ORRI_NOINLINE bool orri_access_checked_slow(const orr_world* world);
 
 // Real time: true unless this thread runs at a sync point. Calls about the whole world are refused
 // then.
@@ -91,7 +96,27 @@ static inline bool orri_between_sync_points(const orr_world* world)
 // are.
 static inline const struct orri_view* orri_view_here(const orr_world* world)
 {
-    return ORR_UNLIKELY(world->realtime) ? orri_view_here_far(world) : NULL;
+    return ORR_UNLIKELY(world->realtime) ? orri_view_here_slow(world) : NULL;
+}
+
+// Stands in world->running.access between ticks while readers wait to be notified of a travel, so
+// that checks of writes take their slow path. It restricts nothing.
+extern const orri_access orri_access_pending;
+// True when no running system has tables of its own: world->hot.tables are the world's.
+static inline bool orri_access_none(const orr_world* world)
+{
+    return world->running.access == NULL || world->running.access == &orri_access_pending;
+}
+// From now on calls that change the world call `notify` first, until it has succeeded. NULL: readers
+// were notified of the travel. Between ticks, or at a sync point.
+void orri_travel_pending_set(orr_world* world, orr_result (*notify)(orr_world* world));
+// Notifies readers of a travel if they were not yet. To be called before a change of the world.
+// @return ORR_ERR_MEMORY (reported) if memory is still refused: then the world may not change.
+ORRI_COLD orr_result orri_travel_notify(const orr_world* world, const char* call);
+static inline orr_result orri_travel_notified(const orr_world* world, const char* call)
+{
+    return ORR_LIKELY(world->running.notify_travel == NULL) ? ORR_OK
+                                                            : orri_travel_notify(world, call);
 }
 
 // Access of the system that this thread runs. Not NULL when orri_access_checked().
@@ -101,7 +126,7 @@ const orri_access* orri_access_of(const orr_world* world);
 // real time is not checked.
 static inline bool orri_access_checked(const orr_world* world)
 {
-    return ORR_UNLIKELY(world->running.access != NULL) && orri_access_checked_far(world);
+    return ORR_UNLIKELY(world->running.access != NULL) && orri_access_checked_slow(world);
 }
 // From now on systems may run on several threads, each between orri_this_thread_enter() and
 // orri_this_thread_leave(). `checked`: with access checks. Reads by id use `tables` on every thread
@@ -134,19 +159,21 @@ void orri_access_tables(const orr_world* world, const orri_access* access, orr_h
 ORRI_COLD bool orri_access_foreign_thread(const orr_world* world, const char* call);
 
 // The checks. Each returns true when the access is allowed; otherwise the violation is counted and
-// reported. `call` is the public function's name; `entity` may be null. The _long functions are the
-// slow paths.
+// reported. A write is also refused (reported, ORR_ERR_MEMORY) by orri_travel_notified(); its result
+// is orri_env_result(). `call` is the public function's name; `entity` may be null. The _slow
+// functions are the slow paths.
 
 // Reads or writes a type by entity id.
-ORRI_COLD bool orri_access_reads_slow(const orr_world* world, const char* call, orr_type type,
-                                      orr_entity entity);
-ORRI_COLD bool orri_access_writes_slow(const orr_world* world, const char* call, orr_type type,
-                                       orr_entity entity);
+ORRI_NOINLINE bool orri_access_reads_slow(const orr_world* world, const char* call, orr_type type,
+                                          orr_entity entity);
+ORRI_NOINLINE bool orri_access_writes_slow(const orr_world* world, const char* call, orr_type type,
+                                           orr_entity entity);
 // Reads names, tags or enable bits, which are declared as orr_name, orr_tags and orr_enabled.
-ORRI_COLD bool orri_access_builtin_slow(const orr_world* world, const char* call, const char* name,
-                                        orr_entity entity);
+ORRI_NOINLINE bool orri_access_builtin_slow(const orr_world* world, const char* call,
+                                            const char* name, orr_entity entity);
 // Asks where an entity is stored: allowed for systems that access anything by id.
-ORRI_COLD bool orri_access_places_slow(const orr_world* world, const char* call, orr_entity entity);
+ORRI_NOINLINE bool orri_access_places_slow(const orr_world* world, const char* call,
+                                           orr_entity entity);
 static inline bool orri_access_reads(const orr_world* world, const char* call, orr_type type,
                                      orr_entity entity)
 {
@@ -156,7 +183,7 @@ static inline bool orri_access_reads(const orr_world* world, const char* call, o
 static inline bool orri_access_writes(const orr_world* world, const char* call, orr_type type,
                                       orr_entity entity)
 {
-    return ORR_LIKELY(!orri_access_checked(world)) ||
+    return ORR_LIKELY(world->running.access == NULL) ||
            orri_access_writes_slow(world, call, type, entity);
 }
 static inline bool orri_access_builtin(const orr_world* world, const char* call, const char* name,
@@ -166,14 +193,15 @@ static inline bool orri_access_builtin(const orr_world* world, const char* call,
            orri_access_builtin_slow(world, call, name, entity);
 }
 // Creates strings or arrays, or changes their reference counts.
-ORRI_COLD bool orri_access_owns_slow(const orr_world* world, const char* call);
+ORRI_NOINLINE bool orri_access_owns_slow(const orr_world* world, const char* call);
 static inline bool orri_access_owns(const orr_world* world, const char* call)
 {
     return ORR_LIKELY(!orri_access_checked(world)) || orri_access_owns_slow(world, call);
 }
 // Asks whether entities are alive, how many there are, which types they have: refused only with
 // `.own_rows`.
-ORRI_COLD bool orri_access_looks_slow(const orr_world* world, const char* call, orr_entity entity);
+ORRI_NOINLINE bool orri_access_looks_slow(const orr_world* world, const char* call,
+                                          orr_entity entity);
 static inline bool orri_access_looks(const orr_world* world, const char* call, orr_entity entity)
 {
     return ORR_LIKELY(!orri_access_checked(world)) || orri_access_looks_slow(world, call, entity);
@@ -194,7 +222,7 @@ static inline orr_result orri_check_open_of(const orr_world* world, const char* 
                : orri_refuse_structure(world, call, type, entity);
 }
 // Asks for a tag in a query.
-ORRI_COLD bool orri_access_tags_slow(const orr_world* world, const char* call, orr_tag tag);
+ORRI_NOINLINE bool orri_access_tags_slow(const orr_world* world, const char* call, orr_tag tag);
 static inline bool orri_access_tags(const orr_world* world, const char* call, orr_tag tag)
 {
     return ORR_LIKELY(!orri_access_checked(world)) || orri_access_tags_slow(world, call, tag);

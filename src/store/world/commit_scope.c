@@ -5,7 +5,8 @@
 ORRI_COLD static bool commit_scope_refuse(orr_world* world, const char* what)
 {
     (void)orri_refuse(&world->env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-                      "a commit beside running systems %s; it is repeated while no system runs",
+                      "a commit that was made while systems run %s; no action is needed: it is "
+                      "repeated while no system runs",
                       what);
     return false;
 }

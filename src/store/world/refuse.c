@@ -8,16 +8,7 @@
 orri_id_text orri_id_format(orr_entity entity)
 {
     orri_id_text out;
-    uint32_t generation = orri_id_generation(entity);
-    uint32_t salt = generation >> ORRI_GENERATION_BITS;
-    if (entity.id == 0) {
-        snprintf(out.text, sizeof out.text, "null");
-    } else if (salt != 0) {
-        snprintf(out.text, sizeof out.text, "%uv%us%u", orri_id_index(entity),
-                 generation & ORRI_GENERATION_MASK, salt);
-    } else {
-        snprintf(out.text, sizeof out.text, "%uv%u", orri_id_index(entity), generation);
-    }
+    (void)orr_id_print(entity, out.text, sizeof out.text);
     return out;
 }
 
@@ -25,8 +16,8 @@ orri_id_text orri_entity_format(const orr_world* world, orr_entity entity)
 {
     orri_id_text id = orri_id_format(entity), out;
     // A system with .own_rows reads nothing but its rows, so names are not looked up for it.
-    bool looks = !orri_access_checked(world) || !orri_access_of(world)->own_rows;
-    const char* name = looks && orri_record_find(world, entity) != NULL
+    bool may_read_name = !orri_access_checked(world) || !orri_access_of(world)->own_rows;
+    const char* name = may_read_name && orri_record_find(world, entity) != NULL
                            ? orri_name_of(world, orri_id_index(entity))
                            : NULL;
     if (name == NULL) {
@@ -49,6 +40,10 @@ const char* orri_type_label(const orr_world* world, orr_type type)
 // Why an id is not alive, as far as it can be known.
 static const char* refuse_entity_reason(const orr_world* world, orr_entity entity)
 {
+    if ((orri_id_generation(entity) & ORRI_DEAD) != 0) {
+        return "is a provisional id of a creation, which only what its run sends may use (set "
+               ".creates_max for ids that are final at once)";
+    }
     if (((orri_id_generation(entity) ^ world->salt) & ~ORRI_GENERATION_MASK) != 0) {
         return "belongs to a world with another id_salt";
     }
@@ -89,8 +84,22 @@ orr_result orri_refuse_entity(const orr_world* world, const char* call, orr_enti
                        call, name.text, reason, orri_type_label(world, type));
 }
 
+static orr_result refuse_starved(const orr_world* world, const char* call, const char* name)
+{
+    return orri_refuse(
+        orri_env_of(world), ORR_ERR_MEMORY, ORR_LOG_ID_MEMORY_REFUSED,
+        "%s: out of memory: the registration of %s was refused, so its type is null; "
+        "register it again when there is memory (orr_type_of() or the next use of "
+        "the C type does)",
+        call, name);
+}
+
 orr_result orri_refuse_type(const orr_world* world, const char* call, orr_type type)
 {
+    const char* starved = orri_type_starved(&world->schema, NULL, 0);
+    if (starved != NULL && (type.id == 0 || type.id == UINT32_MAX)) { // orr_pp_type_refused()
+        return refuse_starved(world, call, starved);
+    }
     if (type.id == 0) {
         return orri_refuse(orri_env_of(world), ORR_ERR_TYPE, ORR_LOG_ID_CALL_REFUSED,
                            "%s: the type is null; was its registration refused?", call);
@@ -125,6 +134,18 @@ orr_result orri_refuse_hook(const orr_world* world, const char* call, const orri
                        type->info.name);
 }
 
+const char* orri_in_place_hint(const orri_type* type, bool in_system)
+{
+    if (type->indexed_count == 0) {
+        return in_system ? "is not written in place; send the name (orr_send_name) and set .renames"
+                         : "is not written in place; use orr_name_set() after the loop";
+    }
+    return in_system ? "has indexed fields and is not written in place; send the change "
+                       "(orr_send_change) and name the type in .changes"
+                     : "has indexed fields and is not written in place; use orr_set() after "
+                       "the loop";
+}
+
 orr_result orri_refuse_in_place(const orr_world* world, const char* call, const orri_type* type)
 {
     return orri_refuse(orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
@@ -134,7 +155,7 @@ orr_result orri_refuse_in_place(const orr_world* world, const char* call, const 
 
 orr_result orri_refuse_room(const orr_world* world, const char* call)
 {
-    uint32_t chunks = world->chunks.count - 1 - world->chunks.free_count;
+    uint32_t chunks = orri_chunks_live(world);
     if (chunks >= ORRI_CHUNKS_MAX) {
         return orri_refuse(
             orri_env_of(world), ORR_ERR_CAPACITY, ORR_LOG_ID_CALL_REFUSED,
@@ -155,17 +176,17 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (ORR_UNLIKELY(world->realtime) && orri_access_checked(world)) {
         return orri_refuse_structure(world, call, (orr_type){0}, (orr_entity){0});
     }
-    // Real time, not inside a system: this thread has the turn, and structure to itself.
+    // Real time, not inside a system: this thread has the turn, and may change structure.
     bool in_handler = orri_in_error_handler(world);
     bool has_turn = ORR_UNLIKELY(world->realtime) && orri_this_thread.loops == 0 && !in_handler;
     if (world->append.open == NULL && !in_handler && (world->loops.iterating == 0 || has_turn)) {
-        // Only positions of rows that queries cached are in the way: the queries drop them, and the
-        // call goes on.
+        // Queries may have cached positions of rows: they drop them, and the call continues.
         if (world->loops.cached != 0) {
             world->listener.structure_change((orr_world*)(uintptr_t)world);
         }
-        ORR_ASSERT(orri_world_open(world) || has_turn || world->errors.in_handler != 0);
-        return ORR_OK;
+        // Not orri_world_open(): a handler on another thread may begin or end at any moment.
+        ORR_ASSERT((world->loops.iterating | world->loops.cached) == 0 || has_turn);
+        return orri_travel_notified(world, call);
     }
     if (in_handler) {
         return orri_refuse(
@@ -184,7 +205,7 @@ orr_result orri_check_open(const orr_world* world, const char* call)
     if (world->append.open == NULL) {
         return orri_refuse(
             orri_env_of(world), ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
-            "%s: not while a query is iterated, since rows would move under the loop. Collect the "
+            "%s: not allowed while a query is iterated: its rows would move. Collect the "
             "entities and make the call after the loop; orr_query_add(), orr_query_remove() and "
             "orr_query_destroy_entities() change all entities that match. (A loop left without "
             "orr_iter_end() stays open until the next tick)",

@@ -48,10 +48,11 @@ static inline orri_record* orri_record_find(const orr_world* world, orr_entity e
 {
     // One comparison refuses indexes that were never given out, and made-up ids with the dead bit,
     // which would equal the record of a dead entity.
-    if (ORR_UNLIKELY((entity.id & ORR_HOT_ID_MASK) >= world->hot.count)) {
+    uint64_t index = entity.id & ORR_HOT_ID_MASK;
+    if (ORR_UNLIKELY(index >= world->hot.count)) {
         return NULL;
     }
-    orri_record* record = orri_record_at(world, orri_id_index(entity));
+    orri_record* record = &world->hot.pages[index >> ORRI_PAGE_BITS][index & ORRI_PAGE_MASK];
     return ORR_LIKELY(record->generation == orri_id_generation(entity)) ? record : NULL;
 }
 
@@ -72,6 +73,12 @@ static inline uint32_t orri_place_make(const orri_chunk* chunk, uint32_t slot)
 }
 
 // ---- chunks: small helpers used everywhere ------------------------------------------------------
+
+// Chunks with rows.
+static inline uint32_t orri_chunks_live(const orr_world* world)
+{
+    return world->chunks.count - 1 - world->chunks.free_count - world->chunks.parked_count;
+}
 
 // Rows in use in a chunk.
 static inline uint32_t orri_chunk_rows(const orri_chunk* chunk)
@@ -101,8 +108,8 @@ static inline orri_chunk* orri_cluster_chunk_of(const orri_cluster* cluster, uin
 }
 
 // Slow path of orri_table_column(), for chunks that the type table does not cover.
-ORRI_COLD int32_t orri_table_column_far(const orr_world* world, uint32_t type_index,
-                                        uint32_t chunk_id);
+ORRI_COLD int32_t orri_table_column_slow(const orr_world* world, uint32_t type_index,
+                                         uint32_t chunk_id);
 // The column of a type in a chunk; -1: the chunk's cluster lacks the type.
 static inline int32_t orri_table_column(const orr_world* world, uint32_t type_index,
                                         uint32_t chunk_id)
@@ -113,7 +120,7 @@ static inline int32_t orri_table_column(const orr_world* world, uint32_t type_in
     const orri_table* table = (const orri_table*)(const void*)world->tables.list[type_index];
     return ORR_LIKELY(chunk_id < table->hot.capacity)
                ? (int32_t)table->column[chunk_id] - 1
-               : orri_table_column_far(world, type_index, chunk_id);
+               : orri_table_column_slow(world, type_index, chunk_id);
 }
 
 // Copies a plain value. The common sizes become single instructions instead of a call of memcpy.
@@ -192,6 +199,16 @@ static inline uint64_t orri_version_now(const orr_world* world, const orri_colum
 {
     return orri_epoch(world) - (column->share != NULL);
 }
+// Call it with every version that is given to a block (S7c). Several threads may stamp blocks at
+// the same time.
+static inline void orri_written_note(orr_world* world, uint64_t version)
+{
+    uint64_t newest = __atomic_load_n(&world->written, __ATOMIC_RELAXED);
+    while (ORR_UNLIKELY(newest < version) &&
+           !__atomic_compare_exchange_n(&world->written, &newest, version, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED)) {
+    }
+}
 // A version such that every later write has a larger one. Real time: no epoch may start while
 // systems run, so writes since the system's group began count as later, too.
 static inline uint64_t orri_version_mark(orr_world* world)
@@ -219,6 +236,8 @@ bool orri_component_enabled(const orr_world* world, orr_entity entity, orr_type 
 // name.
 ORRI_COLD orr_result orri_refuse_entity(const orr_world* world, const char* call, orr_entity entity,
                                         orr_type type);
+// The type is null or of another world. ORR_ERR_MEMORY if it is null because its first use was refused
+// memory, else ORR_ERR_TYPE.
 ORRI_COLD orr_result orri_refuse_type(const orr_world* world, const char* call, orr_type type);
 ORRI_COLD orr_result orri_refuse_cluster(const orr_world* world, const char* call,
                                          orr_cluster cluster);
@@ -226,13 +245,17 @@ ORRI_COLD orr_result orri_refuse_argument(const orr_world* world, const char* ca
                                           const char* what);
 ORRI_COLD orr_result orri_refuse_hook(const orr_world* world, const char* call,
                                       const orri_type* type);
+// Why a type for which orri_type_written_by_set() is true is not written in place, and what to do
+// instead: a clause that follows the name of the type.
+const char* orri_in_place_hint(const orri_type* type, bool in_system);
 // A type with indexed references was to be written in place.
 ORRI_COLD orr_result orri_refuse_in_place(const orr_world* world, const char* call,
                                           const orri_type* type);
 // A cluster could not grow: out of memory, or the world has ORR_CHUNKS_MAX chunks.
 ORRI_COLD orr_result orri_refuse_room(const orr_world* world, const char* call);
 // ORR_OK when structure may change now; otherwise reported: an appender or an iteration is open, a
-// system or an error handler runs. Notifies queries that cached positions of rows.
+// system or an error handler runs, or readers cannot be notified of a travel (ORR_ERR_MEMORY).
+// Notifies queries that cached positions of rows.
 orr_result orri_check_open(const orr_world* world, const char* call);
 // True when this thread is inside the error handler. A handler that runs on another thread does not
 // count.
@@ -246,7 +269,7 @@ static inline bool orri_world_open(const orr_world* world)
 {
     return world->append.open == NULL &&
            (world->loops.iterating | world->loops.cached | world->errors.in_handler) == 0 &&
-           !world->realtime;
+           !world->realtime && world->running.notify_travel == NULL;
 }
 // Begins a tick that the world counts. (world.c)
 void orri_tick_advance(orr_world* world);
@@ -268,7 +291,7 @@ static inline bool orri_world_quiet(const orr_world* world)
     return world->append.open == NULL &&
            (world->loops.iterating | world->loops.cached | world->errors.in_handler |
             world->relations.count) == 0 &&
-           !world->realtime;
+           !world->realtime && world->running.notify_travel == NULL;
 }
 // True when other entities may refer to a destroyed entity through indexed fields.
 static inline bool orri_world_related(const orr_world* world)
@@ -352,45 +375,42 @@ static inline orri_record* orri_index_write(orr_world* world, uint32_t index)
     }
     return &world->hot.pages[page][index & ORRI_PAGE_MASK];
 }
-// True when the next id can be given out without preparation: its page exists and was stamped in
-// this epoch.
-static inline bool orri_index_ready(const orr_world* world)
+// Index of the next id if it can be given out without preparation: its page exists and was stamped
+// in this epoch. ORRI_INDEX_NONE: it cannot.
+static inline uint32_t orri_index_ready(const orr_world* world)
 {
     uint32_t next = world->index.free_first;
     if (next == ORRI_INDEX_NONE) {
         next = world->hot.count;
         if (next >= world->limits.entities || next >> ORRI_PAGE_BITS >= world->index.page_count) {
-            return false;
+            return ORRI_INDEX_NONE;
         }
     }
-    return orri_index_fresh(world, next);
+    return ORR_LIKELY(orri_index_fresh(world, next)) ? next : ORRI_INDEX_NONE;
 }
-// Gives out the next id, for a row at `place`. Must be reserved.
-static inline orr_entity orri_index_give_one(orr_world* world, uint32_t place)
+// Gives out the id of the index that orri_index_ready() has found, for a row at `place`.
+static inline orr_entity orri_index_give_ready(orr_world* world, uint32_t number, uint32_t place)
 {
     orri_index* index = &world->index;
-    uint32_t number = index->free_first;
-    orri_record* record;
-    if (number != ORRI_INDEX_NONE) {
-        record = orri_index_write(world, number);
+    orri_record* record = orri_record_at(world, number);
+    uint32_t generation = world->salt | 1;
+    if (number == index->free_first) {
         index->free_first = record->place;
         index->free_count--;
-        record->generation &= ~ORRI_DEAD;
+        generation = record->generation & ~ORRI_DEAD;
     } else {
-        number = world->hot.count++;
-        record = orri_index_write(world, number);
-        record->generation = world->salt | 1;
+        world->hot.count++;
     }
-    record->place = place;
+    *record = (orri_record){generation, place};
     index->live_count++;
-    return orri_id_make(number, record->generation);
+    return orri_id_make(number, generation);
 }
 // Gives out `count` ids to rows of one chunk from `slot` on; writes records, row ids and, if not
 // NULL, `out`.
 void orri_index_give(orr_world* world, orri_chunk* chunk, uint32_t slot, uint32_t count,
                      orr_entity* out);
-// Undoes the last orri_index_give(), for ids that nobody has seen: the free list is as before.
-// `fresh_count`: ids that did not come from the free list.
+// Undoes the last orri_index_give(), for ids that no caller has received: the free list is as
+// before. `fresh_count`: ids that did not come from the free list.
 void orri_index_undo(orr_world* world, const orri_chunk* chunk, uint32_t slot, uint32_t count,
                      uint32_t fresh_count);
 // Marks a record whose generations are used up: dead, and on no free list.
@@ -481,9 +501,9 @@ static inline uint8_t* orri_column_write(orr_world* world, orri_chunk* chunk, ui
 }
 // Makes room for `count` more rows: grows the first chunk, adds chunks. All or nothing.
 bool orri_cluster_reserve(orr_world* world, orri_cluster* cluster, uint32_t count);
-// Frees chunks without rows.
-ORRI_COLD void orri_cluster_trim(orr_world* world, orri_cluster* cluster);
-// Frees all chunks. The values of the rows must be destructed or owned by shares.
+// Parks or frees chunks without rows.
+void orri_cluster_trim(orr_world* world, orri_cluster* cluster);
+// Frees all chunks, a parked one too. The values of the rows must be destructed or owned by shares.
 void orri_cluster_free_chunks(orr_world* world, orri_cluster* cluster);
 // Adds enable bits, all on, for a column in every chunk. Column type_count: the bits of the
 // entities.
@@ -538,10 +558,40 @@ bool orri_chunk_reserve_tables(orr_world* world, const orri_cluster* cluster, ui
 bool orri_column_take(orr_world* world, orri_chunk* chunk, uint32_t column, uint32_t wanted);
 void orri_column_give(orr_world* world, orri_chunk* chunk, uint32_t column);
 
+// Frees a chunk whose rows are gone or belong to shares.
+void orri_chunk_destroy(orr_world* world, orri_chunk* chunk);
 // For restore.c. Drop: destroys a chunk and its values; shared values pass to their share. Give:
 // frees a chunk that was never entered, with its blocks.
 void orri_chunk_drop(orr_world* world, orri_chunk* chunk);
 void orri_chunk_give(orr_world* world, orri_chunk* chunk);
+
+// ---- parked.c: the chunk that a cluster gave up last --------------------------------------------
+
+// Keeps a chunk without rows for its cluster; it is no longer one of the cluster's chunks. False: it
+// may not be kept, and is to be freed.
+bool orri_chunk_park(orr_world* world, orri_chunk* chunk);
+// Makes the parked chunk of a cluster, which has one, its last chunk again. The stamps are those of
+// the last write; the caller adds rows, and so stamps them as those of a new chunk.
+void orri_parked_take(orr_world* world, orri_cluster* cluster);
+// Frees the parked chunk of a cluster, if any; the parked chunks of all clusters (false: none).
+void orri_parked_release(orr_world* world, orri_cluster* cluster);
+bool orri_parked_release_all(orr_world* world);
+// Checks of S4c, for the parked chunk of a cluster, and for the list of all.
+bool orri_parked_valid(const orr_world* world, const orri_cluster* cluster);
+bool orri_parked_list_valid(const orr_world* world);
+// For fast paths: true when a direct cluster has room for a row in a chunk that was stamped in this
+// epoch. Takes back a parked chunk.
+static inline bool orri_cluster_ready(orr_world* world, orri_cluster* cluster, uint32_t row)
+{
+    if (ORR_LIKELY(row < cluster->row_capacity)) {
+        return orri_cluster_chunk_of(cluster, row)->stamp == world->epoch;
+    }
+    if (cluster->parked == NULL || cluster->parked->stamp != world->epoch) {
+        return false;
+    }
+    orri_parked_take(world, cluster);
+    return true;
+}
 
 // ---- cluster.c ----------------------------------------------------------------------------------
 
@@ -559,24 +609,21 @@ static inline orr_cluster orri_cluster_handle(const orri_cluster* cluster)
 {
     return (orr_cluster){cluster->index + 1, cluster->generation};
 }
-// The cluster of a set; NULL: it does not exist. Types and tags ascend, without duplicates, all
-// valid.
-orri_cluster* orri_cluster_lookup(const orr_world* world, const orr_type* types,
-                                  uint32_t type_count, const orr_tag* tags, uint32_t tag_count);
 // The cluster of transient entities (transient.h). Only queries are notified of it. NULL when
 // refused (reported).
 orri_cluster* orri_cluster_make_transient(orr_world* world);
 void orri_cluster_free_transient(orr_world* world, orri_cluster* cluster);
 // Looks a cluster up or creates it; `*created` says which. NULL when refused (reported). Rows have
-// room for one instance of each type.
+// room for one instance of each type. Types and tags ascend, without duplicates, all valid.
 orri_cluster* orri_cluster_obtain(orr_world* world, const char* call, const orr_type* types,
                                   uint32_t type_count, const orr_tag* tags, uint32_t tag_count,
                                   bool* created);
-// The same with capacities: given for each type (NULL: 1 each), or those of another cluster (1
-// where it lacks the type).
+// The cluster of a set with these capacities (NULL: 1 for each type); NULL: it does not exist.
 orri_cluster* orri_cluster_lookup_sized(const orr_world* world, const orr_type* types,
                                         const uint16_t* capacities, uint32_t type_count,
                                         const orr_tag* tags, uint32_t tag_count);
+// Like orri_cluster_obtain(), with capacities: given for each type (NULL: 1 each), or those of
+// another cluster (1 where it lacks the type).
 orri_cluster* orri_cluster_obtain_sized(orr_world* world, const char* call, const orr_type* types,
                                         const uint16_t* capacities, uint32_t type_count,
                                         const orr_tag* tags, uint32_t tag_count, bool* created);
@@ -603,6 +650,13 @@ int32_t orri_cluster_find_column(const orri_cluster* cluster, orr_type type);
 static inline uint32_t orri_cluster_entity_column(const orri_cluster* cluster)
 {
     return cluster->type_count;
+}
+// Decides which fast paths the rows of a cluster may take, by its types and enable bits.
+static inline void orri_cluster_set_direct(orri_cluster* cluster)
+{
+    cluster->direct = cluster->plain && !cluster->has_bits;
+    cluster->direct_new = cluster->direct && cluster->column_count == cluster->type_count + 1 &&
+                          !cluster->indexed_preset;
 }
 bool orri_cluster_has_tag(const orri_cluster* cluster, orr_tag tag);
 // Refuses types that no cluster can have: null, foreign, pinned or pseudo types.
@@ -694,6 +748,10 @@ orr_result orri_check_move(const orr_world* world, const char* call, orr_cluster
 // `value_type` in the target instead of its preset.
 orr_result orri_move_one(orr_world* world, const char* call, const orri_transition* transition,
                          uint32_t index, const orri_type* value_type, const void* value);
+// The fast path of it: a simple transition between direct clusters with room, all stamped in this
+// epoch. Nothing can be refused. False: nothing was done.
+bool orri_move_fast(orr_world* world, const orri_transition* transition, uint32_t index,
+                    const orri_type* value_type, const void* value);
 // Removes one row whose values were moved out or destructed: the cluster's last row fills the gap.
 // The row's chunk, the last chunk and the last row's record must be prepared.
 void orri_row_remove(orr_world* world, orri_chunk* chunk, uint32_t slot);
@@ -757,9 +815,12 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
                              const void* values, orri_staged* out);
 // Sets the values, or destructs the copies.
 void orri_stage_end(orr_world* world, orri_staged* staged, bool set);
-// Refuses values with references to entities that are not alive, and values with owned handles that
-// are no longer valid. A dead reference is accepted if the entity's current value (of `entities`,
-// may be NULL) already has it.
+// Refuses a value with a number outside the range of its field. Call for types with has_range.
+orr_result orri_check_range(const orr_world* world, const char* call, const orri_type* type,
+                            const void* value);
+// Refuses values with references to entities that are not alive, with owned handles that are no
+// longer valid, or with numbers outside the range of their field. A dead reference is accepted if
+// the entity's current value (of `entities`, may be NULL) already has it.
 orr_result orri_check_references(const orr_world* world, const char* call, const orri_type* type,
                                  const orr_entity* entities, const void* values, uint32_t count);
 // The same for one value that replaces `old` (may be NULL).
@@ -811,15 +872,17 @@ void orri_cells_resize(const orri_transition* transition, orri_chunk* to, uint32
 orr_result orri_cells_fit(const orr_world* world, const char* call,
                           const orri_transition* transition, uint32_t first, uint32_t count);
 uint64_t orri_cells_hash(orri_cells cells, uint32_t rows, uint64_t seed);
-// Instance ids with this bit name instances that were sent in messages and do not exist yet.
-#define ORRI_PROVISIONAL 0x80000000u
-// The next instance id after `*last`: never 0, not provisional, and not in `ids`.
+// Instance ids with this bit were given out when the instance was sent, before it exists
+// (message/send). Ids without it are given when the instance is added, so the two never meet.
+#define ORRI_INSTANCE_SENT 0x80000000u
+// The next instance id after `*last`: never 0, without ORRI_INSTANCE_SENT, and not in `ids`.
 uint32_t orri_instance_number(uint32_t* last, const uint32_t* ids, uint32_t count);
 // Constructs a value of a multiple type in raw memory: a copy, or (NULL) the preset. False when a
 // hook refuses (silent).
 bool orri_instance_make(const orri_type* type, void* to, const void* value);
-// Moves such a value into a row that has room for it, after the instances there.
-void orri_instance_put(orr_world* world, uint32_t index, orr_type type, void* made);
+// Moves such a value into a row that has room for it, after the instances there. `id` 0: the next
+// number.
+void orri_instance_put(orr_world* world, uint32_t index, orr_type type, uint32_t id, void* made);
 // Refuses a multiple type in a call that takes only unique types, and names the calls to use.
 ORRI_COLD orr_result orri_refuse_multiple(const orr_world* world, const char* call, orr_type type);
 
@@ -828,7 +891,7 @@ ORRI_COLD orr_result orri_refuse_multiple(const orr_world* world, const char* ca
 uint32_t orri_instances_of(const orr_world* world, uint32_t index, orr_type type,
                            const uint32_t** ids);
 bool orri_instances_prepare(orr_world* world, uint32_t index, orr_type type);
-// Removes one instance. The last one only if a move follows that brings others.
+// Removes one instance. The last one only if the row then moves and gets others.
 void orri_instance_take(orr_world* world, uint32_t index, orr_type type, uint32_t id);
 // Replaces the value of an instance; `made` is raw afterwards.
 void orri_instance_replace(orr_world* world, uint32_t index, orr_type type, uint32_t id,
@@ -838,23 +901,13 @@ bool orri_instance_room_left(const orri_type* type, uint32_t capacity);
 
 // ---- batch.c: many rows move or are destroyed ---------------------------------------------------
 
-// Steps of a batch, for change sets. Keep: moves the kept values of a run of rows. Drop: destructs
-// the dropped values. Fill: moves the last remaining row into a hole. Cut: removes the rows at the
-// end.
-void orri_batch_keep(const orri_transition* transition, orri_chunk* target, uint32_t target_slot,
-                     orri_chunk* chunk, uint32_t slot, uint32_t run);
-void orri_batch_drop(const orri_transition* transition, orri_chunk* chunk, uint32_t slot,
-                     uint32_t run);
-void orri_batch_fill_hole(orr_world* world, orri_chunk* chunk, uint32_t slot);
-void orri_batch_cut(orr_world* world, orri_cluster* cluster);
-
-// Destroys all entities or none, and only these: cascades are the caller's (relation.h). `before`
-// is called when nothing can be refused any more, before anything is done.
-orr_result orri_destroy_batch(orr_world* world, const char* call, const orr_entity* entities,
-                              uint32_t count, void (*before)(void* user), void* user);
+// Destroys all entities and those that cascades reach, or none. With `before` it destroys only the
+// listed ones, and calls it when nothing can be refused any more, before anything is done.
+orr_result orri_destroy_list(orr_world* world, const char* call, const orr_entity* entities,
+                             uint32_t count, void (*before)(void* user), void* user);
 // Moves rows first … first + count - 1 along a transition. All or nothing.
-orr_result orri_rows_move_range(orr_world* world, const char* call, orri_transition* transition,
-                                uint32_t first, uint32_t count);
+orr_result orri_rows_move_range(orr_world* world, const char* call,
+                                const orri_transition* transition, uint32_t first, uint32_t count);
 
 // ---- chunk_transfer.c: whole chunks change cluster ----------------------------------------------
 

@@ -11,9 +11,9 @@
 //   slot     a row's position within its chunk: row % ORR_CHUNK_CAPACITY
 //   place    chunk id and slot packed into 32 bits; what a record stores
 //   block    the memory of one column of one chunk
-//   epoch    a counter that advances whenever the world may have been looked at from outside: with
-//            a tick, a hash or a snapshot. A write stamps its block with the current epoch: this is
-//            the block's version.
+//   epoch    a counter that advances whenever later writes must differ from earlier ones:
+//            with a tick, a hash, a new share, a publication. A write stamps its block with the
+//            current epoch: this is the block's version.
 //   share    a block or index page that a snapshot or reader uses together with the world
 //            (cow/share.h)
 //   state    what the world's hash covers and a replay must reproduce. Everything else is derived
@@ -153,14 +153,31 @@ typedef struct orri_table {
     uint16_t* column;  // [hot.capacity] column index + 1 by chunk id; 0: the chunk lacks the type.
     uint32_t live;     // Chunks that have the type.
     bool multiple; // A multiple type. Its table covers no chunk: row sizes differ between clusters.
+    // Values are written by a plain copy, without checks: orr_set() of what the entity has.
+    bool direct_set;
     const orri_type* type;
-    uint32_t* instance_last;      // Points at world->instance_last.
-    orri_table_cluster* clusters; // All clusters with the type, in order of creation.
-    uint32_t cluster_count, cluster_capacity;
+    uint32_t* instance_last; // Points at world->instance_last.
+    // All clusters with the type, in order of creation, and gaps of deleted ones: see
+    // orri_table_next().
+    orri_table_cluster* clusters;
+    uint32_t cluster_count, cluster_capacity; // With gaps.
+    uint32_t gap_count;             // Not more than half of cluster_count, unless that is small.
     bool needed;                    // Another type requires this one (required_types.h).
     struct orri_relation* relation; // Lists of referrers (relation.h); NULL: no field is indexed.
     orri_source small[ORRI_LEVELS]; // Blocks of first chunks that are not full size, by level.
 } orri_table;
+
+// The next cluster with the type, from entry `*i` on; `*i` moves behind it. NULL: there are no more.
+static inline const orri_table_cluster* orri_table_next(const orri_table* table, uint32_t* i)
+{
+    while (*i < table->cluster_count) {
+        const orri_table_cluster* entry = &table->clusters[(*i)++];
+        if (ORR_LIKELY(entry->cluster != NULL)) {
+            return entry;
+        }
+    }
+    return NULL;
+}
 
 // A column, as all chunks of a cluster have it.
 typedef struct orri_cluster_column {
@@ -186,9 +203,9 @@ struct orri_cluster {
     orri_chunk** chunks;
     uint32_t row_count, row_capacity; // Rows in use; rows that there is memory for.
     uint32_t type_count, chunk_count;
-    bool direct;           // Plain types only, no enable bits: rows take the fast paths.
+    bool direct;           // `plain`, no enable bits: rows take the fast paths.
     bool direct_new;       // Also no multiple type: creating rows takes the fast path, too.
-    bool plain;            // All types are plain.
+    bool plain;            // All types are trivial: no values need a hook or a reference count.
     bool has_bits;         // At least one column has enable bits.
     uint32_t column_count; // Columns without their enable bits.
     uint32_t* sizes;       // [column_count] bytes of a row. Copy of columns[].size for moves.
@@ -213,24 +230,25 @@ struct orri_cluster {
     uint64_t sequence;
     // Cached transitions from and to this cluster.
     struct orri_transition *transitions_from, *transitions_to;
-    // Scratch of a batch (batch.c), 0 outside of it: rows that leave; first row in the target; rows
-    // moved so far; position of the search for rows that fill gaps.
-    uint32_t batch_count, batch_base, batch_used, batch_tail;
+    // Scratch of a change set (change_detail.h), 0 outside of it: rows that leave; position of the
+    // search for rows that fill gaps; rows that arrive; route of the group being processed, plus 1;
+    // the cluster is on the set's list.
+    uint32_t batch_count, batch_tail, batch_incoming, batch_route;
+    bool batch_listed;
     // How often a column got enable bits. When it changes, queries match the cluster again.
     uint32_t bits_added;
-    uint32_t batch_incoming; // Scratch of a batch: rows that arrive.
-    // Scratch of a batch: the transition of the rows that leave.
-    struct orri_transition* batch_transition;
-    bool batch_created; // Scratch of a batch: the transition's target was created for it.
-    // Scratch of a change set (change_detail.h), 0 outside of it: the cluster is on the set's list;
-    // route of the group being processed, plus 1.
-    bool batch_listed;
-    uint32_t batch_route;
     // Scratch of clearing and deleting clusters, false outside: all its rows are destroyed.
     bool clearing;
     bool indexed; // At least one type has indexed references.
+    // At least one of these types has a preset that is not zero and may refer to an entity.
+    bool indexed_preset;
     // The cluster of transient entities: in no list, without an index (transient.h).
     bool transient;
+    size_t row_bytes; // Of a row in all columns.
+    // The chunk that was given up last, kept for the next row (parked.c); NULL: none.
+    orri_chunk* parked;
+    size_t parked_bytes;                     // What it counts in world->chunks.parked_bytes.
+    orri_cluster *parked_prev, *parked_next; // In world->chunks.parked_first.
 };
 _Static_assert(offsetof(orri_cluster, index) <= 64, "the hot part of a cluster is one line");
 
@@ -286,13 +304,26 @@ typedef struct orri_page_meta {
     uint64_t hash, hash_version; // Hash of the records. Valid if hash_version == version.
 } orri_page_meta;
 
+// A record of the free list whose place in the list is known (change/free_samples.c).
+typedef struct orri_free_sample {
+    uint32_t index;
+    uint32_t generation; // Of the record, with ORRI_DEAD.
+    uint32_t depth;      // Number of records behind it in the free list.
+} orri_free_sample;
+
 // The entity index. Its pages, and the number of indexes ever given out, are in orr_hot_world.
 typedef struct orri_index {
     orri_page_meta* metas; // By page.
-    uint32_t page_count, page_capacity, meta_capacity;
+    // The next two are written with one store, so they are aligned to 8: otherwise destroying an
+    // entity takes 3 ns longer (of 7), since the store is not forwarded to the next load.
     uint32_t free_first; // Last in, first out; ORRI_INDEX_NONE: empty. State.
-    uint32_t free_count, live_count;
+    uint32_t free_count;
+    uint32_t live_count;
     uint32_t share_count; // Pages that are shared.
+    uint32_t page_count, page_capacity, meta_capacity;
+    orri_free_sample* samples; // Ascending in depth. A cache.
+    uint32_t sample_count, sample_capacity;
+    uint32_t samples_lost; // Samples removed from the middle since all were made.
 } orri_index;
 
 // Transient entities (transient.h). Nothing of this is state.
@@ -419,6 +450,11 @@ typedef struct orri_chunks {
     uint32_t count, capacity, free_capacity, free_count;
     orri_source row_small[ORRI_LEVELS]; // Row ids of first chunks that are not full size, by level.
     orri_source bits;                   // Enable bits of unique types.
+    // Clusters with a parked chunk (parked.c), in the order in which the chunks were parked.
+    orri_cluster *parked_first, *parked_last;
+    uint32_t parked_count;
+    uint64_t parked_bytes;    // Bytes of these chunks beyond those of their clusters' rows.
+    uint64_t parked_refusals; // env.refusals when a chunk was parked last.
 } orri_chunks;
 
 // All clusters of the world (table/cluster.c).
@@ -455,6 +491,9 @@ typedef struct orri_error_state {
     orr_error_handler handler;
     void* user;
     _Atomic uint32_t in_handler; // Nesting depth of handler calls, all on one thread.
+    // Notes a refusal during a tick; NULL: the world has no systems. Set by the schedule.
+    void (*note)(orr_world* world, orr_result result, orr_log_id id, const char* text);
+    _Atomic bool noted; // Something went wrong in a system since the schedule looked last.
 } orri_error_state;
 
 // The open appender (api/appender.c).
@@ -498,6 +537,8 @@ typedef struct orri_required_lists {
 typedef struct orri_bundles {
     orri_bundle** list; // In order of registration.
     uint32_t count, capacity;
+    uint32_t* table; // Hash table by name with open addressing: 1 + position in the list; 0: free.
+    uint32_t table_size; // 0 or a power of two; at most half of it is used.
 } orri_bundles;
 
 // Called at the start and the end of ticks; set by the history module. NULL: nothing to do.
@@ -527,12 +568,19 @@ typedef struct orri_world_settings {
 typedef struct orri_running {
     bool in_system; // A system's function runs.
     bool in_tick;   // A tick runs at this moment; false while a refused tick waits to be continued.
+    // A function of the program runs, between ticks, for a call that uses the world afterwards: a
+    // posted call in lockstep, on_tick of a replay, or `done` of orr_run_until().
+    bool in_callback;
     // Several threads may run systems; each thread's system is in orri_this_thread (access.h).
     bool parallel;
-    // What the running system may access. NULL: no system runs, or access checks are off. While
+    // Access rights of the running system. NULL: no system runs, or access checks are off. While
     // `parallel`: an access that allows nothing, which covers threads that run no system. Read it
     // with orri_access_of().
     const orri_access* access;
+    // Not NULL: a travel was made, and memory was refused when readers were to be notified of it.
+    // The world may not change before they are, so that calls that change it call this first
+    // (orri_travel_notified() in access.h). Set by orri_travel_pending_set().
+    orr_result (*notify_travel)(orr_world* world);
 } orri_running;
 
 // The current tick, as calls on the world see it. In real time each pipeline has its own;
@@ -561,12 +609,16 @@ typedef struct orri_change_state {
 
 struct orr_world {
     // First: read by the inline functions of store.h. hot.tables is tables.list below or, while a
-    // system runs with access checks, the part of it that the system may read.
-    orr_hot_world hot;
+    // system runs with access checks, the part of it that the system may read. Aligned to a cache
+    // line, so that speed does not depend on where the world was allocated.
+    _Alignas(64) orr_hot_world hot;
     orri_type_tables tables;
     orri_env env;
     orri_schema schema;
     uint64_t tick, epoch; // Adjacent: the inline functions of query.h read both.
+    // Largest epoch in which a block or an index page was stamped (S7c): `noted` by writes whose
+    // rows the module message has noted (deliver/dirty_rows.c), `written` by all others.
+    uint64_t written, noted;
     uint64_t seed;
     orri_cow cow;
     orri_pinned_pools pinned;
@@ -586,6 +638,7 @@ struct orr_world {
     orri_loops loops;
     orri_relations relations;
     uint32_t instance_last; // The orr_component_id given out last. Not state.
+    uint32_t instance_sent; // Number of the next id with ORRI_INSTANCE_SENT. Not state.
     orri_names* names;      // Hash table of names (entity_name.c); NULL: no entity ever had a name.
     orr_entity singleton;   // The world's own entity; null or dead: it has none.
     orri_required_lists required;
@@ -601,7 +654,7 @@ struct orr_world {
     orri_extension extensions[ORRI_EXTENSION_COUNT];
     orri_tick_hooks tick_hooks;
     uint64_t timeline;   // Counts travels back. Not state.
-    bool stretch_warned; // The warning that no system moves stretchers was logged.
+    bool stretch_warned; // The warning that the playback system is missing was logged.
 
     orri_world_settings settings;
     orri_running running;

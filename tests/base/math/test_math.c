@@ -208,7 +208,7 @@ static void math_one_check(const char* name)
         for (uint32_t s = math_samples(); s > 0; s--) {
             math_one_at(f, math_between(f->low, f->high), &worst, &subnormal);
             math_one_at(f, math_any(), &worst, &subnormal);
-            // Near 1 and 0, where the rest is small.
+            // Near 1 and 0, where results are small.
             math_one_at(f, 1.0 + math_between(-0x1p-6, 0x1p-6), &worst, &subnormal);
             math_one_at(f, math_between(-1.0, 1.0), &worst, &subnormal);
         }

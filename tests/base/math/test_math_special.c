@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The values that the C standard (Annex F) requires for zeros, infinities, NaNs and exact cases.
-// Results are compared as bits, so that the sign of zero counts and every NaN is the same one. And
-// the exact functions, compared with their definitions.
+// Results are compared as bits, so that the sign of zero counts and all NaNs are equal. The exact
+// functions are compared with their definitions.
 #include "test.h"
 
 #include "base/math/detail.h"
@@ -56,7 +56,7 @@ static bool special_same(double actual, double expected)
         NONE_FLOAT(orr_##name##f((float)(x), (float)(y))); \
     } while (0)
 
-ORR_TEST(math_nan_argument_returns_the_one_nan)
+ORR_TEST(math_nan_argument_returns_the_canonical_nan)
 {
     for (uint32_t i = 0; i < 2 * ORRI_COUNT(special_payloads); i++) {
         double x = special_nan(special_payloads[i / 2], i % 2 != 0);
@@ -233,7 +233,7 @@ ORR_TEST(math_logarithms_and_roots_have_their_special_values)
 
 // ---- power --------------------------------------------------------------------------------------
 
-ORR_TEST(math_pow_of_zero_and_infinity)
+ORR_TEST(math_pow_of_zero_and_infinity_has_its_special_values)
 {
     for (double sign = -1; sign <= 1; sign += 2) {
         double zero = sign * 0.0;
@@ -262,7 +262,7 @@ ORR_TEST(math_pow_of_zero_and_infinity)
     BOTH_2(pow, -1.0, -inf, 1.0);
 }
 
-ORR_TEST(math_pow_of_one_and_to_zero_is_one_of_everything)
+ORR_TEST(math_pow_of_base_one_or_exponent_zero_is_one)
 {
     static const double any[] = {0.0, -0.0, 1.0, -1.0, 2.5, 0x1p-1074, 0x1p1023, __builtin_inf()};
     for (uint32_t i = 0; i < ORRI_COUNT(any); i++) {
@@ -277,7 +277,7 @@ ORR_TEST(math_pow_of_one_and_to_zero_is_one_of_everything)
     BOTH_2(pow, none, -0.0, 1.0);
 }
 
-ORR_TEST(math_pow_of_negative_numbers_wants_whole_exponents)
+ORR_TEST(math_pow_of_negative_numbers_is_nan_unless_the_exponent_is_whole)
 {
     NONE_2(pow, -2.0, 0.5);
     NONE_2(pow, -2.0, -2.5);
@@ -298,7 +298,7 @@ ORR_TEST(math_pow_of_negative_numbers_wants_whole_exponents)
     SAME((double)orr_powf(-2.0f, -151.0f), -0.0);
 }
 
-ORR_TEST(math_pow_at_the_ends_of_its_range)
+ORR_TEST(math_pow_at_the_ends_of_its_range_is_exact)
 {
     SAME(orr_pow(2.0, 1024.0), inf);
     SAME(orr_pow(2.0, -1075.0), 0.0);
@@ -335,7 +335,7 @@ ORR_TEST(math_fmod_has_its_special_values)
     }
 }
 
-ORR_TEST(math_exact_functions_equal_the_ones_of_the_library)
+ORR_TEST(math_exact_functions_equal_those_of_the_c_library)
 {
     uint32_t count = test_slow() ? 20000 : 400000;
     for (uint32_t i = 0; i < count; i++) {
@@ -368,7 +368,7 @@ ORR_TEST(math_exact_functions_equal_the_ones_of_the_library)
     }
 }
 
-ORR_TEST(math_whole_numbers_at_the_edges)
+ORR_TEST(math_rounding_at_the_edges_equals_the_c_library)
 {
     static const double edges[] = {
         0.0,         0.25,   0.5,        0.75,   1.0,    0x1p51,   0x1p51 + .5,

@@ -74,7 +74,7 @@ ORR_TEST(commit_drops_changes_and_enabling_of_absent_components)
     CHECK_OK(orr_send_change(&t.a.run, t.eve, Position, {1, 2, 3})); // At the commit.
     CHECK_OK(orr_send_enable(&t.a.run, t.eve, Position, false));
     CHECK_OK(orr_send_enable_type(&t.a.run, t.eve, t.k.collider, 5, false));
-    CHECK_OK(orr_send_remove(&t.a.run, t.eve, Position)); // Not there: as it should be.
+    CHECK_OK(orr_send_remove(&t.a.run, t.eve, Position)); // It has none: no effect.
     sender_commit(&t.a);
     CHECK_EQ(t.a.rights.counts.dropped, 6);
     CHECK_CONTAINS(command_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED),
@@ -93,7 +93,7 @@ ORR_TEST(commit_drops_values_that_refer_to_dead_entities)
     (void)sender_open(&t.a, 4);
     CHECK_OK(orr_send_change(&t.a.run, t.bob, Link, {dead, 2}));
     CHECK_OK(orr_send_change(&t.a.run, t.eve, Link,
-                             {dead, 2})); // It stood there before: that stays allowed.
+                             {dead, 2})); // It was stored before: that stays allowed.
     orr_entity short_lived = orr_send_create(&t.a.run);
     CHECK_OK(orr_send_destroy(&t.a.run, short_lived));
     CHECK_OK(orr_send_add(&t.a.run, t.bob, Owner, {short_lived}));
@@ -108,7 +108,7 @@ ORR_TEST(commit_drops_values_that_refer_to_dead_entities)
     command_kit_end(&t.k);
 }
 
-ORR_TEST(commit_logs_what_the_store_left_out)
+ORR_TEST(commit_logs_changes_that_the_store_left_out)
 {
     commit_test t;
     begin(&t);
@@ -381,7 +381,7 @@ ORR_TEST(events_go_to_their_queue_at_the_systems_end_in_order_of_runs)
     command_kit_end(&t.k);
 }
 
-// ---- want of memory -----------------------------------------------------------------------------
+// ---- lack of memory -----------------------------------------------------------------------------
 
 // A world with some of everything, and two systems that send some of everything.
 static void send_all(commit_test* t)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Many commands at once: creations by columns, whose ids are taken as a range, and many commands
-// for one entity. The short paths, and what happens where they do not apply.
+// for one entity. Tests the short paths, and the general path where they do not apply.
 #include "message/command_kit.h"
 #include "message/send/command_buffer.h"
 #include "test.h"
@@ -26,7 +26,7 @@ static void end(many* t)
 }
 
 enum {
-    ROWS = 6000 // Of several chunks and pages of records.
+    ROWS = 6000 // Several chunks and pages of records.
 };
 
 // Creates rows in several calls, so that columns grow between them.
@@ -132,7 +132,7 @@ ORR_TEST(creations_of_a_refused_commit_keep_their_ids)
 
 // Memory is refused at every allocation of sending: a refused command is absent, a sent one is
 // there.
-ORR_TEST(creations_refused_while_sending_leave_those_before)
+ORR_TEST(creations_refused_while_sending_keep_earlier_ones)
 {
     uint32_t refused = 0;
     for (uint64_t n = 1; n < 40; n++) {
@@ -258,7 +258,7 @@ ORR_TEST(instances_removed_make_room_for_added_ones)
     sender_commit(&t.s);
     CHECK_EQ(colliders(&t, bob, &values, &ids), ORR_INSTANCES_MAX);
     CHECK_EQ(values[1023].radius, 1023);
-    (void)sender_open(&t.s, 0); // Ten for eleven.
+    (void)sender_open(&t.s, 0); // Removes ten and adds eleven.
     for (uint32_t i = 0; i < 11; i++) {
         if (i < 10) {
             CHECK_OK(orr_send_remove_type(&t.s.run, bob, t.k.collider, ids[i]));
@@ -295,8 +295,7 @@ ORR_TEST(instances_removed_make_room_for_added_ones)
     end(&t);
 }
 
-// Two buffers mention the same instances, and new ones of their own by provisional ids that are
-// equal in both.
+// Two buffers mention the same instances, and new ones of their own.
 ORR_TEST(instances_of_several_buffers_are_kept_apart)
 {
     many t;
@@ -313,12 +312,13 @@ ORR_TEST(instances_of_several_buffers_are_kept_apart)
         sender_close(senders[i]);
         CHECK_OK(sender_end(senders[i]));
     }
-    CHECK_EQ(id[0], id[1]);
+    CHECK(id[0] != id[1]);
     CHECK_OK(orri_commit(t.world));
     const Collider* values;
     const orr_component_id* ids;
     CHECK_EQ(colliders(&t, bob, &values, &ids), 3);
     CHECK(values[0].radius == 3 && values[1].radius == 20 && values[2].radius == 21);
+    CHECK(ids[1] == id[0] && ids[2] == id[1]);
     CHECK(!orr_instance_enabled(t.world, bob, t.k.collider, ids[0]));
     CHECK(!orr_instance_enabled(t.world, bob, t.k.collider, ids[1]));
     CHECK(orr_instance_enabled(t.world, bob, t.k.collider, ids[2]));

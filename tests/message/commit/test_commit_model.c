@@ -74,7 +74,7 @@ typedef struct model {
     orr_entity dead; // No entity refers to it.
     orr_string texts[4];
     uint64_t random;
-    bool hunger; // Memory is short at times.
+    bool short_memory; // Memory is short at times.
 } model;
 
 static uint32_t roll(model* m, uint32_t sides)
@@ -341,14 +341,14 @@ static bool choose_instance(model* m, uint32_t entity, uint32_t first,
     return *id != 0;
 }
 
-// A few entities are chosen much more often than the others, so commands for one entity meet in a
-// commit.
+// A few entities are chosen much more often than the others, so that a commit has several commands
+// for one entity.
 static uint32_t choose_entity(model* m)
 {
     return roll(m, 3) > 0 && m->count > 4 ? m->count - 1 - roll(m, 4) : roll(m, m->count);
 }
 
-// A command about a component. `given` has the provisional ids of this run, by command.
+// A command about a component. `given` has the ids of instances sent in this run, by command.
 static void send_component(model* m, uint32_t system, record_kind kind, uint32_t first,
                            orr_component_id* given)
 {
@@ -522,13 +522,13 @@ static void compare(model* m)
 }
 
 // Dead entities are removed from the model from time to time.
-static void bury(model* m)
+static void remove_dead(model* m)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < m->count; i++) {
         if (m->entities[i].alive || roll(m, 3) == 0) {
             m->entities[kept] = m->entities[i];
-            // Names are those of the position in the model.
+            // Names depend on the position in the model.
             if (kept != i && m->entities[kept].alive && m->entities[kept].name != 0) {
                 CHECK_OK(orr_name_set(m->world, m->entities[kept].id, (orr_entity){0}, NULL));
                 m->entities[kept].name = 0;
@@ -541,11 +541,11 @@ static void bury(model* m)
 
 // ---- the whole ----------------------------------------------------------------------------------
 
-static void model_begin(model* m, uint64_t seed, bool hunger)
+static void model_begin(model* m, uint64_t seed, bool short_memory)
 {
     memset(m, 0, sizeof *m);
     m->random = seed;
-    m->hunger = hunger;
+    m->short_memory = short_memory;
     m->world = command_kit_begin(&m->k, NULL);
     orr_type types[UNIQUE] = {m->k.count, m->k.health, m->k.padded, m->k.label,
                               m->k.token, m->k.anchor, m->k.link,   m->k.frozen};
@@ -564,11 +564,11 @@ static void model_begin(model* m, uint64_t seed, bool hunger)
 }
 
 // Repeats until it succeeds; memory is short now and then.
-static void insist(model* m, sender* s)
+static void repeat_until_ok(model* m, sender* s)
 {
     for (;;) {
         uint64_t before = orr_world_hash(m->world);
-        if (m->hunger && roll(m, 2) == 0) {
+        if (m->short_memory && roll(m, 2) == 0) {
             failing_alloc_arm(&m->k.k.memory, 1 + roll(m, 12), roll(m, 2) == 0);
         }
         orr_result result = s != NULL ? sender_end(s) : orri_commit(m->world);
@@ -581,26 +581,26 @@ static void insist(model* m, sender* s)
     }
 }
 
-static void model_run(uint64_t seed, uint32_t ticks, bool hunger)
+static void model_run(uint64_t seed, uint32_t ticks, bool short_memory)
 {
     static model m;
-    model_begin(&m, seed, hunger);
+    model_begin(&m, seed, short_memory);
     for (uint32_t tick = 0; tick < ticks; tick++) {
         bool each = roll(&m, 4) == 0; // A commit point after each system.
         for (uint32_t s = 0; s < SYSTEMS; s++) {
             for (uint32_t runs = roll(&m, 4); runs > 0; runs--) {
                 send_run(&m, s);
             }
-            insist(&m, &m.senders[s]);
+            repeat_until_ok(&m, &m.senders[s]);
             if (each || s + 1 == SYSTEMS) {
-                insist(&m, NULL);
+                repeat_until_ok(&m, NULL);
                 compare(&m);
             }
         }
         if (tick % 8 == 0) {
             CHECK_OK(orr_world_validate(m.world));
         }
-        bury(&m);
+        remove_dead(&m);
     }
     command_kit_end(&m.k);
 }

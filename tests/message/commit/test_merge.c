@@ -287,7 +287,7 @@ ORR_TEST(merge_added_then_changed_adds_with_the_last_data) /* N0-62 */
     end(&t);
 }
 
-ORR_TEST(merge_added_then_changed_of_a_multiple_type_finds_it_by_its_provisional_id) /* N0-62 */
+ORR_TEST(merge_added_then_changed_of_a_multiple_type_finds_it_by_its_id) /* N0-62 */
 {
     merge_test t;
     begin(&t);
@@ -305,7 +305,7 @@ ORR_TEST(merge_added_then_changed_of_a_multiple_type_finds_it_by_its_provisional
     end(&t);
 }
 
-ORR_TEST(merge_provisional_ids_are_valid_in_their_run_only)
+ORR_TEST(merge_instances_sent_by_several_runs_have_different_ids)
 {
     merge_test t;
     begin(&t);
@@ -313,13 +313,16 @@ ORR_TEST(merge_provisional_ids_are_valid_in_their_run_only)
     CHECK_OK(orr_send_add_type(&t.a.run, t.bob, t.k.collider, &(Collider){1}, &one));
     then(&t);
     CHECK_OK(orr_send_add_type(&t.b.run, t.bob, t.k.collider, &(Collider){2}, &two));
-    CHECK_EQ(one, two);
+    CHECK(one != two);
     CHECK_OK(orr_send_change_type(&t.b.run, t.bob, t.k.collider, two, &(Collider){5}));
+    CHECK_OK(orr_send_change_type(&t.b.run, t.bob, t.k.collider, one, &(Collider){4}));
     commit(&t);
     const Collider* list;
     CHECK_EQ(colliders(&t, &list), 2);
-    CHECK_EQ(list[0].radius, 1);
+    CHECK_EQ(list[0].radius, 4);
     CHECK_EQ(list[1].radius, 5);
+    CHECK(orr_instance_get(t.world, t.bob, t.k.collider, one) == &list[0]);
+    CHECK(orr_instance_get(t.world, t.bob, t.k.collider, two) == &list[1]);
     end(&t);
 }
 
@@ -615,7 +618,7 @@ ORR_TEST(merge_entity_added_then_entity_added_is_another_entity) /* N0-64 N0-56 
 
 ORR_TEST(merge_names_are_given_in_the_order_sent)
 {
-    // Whatever the order of indexes: a name is free once its owner has removed it.
+    // A name is free once its owner has removed it, whatever the order of indexes.
     for (int round = 0; round < 2; round++) {
         merge_test t;
         begin(&t);

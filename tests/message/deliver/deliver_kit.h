@@ -16,8 +16,8 @@ ORR_STRUCT(Parent,
 
 #define DELIVER_KIT_ALL UINT64_MAX // A queue without a limit.
 
-// A reader that is enabled and has received everything; or (the other) is yet to receive it. The
-// query is destroyed with the world.
+// Creates an enabled reader. deliver_kit_reader() also runs a diff, so that the reader is no longer
+// new. The query is destroyed with the world.
 orri_reader* deliver_kit_reader(orr_world* world, const char* query);
 orri_reader* deliver_kit_reader_of(orr_world* world, const char* query, bool all_types,
                                    uint64_t queue_max);

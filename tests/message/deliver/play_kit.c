@@ -403,7 +403,7 @@ static void play_clusters(play* p)
     }
 }
 
-// Values written by a loop: what a direct system does.
+// Writes values in a loop, like a direct system.
 void play_loop(play* p)
 {
     uint64_t skip = draw(p, 3);
@@ -480,7 +480,6 @@ void play_take(play* p, bool all)
     }
 }
 
-// Compares mirrors that have taken everything and did not lose their queue.
 void play_compare(play* p)
 {
     for (uint32_t i = 0; i < p->mirror_count; i++) {

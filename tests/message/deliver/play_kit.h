@@ -35,17 +35,19 @@ typedef struct play {
 uint64_t draw(play* p, uint64_t below);
 void play_begin(play* p, uint64_t seed, uint8_t fresh_byte);
 void play_end(play* p);
-// A change of any kind. A loop over values, like that of a direct system.
+// A change of any kind.
 void play_change(play* p);
+// Writes values in a loop, like a direct system.
 void play_loop(play* p);
-// A complete diff in the end; sometimes memory is refused before.
+// A complete diff; sometimes memory is refused first.
 void play_diff(play* p);
-// Mirrors take messages, lazy ones not always; those that have taken all are compared.
+// Mirrors take messages, lazy ones not always unless `all`.
 void play_take(play* p, bool all);
+// Compares mirrors that have taken everything and did not lose their queue.
 void play_compare(play* p);
-// Some changes, a diff and a comparison.
 // A world that has grown is made small again, in one of several ways.
 void play_shrink(play* p);
+// Some changes, a diff and a comparison.
 void play_step(play* p);
 
 #endif

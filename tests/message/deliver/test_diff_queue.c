@@ -80,7 +80,7 @@ static void sent_odd(orr_run* run)
     (void)orr_send_add_preset(run, sent_ids[1], Frozen);
 }
 
-static void sent_heard(orr_run* run)
+static void sent_receive(orr_run* run)
 {
     orri_text out = {sent_text, sizeof sent_text, strlen(sent_text)};
     ORR_MESSAGES(m, run)
@@ -99,9 +99,10 @@ ORR_TEST(commit_changes_are_sent_with_their_sender)
     orr_world* w = stage_begin(&s);
     sent_text[0] = '\0';
     CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Tiny), 4, NULL, 0, sent_ids));
-    orr_system_add(
-        w, &(orr_system_desc){
-               .name = "heard", .kind = ORR_INDIRECT, .query = "Tiny, ?Frozen", .run = sent_heard});
+    orr_system_add(w, &(orr_system_desc){.name = "receiver",
+                                         .kind = ORR_INDIRECT,
+                                         .query = "Tiny, ?Frozen",
+                                         .run = sent_receive});
     orr_system_add(
         w, &(orr_system_desc){
                .name = "even", .query = "Tiny", .once = true, .run = sent_even, .adds = "Frozen"});

@@ -168,7 +168,7 @@ ORR_TEST(names_are_sent_like_other_components)
     CHECK_OK(orr_name_set(w, a, world_scope, "tom"));
     CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
     CHECK_OK(orr_name_set(w, a, world_scope, NULL));
-    orr_tick_advance(w); // The message still waits: its text is there.
+    orr_tick_advance(w); // The message still waits, so its text is kept.
     RECEIVES(r, "ComponentChanged written orr_name 0v1 {scope: null, text: \"tom\"}\n"
                 "ComponentRemoved component orr_name 0v1\n");
     stage_end(&s);
@@ -184,7 +184,7 @@ ORR_TEST(types_orr_enabled_and_orr_tags_cannot_be_stored)
     CHECK_EQ(orr_query_count(query), 1); // Every entity counts as having them.
     orr_type enabled = KIT_TYPE(w, orr_enabled), tags = KIT_TYPE(w, orr_tags);
     CHECK_RESULT(orr_component_set(w, a, enabled, &(orr_enabled){{1}, 1}), ORR_ERR_TYPE);
-    CHECK_CONTAINS(s.k.errors.text, "orr_component_enable()");
+    CHECK_CONTAINS(s.k.errors.text, "orr_enable()");
     CHECK_RESULT(orr_component_add(w, a, tags), ORR_ERR_TYPE);
     CHECK_CONTAINS(s.k.errors.text, "orr_tag_add()");
     CHECK_RESULT(orr_component_add_many(w, &a, 1, tags, NULL), ORR_ERR_TYPE);
@@ -255,7 +255,7 @@ ORR_TEST(pinned_values_are_sent)
     TAKES(with, "EntityAdded component 1v1 {Tiny} Body: {mass: 10, speed: 0}\n"
                 "ComponentChanged written Body 0v1 {mass: 7, speed: 6}\n");
     TAKES(without, "EntityRemoved component 1v1\n");
-    // Slots change owners: the entity that has one now, and the one that had it.
+    // A slot of the pool changes its owner: the new and the old owner are reported.
     orr_remove(w, a, Body);
     orr_remove(w, b, Body);
     orr_set(w, a, Body, {10, 0});
@@ -296,7 +296,7 @@ ORR_TEST(texts_in_messages_stay_readable)
           "EntityRemoved destroyed 0v1\n");
     orr_tick_advance(w);
     orr_world_stats_get(w, &stats);
-    CHECK_EQ(stats.blobs, 0); // With the last message the last text went.
+    CHECK_EQ(stats.blobs, 0); // The last text was freed with the last message.
     stage_end(&s);
 }
 

@@ -63,10 +63,10 @@ static void cuts_compare(const cuts* a, const cuts* b)
 
 enum {
     CUT_PLAIN,
-    CUT_OTHERS,   // Other readers, of other rows, before and after this one.
-    CUT_WENT,     // A reader that was created and destroyed.
-    CUT_SWITCHED, // A component and an entity were disabled and enabled again.
-    CUT_REFUSED,  // Memory is refused, and the diff continues.
+    CUT_OTHERS,    // Other readers, of other rows, before and after this one.
+    CUT_DESTROYED, // Another reader was created and destroyed.
+    CUT_SWITCHED,  // A component and an entity were disabled and enabled again.
+    CUT_REFUSED,   // Memory is refused, and the diff continues.
     CUT_VARIANTS,
 };
 
@@ -109,7 +109,7 @@ static void cut_switch(cut_world* c, orr_entity id)
 // As in a tick: a refused diff continues, and nothing is delivered before it is complete.
 static void cut_diff(cut_world* c, const orr_query* written)
 {
-    if (c->variant == CUT_WENT) {
+    if (c->variant == CUT_DESTROYED) {
         orri_reader* other = orri_reader_create(
             c->w, &(orri_reader_desc){.name = "other",
                                       .query = orr_query_text(c->w, "either *, Velocity, ?Health"),
@@ -178,7 +178,7 @@ static void cut_ranges(uint32_t variant)
     CHECK_OK(orr_destroy_many(c.w, ids + 16000, 1000));
     CHECK_OK(orr_component_remove_many(c.w, ids + 30000, 10, KIT_TYPE(c.w, Velocity)));
     cut_diff(&c, NULL);
-    // By index: 16000 to 16383, 16384 to 16999; then those that only left.
+    // By index: 16000 to 16383, 16384 to 16999; then entities that only left.
     cut_expect(&c, "removed 384, removed 616, removed 10, ");
     kit_end(&c.k);
 }
@@ -209,7 +209,7 @@ static void turn_odd(orr_run* run)
     }
 }
 
-static void turn_heard(orr_run* run)
+static void turn_receive(orr_run* run)
 {
     orri_text out = {turn_text, sizeof turn_text, strlen(turn_text)};
     ORR_MESSAGES(m, run)
@@ -251,7 +251,10 @@ static void turn_play(bool others)
          .once = true,
          .run = turn_odd,
          .destroys = "Velocity, !Health"},
-        {.name = "heard", .kind = ORR_INDIRECT, .query = "Velocity, !Sign", .run = turn_heard}};
+        {.name = "receiver",
+         .kind = ORR_INDIRECT,
+         .query = "Velocity, !Sign",
+         .run = turn_receive}};
     for (uint32_t i = others ? 0 : 1; i < 4; i++) {
         CHECK(orr_system_add(w, &descs[i]).id != 0);
     }

@@ -10,7 +10,7 @@ ORR_TEST(mirrors_of_all_readers_equal_the_world) /* N0-24 N0-34 N0-49 */
 {
     play* p = calloc(1, sizeof *p);
     play_begin(p, test_seed(), 0);
-    uint32_t steps = test_rounds(1200, 300, 100000);
+    uint32_t steps = test_rounds(1200, 300, 25000);
     for (uint32_t i = 0; i < steps; i++) {
         play_step(p);
         if (i % 500 == 0) {
@@ -40,7 +40,7 @@ ORR_TEST(mirrors_of_two_pipelines_equal_the_world_after_both_diffs)
     for (uint32_t i = 0; i < 2; i++) {
         p->foreign[i] = (orri_foreign){p->bits[i], ORRI_COUNT(p->bits[i])};
     }
-    uint32_t steps = test_rounds(600, 150, 50000);
+    uint32_t steps = test_rounds(600, 150, 12000);
     for (uint32_t i = 0; i < steps; i++) {
         play_step(p);
     }

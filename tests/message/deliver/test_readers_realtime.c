@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is handed to a running system while others continue: messages and events; and which pipeline
+// Messages and events that are handed to a running system while others continue; and which pipeline
 // sends which types.
 #include "message/deliver/baseline.h"
 #include "message/deliver/stage_kit.h"
@@ -72,7 +72,7 @@ ORR_TEST(reader_takes_only_messages_handed_to_it)
     const Health* value = first->values;
     listener_change(&h, 4); // While it runs.
     CHECK_EQ(value_of(orri_reader_next(h.reader)), 3);
-    CHECK_EQ(value->value, 2); // Until it is done all stays.
+    CHECK_EQ(value->value, 2); // The batch stays until the reader is done.
     CHECK(orri_reader_next(h.reader) == NULL);
     CHECK_EQ(orri_reader_queued(h.reader), 1);
     CHECK_EQ(h.counts.received, 0); // Counted at the end of the run.
@@ -90,7 +90,7 @@ ORR_TEST(reader_takes_only_messages_handed_to_it)
     listener_end(&h);
 }
 
-ORR_TEST(reader_gets_messages_not_taken_first)
+ORR_TEST(messages_not_taken_are_received_first_in_the_next_run)
 {
     listener h;
     listener_begin(&h, DELIVER_KIT_ALL);
@@ -436,6 +436,47 @@ ORR_TEST(values_are_sent_by_the_owner_of_the_type)
     OWNER_DIFF(1, false);
     TAKES(r, "ComponentChanged written by 2 Health 1v1 {value: 5, armour: 5}\n");
     RECEIVES(r, "");
+    stage_end(&s);
+}
+
+// A pinned value that a call at a sync point added, and that its owner writes and removes before
+// structure is compared.
+ORR_TEST(pinned_values_come_and_go_with_structure)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    owners o;
+    owners_begin(w, &o);
+    orri_reader* r = deliver_kit_reader(w, "Velocity, ?Body");
+    orri_reader* bodies = deliver_kit_reader(w, "Body");
+    orr_entity a = orr_create(w), b = orr_create(w);
+    CHECK_OK(orr_set(w, a, Velocity, {1, 1}));
+    CHECK_OK(orr_set(w, b, Velocity, {2, 2}));
+    CHECK_OK(orr_set(w, b, Body, {2, 2}));
+    (void)deliver_kit_diff(w, r);
+    (void)deliver_kit_take(bodies);
+    CHECK_OK(orr_set(w, a, Body, {1, 1}));
+    OWNER_DIFF(0, false);
+    TAKES(r, ""); // Structure is reported first.
+    CHECK_OK(orr_set(w, a, Body, {3, 3}));
+    CHECK_OK(orr_set(w, b, Body, {4, 4}));
+    OWNER_DIFF(0, false);
+    TAKES(r, "ComponentChanged written by 1 Body 1v1 {mass: 4, speed: 4}\n");
+    TAKES(bodies, "ComponentChanged written by 1 Body 1v1 {mass: 4, speed: 4}\n");
+    CHECK_OK(orr_remove(w, a, Body));
+    OWNER_DIFF(0, false);
+    OWNER_DIFF(0, true);
+    TAKES(r, "");
+    CHECK_OK(orr_set(w, a, Body, {5, 5}));
+    OWNER_DIFF(0, false);
+    OWNER_DIFF(1, true);
+    TAKES(r, "ComponentAdded component by 2 Body 0v1 {mass: 5, speed: 5}\n");
+    CHECK_OK(orr_remove(w, a, Body));
+    OWNER_DIFF(0, false);
+    OWNER_DIFF(1, true);
+    TAKES(r, "ComponentRemoved component by 2 Body 0v1\n");
+    TAKES(bodies, "EntityAdded component by 2 0v1 {Velocity} Body: {mass: 5, speed: 5}\n"
+                  "EntityRemoved component by 2 0v1\n");
     stage_end(&s);
 }
 

@@ -125,7 +125,7 @@ ORR_TEST(event_sent_during_a_run_is_received_in_the_next_run)
     kit_end(&k); // Cursors that were not destroyed are freed with the world.
 }
 
-ORR_TEST(event_not_asked_for_waits)
+ORR_TEST(event_not_read_waits)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -218,6 +218,10 @@ ORR_TEST(event_past_the_limit_is_refused_with_the_remedy)
     receiver_open(world, &quick, "quick");
     receiver_open(world, &slow, "slow");
     CHECK_OK(orr_events_limit(world, hit, 5));
+    CHECK(!orri_events_reserve(world, hit, 6)); // Reading would not help.
+    CHECK_STR(k.errors.text,
+              "6 events Hit were sent by one system in one tick, but at most 5 may wait: all of "
+              "them are dropped. Send fewer, or raise the limit with orr_events_limit()");
     for (uint32_t i = 0; i < 4; i++) {
         send(world, i);
     }
@@ -280,7 +284,7 @@ ORR_TEST(event_without_a_receiver_is_not_kept)
     receiver a;
     receiver_open(world, &a, "a");
     receiver_expect(world, &a, 0, 0);                                // From now on.
-    orri_events_append(world, KIT_TYPE(world, Loud), &(Loud){0}, 1); // Of no queue at all.
+    orri_events_append(world, KIT_TYPE(world, Loud), &(Loud){0}, 1); // The type has no queue.
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
@@ -350,7 +354,7 @@ ORR_TEST(queue_memory_is_reused)
             failing_alloc_arm(&k.memory, 0, false);
         }
     }
-    CHECK_EQ(k.memory.requests, 0); // It has found its size long ago,
+    CHECK_EQ(k.memory.requests, 0); // The queue no longer grows.
     CHECK(queue_of(world)->capacity <= 128);
     CHECK(sent > 30000);
     kit_end(&k);
@@ -517,7 +521,7 @@ ORR_TEST(event_queue_with_a_wrong_count_is_reported)
 // ---- against an oracle --------------------------------------------------------------------------
 
 enum {
-    EARS = 6,
+    RECEIVERS = 6,
     KINDS = 3,
     SENT_MAX = 200000
 };
@@ -526,9 +530,10 @@ typedef struct listening {
     kit k;
     orr_world* world;
     orr_type types[KINDS]; // Of 4, 4 and 8 bytes.
-    receiver ears[EARS];
-    bool there[EARS], on[EARS], asked[EARS][KINDS];
-    uint32_t next[EARS][KINDS], shown[EARS][KINDS]; // Events it has not read; events it was shown.
+    receiver receivers[RECEIVERS];
+    bool there[RECEIVERS], on[RECEIVERS], asked[RECEIVERS][KINDS];
+    uint32_t next[RECEIVERS][KINDS];  // The first event it has not read.
+    uint32_t shown[RECEIVERS][KINDS]; // The end of the events it was shown.
     uint32_t sent[KINDS];
     uint64_t random;
 } listening;
@@ -555,10 +560,10 @@ static void listening_send(listening* l)
     orri_events_append(l->world, l->types[kind], values, count);
 }
 
-static void listening_ask(listening* l, uint32_t e, uint32_t kind)
+static void listening_read(listening* l, uint32_t e, uint32_t kind)
 {
     uint32_t count;
-    const uint8_t* values = orr_events_type(&l->ears[e].run, l->types[kind], &count);
+    const uint8_t* values = orr_events_type(&l->receivers[e].run, l->types[kind], &count);
     if (!l->on[e]) {
         CHECK_EQ(count, 0);
         return;
@@ -578,15 +583,15 @@ static void listening_ask(listening* l, uint32_t e, uint32_t kind)
 
 static void listening_run(listening* l, uint32_t e)
 {
-    receiver_begin(l->world, &l->ears[e]);
+    receiver_begin(l->world, &l->receivers[e]);
     for (uint32_t step = pick(l, 5); step > 0; step--) {
         if (pick(l, 4) == 0) {
             listening_send(l);
         } else {
-            listening_ask(l, e, pick(l, KINDS));
+            listening_read(l, e, pick(l, KINDS));
         }
     }
-    receiver_end(l->world, &l->ears[e]);
+    receiver_end(l->world, &l->receivers[e]);
     for (uint32_t kind = 0; kind < KINDS; kind++) {
         if (l->asked[e][kind]) {
             l->next[e][kind] = l->shown[e][kind];
@@ -597,7 +602,7 @@ static void listening_run(listening* l, uint32_t e)
 
 static void listening_switch(listening* l, uint32_t e, bool on)
 {
-    orri_event_cursors_enable(l->world, l->ears[e].event_cursors, on);
+    orri_event_cursors_enable(l->world, l->receivers[e].event_cursors, on);
     if (on && !l->on[e]) {
         memcpy(l->next[e], l->sent, sizeof l->sent);
     }
@@ -606,11 +611,11 @@ static void listening_switch(listening* l, uint32_t e, bool on)
 
 static void listening_step(listening* l)
 {
-    uint32_t e = pick(l, EARS), what = pick(l, 20);
+    uint32_t e = pick(l, RECEIVERS), what = pick(l, 20);
     if (what < 8) {
         listening_send(l);
     } else if (!l->there[e]) {
-        receiver_open_types(l->world, &l->ears[e], "ear", l->types, KINDS);
+        receiver_open_types(l->world, &l->receivers[e], "receiver", l->types, KINDS);
         l->there[e] = l->on[e] = true;
         memcpy(l->next[e], l->sent, sizeof l->sent);
     } else if (what < 18) {
@@ -618,7 +623,7 @@ static void listening_step(listening* l)
     } else if (what == 18) {
         listening_switch(l, e, pick(l, 2) != 0);
     } else {
-        orri_event_cursors_destroy(l->world, l->ears[e].event_cursors);
+        orri_event_cursors_destroy(l->world, l->receivers[e].event_cursors);
         l->there[e] = l->on[e] = false;
     }
 }

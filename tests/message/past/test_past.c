@@ -20,7 +20,7 @@ static void play_outside(play* p, uint32_t first)
     p->world->messages->baseline->stale = true;
 }
 
-// What is recorded belongs to the world when it is destroyed.
+// Forgets all memories.
 static void play_forget(play* p, memory* memories, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -88,7 +88,7 @@ ORR_TEST(mirrors_outside_after_every_travel_equal_the_world)
     free(p);
 }
 
-// What all readers receive from here on, in a fixed number of steps. (Mirrors cannot travel:
+// The hash of all messages from here on, in a fixed number of steps. (Mirrors cannot travel:
 // messages are discarded.)
 static uint64_t play_again(play* p, uint64_t* world_hash)
 {
@@ -180,4 +180,87 @@ ORR_TEST(reader_outside_receives_an_entity_that_was_disabled_once)
     orri_reader_destroy(world, mirror_reader(seen));
     mirror_free(seen);
     kit_end(&k);
+}
+
+// One change that no reader has received, of every kind, when the world is remembered.
+static void unsent_change(orr_world* world, orr_entity bob, uint32_t kind)
+{
+    switch (kind) {
+    case 0:
+        CHECK_OK(orr_set(world, bob, Position, {5, 6, 7}));
+        break;
+    case 1:
+        CHECK_OK(orr_set(world, bob, Velocity, {1, 1}));
+        break;
+    case 2:
+        CHECK_OK(orr_set(world, bob, Body, {3, 3}));
+        break;
+    case 3:
+        CHECK(orr_add_instance(world, bob, Shot, {3, 3}) != 0);
+        break;
+    case 4:
+        CHECK_OK(orr_tag_add(world, bob, 9));
+        break;
+    case 5:
+        CHECK_OK(orr_entity_enable(world, bob, false));
+        break;
+    case 6:
+        CHECK_OK(orr_name_set(world, bob, (orr_entity){0}, "bob"));
+        break;
+    case 7:
+        CHECK_OK(orr_destroy(world, bob));
+        break;
+    case 8:
+        CHECK_OK(orr_remove(world, bob, Position));
+        break;
+    default:
+        CHECK_OK(orr_set(world, orr_create(world), Position, {8, 8, 8}));
+    }
+}
+
+ORR_TEST(reader_outside_knows_all_entities_after_a_travel_to_a_change_it_had_not_received)
+{
+    for (uint32_t kind = 0; kind < 10; kind++) {
+        for (uint32_t others = 0; others < 2; others++) { // With a reader of the state, too.
+            kit k = {0};
+            orr_world* world = kit_begin(&k, NULL);
+            ORR_REGISTER(world, Position, Velocity, Body, Shot);
+            orr_entity bob = orr_create(world);
+            CHECK_OK(orr_set(world, bob, Position, {1, 2, 3}));
+            CHECK_OK(orr_set(world, orr_create(world), Position, {4, 4, 4}));
+            CHECK(orr_add_instance(world, bob, Shot, {1, 1}) != 0);
+            mirror* inside = others != 0 ? mirror_make(world, "Position, ?Shot", false, 1000)
+                                         : NULL;
+            mirror* seen = mirror_make(world, "Position, ?Velocity, ?Shot, ?Body", true, 1000);
+            mirror_reader(seen)->outside = true;
+            mirror_loosen(seen);
+            world->messages->baseline->stale = true;
+            CHECK_OK(orri_diff_run(world, (orr_system){0, 0}, false));
+            mirror_take(seen);
+            mirror_compare(seen);
+            unsent_change(world, bob, kind);
+            memory m = {0};
+            CHECK(memory_take(world, &m));
+            for (uint32_t travel = 0; travel < 2; travel++) {
+                CHECK_OK(memory_back(world, &m));
+                CHECK_OK(orri_messages_settle(world));
+                mirror_take(seen);
+                CHECK_OK(orri_diff_run(world, (orr_system){0, 0}, false));
+                mirror_take(seen);
+                mirror_compare(seen);
+                CHECK_OK(orr_set(world, orr_create(world), Position, {9, 9, 9}));
+                CHECK_OK(orri_diff_run(world, (orr_system){0, 0}, false));
+                mirror_take(seen);
+                mirror_compare(seen);
+            }
+            memory_forget(world, &m);
+            orri_reader_destroy(world, mirror_reader(seen));
+            mirror_free(seen);
+            if (inside != NULL) {
+                orri_reader_destroy(world, mirror_reader(inside));
+                mirror_free(inside);
+            }
+            kit_end(&k);
+        }
+    }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sending: what is stored, what is refused with which text, and ids that are reserved.
+// Sending: stored commands, refusals and their texts, and reserved ids.
 #include "message/command_kit.h"
 #include "test.h"
 
@@ -208,7 +208,7 @@ ORR_TEST(send_mistakes_are_refused_and_reported)
     CHECK_CONTAINS(t.k.k.errors.text, "orr_send_name()");
     orr_type enabled = KIT_TYPE(t.world, orr_enabled);
     CHECK_RESULT(orr_send_add_type(run, t.bob, enabled, NULL, NULL), ORR_ERR_TYPE);
-    CHECK_CONTAINS(t.k.k.errors.text, "orr_send_enable_type()");
+    CHECK_CONTAINS(t.k.k.errors.text, "orr_send_enable()");
     CHECK_RESULT(orr_send_event_type(run, t.k.count, NULL), ORR_ERR_ARGUMENT);
     CHECK_RESULT(orr_send_event_type(run, t.k.label, &(Label){0}), ORR_ERR_TYPE);
     orr_string gone = {99, 1};
@@ -456,7 +456,7 @@ ORR_TEST(send_cleans_padding)
     command_kit_end(&t.k);
 }
 
-ORR_TEST(send_presets_markers_and_many_kinds)
+ORR_TEST(send_of_presets_markers_instances_and_pinned_types_is_committed)
 {
     buffer_test t;
     begin_free(&t);
@@ -465,7 +465,7 @@ ORR_TEST(send_presets_markers_and_many_kinds)
     CHECK_OK(orr_send_add(t.run, t.bob, Count, {3}));
     orr_component_id id;
     CHECK_OK(orr_send_add_type(t.run, t.bob, t.k.collider, NULL, &id));
-    CHECK((id & ORRI_PROVISIONAL) != 0);
+    CHECK((id & ORRI_INSTANCE_SENT) != 0);
     CHECK_OK(orr_send_add_type(t.run, t.bob, t.k.anchor, NULL, &id));
     CHECK_EQ(id, 0);
     sender_commit(&t.s);
@@ -481,6 +481,60 @@ ORR_TEST(send_presets_markers_and_many_kinds)
     CHECK(!orr_has(t.world, t.bob, Frozen));
     CHECK_EQ(orr_get(t.world, t.bob, Count)->n, 4);
     CHECK(!orr_enabled(t.world, t.bob, Health));
+    command_kit_end(&t.k);
+}
+
+// ---- ids of sent instances ----------------------------------------------------------------------
+
+ORR_TEST(sent_instance_ids_are_not_those_that_an_instance_of_the_entity_has)
+{
+    buffer_test t;
+    begin_free(&t);
+    orr_component_id id, again, other;
+    CHECK_OK(orr_send_add_type(t.run, t.bob, t.k.collider, &(Collider){1}, &id));
+    sender_commit(&t.s);
+    uint32_t number = id & ~ORRI_INSTANCE_SENT;
+    CHECK(t.world->instance_sent > number); // It is not given again.
+    t.world->instance_sent = number;        // As after two billion ids.
+    t.run = sender_open(&t.s, 0);
+    CHECK_OK(orr_send_add_type(t.run, t.bob, t.k.collider, &(Collider){2}, &again));
+    CHECK(again != id && again != 0);
+    sender_commit(&t.s);
+    CHECK_EQ(((const Collider*)orr_instance_get(t.world, t.bob, t.k.collider, id))->radius, 1);
+    CHECK_EQ(((const Collider*)orr_instance_get(t.world, t.bob, t.k.collider, again))->radius, 2);
+    // In real time the send does not check the id: the commit drops the instance and logs it.
+    t.world->instance_sent = number;
+    t.run = sender_open(&t.s, 0);
+    t.world->realtime = true;
+    CHECK_OK(orr_send_add_type(t.run, t.bob, t.k.collider, &(Collider){3}, &other));
+    t.world->realtime = false;
+    CHECK_EQ(other, id);
+    sender_commit(&t.s);
+    CHECK_EQ(t.s.rights.counts.dropped, 1);
+    CHECK_EQ(orr_instances_get(t.world, t.bob, t.k.collider, NULL, NULL), 2);
+    CHECK_EQ(((const Collider*)orr_instance_get(t.world, t.bob, t.k.collider, id))->radius, 1);
+    command_kit_end(&t.k);
+}
+
+ORR_TEST(sent_instance_ids_end_with_those_reserved_for_the_run)
+{
+    buffer_test t;
+    begin_free(&t);
+    orr_component_id id = 0, last = 0;
+    orr_result result = ORR_OK;
+    uint32_t count = 0;
+    for (; result == ORR_OK; count += result == ORR_OK) {
+        last = id;
+        result = orr_send_add_type(t.run, t.bob, t.k.collider, NULL, &id);
+        CHECK(result != ORR_OK || id != last);
+    }
+    CHECK_RESULT(result, ORR_ERR_CAPACITY);
+    CHECK(count > 100000);
+    CHECK_CONTAINS(t.k.k.errors.text, "pass NULL as out_id");
+    CHECK_OK(orr_send_add_type(t.run, t.bob, t.k.collider, NULL, NULL));
+    CHECK_OK(orr_send_destroy(t.run, t.bob));
+    t.k.k.errors = (kit_errors){0};
+    sender_commit(&t.s);
     command_kit_end(&t.k);
 }
 

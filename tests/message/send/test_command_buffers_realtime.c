@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Command buffers of several pipelines at once: withheld ids, which pipeline gets which, what is
-// returned; shared transactions. By hand, and at random against a list of entities that must be
+// Command buffers of several pipelines at once: withheld ids, which pipeline gets which, and which
+// are returned; shared transactions. By hand, and at random against a list of entities that must be
 // alive.
 #include "message/command_kit.h"
 #include "message/send/command_buffer.h"
@@ -106,7 +106,7 @@ static uint32_t line(const orr_world* world, uint32_t* out, uint32_t most)
     return count;
 }
 
-// ---- ids out of line ----------------------------------------------------------------------------
+// ---- withheld ids -------------------------------------------------------------------------------
 
 static void some_free(orr_world* world, orr_entity* out, uint32_t count)
 {
@@ -264,7 +264,7 @@ ORR_TEST(buffers_keep_ids_that_were_reserved_and_not_used)
     CHECK_EQ(created(run, 2).id, ids[3].id);
     sender_close(&t.senders[0]);
     CHECK_OK(committed(&t, 0));
-    // The rest is at the front, in order.
+    // Unused ids come first, in order.
     CHECK_EQ(orri_command_buffers_withheld_left(t.world), 3);
     CHECK(t.sets[0]->withheld[0].id == ids[1].id && t.sets[0]->withheld[1].id == ids[2].id &&
           t.sets[0]->withheld[2].id == ids[4].id);
@@ -272,8 +272,8 @@ ORR_TEST(buffers_keep_ids_that_were_reserved_and_not_used)
     CHECK_EQ(orri_command_buffers_withheld_left(t.world), 3);
     CHECK(orri_command_buffers_withhold_ids(t.world, 4));
     CHECK_EQ(orri_command_buffers_withheld_left(t.world), 4);
-    // A buffer that is opened and taken back.
-    uint64_t reserved = orri_command_buffers_reserved(t.world);
+    // A buffer that is opened and rewound.
+    orri_ids_reserved reserved = orri_command_buffers_reserved(t.world);
     run = sender_open(&t.senders[0], 4);
     CHECK_EQ(orri_command_buffers_withheld_left(t.world), 0);
     sender_close(&t.senders[0]);
@@ -567,9 +567,10 @@ ORR_TEST(transactions_wait_for_the_structure_they_were_posted_with)
     end(&t);
 }
 
-static void doubles(const orr_world* world, orr_entity target, void* value, const void* argument)
+static void doubles(const orr_world* world, orr_entity target, void* value, const void* argument,
+                    uint32_t size)
 {
-    (void)world;
+    (void)world, (void)size;
     (void)target;
     ((Count*)value)->n = ((Count*)value)->n * 2 + *(const int32_t*)argument;
 }
@@ -705,7 +706,7 @@ static void model_commit(model* m, uint32_t set, bool abandon)
             return; // All waits.
         }
     }
-    CHECK_EQ(orri_command_buffers_reserved(t->world), 0);
+    CHECK_EQ(orri_command_buffers_reserved(t->world).entities, 0);
     for (uint32_t i = 0; i < m->count; i++) {
         if (m->entities[i].state == MODEL_SENT && m->entities[i].set == set) {
             m->entities[i].state = abandon ? MODEL_NEVER : MODEL_LIVE;
@@ -731,7 +732,7 @@ static void model_check(model* m)
         if (m->entities[i].state != MODEL_NEVER &&
             (orr_alive(m->t.world, m->entities[i].id) != alive ||
              (alive && count_of(&m->t, m->entities[i].id) != (int32_t)i))) {
-            test_fail(__FILE__, __LINE__, "seed %llu: entity %u is not as it must be",
+            test_fail(__FILE__, __LINE__, "seed %llu: entity %u differs from the model",
                       (unsigned long long)m->seed, i);
         }
     }
@@ -749,14 +750,14 @@ static bool model_rests(const model* m, uint32_t set)
 {
     use(&m->t, set);
     return !m->open[set] && !orri_commit_pending(m->t.world) &&
-           orri_command_buffers_reserved(m->t.world) == 0;
+           orri_command_buffers_reserved(m->t.world).entities == 0;
 }
 
 static void model_step(model* m)
 {
     uint32_t set = below(m, SETS), what = below(m, 10);
     if (!m->open[set] && what < 5) {
-        uint32_t most = below(m, 12);
+        uint32_t most = 1 + below(m, 11); // 0 would be no limit.
         (void)opened(&m->t, set, most + below(m, 5), most);
         m->open[set] = true;
     } else if (m->open[set] && what < 7) {

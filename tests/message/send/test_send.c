@@ -54,6 +54,87 @@ ORR_TEST(send_repeated_is_checked_like_the_first)
     command_kit_end(&t.k);
 }
 
+ORR_STRUCT(Percent, (int32_t, value, (.min = 0, .max = 100)))
+
+ORR_TEST(send_repeated_outside_of_the_range_is_refused)
+{
+    send_test t;
+    begin(&t);
+    orr_type percent = KIT_TYPE(t.world, Percent);
+    for (uint32_t i = 0; i < 3; i++) {
+        CHECK_OK(orr_send_add_type(t.run, t.bob, percent, &(Percent){50}, NULL));
+        CHECK_RESULT(orr_send_add_type(t.run, t.bob, percent, &(Percent){101}, NULL),
+                     ORR_ERR_RANGE);
+        CHECK_OK(orr_send_change_type(t.run, t.bob, percent, 0, &(Percent){60}));
+        CHECK_RESULT(orr_send_change_type(t.run, t.bob, percent, 0, &(Percent){-1}), ORR_ERR_RANGE);
+    }
+    sender_commit(&t.s);
+    CHECK_EQ(orr_get(t.world, t.bob, Percent)->value, 60);
+    command_kit_end(&t.k);
+}
+
+#define PRESETS 40
+
+// Presets of plain, hooked and empty types, in turn and several after each other, so that they are
+// appended by the short path, to an array that is not the current one, and by the long path.
+ORR_TEST(send_presets_repeated_add_what_the_first_adds)
+{
+    send_test t;
+    begin(&t);
+    sender_close(&t.s);
+    orr_entity ids[PRESETS];
+    for (uint32_t i = 0; i < PRESETS; i++) {
+        ids[i] = orr_create(t.world);
+    }
+    t.run = sender_open(&t.s, 0);
+    for (uint32_t i = 0; i < PRESETS; i++) {
+        const Velocity fast = {(float)i, 1};
+        CHECK_OK(orr_send_add_type(t.run, ids[i], t.k.velocity, i % 5 == 0 ? &fast : NULL, NULL));
+        CHECK_OK(orr_send_add_type(t.run, ids[i], t.k.frozen, i % 3 == 0 ? "" : NULL, NULL));
+        CHECK_RESULT(orr_send_add_type(t.run, (orr_entity){0}, t.k.frozen, NULL, NULL),
+                     ORR_ERR_ARGUMENT);
+        if (i % 7 == 0) {
+            CHECK_OK(orr_send_add_type(t.run, ids[i], t.k.token, NULL, NULL));
+        }
+    }
+    for (uint32_t i = 0; i < PRESETS; i++) {
+        CHECK_OK(orr_send_add_type(t.run, ids[i], t.k.label, NULL, NULL));
+    }
+    sender_commit(&t.s);
+    CHECK_EQ(t.s.rights.counts.sent, 3 * PRESETS + (PRESETS + 6) / 7);
+    CHECK_EQ(t.s.rights.counts.added_twice, 0);
+    for (uint32_t i = 0; i < PRESETS; i++) {
+        const Velocity* v = orr_get(t.world, ids[i], Velocity);
+        CHECK(v != NULL && v->y == (i % 5 == 0 ? 1.0f : 0.0f));
+        CHECK(v->x == (i % 5 == 0 ? (float)i : 0.0f));
+        CHECK(orr_has(t.world, ids[i], Frozen) && orr_has(t.world, ids[i], Label));
+        CHECK(orr_has(t.world, ids[i], Token) == (i % 7 == 0));
+    }
+    CHECK_OK(orr_world_validate(t.world));
+    command_kit_end(&t.k);
+}
+
+// A type that the system may add to entities it creates only.
+ORR_TEST(send_presets_repeated_are_checked_for_each_entity)
+{
+    send_test t;
+    begin(&t);
+    sender_close(&t.s);
+    sender_begin(&t.s, t.world, "send", 1);
+    t.s.rights.may_create = true;
+    sender_may(&t.s, t.s.creates, t.k.velocity);
+    t.run = sender_open(&t.s, 8);
+    for (uint32_t i = 0; i < 3; i++) {
+        orr_entity made = orr_send_create(t.run);
+        CHECK_OK(orr_send_add_type(t.run, made, t.k.velocity, NULL, NULL));
+        CHECK_RESULT(orr_send_add_type(t.run, t.bob, t.k.velocity, NULL, NULL), ORR_ERR_STATE);
+    }
+    CHECK_EQ(t.s.rights.counts.violations, 3);
+    sender_commit(&t.s);
+    CHECK(!orr_has(t.world, t.bob, Velocity));
+    command_kit_end(&t.k);
+}
+
 ORR_TEST(send_add_of_a_unique_type_gives_no_id)
 {
     send_test t;
@@ -222,7 +303,7 @@ ORR_TEST(send_create_many_calls_do_not_mix)
     command_kit_end(&t.k);
 }
 
-ORR_TEST(send_create_many_in_one_run_after_another)
+ORR_TEST(send_create_many_in_consecutive_runs_creates_all)
 {
     send_test t;
     begin(&t);

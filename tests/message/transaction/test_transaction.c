@@ -5,6 +5,7 @@
 #include "message/command_kit.h"
 #include "message/transaction/transaction.h"
 #include "store/cow/share.h"
+#include "store/snapshot/snapshot.h"
 #include "test.h"
 #include <math.h>
 #include <stdlib.h>
@@ -170,7 +171,7 @@ ORR_TEST(transact_min_and_max_respect_signs_and_nan)
     POST(&t, ORR_OP_MAX, u32, 3000000000u);
     POST(&t, ORR_OP_MIN, i64, INT64_MIN);
     POST(&t, ORR_OP_MAX, u64, UINT64_MAX);
-    POST(&t, ORR_OP_MIN, f32, NAN); // None of them a number: it stays.
+    POST(&t, ORR_OP_MIN, f32, NAN); // Both are NaN: the field stays.
     POST(&t, ORR_OP_MAX, f32, 2.0f);
     POST(&t, ORR_OP_MIN, f32, NAN);
     POST(&t, ORR_OP_MIN, f64, -0.0); // Equal: the field stays.
@@ -231,8 +232,10 @@ typedef struct blow {
 static uint64_t called_entity;
 static uint32_t called_count;
 
-static void strike(const orr_world* world, orr_entity target, void* value, const void* argument)
+static void strike(const orr_world* world, orr_entity target, void* value, const void* argument,
+                   uint32_t size)
 {
+    (void)size;
     const blow* b = argument;
     Count* count = value;
     count->n = count->n * b->factor + b->plus;
@@ -241,17 +244,19 @@ static void strike(const orr_world* world, orr_entity target, void* value, const
     CHECK_EQ((uintptr_t)argument % 16, 0);
 }
 
-static void doubled(const orr_world* world, orr_entity target, void* value, const void* argument)
+static void doubled(const orr_world* world, orr_entity target, void* value, const void* argument,
+                    uint32_t size)
 {
-    (void)world;
+    (void)world, (void)size;
     (void)argument;
     ((Anchor*)value)->x *= 2;
     called_entity = target.id;
 }
 
-static void nosy(const orr_world* world, orr_entity target, void* value, const void* argument)
+static void nosy(const orr_world* world, orr_entity target, void* value, const void* argument,
+                 uint32_t size)
 {
-    (void)argument;
+    (void)argument, (void)size;
     (void)value;
     // No access to the world: another value, and structure.
     CHECK(orr_get((orr_world*)(uintptr_t)world, target, Velocity) == NULL);
@@ -391,10 +396,10 @@ ORR_TEST(transact_on_dead_entities_is_dropped_counted_and_logged_once)
     orr_component_id id = orr_instance_add(t.world, t.bob, t.k.collider, &(Collider){1});
     (void)sender_open(&t.a, 0);
     CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, gone, Count, n, 1));
-    CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, t.eve, Wide, i8, 1)); // Lacks it;
-    // no entity has it;
+    CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, t.eve, Wide, i8, 1)); // Eve has no Wide.
+    // No entity has an Anchor.
     CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, t.eve, Anchor, x, 1));
-    CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, (orr_entity){99}, Count, n, 1)); // never was.
+    CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, (orr_entity){99}, Count, n, 1)); // No such entity.
     int32_t number = 4;
     CHECK_OK(orr_transact_field(&t.a.run, ORR_OP_ADD, t.bob, t.k.collider, id + 1, 0, 4, &number));
     CHECK_OK(orr_transact_field(&t.a.run, ORR_OP_ADD, t.eve, t.k.collider, id, 0, 4, &number));
@@ -405,7 +410,8 @@ ORR_TEST(transact_on_dead_entities_is_dropped_counted_and_logged_once)
     CHECK_EQ(command_log_count(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), 1);
     CHECK_CONTAINS(command_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), "'first'");
     CHECK_CONTAINS(command_log_text(&t.k.log, ORR_LOG_ID_MESSAGE_DROPPED), "a transaction of ");
-    // Destroyed or removed by the same commit: the sender could not know. Before it: counted.
+    // Dropped transactions are counted, unless the same commit destroys the entity or removes the
+    // component: the sender could not know.
     (void)sender_open(&t.a, 0);
     CHECK_OK(orr_send_destroy(&t.a.run, t.eve));
     CHECK_OK(orr_send_remove(&t.a.run, t.bob, Count));
@@ -424,7 +430,7 @@ ORR_TEST(transact_on_dead_entities_is_dropped_counted_and_logged_once)
         CHECK_OK(transact(&t, early == 0, &changed));
         CHECK_EQ(t.a.rights.counts.dropped, 7 + early);
     }
-    // Abandoned: waiting ones are counted, applied ones are not.
+    // An abandoned commit counts its waiting transactions, not those that were applied.
     (void)sender_open(&t.a, 0);
     CHECK_OK(orr_send_tag(&t.a.run, t.bob, 1, true));
     CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, t.bob, Wide, i8, 1));
@@ -434,7 +440,7 @@ ORR_TEST(transact_on_dead_entities_is_dropped_counted_and_logged_once)
     CHECK_OK(transact(&t, true, &changed));
     orri_commit_abandon(t.world);
     CHECK(!orri_transaction_pending(t.world));
-    CHECK_EQ(t.a.rights.counts.dropped, 8 + 3); // The tag, and two.
+    CHECK_EQ(t.a.rights.counts.dropped, 8 + 3); // The tag and two transactions.
     command_kit_end(&t.k);
 }
 
@@ -445,6 +451,26 @@ static void refused(transact_test* t, orr_result result, orr_result expected, co
     CHECK_RESULT(result, expected);
     CHECK_CONTAINS(t->k.k.errors.text, words);
     t->k.k.errors = (kit_errors){0};
+}
+
+ORR_TEST(transact_on_a_type_that_no_entity_has_is_dropped)
+{
+    command_kit k = {0};
+    orr_world* world = command_kit_begin(&k, NULL);
+    orr_entity bare = orr_create(world);
+    uint64_t transacts[SENDER_WORDS];
+    memset(transacts, 0xFF, sizeof transacts);
+    sender s;
+    sender_begin_free(&s, world, "first", 1);
+    s.rights.transacts = transacts;
+    (void)sender_open(&s, 0);
+    CHECK_OK(orr_transact(&s.run, ORR_OP_ADD, bare, Count, n, 1));
+    sender_close(&s);
+    bool changed;
+    CHECK_OK(orri_transaction_commit(world, false, NULL, NULL, &changed));
+    CHECK(!changed);
+    CHECK_EQ(s.rights.counts.dropped, 1);
+    command_kit_end(&k);
 }
 
 ORR_TEST(transact_on_bytes_that_are_no_number_field_is_refused)
@@ -469,8 +495,6 @@ ORR_TEST(transact_on_bytes_that_are_no_number_field_is_refused)
     refused(&t, FIELD((orr_op)9, t.wide, 0, 0, 1), ORR_ERR_ARGUMENT, "op");
     refused(&t, FIELD(ORR_OP_ADD, t.wide, 3, 0, 1), ORR_ERR_ARGUMENT, "unique");
     refused(&t, FIELD(ORR_OP_ADD, t.k.collider, 0, 0, 4), ORR_ERR_ARGUMENT, "multiple");
-    refused(&t, FIELD(ORR_OP_ADD, t.k.collider, ORRI_PROVISIONAL | 1, 0, 4), ORR_ERR_ARGUMENT,
-            "instance");
     refused(&t, FIELD(ORR_OP_ADD, (orr_type){0}, 0, 0, 4), ORR_ERR_TYPE, "");
     refused(&t, FIELD(ORR_OP_ADD, t.k.frozen, 0, 0, 4), ORR_ERR_FIELD, "not a field");
     refused(&t, orr_transact_field(run, ORR_OP_ADD, t.bob, t.wide, 0, 0, 1, NULL), ORR_ERR_ARGUMENT,
@@ -566,7 +590,7 @@ ORR_TEST(transact_memory_no_longer_needed_is_freed)
     transact_test t;
     bool changed;
     begin(&t);
-    for (uint32_t commands = 0; commands < 8; commands++) {
+    for (uint32_t buffer = 0; buffer < 8; buffer++) {
         (void)sender_open(&t.a, 0);
         for (uint32_t i = 0; i < 20000; i++) {
             CHECK_OK(orr_transact(&t.a.run, ORR_OP_ADD, t.bob, Count, n, 1));
@@ -592,7 +616,7 @@ ORR_TEST(transact_memory_no_longer_needed_is_freed)
 #define BUFFERS      40u
 #define RANDOM_POSTS 4000u // Of a buffer: enough for other workers.
 
-// What was posted, in the order of buffers and calls.
+// A posted transaction; records are in the order of buffers and calls.
 typedef struct record {
     uint32_t target, field, op, order;
     int64_t number;
@@ -603,10 +627,12 @@ typedef struct model {
     orr_entity ids[TARGETS];
     Count counts[TARGETS];
     Wide wides[TARGETS];
+    bool dead[TARGETS], lacks[TARGETS]; // Destroyed; without Wide.
     record records[BUFFERS * RANDOM_POSTS];
     uint32_t record_count;
+    uint64_t dropped; // Posts without effect so far.
     uint64_t seed, turn;
-    uint32_t shared; // How often something was shared out.
+    uint32_t shared; // How often work was divided among workers.
 } model;
 
 static uint64_t roll(model* m, uint64_t below)
@@ -658,9 +684,10 @@ static void apply(model* m, const record* r)
     }
 }
 
-static void triple(const orr_world* world, orr_entity target, void* value, const void* argument)
+static void triple(const orr_world* world, orr_entity target, void* value, const void* argument,
+                   uint32_t size)
 {
-    (void)world;
+    (void)world, (void)size;
     (void)target;
     (void)argument;
     ((Count*)value)->n = (int32_t)((uint32_t)((Count*)value)->n * 3u);
@@ -706,9 +733,18 @@ static void model_begin(model* m)
         m->counts[i] = (Count){(int32_t)roll(m, 1000)};
         m->wides[i] = (Wide){.f32 = (float)roll(m, 1000), .f64 = 0.5};
         CHECK_OK(orr_put(m->t.world, m->ids[i], Count, &m->counts[i]));
-        CHECK_OK(orr_put(m->t.world, m->ids[i], Wide, &m->wides[i]));
+        m->lacks[i] = roll(m, 50) == 0;
+        if (!m->lacks[i]) {
+            CHECK_OK(orr_put(m->t.world, m->ids[i], Wide, &m->wides[i]));
+        }
         if (roll(m, 3) == 0) {
             CHECK_OK(orr_add(m->t.world, m->ids[i], Velocity)); // Another cluster.
+        }
+    }
+    for (uint32_t i = 0; i < TARGETS; i++) {
+        m->dead[i] = roll(m, 50) == 0;
+        if (m->dead[i]) {
+            CHECK_OK(orr_destroy(m->t.world, m->ids[i]));
         }
     }
 }
@@ -718,6 +754,10 @@ static void model_check(const model* m)
     for (uint32_t i = 0; i < TARGETS; i++) {
         const Count* count = orr_get(m->t.world, m->ids[i], Count);
         const Wide* w = orr_get(m->t.world, m->ids[i], Wide);
+        w = w != NULL ? w : &m->wides[i];
+        if (m->dead[i]) {
+            continue;
+        }
         if (count->n != m->counts[i].n || w->f32 != m->wides[i].f32 || w->f64 != m->wides[i].f64) {
             test_fail(__FILE__, __LINE__, "seed %llu: target %u differs",
                       (unsigned long long)m->seed, i);
@@ -727,10 +767,10 @@ static void model_check(const model* m)
 
 static void model_round(model* m, bool calls, bool several)
 {
-    uint32_t command_buffers = 1 + (uint32_t)roll(m, BUFFERS);
+    uint32_t buffer_count = 1 + (uint32_t)roll(m, BUFFERS);
     m->record_count = 0;
-    for (uint32_t commands = 0; commands < command_buffers; commands++) {
-        sender* s = commands * 2 < command_buffers ? &m->t.a : &m->t.b;
+    for (uint32_t buffer = 0; buffer < buffer_count; buffer++) {
+        sender* s = buffer * 2 < buffer_count ? &m->t.a : &m->t.b;
         (void)sender_open(s, 0);
         for (uint64_t left = roll(m, RANDOM_POSTS); left > 0; left--) {
             post(m, &s->run, calls);
@@ -738,15 +778,31 @@ static void model_round(model* m, bool calls, bool several)
         sender_close(s);
     }
     qsort(m->records, m->record_count, sizeof *m->records, record_compare);
+    uint64_t dropped = m->dropped;
     for (uint32_t i = 0; i < m->record_count; i++) {
-        apply(m, &m->records[i]);
+        const record* r = &m->records[i];
+        bool wide = r->field == 1 || r->field == 2;
+        if (m->dead[r->target] || (wide && m->lacks[r->target])) {
+            m->dropped++;
+        } else {
+            apply(m, r);
+        }
     }
+    // With a snapshot all targets are found before the first post is applied.
+    orri_snapshot* held = roll(m, 2) != 0 ? orri_snapshot_take(m->t.world) : NULL;
+    uint64_t hash = orr_world_hash(m->t.world); // Of each block it keeps the hash and the version.
     bool changed;
     const orri_workers workers = {workers_backwards, &m->shared};
     CHECK_OK(orri_transaction_commit(m->t.world, roll(m, 2) != 0, NULL, several ? &workers : NULL,
                                      &changed));
-    CHECK_EQ(changed, m->record_count > 0);
+    CHECK_EQ(changed, m->record_count > m->dropped - dropped);
+    CHECK_EQ(m->t.a.rights.counts.dropped + m->t.b.rights.counts.dropped, m->dropped);
     model_check(m);
+    CHECK(m->record_count < 100 || orr_world_hash(m->t.world) != hash);
+    if (held != NULL) {
+        CHECK(orri_snapshot_valid(held));
+        orri_snapshot_release(m->t.world, held);
+    }
 }
 
 ORR_TEST(transact_at_random_equals_the_model_that_sorts) /* N3-17 */

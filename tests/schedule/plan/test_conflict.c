@@ -71,7 +71,7 @@ static orr_world* conflict_begin(kit* k)
 }
 
 // The number of pairs compared in `ticks` ticks.
-static uint64_t found_in(orr_world* world, uint32_t ticks)
+static uint64_t pairs_compared(orr_world* world, uint32_t ticks)
 {
     uint64_t before = world->schedule->compared;
     KIT_STEP(world, ticks);
@@ -80,20 +80,20 @@ static uint64_t found_in(orr_world* world, uint32_t ticks)
 
 // Conflicts are computed in the next tick, and only there. "write" and "hurt" conflict in clusters
 // that have both types; there are none here.
-#define CHECK_ANEW(world, pairs)             \
-    do {                                     \
-        CHECK_EQ(found_in(world, 1), pairs); \
-        CHECK_EQ(found_in(world, 3), 0);     \
+#define CHECK_RECOMPUTED(world, pairs)             \
+    do {                                           \
+        CHECK_EQ(pairs_compared(world, 1), pairs); \
+        CHECK_EQ(pairs_compared(world, 3), 0);     \
     } while (0)
 
 ORR_TEST(conflicts_are_kept_by_ticks_that_change_values_and_entities)
 {
     kit k;
     orr_world* world = conflict_begin(&k);
-    CHECK_ANEW(world, PAIRS);
+    CHECK_RECOMPUTED(world, PAIRS);
     CHECK_EQ(world->schedule->plans, 1);
     uint64_t clusters = world->clusters.sequence;
-    CHECK_EQ(found_in(world, 50), 0);
+    CHECK_EQ(pairs_compared(world, 50), 0);
     CHECK_EQ(world->clusters.sequence, clusters); // The test created no cluster.
     CHECK_EQ(world->schedule->plans, 1);
     CHECK_EQ(k.errors.count, 0);
@@ -104,31 +104,31 @@ ORR_TEST(conflicts_are_kept_by_changes_between_ticks)
 {
     kit k;
     orr_world* world = conflict_begin(&k);
-    CHECK_ANEW(world, PAIRS);
+    CHECK_RECOMPUTED(world, PAIRS);
     // Within existing clusters, with enough entities for new chunks.
     orr_entity e = orr_create(world);
     CHECK_OK(orr_set(world, e, Position, {1, 2, 3}));
-    CHECK_EQ(found_in(world, 1), 0);
+    CHECK_EQ(pairs_compared(world, 1), 0);
     CHECK_OK(orr_set(world, e, Health, {5, 6}));
-    CHECK_EQ(found_in(world, 1), 0);
+    CHECK_EQ(pairs_compared(world, 1), 0);
     CHECK_OK(orr_enable(world, e, Health, false));
-    CHECK_EQ(found_in(world, 1), 0);
+    CHECK_EQ(pairs_compared(world, 1), 0);
     CHECK_OK(orr_enable(world, e, Health, true));
     CHECK_OK(orr_remove(world, e, Health));
-    CHECK_EQ(found_in(world, 1), 0);
+    CHECK_EQ(pairs_compared(world, 1), 0);
     CHECK_OK(orr_destroy(world, e));
-    CHECK_EQ(found_in(world, 1), 0);
+    CHECK_EQ(pairs_compared(world, 1), 0);
     CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Position), 3 * ORR_CHUNK_CAPACITY, NULL, 0,
                              NULL));
-    CHECK_EQ(found_in(world, 2), 0);
+    CHECK_EQ(pairs_compared(world, 2), 0);
     // No new cluster and no other system.
     // It is enabled already.
     CHECK_OK(orr_system_enable(world, orr_system_find(world, "hurt"), true));
     CHECK_OK(orr_cluster_delete(world, KIT_CLUSTER(world, Position, Health)));
-    CHECK_EQ(found_in(world, 2), 0);
+    CHECK_EQ(pairs_compared(world, 2), 0);
     CHECK_EQ(world->schedule->plans, 1);
     CHECK_OK(orr_name_set(world, marked, (orr_entity){0}, "marked"));
-    CHECK_EQ(found_in(world, 2), 0);
+    CHECK_EQ(pairs_compared(world, 2), 0);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
@@ -138,9 +138,9 @@ ORR_TEST(conflicts_are_kept_when_a_type_is_registered)
 {
     kit k;
     orr_world* world = conflict_begin(&k);
-    CHECK_ANEW(world, PAIRS);
+    CHECK_RECOMPUTED(world, PAIRS);
     ORR_REGISTER(world, Later);
-    CHECK_EQ(found_in(world, 2), 0);
+    CHECK_EQ(pairs_compared(world, 2), 0);
     CHECK_EQ(world->schedule->plans, 2);
     kit_end(&k);
 }
@@ -149,22 +149,22 @@ ORR_TEST(conflicts_are_computed_again_when_a_cluster_appears)
 {
     kit k;
     orr_world* world = conflict_begin(&k);
-    CHECK_ANEW(world, PAIRS);
+    CHECK_RECOMPUTED(world, PAIRS);
     // An empty cluster between ticks.
     (void)KIT_CLUSTER(world, Position, Frozen);
-    CHECK_ANEW(world, PAIRS);
+    CHECK_RECOMPUTED(world, PAIRS);
     // A cluster created by an entity.
     orr_entity e = orr_create(world);
     CHECK_OK(orr_set(world, e, Late, {1}));
-    CHECK_ANEW(world, PAIRS);
+    CHECK_RECOMPUTED(world, PAIRS);
     // A cluster created by a system: it exists from the system's commit point on.
     wanted = KIT_TYPE(world, Late);
-    CHECK_EQ(found_in(world, 1), 0);
+    CHECK_EQ(pairs_compared(world, 1), 0);
     CHECK_EQ(orr_has(world, marked, Late), true);
-    uint64_t first = found_in(world, 2), clusters = world->clusters.sequence;
+    uint64_t first = pairs_compared(world, 2), clusters = world->clusters.sequence;
     CHECK_EQ(first % PAIRS, 0);
     CHECK(first >= PAIRS && first <= 2 * PAIRS); // "Velocity, Late" and "Velocity, Late, Frozen".
-    CHECK_EQ(found_in(world, 4), 0);
+    CHECK_EQ(pairs_compared(world, 4), 0);
     CHECK_EQ(world->clusters.sequence, clusters);
     CHECK_EQ(world->schedule->plans, 1);
     kit_end(&k);
@@ -174,19 +174,19 @@ ORR_TEST(conflicts_are_computed_again_when_systems_are_added_removed_enabled_or_
 {
     kit k;
     orr_world* world = conflict_begin(&k);
-    CHECK_ANEW(world, PAIRS);
+    CHECK_RECOMPUTED(world, PAIRS);
     orr_system fourth = KIT_SYSTEM(world, .name = "fourth", .query = "Frozen, !Velocity",
                                    .run = kit_run_nothing, .before = "move");
-    CHECK_ANEW(world, 6); // Pairs of the four systems of a group.
+    CHECK_RECOMPUTED(world, 6); // Pairs of the four systems of a group.
     CHECK_EQ(world->schedule->plans, 2);
     CHECK_OK(orr_system_enable(world, fourth, false));
-    CHECK_ANEW(world, PAIRS);
+    CHECK_RECOMPUTED(world, PAIRS);
     CHECK_OK(orr_system_enable(world, fourth, true));
-    CHECK_ANEW(world, 6);
+    CHECK_RECOMPUTED(world, 6);
     CHECK_OK(orr_system_remove(world, fourth));
-    CHECK_ANEW(world, PAIRS);
+    CHECK_RECOMPUTED(world, PAIRS);
     CHECK_EQ(world->schedule->plans, 5);
     kit_end(&k);
 }
 
-#undef CHECK_ANEW
+#undef CHECK_RECOMPUTED

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The plan of a tick: where commit points are and why, one test per rule; its text and its graph.
+#include "schedule/report/waits.h"
+#include "schedule/schedule.h"
 #include "schedule/schedule_kit.h"
 #include "support/pinned_kit.h"
+#include <stdlib.h>
 
 ORR_STRUCT_EX(Engine, (.needs = "Fuel"), (int32_t, power))
 ORR_STRUCT(Fuel, (int32_t, litres))
@@ -111,7 +114,7 @@ ORR_TEST(plan_creates_without_types_commits_before_a_system_that_selects_everyth
 {
     PAIR((.creates = ""), (.query = "Health"), NULL);
     PAIR((.creates = ""), (.query = "?Health"),
-         "'s' may change entities, and 'r' selects all of them");
+         "'s' may change entities, and 'r' requires no type of those that it selects");
 }
 
 ORR_TEST(plan_creates_and_adds_count_required_types)
@@ -178,8 +181,19 @@ ORR_TEST(plan_destroys_anything_commits_before_every_system)
 
 ORR_TEST(plan_destroys_commits_before_a_system_that_reads_by_id)
 {
-    PAIR((.destroys = "Frozen"), (.query = "Position, !Frozen", .by_id = "Health"),
-         "'s' may destroy what 'r' selects");
+    const char* reason = "'s' may destroy entities that 'r' reaches by id";
+    PAIR((.destroys = "Frozen"), (.query = "Position, !Frozen", .by_id = "Health"), reason);
+    PAIR((.destroys = "Frozen"), (.once = true, .by_id = "Health"), reason);
+    PAIR((.destroys = "*"), (.once = true, .by_id = "Health"), reason);
+}
+
+// Without terms and .by_id a system selects nothing, but it can call orr_alive() and
+// orr_entity_count().
+ORR_TEST(plan_destroys_commits_before_a_system_without_a_query)
+{
+    const char* reason = "'s' may destroy entities, and 'r' may ask whether they are alive";
+    PAIR((.destroys = "Frozen"), (.once = true), reason);
+    PAIR((.destroys = "*"), (.once = true), reason);
 }
 
 // Entities destroyed by a cascade are not among the declared targets.
@@ -200,7 +214,8 @@ ORR_TEST(plan_destroys_counts_entities_that_are_destroyed_or_changed_by_a_cascad
         // Any entity may be a child, and is destroyed; fans only lose a value.
         CHECK_STR(plan_line(world),
                   i == 0 ? "s, ['s' may destroy what 'far' selects], far, r, [the tick ends]"
-                         : "s, far, ['s' may destroy what 'r' selects], r, [the tick ends]");
+                         : "s, far, ['s' may destroy entities, and so clear references that 'r' "
+                           "names], r, [the tick ends]");
         kit_end(&k);
     }
 }
@@ -234,12 +249,19 @@ ORR_TEST(plan_enables_of_entities_commits_before_every_system)
          "'s' may enable or disable entities that 'r' selects");
     PAIR((.switches = "Health, *"), (.query = "Position"),
          "'s' may enable or disable entities that 'r' selects");
+    PAIR((.switches = "*"), (.once = true, .by_id = "Position"),
+         "'s' may enable or disable entities that 'r' reaches by id");
+    PAIR((.switches = "*"), (.kind = ORR_INDIRECT),
+         "'s' may change entities, and 'r' requires no type of those that it selects");
+    PAIR((.switches = "*"), (.once = true), NULL); // It sees no entity.
 }
 
 ORR_TEST(plan_enables_commits_before_a_reader_of_enable_bits)
 {
     PAIR((.switches = "Health"), (.kind = ORR_INDIRECT, .query = "Position, ?orr_enabled"),
-         "'s' may enable or disable components, and 'r' is notified of it");
+         "'s' may enable or disable components, and 'r' names orr_enabled");
+    PAIR((.switches = "Health"), (.query = "Position", .by_id = "orr_enabled"),
+         "'s' may enable or disable components, and 'r' names orr_enabled");
     PAIR((.adds = "Health"), (.kind = ORR_INDIRECT, .query = "Position, ?orr_enabled"), NULL);
 }
 
@@ -260,9 +282,9 @@ ORR_TEST(plan_tags_commits_before_a_system_that_names_the_tag)
 ORR_TEST(plan_tags_commits_before_a_reader_of_tags)
 {
     PAIR((.tags = "#level1"), (.kind = ORR_INDIRECT, .query = "Position, ?orr_tags"),
-         "'s' may change tags that 'r' names");
+         "'s' may change tags, and 'r' names orr_tags");
     PAIR((.tags = "*"), (.kind = ORR_INDIRECT, .query = "Position, ?orr_tags"),
-         "'s' may change tags that 'r' names");
+         "'s' may change tags, and 'r' names orr_tags");
 }
 
 ORR_TEST(plan_renames_commits_before_a_system_that_reads_names)
@@ -276,7 +298,8 @@ ORR_TEST(plan_renames_commits_before_a_system_that_reads_names)
 
 ORR_TEST(plan_commits_after_any_structure_before_a_system_without_required_terms)
 {
-    const char* reason = "'s' may change entities, and 'r' selects all of them";
+    const char* reason =
+        "'s' may change entities, and 'r' requires no type of those that it selects";
     PAIR((.adds = "Frozen"), (.query = "?Health"), reason);
     PAIR((.tags = "#level1"), (.query = "?Health"), reason);
     PAIR((.removes = "Frozen"), (.kind = ORR_INDIRECT), reason);
@@ -306,6 +329,21 @@ ORR_TEST(plan_sent_changes_that_may_wait_commit_before_a_system_that_names_the_t
     kit_end(&k);
     PAIR((.kind = ORR_INDIRECT, .query = "write Health", .adds = "Frozen"), (.query = "Health"),
          "'s' may have sent changes of Health, which 'r' names");
+}
+
+// The first structural change decides whether a sent change may wait, not the last.
+ORR_TEST(plan_sent_changes_may_wait_for_any_structure_before_them)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    ADD(world, "freeze", .query = "Velocity", .adds = "Frozen");
+    ADD(world, "hurt", .kind = ORR_INDIRECT, .query = "write Health");
+    ADD(world, "thaw", .query = "Velocity", .removes = "Frozen");
+    ADD(world, "count", .query = "Health");
+    CHECK_STR(plan_line(world),
+              "freeze, hurt, thaw, ['hurt' may have sent changes of Health, which "
+              "'count' names], count, [the tick ends]");
+    kit_end(&k);
 }
 
 // A system that writes in place leaves nothing to commit.
@@ -418,18 +456,18 @@ ORR_TEST(plan_text_has_order_edges_and_reasons)
               "   2  weather (direct, once, every 4 ticks, main thread): by_id Fuel\n"
               "   -- commit: 'spawn' may create entities with Position, which 'move' names\n"
               "   3  move (direct, parallel): write Position, Velocity, !Frozen; imports weather\n"
-              "        after weather: exports, then this one imports\n"
+              "        after weather: exports, then this system imports\n"
               "   4  aim (direct): Velocity; by_id Position\n"
-              "        after move: writes Position, then this one reads it\n"
+              "        after move: writes Position, then this system reads it\n"
               "   5  collide (direct): write Position; sends Hit\n"
               "        after move: its .after\n"
               "        after aim: the other's .before\n"
-              "        after aim: reads Position, then this one writes it\n"
-              "        after move: writes Position, then this one writes it\n"
+              "        after aim: reads Position, then this system writes it\n"
+              "        after move: writes Position, then this system writes it\n"
               "   -- deliver: 'collide' sends events Hit, which 'hurt' names\n"
               "   6  hurt (indirect): Health; receives Hit\n"
               "        after collide: its .after\n"
-              "        after collide: sends events Hit, then this one receives them\n"
+              "        after collide: sends events Hit, then this system receives them\n"
               "   -- commit: the tick ends\n");
     CHECK_EQ(length, strlen(text));
     CHECK_EQ(orr_plan_print(world, NULL, 0), length);
@@ -451,8 +489,8 @@ ORR_TEST(plan_text_has_types_reached_by_id_and_optional_names)
     CHECK(orr_plan_print(world, text, sizeof text) < sizeof text);
     CHECK_CONTAINS(text, "last (direct): Frozen\n        after first: its .after\n");
     CHECK_CONTAINS(text, "reader (direct): Health\n"
-                         "        after first: writes Health, then this one reads it\n");
-    CHECK_CONTAINS(text, "        after first: reads Velocity, then this one writes it\n");
+                         "        after first: writes Health, then this system reads it\n");
+    CHECK_CONTAINS(text, "        after first: reads Velocity, then this system writes it\n");
     kit_end(&k);
 }
 
@@ -465,23 +503,120 @@ ORR_TEST(plan_graph_draws_systems_edges_and_commit_points)
     ADD(world, "draw", .kind = ORR_INDIRECT, .query = "Position", .after = "move");
     char text[4096];
     size_t length = orr_plan_graph(world, text, sizeof text);
-    CHECK_STR(text,
-              "digraph plan {\n"
-              "    rankdir=LR;\n"
-              "    node [shape=box];\n"
-              "    \"spawn\";\n"
-              "    \"commit 1\" [shape=diamond, label=\"commit 1\\n'spawn' may create entities "
-              "with Position, which 'move' names\"];\n"
-              "    \"spawn\" -> \"commit 1\" [style=dashed];\n"
-              "    \"commit 1\" -> \"move\" [style=dashed];\n"
-              "    \"move\";\n"
-              "    \"draw\" [style=rounded];\n"
-              "    \"move\" -> \"draw\" [label=\"its .after\"];\n"
-              "    \"move\" -> \"draw\" [label=\"writes Position, then this one reads it\"];\n"
-              "    \"commit 2\" [shape=diamond, label=\"commit 2\\nthe tick ends\"];\n"
-              "    \"draw\" -> \"commit 2\" [style=dashed];\n"
-              "}\n");
+    CHECK_STR(
+        text,
+        "digraph plan {\n"
+        "    rankdir=LR;\n"
+        "    node [shape=box];\n"
+        "    \"spawn\";\n"
+        "    \"commit 1\" [shape=diamond, label=\"commit 1\\n'spawn' may create entities "
+        "with Position, which 'move' names\"];\n"
+        "    \"spawn\" -> \"commit 1\" [style=dashed];\n"
+        "    \"commit 1\" -> \"move\" [style=dashed];\n"
+        "    \"move\";\n"
+        "    \"draw\" [style=rounded];\n"
+        "    \"move\" -> \"draw\" [label=\"its .after\"];\n"
+        "    \"move\" -> \"draw\" [label=\"writes Position, of which this system is notified\"];\n"
+        "    \"commit 2\" [shape=diamond, label=\"commit 2\\nthe tick ends\"];\n"
+        "    \"draw\" -> \"commit 2\" [style=dashed];\n"
+        "}\n");
     CHECK_EQ(length, strlen(text));
+    kit_end(&k);
+}
+
+// Ten systems of group "g", and two that come after them.
+static orr_world* begin_group(kit* k)
+{
+    orr_world* world = begin(k);
+    for (uint32_t i = 0; i < 10; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "s%u", i);
+        ADD(world, name, .query = "Health", .group = "g");
+    }
+    ADD(world, "x", .query = "Health", .after = "g, s1");
+    ADD(world, "y", .query = "write Health", .after = "g");
+    return world;
+}
+
+ORR_TEST(plan_text_has_large_groups_as_a_whole)
+{
+    kit k;
+    orr_world* world = begin_group(&k);
+    char text[4096];
+    (void)orr_plan_print(world, text, sizeof text);
+    CHECK_CONTAINS(text,
+                   "s9 (direct): Health\n"
+                   "  11  x (direct): Health\n"
+                   "        after each of 10 systems of group 'g' (s0, s1, s2, …): its .after\n"
+                   "        after s1: its .after\n"
+                   "  12  y (direct): write Health\n"
+                   "        after each of 10 systems of group 'g' (s0, s1, s2, …): its .after\n"
+                   "        after each of 11 systems (s0, s1, s2, …): reads Health, then "
+                   "this system writes it\n"
+                   "   -- commit: the tick ends\n");
+    kit_end(&k);
+}
+
+ORR_TEST(plan_graph_draws_a_large_group_as_a_node)
+{
+    kit k;
+    orr_world* world = begin_group(&k);
+    char text[4096];
+    (void)orr_plan_graph(world, text, sizeof text);
+    CHECK_CONTAINS(text, "    \"x\";\n"
+                         "    \"join 1\" [shape=ellipse, label=\"10 systems of group 'g'\"];\n"
+                         "    \"s9\" -> \"join 1\";\n"
+                         "    \"s8\" -> \"join 1\";\n");
+    CHECK_CONTAINS(text, "    \"s0\" -> \"join 1\";\n"
+                         "    \"join 1\" -> \"x\" [label=\"its .after\"];\n"
+                         "    \"s1\" -> \"x\" [label=\"its .after\"];\n"
+                         "    \"y\";\n"
+                         "    \"join 1\" -> \"y\" [label=\"its .after\"];\n"
+                         "    \"join 2\" [shape=ellipse, label=\"11 systems\"];\n"
+                         "    \"x\" -> \"join 2\";\n");
+    kit_end(&k);
+}
+
+// Each receiver waits for all senders before it: those of the receiver before it, and one more.
+ORR_TEST(plan_graph_extends_the_node_of_a_set_that_grows)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    ORR_REGISTER(world, Hit);
+    for (uint32_t i = 0; i < 11; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "s%u", i);
+        ADD(world, name, .query = "Health", .sends = "Hit");
+        if (i >= 9) {
+            snprintf(name, sizeof name, "r%u", i);
+            ADD(world, name, .once = true, .receives = "Hit");
+        }
+    }
+    char text[4096];
+    (void)orr_plan_graph(world, text, sizeof text);
+    CHECK_CONTAINS(text, "    \"join 1\" -> \"r9\" [label=\"sends events Hit, then this system "
+                         "receives them\"];\n");
+    CHECK_CONTAINS(text, "    \"join 2\" [shape=ellipse, label=\"11 systems\"];\n"
+                         "    \"join 1\" -> \"join 2\";\n"
+                         "    \"s10\" -> \"join 2\";\n"
+                         "    \"join 2\" -> \"r10\" [label=\"sends events Hit, then this system "
+                         "receives them\"];\n");
+    kit_end(&k);
+}
+
+// Imports are systems. A group of the same name is not imported from.
+ORR_TEST(plan_text_names_no_group_for_an_import)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    ADD(world, "a", .query = "Health", .group = "weather");
+    ADD(world, "weather", .once = true, .exports = ORR_TYPE(Wind));
+    ADD(world, "b", .query = "Health", .imports = "weather");
+    char text[4096];
+    (void)orr_plan_print(world, text, sizeof text);
+    CHECK_CONTAINS(text, "b (direct): Health; imports weather\n"
+                         "        after weather: exports, then this system imports\n"
+                         "   -- commit: the tick ends\n");
     kit_end(&k);
 }
 
@@ -498,6 +633,294 @@ ORR_TEST(plan_that_cannot_be_made_prints_the_error)
     CHECK_CONTAINS(text, "/* no plan: system 'a', .query");
     CHECK_CONTAINS(text, "}\n");
     kit_end(&k);
+}
+
+// Every allocation that a print makes may be refused: then the text is the refusal and nothing else.
+ORR_TEST(plan_printed_without_memory_says_so)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    ORR_REGISTER(world, Hit);
+    ADD(world, "spawn", .query = "Position", .sends = "Hit", .before = "draw", .group = "first");
+    ADD(world, "move", .query = "write Position", .after = "first");
+    ADD(world, "draw", .once = true, .by_id = "Position", .receives = "Hit");
+    KIT_STEP(world, 1);
+    char whole[2048], graph[2048], text[2048];
+    (void)orr_plan_print(world, whole, sizeof whole);
+    (void)orr_plan_graph(world, graph, sizeof graph);
+    uint32_t refused = 0;
+    for (uint64_t n = 1, before = 0; refused == 0 || refused > before; n++) {
+        before = refused;
+        failing_alloc_arm(&k.memory, n, false);
+        (void)orr_plan_print(world, text, sizeof text);
+        bool printed = strcmp(text, whole) == 0;
+        CHECK(printed || strncmp(text, "no plan: out of memory", 22) == 0);
+        failing_alloc_arm(&k.memory, n, false);
+        (void)orr_plan_graph(world, text, sizeof text);
+        CHECK_EQ(strcmp(text, graph) == 0, printed);
+        CHECK(printed || strstr(text, "/* no plan: out of memory") != NULL);
+        refused += !printed;
+    }
+    failing_alloc_arm(&k.memory, 0, false);
+    CHECK(refused >= 4);
+    kit_end(&k);
+}
+
+// ---- random systems -----------------------------------------------------------------------------
+
+// Adds a system with random declarations; some are refused.
+static void add_random(orr_world* world, uint32_t number)
+{
+    char name[16], other[16];
+    uint32_t named = (uint32_t)(test_random() % 30);
+    snprintf(name, sizeof name, "s%u", number);
+    snprintf(other, sizeof other, "?s%u", named);
+    uint32_t kind = (uint32_t)(test_random() % 4);
+    orr_system_desc desc = {.name = name, .run = kit_run_nothing};
+    desc.kind = kind == 0 ? ORR_INDIRECT : ORR_DIRECT;
+    desc.once = kind == 1;
+    desc.query = KIT_PICK(1, "Position", "write Position", "Velocity, !Health",
+                          "write Health, #level1", "?write Velocity, Fuel", "Engine, !#level2",
+                          "orr_tags", "orr_name", "orr_enabled", "Fan, !Position");
+    if (kind < 2 && test_random() % 3 == 0) {
+        desc.query = KIT_PICK(2, "?Health");
+    }
+    desc.by_id = kind != 0 ? KIT_PICK(6, "Health", "write Fuel", "Position, #level2") : NULL;
+    desc.creates = KIT_PICK(8, "Position", "Health, Fuel");
+    desc.adds = KIT_PICK(8, "Velocity", "Engine");
+    desc.removes = KIT_PICK(8, "Velocity", "Health");
+    desc.changes = KIT_PICK(6, "Health", "Fuel, Position");
+    desc.transacts = KIT_PICK(6, "Health", "Velocity");
+    desc.atomics = kind != 0 ? KIT_PICK(6, "Fuel", "Health") : NULL;
+    desc.switches = KIT_PICK(10, "Position", "*");
+    desc.destroys = KIT_PICK(8, "*", "Position, !Velocity", "Health, !Position");
+    desc.tags = KIT_PICK(8, "*", "#level1", "#level2");
+    desc.renames = test_random() % 12 == 0;
+    desc.sends = KIT_PICK(5, "?Hit", "?Touch, ?Hit");
+    desc.receives = kind < 2 ? KIT_PICK(3, "Hit", "Touch") : NULL;
+    desc.alone = test_random() % 16 == 0;
+    bool early = number < 15; // Those of g1 may come before those of g2, so there are no cycles.
+    desc.group = early ? KIT_PICK(2, "g1") : KIT_PICK(2, "g2");
+    desc.after = named < number ? KIT_PICK(3, other) : early ? NULL : KIT_PICK(2, "?g1, ?g1");
+    desc.before = named > number ? KIT_PICK(3, other) : early ? KIT_PICK(2, "?g2, ?g2") : NULL;
+    (void)orr_system_add(world, &desc);
+}
+
+// A world with random systems; in some, all that refers to a destroyed entity is destroyed.
+static orr_world* begin_random(kit* k)
+{
+    orr_world* world = kit_begin(k, &(orr_world_desc){.atomic_sections = true});
+    ORR_REGISTER(world, Position, Velocity, Health, Fuel, Engine, Hit, Touch, Fan);
+    if (test_random() % 4 == 0) {
+        ORR_REGISTER(world, Child);
+    }
+    CHECK_OK(orr_tag_register(world, 11, "level1"));
+    CHECK_OK(orr_tag_register(world, 12, "level2"));
+    for (uint32_t i = 0; i < 30; i++) {
+        add_random(world, i);
+    }
+    return world;
+}
+
+// A system runs in the group that began at step `group`; the last commit point is before step
+// `from`.
+static void check_points(const orr_world* world, const orri_step* steps, uint32_t from,
+                         uint32_t group, uint32_t at)
+{
+    for (uint32_t i = from; i < at; i++) {
+        orri_reason reason;
+        const orri_system* sender = steps[i].system;
+        CHECK(sender == NULL || !sender->structural ||
+              !orri_affects(world, sender, steps[at].system, &reason)); // T4a
+        CHECK(i < group ||
+              !orri_delivery_deps_before(world, sender, steps[at].system, &reason)); // T4b
+    }
+}
+
+// Points are placed by the effects of all earlier systems together. Here each pair is compared.
+ORR_TEST(plan_of_random_systems_has_a_point_between_each_pair_that_needs_one)
+{
+    for (uint32_t round = 0; round < test_rounds(200, 40, 2000); round++) {
+        kit k;
+        orr_world* world = begin_random(&k);
+        KIT_STEP(world, 1);
+        const orri_pipeline* pipe = world->schedule->pipelines[0];
+        for (uint32_t i = 0, from = 0, group = 0; i < pipe->step_count; i++) {
+            if (pipe->steps[i].system != NULL) {
+                check_points(world, pipe->steps, from, group, i);
+                continue;
+            }
+            group = i + 1;
+            from = pipe->steps[i].commit ? i + 1 : from;
+            const orri_reason* why = &pipe->steps[i].reason;
+            orri_reason reason;
+            CHECK(pipe->steps[i].commit || why->reader == NULL ||
+                  orri_delivery_deps_before(world, why->sender, why->reader, &reason));
+        }
+        kit_end(&k);
+    }
+}
+
+// The reasons why a system waits, as lines.
+typedef struct reasons {
+    char lines[512][112];
+    uint32_t count;
+    uint32_t many; // Sets that were reported as a whole; each member is a line.
+} reasons;
+
+static void reasons_add(void* user, const orri_system* from, const orri_system* to, const char* why)
+{
+    reasons* r = user;
+    CHECK(r->count < ORRI_COUNT(r->lines));
+    snprintf(r->lines[r->count++], sizeof r->lines[0], "%s %s: %s", from->desc.name, to->desc.name,
+             why);
+}
+
+static void reasons_add_many(void* user, const orri_plan_waits* waits, orri_waits_set* set,
+                             const orri_system* to, const char* why)
+{
+    const orri_step* steps = waits->pipe->steps;
+    uint32_t count = 0, steps_last[ORRI_WAITS_SHOWN] = {0};
+    for (uint32_t link1 = set->last1; link1 != 0; link1 = waits->links[link1 - 1].before1) {
+        steps_last[count++ % ORRI_WAITS_SHOWN] = waits->links[link1 - 1].step;
+        reasons_add(user, steps[waits->links[link1 - 1].step].system, to, why);
+    }
+    CHECK_EQ(set->count, count);
+    CHECK(count > ORRI_WAITS_EACH_MAX);
+    for (uint32_t i = 0; i < ORRI_WAITS_SHOWN; i++) { // The last of the list are the first steps.
+        CHECK_EQ(set->first[i], steps_last[(count - 1 - i) % ORRI_WAITS_SHOWN]);
+    }
+    ((reasons*)user)->many++;
+}
+
+static int reasons_compare(const void* a, const void* b)
+{
+    return strcmp(a, b);
+}
+
+// Sets are reported before single systems: then the order is not compared.
+static void check_reasons(reasons* found, reasons* expected)
+{
+    if (found->many > 0) {
+        qsort(found->lines, found->count, sizeof found->lines[0], reasons_compare);
+        qsort(expected->lines, expected->count, sizeof expected->lines[0], reasons_compare);
+    }
+    for (uint32_t i = 0; i < found->count && i < expected->count; i++) {
+        CHECK_STR(found->lines[i], expected->lines[i]);
+    }
+    CHECK_EQ(found->count, expected->count);
+}
+
+static bool pair_imports(const orri_system* importer, const orri_system* exporter)
+{
+    bool imports = false;
+    for (uint32_t i = 0; i < importer->import_count; i++) {
+        imports |= importer->imports[i] == exporter;
+    }
+    return imports;
+}
+
+// Reasons by name, by comparing the pair.
+static void pair_names(const orr_world* world, const orri_system* from, const orri_system* to,
+                       reasons* out)
+{
+    const struct {
+        bool has;
+        const char* why;
+    } lists[] = {{orri_system_lists(to->desc.after, from), "its .after"},
+                 {orri_system_lists(from->desc.before, to), "the other's .before"},
+                 {pair_imports(to, from), "exports, then this system imports"},
+                 {pair_imports(from, to), "imports, then this system exports"}};
+    for (size_t i = 0; i < ORRI_COUNT(lists); i++) {
+        if (lists[i].has) {
+            reasons_add(out, from, to, lists[i].why);
+        }
+    }
+    for (uint32_t t = 0; t < world->schema.type_count; t++) {
+        if (orri_right(from->rights.sends, &from->rights, t) &&
+            orri_right(to->rights.receives, &to->rights, t)) {
+            char why[160];
+            snprintf(why, sizeof why, "sends events %s, then this system receives them",
+                     orri_type_label(world, (orr_type){world->schema.type_base + t}));
+            reasons_add(out, from, to, why);
+        }
+    }
+}
+
+// Reasons by the accesses of a pair to a type. False: no earlier system is a reason.
+static bool pair_type(const orr_world* world, const orri_system* from, const orri_system* to,
+                      uint32_t type, reasons* out)
+{
+    static const char* const touches[] = {"", "reads", "changes (.atomics)", "writes"};
+    const char* name = orri_type_label(world, (orr_type){world->schema.type_base + type});
+    orri_touch mine = orri_touches(world, to, type, NULL);
+    // An indirect system accesses no values.
+    orri_touch theirs = from != NULL && from->desc.kind == ORR_DIRECT
+                            ? orri_touches(world, from, type, NULL)
+                            : ORRI_TOUCH_NONE;
+    if (mine == ORRI_TOUCH_NONE || theirs == ORRI_TOUCH_NONE) {
+        return mine != ORRI_TOUCH_NONE;
+    }
+    char why[160];
+    if (to->desc.kind == ORR_INDIRECT) {
+        if (theirs >= ORRI_TOUCH_ATOMIC) {
+            snprintf(why, sizeof why, "writes %s, of which this system is notified", name);
+            reasons_add(out, from, to, why);
+        }
+        return theirs < ORRI_TOUCH_ATOMIC;
+    }
+    if (theirs != mine || theirs == ORRI_TOUCH_WRITES) {
+        snprintf(why, sizeof why, "%s %s, then this system %s it", touches[theirs], name,
+                 touches[mine]);
+        reasons_add(out, from, to, why);
+    }
+    return theirs != ORRI_TOUCH_WRITES;
+}
+
+// The reasons of the system of a step, by comparing it with all earlier ones.
+static void pair_reasons(const orri_pipeline* pipe, uint32_t at, reasons* out)
+{
+    const orri_step* steps = pipe->steps;
+    for (uint32_t i = 0; i < at; i++) {
+        if (steps[i].system != NULL) {
+            pair_names(pipe->world, steps[i].system, steps[at].system, out);
+        }
+    }
+    for (uint32_t t = 0; t < pipe->world->schema.type_count; t++) {
+        for (uint32_t i = at; i-- > 0;) {
+            if (!pair_type(pipe->world, steps[i].system, steps[at].system, t, out)) {
+                break;
+            }
+        }
+    }
+}
+
+ORR_TEST(plan_of_random_systems_prints_the_reasons_of_each_pair)
+{
+    static reasons found, expected;
+    uint32_t many = 0, rounds = test_rounds(200, 40, 2000);
+    // Large sets are rare; each run of the test has some.
+    for (uint32_t round = 0; round < rounds || many == 0; round++) {
+        CHECK(round < 100 * rounds);
+        kit k;
+        orr_world* world = begin_random(&k);
+        KIT_STEP(world, 1);
+        const orri_pipeline* pipe = world->schedule->pipelines[0];
+        orri_plan_waits waits = {
+            .reason = reasons_add, .reason_many = reasons_add_many, .user = &found};
+        CHECK(orri_waits_begin(&waits, pipe));
+        for (uint32_t i = 0; i < pipe->step_count; i++) {
+            if (pipe->steps[i].system != NULL) {
+                found.count = found.many = expected.count = 0;
+                CHECK(orri_waits_step(&waits, i));
+                pair_reasons(pipe, i, &expected);
+                check_reasons(&found, &expected);
+                many += found.many;
+            }
+        }
+        orri_waits_end(&waits);
+        kit_end(&k);
+    }
 }
 
 // ---- events -------------------------------------------------------------------------------------
@@ -532,5 +955,91 @@ ORR_TEST(plan_with_events_for_a_disabled_system_is_made)
     ADD(world, "hurt", .query = "Position", .once = true, .receives = "Hit", .disabled = true);
     KIT_STEP(world, 1);
     CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}
+
+// ---- reasons of points that commit nothing ------------------------------------------------------
+
+// Checks the text of orr_plan_print() about a system `s` and a later system `r`, in a world with a
+// reader of Position.
+static void check_split(const orr_system_desc* first, const orr_system_desc* second,
+                        const char* reason)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    ORR_REGISTER(world, Hit, Label, Body);
+    orr_system_desc s = *first, r = *second;
+    s.name = "s";
+    r.name = "r";
+    s.run = r.run = kit_run_nothing;
+    kit_taken(world, orr_system_add(world, &s), __FILE__, __LINE__);
+    kit_taken(world, orr_system_add(world, &r), __FILE__, __LINE__);
+    KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position",
+               .run = kit_run_nothing);
+    char text[4096];
+    (void)orr_plan_print(world, text, sizeof text);
+    CHECK_CONTAINS(text, reason);
+    CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}
+
+#define SPLIT(first, second, reason)                           \
+    check_split(&(const orr_system_desc){ORR_PP_UNPACK first}, \
+                &(const orr_system_desc){ORR_PP_UNPACK second}, reason)
+
+ORR_TEST(plan_reason_of_a_point_is_true)
+{
+    SPLIT((.query = "Position", .changes = "Health"), (.query = "Health"),
+          "'s' may have sent changes of Health, which 'r' names");
+    SPLIT((.query = "Position", .transacts = "Health"), (.query = "Health"),
+          "'s' may have transacted on Health, which 'r' names");
+    SPLIT((.query = "Health", .sends = "Hit"), (.once = true, .receives = "Hit"),
+          "'s' sends events Hit, which 'r' names");
+    SPLIT((.query = "write Position"), (.kind = ORR_INDIRECT, .query = "Position"),
+          "'s' may have changed what 'r' is notified of");
+    SPLIT((.query = "Health", .changes = "Position"), (.kind = ORR_INDIRECT, .query = "Position"),
+          "'s' may have sent changes of Position, which 'r' names");
+    // A reader of other types: it is not notified of what was changed.
+    SPLIT((.query = "write Position"), (.kind = ORR_INDIRECT, .query = "Health"),
+          "'s' may have changed values, and 'r' is notified of others");
+    SPLIT((.query = "Position", .changes = "Velocity"), (.kind = ORR_INDIRECT, .query = "Health"),
+          "'s' may have changed values, and 'r' is notified of others");
+    SPLIT((.query = "write Position"), (.query = "write Position"),
+          "'s' may have changed values of which readers are notified, as 'r' may");
+    // No reader is notified of Velocity.
+    SPLIT((.query = "Health", .by_id = "write Velocity"), (.query = "write Position"),
+          "'s' may have sent values or written them by id, and 'r' writes values of which readers "
+          "are notified");
+}
+
+ORR_TEST(plan_reason_of_a_system_alone_is_true)
+{
+    SPLIT((.query = "Health"), (.query = "Velocity", .alone = true),
+          "'r' runs alone: it declares .alone");
+    SPLIT((.query = "Health"), (.query = "changed Velocity"),
+          "'r' runs alone: it has 'changed' terms");
+    SPLIT((.query = "Health", .adds = "Label"), (.query = "Velocity"),
+          "'s' runs alone: it writes or sends values with strings, arrays or hooks");
+    SPLIT((.query = "write Label"), (.query = "Velocity"),
+          "'s' runs alone: it writes or sends values with strings, arrays or hooks");
+    SPLIT((.query = "Body"), (.query = "Velocity"),
+          "'s' runs alone: its rows are ordered or pinned");
+}
+
+// It receives messages and sends changes: the order of accesses does not concern it.
+ORR_TEST(plan_gives_no_access_as_a_reason_for_an_indirect_system)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    ADD(world, "move", .query = "write Position");
+    ADD(world, "hear", .kind = ORR_INDIRECT, .query = "Position, write Health");
+    ADD(world, "push", .query = "write Position");
+    ADD(world, "heal", .query = "write Health");
+    char text[4096];
+    (void)orr_plan_print(world, text, sizeof text);
+    CHECK_CONTAINS(text, "after move: writes Position, then this system writes it");
+    CHECK_CONTAINS(text, "after move: writes Position, of which this system is notified");
+    CHECK(strstr(text, "this system reads it") == NULL);
+    CHECK(strstr(text, "after hear") == NULL);
     kit_end(&k);
 }

@@ -14,7 +14,7 @@ ORR_STRUCT_EX(Spark, (.transient = true), (uint64_t, number))
 
 // ---- a world with or without spectators ---------------------------------------------------------
 
-static _Atomic uint32_t drawn, met;
+static _Atomic uint32_t drawn, sync_points;
 static bool in_steps; // In lockstep nothing can be posted.
 
 static void vine_grow(orr_run* run)
@@ -26,8 +26,8 @@ static void vine_grow(orr_run* run)
     }
 }
 
-static void vine_hear(
-    orr_run* run) // Indirect: it holds what others read, and changes it when they are through.
+// Indirect: takes an inclusive lock on a type that others read, and upgrades it to write.
+static void vine_receive(orr_run* run)
 {
     ORR_MESSAGES(m, run)
     {
@@ -46,7 +46,7 @@ static void vine_count(orr_run* run)
     }
 }
 
-static void moss_hear(orr_run* run)
+static void moss_receive(orr_run* run)
 {
     orr_state(run, Count)->count++;
     ORR_MESSAGES(m, run)
@@ -77,22 +77,23 @@ static void moss_touch(orr_run* run)
     }
 }
 
-static void at_sync_point(orr_world* world, void* data)
+static void at_sync_point(orr_world* world, void* data, size_t size)
 {
-    (void)data;
+    (void)data, (void)size;
     HARD_CHECK(orr_world_validate(world) == ORR_OK, "at a sync point: %s", orr_error_last(world));
     HARD_CHECK(orr_world_hash(world) != 0, "no hash");
-    met++;
+    sync_points++;
 }
 
-static void drop_in(orr_world* world, void* data)
+static void drop_in(orr_world* world, void* data, size_t size)
 {
-    (void)world;
+    (void)world, (void)size;
     (void)data;
 }
 
-static void add_tree(orr_world* world, void* data)
+static void add_tree(orr_world* world, void* data, size_t size)
 {
+    (void)size;
     orr_entity entity = orr_create(world);
     orr_set(world, entity, Tree, {0, 0});
     orr_set(world, entity, Fruit, {*(uint64_t*)data});
@@ -123,7 +124,7 @@ static void simulation(orr_world* world)
     hard_pipe(world, "c", 250, false);
     CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Moss, Lichen), 9, NULL, 0, mossy));
     KIT_SYSTEM(world, .name = "moss", .kind = ORR_INDIRECT, .pipeline = "c", .query = "write Moss",
-               .transacts = "Moss", .state = ORR_TYPE(Count), .run = moss_hear);
+               .transacts = "Moss", .state = ORR_TYPE(Count), .run = moss_receive);
     KIT_SYSTEM(world, .name = "lichen", .pipeline = "c", .query = "write Lichen",
                .run = lichen_grow);
     KIT_SYSTEM(world, .name = "moss_touch", .once = true, .by_id = "Tree", .transacts = "Moss",
@@ -131,7 +132,7 @@ static void simulation(orr_world* world)
     KIT_SYSTEM(world, .name = "posts", .once = true, .by_id = "Tree", .run = posts);
     KIT_SYSTEM(world, .name = "vines", .pipeline = "a", .query = "write Vine", .run = vine_grow);
     KIT_SYSTEM(world, .name = "vine_hear", .kind = ORR_INDIRECT, .pipeline = "a",
-               .query = "write Vine", .run = vine_hear);
+               .query = "write Vine", .run = vine_receive);
     KIT_SYSTEM(world, .name = "vine_count", .pipeline = "b", .query = "Vine, write Fruit",
                .run = vine_count);
 }

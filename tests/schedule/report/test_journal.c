@@ -33,8 +33,8 @@ static void end(writing* w)
     kit_end(&w->k);
 }
 
-static void tell(writing* w, orr_message_kind kind, orr_system system, uint64_t tick, orr_type type,
-                 const orr_entity* entities, uint32_t count)
+static void receive_message(writing* w, orr_message_kind kind, orr_system system, uint64_t tick,
+                            orr_type type, const orr_entity* entities, uint32_t count)
 {
     orr_message message = {.kind = kind,
                            .tick = tick,
@@ -43,7 +43,7 @@ static void tell(writing* w, orr_message_kind kind, orr_system system, uint64_t 
                            .entities = entities,
                            .count = count,
                            .world = w->world};
-    orri_journal_take(w->world->schedule->journal, &message);
+    orri_journal_add(w->world->schedule->journal, &message);
 }
 
 static const char* line(const writing* w, const orr_journal_entry* entry)
@@ -101,16 +101,16 @@ ORR_TEST(journal_keeps_an_entry_for_each_entity_and_component)
     CHECK_OK(orr_journal_set(w.world, 100));
     orri_journal_drain(w.world, w.world->schedule->journal); // There were no messages.
     CHECK_EQ(orr_journal_get(w.world, (orr_entity){0}, NULL, 0), 0);
-    tell(&w, ORR_ENTITY_ADDED, (orr_system){0}, 1, (orr_type){0}, all, 2);
-    tell(&w, ORR_COMPONENT_CHANGED, w.move, 2, position, all, 2);
-    tell(&w, ORR_COMPONENT_CHANGED, w.move, 3, position, &w.bob, 1);
+    receive_message(&w, ORR_ENTITY_ADDED, (orr_system){0}, 1, (orr_type){0}, all, 2);
+    receive_message(&w, ORR_COMPONENT_CHANGED, w.move, 2, position, all, 2);
+    receive_message(&w, ORR_COMPONENT_CHANGED, w.move, 3, position, &w.bob, 1);
     // Messages that a new reader receives at its start are no changes of this tick.
     orr_message known = {.kind = ORR_ENTITY_ADDED,
                          .cause = ORR_CAUSE_READER,
                          .entities = all,
                          .count = 2,
                          .world = w.world};
-    orri_journal_take(w.world->schedule->journal, &known);
+    orri_journal_add(w.world->schedule->journal, &known);
     CHECK_EQ(orr_journal_get(w.world, (orr_entity){0}, got, 8), 5);
     CHECK_STR(line(&w, &got[0]), "tick 3: move changed Position of bob (0v1)");
     CHECK_STR(line(&w, &got[1]), "tick 2: move changed Position of 1v1");
@@ -143,7 +143,7 @@ ORR_TEST(journal_of_instances_keeps_their_ids)
                            .ids = ids,
                            .count = 2,
                            .world = w.world};
-    orri_journal_take(w.world->schedule->journal, &message);
+    orri_journal_add(w.world->schedule->journal, &message);
     orr_journal_entry got[2];
     CHECK_EQ(orr_journal_get(w.world, w.eve, got, 2), 2);
     CHECK_EQ(got[0].id, 5);
@@ -171,7 +171,7 @@ ORR_TEST(journal_of_any_size_keeps_the_newest_entries)
             for (uint32_t i = 0; i < count; i++) {
                 batch[i] = (orr_entity){1000 + total++};
             }
-            tell(&w, ORR_COMPONENT_CHANGED, w.move, step, (orr_type){1}, batch, count);
+            receive_message(&w, ORR_COMPONENT_CHANGED, w.move, step, (orr_type){1}, batch, count);
             kept += count;
         }
         kept = kept < capacity ? kept : capacity;
@@ -193,7 +193,7 @@ ORR_TEST(journal_that_is_disabled_frees_its_memory)
     uint64_t bytes = w.k.memory.live_bytes;
     CHECK_OK(orr_journal_set(w.world, 1000));
     CHECK_OK(orr_journal_set(w.world, 1000));
-    tell(&w, ORR_ENTITY_ADDED, (orr_system){0}, 1, (orr_type){0}, &w.bob, 1);
+    receive_message(&w, ORR_ENTITY_ADDED, (orr_system){0}, 1, (orr_type){0}, &w.bob, 1);
     CHECK_OK(orr_journal_set(w.world, 0));
     CHECK_EQ(orr_journal_get(w.world, (orr_entity){0}, NULL, 0), 0);
     CHECK(w.k.memory.live_bytes < bytes + 1000); // The query module keeps its own memory.
@@ -234,7 +234,7 @@ ORR_TEST(journal_out_of_memory_has_no_effect)
             CHECK_RESULT(w.k.errors.result, ORR_ERR_MEMORY);
             CHECK(w.world->schedule == NULL || w.world->schedule->journal == NULL);
         }
-        tell(&w, ORR_ENTITY_ADDED, (orr_system){0}, 1, (orr_type){0}, &w.bob, 1);
+        receive_message(&w, ORR_ENTITY_ADDED, (orr_system){0}, 1, (orr_type){0}, &w.bob, 1);
         while (orr_journal_set(w.world, 20) != ORR_OK) {
             tries++;
             CHECK_EQ(orr_journal_get(w.world, w.bob, NULL, 0), 1);
@@ -271,7 +271,7 @@ static void step_freeze(orr_run* run)
 }
 
 // The newest entry first, one per line.
-static const char* story(const orr_world* world, orr_entity entity)
+static const char* entries_text(const orr_world* world, orr_entity entity)
 {
     static char text[2000];
     orr_journal_entry got[32];
@@ -305,26 +305,26 @@ ORR_TEST(journal_names_the_system_of_each_change)
     orr_set(world, bob, Position, {5, 0, 0});
     orr_set(world, bob, Velocity, {1, 1});
     CHECK_OK(orr_step(world, 1));
-    CHECK_STR(story(world, bob), "tick 1: right changed Position of bob (1v1)\n"
-                                 "tick 1: (outside) created bob (1v1)\n");
-    CHECK_STR(story(world, eve), "tick 1: right changed Position of 0v1\n");
+    CHECK_STR(entries_text(world, bob), "tick 1: right changed Position of bob (1v1)\n"
+                                        "tick 1: (outside) created bob (1v1)\n");
+    CHECK_STR(entries_text(world, eve), "tick 1: right changed Position of 0v1\n");
     CHECK_OK(orr_step(world, 1));
     orr_remove(world, bob, Velocity);
     orr_set(world, bob, Velocity, {2, 2}); // The last value counts.
     CHECK_OK(orr_step(world, 1));
-    CHECK_STR(story(world, bob), "tick 3: freeze destroyed 1v1\n"
-                                 "tick 3: right changed Position of 1v1\n"
-                                 "tick 3: (outside) changed Velocity of 1v1\n"
-                                 "tick 2: freeze added Frozen to 1v1\n"
-                                 "tick 2: right changed Position of 1v1\n"
-                                 "tick 1: right changed Position of 1v1\n"
-                                 "tick 1: (outside) created 1v1\n");
+    CHECK_STR(entries_text(world, bob), "tick 3: freeze destroyed 1v1\n"
+                                        "tick 3: right changed Position of 1v1\n"
+                                        "tick 3: (outside) changed Velocity of 1v1\n"
+                                        "tick 2: freeze added Frozen to 1v1\n"
+                                        "tick 2: right changed Position of 1v1\n"
+                                        "tick 1: right changed Position of 1v1\n"
+                                        "tick 1: (outside) created 1v1\n");
     CHECK_EQ(k.errors.count, 0);
     uint64_t hash = orr_world_hash(world);
     CHECK_OK(orr_journal_set(world, 0));
     CHECK_EQ(orr_world_hash(world), hash); // A journal is not part of the state.
     CHECK_OK(orr_step(world, 1));
-    CHECK_STR(story(world, eve), "");
+    CHECK_STR(entries_text(world, eve), "");
     kit_end(&k);
 }
 

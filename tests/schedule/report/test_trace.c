@@ -35,13 +35,13 @@ static int disk_open(void* user, const char* path, orr_file_mode mode, orr_file*
     snprintf(d->path, sizeof d->path, "%s", path);
     d->opens++;
     d->size = 0;
-    out->handle1 = 9;
+    out->handle = 9;
     return 0;
 }
 
 static void disk_close(void* user, orr_file file)
 {
-    CHECK_EQ(file.handle1, 9);
+    CHECK_EQ(file.handle, 9);
     ((disk*)user)->closes++;
 }
 
@@ -49,7 +49,7 @@ static void disk_close(void* user, orr_file file)
 static int disk_write(void* user, orr_file file, uint64_t offset, const void* data, size_t size)
 {
     disk* d = user;
-    CHECK_EQ(file.handle1, 9);
+    CHECK_EQ(file.handle, 9);
     CHECK(offset <= d->size);
     d->writes++;
     size_t part = offset + size <= d->room ? size : size / 2;
@@ -61,7 +61,7 @@ static int disk_write(void* user, orr_file file, uint64_t offset, const void* da
 static int disk_truncate(void* user, orr_file file, uint64_t size)
 {
     disk* d = user;
-    CHECK_EQ(file.handle1, 9);
+    CHECK_EQ(file.handle, 9);
     d->truncates++;
     d->size = size;
     return 0;

@@ -138,8 +138,8 @@ ORR_TEST(worker_stats_are_printed_below_the_systems)
     KIT_SYSTEM(world, .name = "asks", .once = true, .run = ask_inside);
     size_t length = orr_stats_print(world, text, sizeof text);
     CHECK(length < sizeof text && strstr(text, "worker") == NULL); // There are no workers yet.
-    KIT_STEP(world, 1);
-    KIT_ERROR(&k, ORR_ERR_STATE, "orr_worker_stats_get: not inside a system ('asks')");
+    KIT_STEP_REFUSED(world, 1);
+    KIT_ERROR(&k, ORR_ERR_STATE, "orr_worker_stats_get: not allowed inside a system ('asks')");
     length = orr_stats_print(world, text, sizeof text);
     CHECK(length < sizeof text);
     CHECK_CONTAINS(text, "worker                        taken     stolen         rows     sleeps  "
@@ -154,7 +154,7 @@ ORR_TEST(worker_stats_are_printed_below_the_systems)
 
 typedef struct span {
     char name[64], category[64];
-    uint32_t commands;
+    uint32_t thread;
     uint64_t begin, end; // Nanoseconds.
     uint32_t tick, chunk, chunks, rows;
 } span;
@@ -186,7 +186,7 @@ static void span_read(const char* line)
     CHECK(span_count < SPANS_MAX);
     CHECK_EQ(sscanf(line, "{\"name\": \"%63[^\"]\", \"cat\": \"%63[^\"]\"", s->name, s->category),
              2);
-    s->commands = (uint32_t)number_after(line, "\"tid\": ");
+    s->thread = (uint32_t)number_after(line, "\"tid\": ");
     s->begin = time_after(line, "\"ts\": ");
     s->end = s->begin + time_after(line, "\"dur\": ");
     s->tick = (uint32_t)number_after(line, "\"tick\": ");
@@ -231,11 +231,11 @@ static void check_drawable(void)
     for (uint32_t i = 0; i < span_count; i++) {
         for (uint32_t j = i + 1; j < span_count; j++) {
             const span *a = &spans[i], *b = &spans[j];
-            bool transient = a->end <= b->begin || b->end <= a->begin;
+            bool disjoint = a->end <= b->begin || b->end <= a->begin;
             bool inside = (a->begin >= b->begin && a->end <= b->end) ||
                           (b->begin >= a->begin && b->end <= a->end);
-            if (a->commands == b->commands && !transient && !inside) {
-                test_fail(__FILE__, __LINE__, "row %u: '%s' and '%s' overlap in part", a->commands,
+            if (a->thread == b->thread && !disjoint && !inside) {
+                test_fail(__FILE__, __LINE__, "row %u: '%s' and '%s' overlap in part", a->thread,
                           a->name, b->name);
             }
         }
@@ -244,9 +244,9 @@ static void check_drawable(void)
 
 static void check_tick(uint32_t tick, uint32_t chunks)
 {
-    uint64_t parts = 0, rows = 0, touch_end = 0, again_begin = UINT64_MAX, meets = 0;
+    uint64_t parts = 0, rows = 0, touch_end = 0, again_begin = UINT64_MAX, others = 0;
     uint64_t begin[2] = {0}, end[2] = {UINT64_MAX, UINT64_MAX};
-    uint32_t command_buffers[2] = {9, 9};
+    uint32_t threads[2] = {9, 9};
     for (uint32_t i = 0; i < span_count; i++) {
         const span* s = &spans[i];
         if (s->tick != tick || strcmp(s->category, "system") != 0) {
@@ -264,15 +264,15 @@ static void check_tick(uint32_t tick, uint32_t chunks)
             uint32_t which = is(s, "right");
             begin[which] = s->begin;
             end[which] = s->end;
-            command_buffers[which] = s->commands;
-            meets++;
+            threads[which] = s->thread;
+            others++;
         }
     }
     CHECK_EQ(parts, chunks);
     CHECK_EQ(rows, ROWS + 1);
     CHECK(again_begin >= touch_end); // They conflict.
-    CHECK_EQ(meets, 2);
-    CHECK(begin[0] < end[1] && begin[1] < end[0] && command_buffers[0] != command_buffers[1]);
+    CHECK_EQ(others, 2);
+    CHECK(begin[0] < end[1] && begin[1] < end[0] && threads[0] != threads[1]);
 }
 
 ORR_TEST(trace_shows_workers_systems_chunks_and_waiting)
@@ -297,9 +297,9 @@ ORR_TEST(trace_shows_workers_systems_chunks_and_waiting)
     for (uint32_t i = 0; i < span_count; i++) {
         bool waiting = is(&spans[i], "looks for work") || is(&spans[i], "sleeps");
         CHECK_EQ(waiting, strcmp(spans[i].category, "wait") == 0);
-        waits += waiting && spans[i].commands == 1;
-        ticks += is(&spans[i], "tick") && spans[i].commands == 0;
-        delivers += is(&spans[i], "deliver") && spans[i].commands == 0;
+        waits += waiting && spans[i].thread == 1;
+        ticks += is(&spans[i], "tick") && spans[i].thread == 0;
+        delivers += is(&spans[i], "deliver") && spans[i].thread == 0;
     }
     CHECK_EQ(ticks, 5);
     CHECK_EQ(delivers, 5);

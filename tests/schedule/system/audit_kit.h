@@ -184,7 +184,7 @@ ORR_MAYBE_UNUSED static uint32_t check_violations(const violation* violations, s
             orr_world* world = begin();
             orr_system culprit = add_culprit(world, (flavour)flavour_bit);
             s.violation = b->function;
-            KIT_STEP(world, 1);
+            KIT_STEP_REFUSED(world, 1);
             const char* wrong = verdict(b, culprit, hash);
             planted++;
             if (wrong != NULL) {

@@ -6,6 +6,7 @@ extern "C" {
 #include "test.h"
 }
 #include <orrery/orrery.hpp>
+#include <stdexcept>
 
 ORR_STRUCT(Position, (float, x), (float, y))
 ORR_STRUCT(Velocity, (float, x), (float, y))
@@ -291,7 +292,7 @@ ORR_TEST(hpp_system_undeclared_access_is_refused_and_named)
         CHECK(run.add(e, Mass{1}) == ORR_ERR_STATE);
         CHECK(run.add_instance(e, Mass{1}) == 0);
     });
-    CHECK_OK(world.step());
+    CHECK_RESULT(world.step(), ORR_ERR_STATE);
     CHECK_EQ(quiet.stats().violations, 4);
     CHECK(strstr(last_error, "quiet") != nullptr && strstr(last_error, "Mass") != nullptr);
 }
@@ -323,7 +324,9 @@ ORR_TEST(hpp_system_refused_handle_is_false)
 static void add_battle(orr::world_view world, const orr_entity* boss)
 {
     ADDED(world.system("sway").parallel().each([](orr::run& run, orr::entity e, Aim& aim) {
-        aim.power = static_cast<int32_t>(run.random(e) % 10);
+        orr_rng rng = run.rng(e);
+        CHECK(rng.first == run.random(e));
+        aim.power = static_cast<int32_t>(orr_rng_next(&rng) % 10);
     }));
     ADDED(world.system("hit").parallel().transacts<Health, Grid>().sends<Hit>().each(
         [](orr::run& run, orr::entity e, const Aim& aim) {
@@ -389,7 +392,7 @@ static void run_battle(uint32_t workers, uint64_t (&hashes)[4])
     int32_t value = 100000;
     uint32_t hits = 0, nines = 0, tick = 0;
     for (uint64_t& hash : hashes) {
-        CHECK_OK(world.step());
+        CHECK_RESULT(world.step(), ORR_ERR_FIELD);
         battle one = expected_of(world);
         value += one.value;
         hits += one.hits;
@@ -489,6 +492,26 @@ ORR_TEST(hpp_system_receives_messages)
     CHECK_OK(world.destroy(b));
     CHECK_OK(world.step());
     CHECK(all.removed == 2 && all.calls == 3);
+    CHECK_STR(last_error, "");
+}
+
+ORR_TEST(hpp_run_and_message_are_accepted_by_calls_of_c)
+{
+    orr::world world = make_world();
+    char text[64] = "";
+    ADDED(
+        world.system("draw").with<Mass>().user(text).on_message([](orr::run& run, orr::message m) {
+            CHECK(orr_run_user(run) == run.user<char>());
+            orr_message_print(m, 1, run.user<char>(), 64);
+        }));
+    ADDED(world.system("end").destroys<Mass>().each([](orr::run& run, orr::entity e, const Mass&) {
+        CHECK_EQ(orr_run_rng(run, e).first, run.rng(e).first);
+        CHECK_OK(orr_send_destroy(run, e));
+    }));
+    orr_entity a = world.create(Mass{1});
+    CHECK_OK(world.step());
+    CHECK(!world.alive(a));
+    CHECK_CONTAINS(text, "EntityAdded");
     CHECK_STR(last_error, "");
 }
 
@@ -675,4 +698,228 @@ ORR_TEST(hpp_system_accepts_strings)
     desc.every = 3;
     CHECK(builder.with_desc(desc).each([](const Mass&) {}));
     CHECK_PLAN(world, "more (direct, every 3 ticks): Mass\n");
+}
+
+// ---- exceptions ---------------------------------------------------------------------------------
+
+struct broken {
+    int code;
+};
+
+// libstdc++ is not compiled with MSan, which then reports its std::exception_ptr.
+static void skip_under_msan()
+{
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+    test_skip("MSan does not know exceptions of libstdc++");
+#endif
+#endif
+}
+
+// Number that step() throws; 0: it throws nothing.
+static int thrown_by(const orr::world& world, uint32_t ticks = 1)
+{
+    try {
+        CHECK_OK(world.step(ticks));
+    } catch (const broken& b) {
+        return b.code;
+    }
+    return 0;
+}
+
+static uint32_t after_throw;
+
+ORR_TEST(hpp_exception_of_a_system_ends_its_run_and_leaves_step_after_the_tick)
+{
+    skip_under_msan();
+    for (uint32_t workers = 0; workers < 4; workers++) {
+        orr::world world = make_world(workers);
+        after_throw = 0;
+        for (int i = 0; i < 5000; i++) {
+            orr_entity e = orr_create(world);
+            CHECK_OK(world.set(e, Position{float(i), 0}));
+            CHECK_OK(world.set(e, Velocity{1, 0}));
+        }
+        ADDED(world.system("move").parallel().each([](Position& p, const Velocity& v) {
+            p.x += v.x;
+            if (p.x == 4000) {
+                throw broken{1};
+            }
+            if (p.x == 3000) {
+                throw broken{2};
+            }
+        }));
+        ADDED(world.system("late").once([](orr::run&) { throw broken{3}; }));
+        ADDED(world.system("count").once([](orr::run&) { after_throw++; }));
+        // The same exception for any number of workers, and the tick went on.
+        CHECK_EQ(thrown_by(world), 2);
+        CHECK_EQ(after_throw, 1);
+        CHECK_EQ(orr_world_tick(world), 1);
+        CHECK_OK(orr_world_validate(world));
+        CHECK_OK(orr_system_enable(world, orr_system_find(world, "late"), false));
+        CHECK_EQ(thrown_by(world, 3), 2);
+        CHECK_EQ(after_throw, 4);
+        CHECK_OK(orr_system_enable(world, orr_system_find(world, "move"), false));
+        CHECK_EQ(thrown_by(world), 0);
+    }
+}
+
+ORR_TEST(hpp_exception_ends_a_run_in_real_time_and_can_be_asked_for)
+{
+    skip_under_msan();
+    orr::world world = make_world();
+    ADDED(world.system("boom").once([](orr::run& run) {
+        if (run.tick() == 3) {
+            throw broken{4};
+        }
+    }));
+    int code = 0;
+    try {
+        CHECK_OK(world.realtime());
+    } catch (const broken& b) {
+        code = b.code;
+    }
+    CHECK_EQ(code, 4);
+    // By the C API nothing is thrown until the program asks.
+    orr::world other = make_world();
+    ADDED(other.system("boom").once([](orr::run&) { throw broken{5}; }));
+    CHECK_RESULT(orr_step(other, 1), ORR_ERR_FAILED);
+    code = 0;
+    try {
+        other.rethrow();
+    } catch (const broken& b) {
+        code = b.code;
+    }
+    CHECK_EQ(code, 5);
+    other.rethrow();                                  // Once.
+    CHECK_RESULT(orr_step(other, 1), ORR_ERR_FAILED); // It ends with the world.
+}
+
+// ---- exceptions in ticks that a call of the C API runs ------------------------------------------
+
+static uint64_t refused_of(const orr::world& world, const char* name)
+{
+    orr_system_stats stats;
+    CHECK_OK(orr_system_stats_get(world, orr_system_find(world, name), &stats));
+    return stats.refused;
+}
+
+static void says(const orr::world& world, const char* system, const char* what)
+{
+    CHECK_CONTAINS(orr_error_last(world), system);
+    CHECK_CONTAINS(orr_error_last(world), what);
+}
+
+// Two systems that throw: in every tick, and in tick 2 alone.
+static orr::world make_throwing(uint32_t workers)
+{
+    orr::world world = make_world(workers);
+    for (int i = 0; i < 5000; i++) {
+        orr_entity e = orr_create(world);
+        CHECK_OK(world.set(e, Position{float(i), 0}));
+    }
+    ADDED(world.system("odd").once([](orr::run& run) {
+        if (run.tick() == 2) {
+            throw 7;
+        }
+    }));
+    ADDED(world.system("far").parallel().each([](Position& p) {
+        if (p.x == 3000 || p.x == 4500) {
+            throw std::runtime_error(p.x == 3000 ? "too far" : "much too far");
+        }
+    }));
+    return world;
+}
+
+ORR_TEST(hpp_exception_is_returned_by_calls_of_c_and_thrown_by_the_next_step)
+{
+    skip_under_msan();
+    for (uint32_t workers = 0; workers < 4; workers++) {
+        orr::world world = make_throwing(workers);
+        CHECK_RESULT(orr_step(world, 1), ORR_ERR_FAILED);
+        says(world, "system 'far' failed: it threw an exception: too far", "ORR_ERR_FAILED");
+        CHECK_EQ(refused_of(world, "far"), 2);
+        CHECK_RESULT(orr_step(world, 1), ORR_ERR_FAILED);
+        says(world, "system 'odd' failed: ", "an exception that is no std::exception");
+        CHECK_RESULT(orr_update(world, 20000000), ORR_ERR_FAILED);
+        CHECK_RESULT(orr_run_until(world, 5, nullptr, nullptr), ORR_ERR_FAILED);
+        CHECK_EQ(orr_world_tick(world), 5);
+        CHECK_OK(orr_system_enable(world, orr_system_find(world, "far"), false));
+        CHECK_OK(orr_step(world, 1));
+        int code = 0;
+        try {
+            (void)world.step();
+        } catch (int i) {
+            code = i;
+        }
+        CHECK_EQ(code, 7); // That of the system registered first.
+        CHECK_OK(world.step());
+        CHECK_OK(orr_world_validate(world));
+    }
+}
+
+ORR_TEST(hpp_exception_is_returned_by_a_replay)
+{
+    skip_under_msan();
+    orr_recording* recording = orr_recording_create();
+    {
+        orr::world world = make_throwing(0);
+        orr_record_desc desc = {};
+        CHECK_OK(orr_record(world, recording, &desc));
+        CHECK_RESULT(orr_step(world, 3), ORR_ERR_FAILED);
+        CHECK_OK(orr_record_end(world));
+    }
+    orr::world world = make_throwing(2);
+    orr_replay_report report;
+    CHECK_RESULT(orr_replay(world, recording, nullptr, &report), ORR_ERR_FAILED);
+    says(world, "system 'far' failed: ", "too far");
+    CHECK_EQ(report.ticks, 3);
+    orr_recording_destroy(recording);
+}
+
+ORR_TEST(hpp_exception_in_real_time_is_returned_by_the_call_of_c)
+{
+    skip_under_msan();
+    orr::world world = make_throwing(0);
+    orr_result result = orr_realtime(world, nullptr);
+    if (result == ORR_ERR_UNSUPPORTED) {
+        test_skip("built without threads");
+    }
+    CHECK_RESULT(result, ORR_ERR_FAILED);
+    says(world, "system 'far' failed: ", "too far");
+    CHECK_EQ(orr_world_tick(world), 1); // It ended the run.
+}
+
+// A transaction of the system's own pipeline, and one on a type that another pipeline owns.
+ORR_TEST(hpp_exception_of_a_transaction_is_returned_by_calls_of_c)
+{
+    skip_under_msan();
+    for (int foreign = 0; foreign < 2; foreign++) {
+        orr::world world = make_world();
+        static orr_entity rock;
+        rock = world.create(Mass{1});
+        CHECK(world.pipeline("other", 60).id != 0);
+        if (foreign != 0) {
+            ADDED(world.system("owner").pipeline("other").each([](Mass&) {}));
+        }
+        ADDED(world.system("hit").transacts<Mass>().once([](orr::run& run) {
+            auto hit = [](Mass& m, const float& kg) {
+                m.kg += kg;
+                if (kg < 0) {
+                    throw std::runtime_error("negative mass");
+                }
+            };
+            CHECK_OK(run.transact(rock, hit, run.tick() == 1 ? -1.0f : 1.0f));
+        }));
+        CHECK_RESULT(orr_step(world, 3), ORR_ERR_FAILED);
+        says(world, "a transaction of system 'hit' failed: ", "negative mass");
+        CHECK_EQ(refused_of(world, "hit"), 1);
+        CHECK_OK(orr_step(world, 2));
+        try {
+            world.rethrow();
+            CHECK(false);
+        } catch (const std::runtime_error& e) {
+            CHECK_STR(e.what(), "negative mass");
+        }
+    }
 }

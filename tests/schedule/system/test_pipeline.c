@@ -119,6 +119,63 @@ ORR_TEST(every_counts_the_ticks_of_its_pipeline)
     kit_end(&k);
 }
 
+// One tick is 100 days, 120 ticks are 33 years.
+ORR_TEST(pipelines_tick_at_their_rates_for_a_hundred_years)
+{
+    kit k;
+    orr_world* world = begin_at(&k, 1 / 8.64e6, 0);
+    pipeline(world, "half", 1 / 17.28e6);
+    CHECK_OK(orr_step(world, 400));
+    CHECK_EQ(pipe_stats(world, "main").tick, 400);
+    CHECK_EQ(pipe_stats(world, "half").tick, 199);
+    pipeline(world, "late", 1 / 8.64e6); // Due after 401 ticks, as main is.
+    CHECK_OK(orr_step(world, 2));
+    CHECK_EQ(pipe_stats(world, "half").tick, 200);
+    CHECK_EQ(pipe_stats(world, "late").tick, 1);
+    CHECK_EQ(k.errors.count, 0);
+    kit_end(&k);
+}
+
+// The clock counts nanoseconds in 63 bits: 292 years, which are nine ticks of 31.7 years.
+ORR_TEST(pipelines_at_the_end_of_the_clock_are_refused_by_name)
+{
+    kit k;
+    orr_world* world = begin_at(&k, 1e-9, 0);
+    pipeline(world, "other", 1e-9);
+    CHECK_OK(orr_step(world, 9));
+    CHECK_OK(orr_step(world, 0));
+    CHECK_EQ(orr_run_until(world, 9, NULL, NULL), ORR_OK);
+    // After the ninth tick of main the ninth of "other" is still due.
+    CHECK_EQ(orr_step(world, 1), ORR_ERR_CAPACITY);
+    CHECK_CONTAINS(orr_error_last(world), "orr_step: the next tick of pipeline 'main'");
+    CHECK_EQ(pipe_stats(world, "main").tick, 9);
+    CHECK_EQ(pipe_stats(world, "other").tick, 9);
+    uint64_t hash = orr_world_hash(world);
+    CHECK_EQ(orr_step(world, 1), ORR_ERR_CAPACITY);
+    CHECK_EQ(orr_update(world, UINT64_MAX), ORR_ERR_CAPACITY);
+    CHECK_EQ(orr_update(world, 1), ORR_ERR_CAPACITY);
+    CHECK_EQ(orr_run_until(world, 100, NULL, NULL), ORR_ERR_CAPACITY);
+    CHECK(orr_world_hash(world) == hash);
+    // A pipeline that still has a due time ticks until its clock ends, too.
+    pipeline(world, "fast", 1e-8); // Three years.
+    CHECK_EQ(orr_step(world, 1), ORR_ERR_CAPACITY);
+    CHECK_EQ(pipe_stats(world, "fast").tick, 2);
+    kit_end(&k);
+}
+
+ORR_TEST(pipeline_alone_ticks_on_after_the_end_of_the_clock)
+{
+    kit k;
+    orr_world* world = begin_at(&k, 1e-9, 0);
+    CHECK_OK(orr_step(world, 1000));
+    CHECK_EQ(orr_world_tick(world), 1000);
+    CHECK_OK(orr_run_until(world, 1010, NULL, NULL));
+    CHECK_EQ(orr_world_tick(world), 1010);
+    // Which ticks are due is a question to the clock.
+    CHECK_EQ(orr_update(world, MS), ORR_ERR_CAPACITY);
+    kit_end(&k);
+}
+
 ORR_TEST(pipeline_added_late_is_due_one_interval_later)
 {
     kit k;
@@ -332,7 +389,7 @@ ORR_TEST(system_with_a_taken_name_is_refused_in_any_pipeline)
     CHECK_EQ(KIT_ADD(world, .name = "one", .query = "Position", .run = kit_run, .pipeline = "b").id,
              0);
     KIT_ERROR(&k, ORR_ERR_CONFLICT,
-              "there is a system 'one' already, in pipeline 'main'; this one is for 'b'");
+              "there is a system 'one' already, in pipeline 'main'; give this one another name");
     kit_end(&k);
 }
 
@@ -356,6 +413,7 @@ ORR_TEST(pipelines_have_names_and_bad_descs_are_refused)
     }
     CHECK_EQ(orr_pipeline_add(world, NULL).id, 0);
     k.errors = (kit_errors){0};
+    CHECK_EQ(orr_pipeline_count(world), 1);
     CHECK_EQ(orr_pipeline_find(world, "physics").id, 0);
     CHECK_EQ(orr_pipeline_find(world, NULL).id, 0);
     CHECK_EQ(orr_pipeline_find(world, "main").id, 1);
@@ -383,12 +441,25 @@ static void add_one(orr_run* run)
     CHECK_EQ(orr_pipeline_add(run->world, &(orr_pipeline_desc){.name = "late"}).id, 0);
 }
 
+ORR_TEST(pipeline_main_is_counted_from_the_beginning)
+{
+    kit k;
+    orr_world* world = kit_begin(&k, NULL);
+    orr_wait_stats waits = {.ticks = 7};
+    CHECK_OK(orr_wait_stats_get(world, (orr_pipeline){1}, &waits));
+    CHECK_EQ(waits.ticks, 0);
+    CHECK_EQ(orr_pipeline_count(world), 1);
+    CHECK_EQ(orr_pipeline_find(world, "main").id, 1);
+    CHECK_EQ(orr_pipeline_count(world), 1);
+    kit_end(&k);
+}
+
 ORR_TEST(pipeline_added_within_a_tick_is_refused)
 {
     kit k;
     orr_world* world = begin_at(&k, 60, 0);
     KIT_SYSTEM(world, .name = "a", .query = "Position", .run = add_one);
-    KIT_STEP(world, 1);
+    KIT_STEP_REFUSED(world, 1);
     KIT_ERROR(&k, ORR_ERR_ARGUMENT, "pipeline 'late': a tick is under way; add it between ticks");
     kit_end(&k);
 }
@@ -413,7 +484,7 @@ ORR_TEST(order_between_systems_of_two_pipelines_is_refused)
     kit_end(&k);
 }
 
-// ---- what pipelines see of each other -----------------------------------------------------------
+// ---- values and messages of other pipelines -----------------------------------------------------
 
 static void move_one(orr_run* run)
 {

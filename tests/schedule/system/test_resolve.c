@@ -86,6 +86,183 @@ ORR_TEST(unknown_names_of_a_system_refuse_the_tick_and_suggest_near_names)
     }
 }
 
+// ---- lists of systems ---------------------------------------------------------------------------
+
+#define LONG_NAME "a23456789_123456789_123456789_123456789_123456789_123456789_1234"
+
+// A list of .before, .after or .imports, and the words of the refusal.
+typedef struct wrong_list {
+    const char* text;
+    orr_result result;
+    const char* words;
+} wrong_list;
+
+static const wrong_list wrong_lists[] = {
+    {"", ORR_ERR_PARSE, "it is empty"},
+    {" \t\n", ORR_ERR_PARSE, "or leave the field NULL"},
+    {",", ORR_ERR_PARSE, "expected the name of a system"},
+    {"draw,", ORR_ERR_PARSE, "found the end"},
+    {"draw, ", ORR_ERR_PARSE, "found the end"},
+    {",draw", ORR_ERR_PARSE, "found ','"},
+    {"draw,, weather", ORR_ERR_PARSE, "found ','"},
+    {"draw weather", ORR_ERR_PARSE, "expected ',', found 'weather'"},
+    {"draw; weather", ORR_ERR_PARSE, "expected ',', found ';'"},
+    {"draw?", ORR_ERR_PARSE, "expected ',', found '?'"},
+    {"*", ORR_ERR_PARSE, "found '*'"},
+    {"!draw", ORR_ERR_PARSE, "found '!'"},
+    {"dr\xC3\xA4w", ORR_ERR_PARSE, "expected ','"},
+    {"2draw", ORR_ERR_NAME, "this is not a name"},
+    {LONG_NAME, ORR_ERR_NAME, "this is not a name"},
+    {"draw, weather, draw", ORR_ERR_PARSE, "'draw' is repeated; the other is at column 1"},
+};
+
+static const wrong_list wrong_maybe_lists[] = {
+    {"?", ORR_ERR_PARSE, "expected the name of a system or group after '?'"},
+    {"? draw", ORR_ERR_PARSE, "after '?'"},
+    {"draw, ?", ORR_ERR_PARSE, "after '?', found the end"},
+    {"??draw", ORR_ERR_PARSE, "after '?', found '?'"},
+    {"?,draw", ORR_ERR_PARSE, "after '?', found ','"},
+    {"?draw, draw", ORR_ERR_PARSE, "'draw' is repeated; the other is at column 2"},
+};
+
+// The list is refused when the system is added, and no system is left.
+static void list_refused(const char* field, const wrong_list* wrong)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    make(world, 0);
+    KIT_SYSTEM(world, .name = "draw", .query = "Position", .run = kit_run,
+               .exports = ORR_TYPE(Wind));
+    KIT_SYSTEM(world, .name = "weather", .query = "Position", .run = kit_run,
+               .exports = ORR_TYPE(Wind));
+    orr_system_desc desc = {.name = "x", .query = "Position", .run = kit_run};
+    char place[64];
+    snprintf(place, sizeof place, "orr_system_add: system 'x', .%s", field);
+    *(strcmp(field, "before") == 0  ? &desc.before
+      : strcmp(field, "after") == 0 ? &desc.after
+                                    : &desc.imports) = wrong->text;
+    CHECK_EQ(orr_system_add(world, &desc).id, 0);
+    CHECK_RESULT(k.errors.result, wrong->result);
+    CHECK_CONTAINS(k.errors.text, place);
+    CHECK_CONTAINS(k.errors.text, wrong->words);
+    k.errors = (kit_errors){0};
+    CHECK_EQ(orr_system_find(world, "x").id, 0);
+    KIT_STEP(world, 1);
+    KIT_SAID("draw weather");
+    kit_end(&k);
+}
+
+ORR_TEST(lists_of_systems_with_empty_odd_or_repeated_names_are_refused)
+{
+    static const char* const fields[] = {"before", "after", "imports"};
+    for (size_t i = 0; i < sizeof wrong_lists / sizeof wrong_lists[0]; i++) {
+        for (size_t f = 0; f < 3; f++) {
+            list_refused(fields[f], &wrong_lists[i]);
+        }
+    }
+    for (size_t i = 0; i < sizeof wrong_maybe_lists / sizeof wrong_maybe_lists[0]; i++) {
+        list_refused("before", &wrong_maybe_lists[i]);
+        list_refused("after", &wrong_maybe_lists[i]);
+    }
+    list_refused("imports", &(wrong_list){"?draw", ORR_ERR_PARSE, "found '?'"});
+}
+
+ORR_TEST(lists_of_systems_may_have_blanks_and_be_long)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    make(world, 0);
+    KIT_SYSTEM(world, .name = "x", .query = "Position", .run = kit_run,
+               .after = "\tdraw ,\n?missing , ?also:missing.2\v");
+    char text[8000], *at = text;
+    for (uint32_t i = 0; i < 500; i++) {
+        at += snprintf(at, 16, "%s?n%u", i > 0 ? "," : "", i);
+    }
+    KIT_SYSTEM(world, .name = "draw", .query = "Position", .run = kit_run, .before = text);
+    KIT_STEP(world, 1);
+    KIT_SAID("draw x");
+    snprintf(at, 16, ",?n77");
+    CHECK_EQ(orr_system_add(world,
+                            &(orr_system_desc){
+                                .name = "y", .query = "Position", .run = kit_run, .before = text})
+                 .id,
+             0);
+    KIT_ERROR(&k, ORR_ERR_PARSE, "'n77' is repeated");
+    kit_end(&k);
+}
+
+ORR_TEST(list_of_systems_without_memory_adds_no_system)
+{
+    for (uint64_t n = 1, refused = 1; refused > 0; n++) {
+        kit k;
+        orr_world* world = begin(&k);
+        KIT_SYSTEM(world, .name = "draw", .query = "Position", .run = kit_run);
+        failing_alloc_arm(&k.memory, n, false);
+        orr_system system = orr_system_add(world, &(orr_system_desc){.name = "x",
+                                                                     .query = "Position",
+                                                                     .run = kit_run,
+                                                                     .before = "?a, ?b, ?c",
+                                                                     .after = "draw"});
+        refused = k.memory.refused;
+        failing_alloc_arm(&k.memory, 0, false);
+        CHECK((system.id == 0) == (refused > 0));
+        CHECK(refused == 0 || k.errors.result == ORR_ERR_MEMORY);
+        CHECK_EQ(orr_system_find(world, "x").id, system.id);
+        kit_end(&k);
+    }
+}
+
+// ---- lists with '*' -----------------------------------------------------------------------------
+
+typedef struct wrong_star {
+    orr_system_desc desc;
+    const char* words;
+} wrong_star;
+
+static const wrong_star wrong_stars[] = {
+    {{.switches = "*,"}, "system 'x', .switches: a ',' without a name"},
+    {{.switches = "*,, Health"}, "a ',' without a name"},
+    {{.switches = ", *"}, "a ',' without a name"},
+    {{.switches = "*, Health, *"}, "'*' is repeated"},
+    {{.destroys = "*, , Health"}, ".destroys: a ',' without a name"},
+    {{.tags = "*, *"}, ".tags: '*' is repeated"},
+    {{.switches = "*, Health, Health"}, "Health"},
+};
+
+ORR_TEST(lists_with_a_star_with_empty_or_repeated_items_are_refused)
+{
+    for (size_t i = 0; i < sizeof wrong_stars / sizeof wrong_stars[0]; i++) {
+        kit k;
+        orr_world* world = begin(&k);
+        orr_system_desc desc = wrong_stars[i].desc;
+        desc.name = "x";
+        desc.once = true;
+        desc.run = kit_run_nothing;
+        CHECK_EQ(orr_system_add(world, &desc).id, 0);
+        CHECK_CONTAINS(k.errors.text, wrong_stars[i].words);
+        kit_end(&k);
+    }
+}
+
+// A list was cut where it became too long, and the rest was not declared.
+ORR_TEST(list_with_a_star_of_the_greatest_length_is_taken_whole)
+{
+    kit k;
+    orr_world* world = begin(&k);
+    char text[ORR_QUERY_TEXT_MAX + 2];
+    memset(text, ' ', sizeof text);
+    text[0] = '*';
+    snprintf(text + ORR_QUERY_TEXT_MAX - 7, 8, ",Health");
+    orr_system_desc desc = {.name = "x", .once = true, .run = kit_run_nothing, .switches = text};
+    CHECK(orr_system_add(world, &desc).id != 0);
+    memmove(text + 1, text, ORR_QUERY_TEXT_MAX + 1); // One too long.
+    text[0] = ' ';
+    desc.name = "y";
+    CHECK_EQ(orr_system_add(world, &desc).id, 0);
+    KIT_ERROR(&k, ORR_ERR_CAPACITY, "at most");
+    kit_end(&k);
+}
+
 ORR_TEST(system_may_name_types_and_systems_registered_later)
 {
     kit k;
@@ -232,7 +409,7 @@ ORR_TEST(system_writes_indexed_fields_by_sending)
     CHECK_EQ(orr_referrers_get(world, a, KIT_TYPE(world, Follow), NULL, NULL, 0), 0);
     orr_system system =
         KIT_SYSTEM(world, .name = "follow", .query = "write Follow", .run = follow_self);
-    KIT_STEP(world, 1);
+    KIT_STEP_REFUSED(world, 1);
     CHECK(orr_get(world, a, Follow)->whom.id == a.id);
     CHECK_EQ(orr_referrers_get(world, a, KIT_TYPE(world, Follow), NULL, NULL, 0), 1);
     CHECK_EQ(kit_stats(world, system).sent, 1);
@@ -264,7 +441,7 @@ ORR_TEST(system_names_types_past_the_first_sixty_four)
     }
     orr_system system =
         KIT_SYSTEM(world, .name = "add", .once = true, .adds = "Late63, Late69", .run = add_late);
-    KIT_STEP(world, 1);
+    KIT_STEP_REFUSED(world, 1);
     CHECK(orr_component_has(world, target, late[63]) && orr_component_has(world, target, late[69]));
     CHECK(!orr_component_has(world, target, late[62]));
     CHECK_EQ(kit_stats(world, system).violations, 18);
@@ -293,7 +470,7 @@ ORR_TEST(system_reads_types_past_the_first_sixty_four)
     }
     orr_system system = KIT_SYSTEM(world, .name = "get", .once = true,
                                    .by_id = "Late55, Late58, Late69", .run = get_late);
-    KIT_STEP(world, 1);
+    KIT_STEP_REFUSED(world, 1);
     KIT_SAID("get");
     CHECK_EQ(kit_stats(world, system).violations, 17);
     kit_end(&k);
@@ -325,7 +502,7 @@ ORR_TEST(system_lookup_may_be_refused_again_and_again)
         CHECK_RESULT(orr_step(world, 1), ORR_ERR_TYPE);
     }
     CHECK_OK(orr_type_register(world, &(orr_type_desc){.name = "Unknown"}, &late[0]));
-    KIT_STEP(world, 1);
+    KIT_STEP_REFUSED(world, 1);
     CHECK_EQ(kit_stats(world, system).sent, 1);
     kit_end(&k);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Systems: the fields of a desc, what is refused, when and with which rows systems are called.
+// Systems: the fields of a desc, refusals, when and with which rows systems are called.
 #include "schedule/system_kit.h"
 
 // ---- a function is enough -----------------------------------------------------------------------
@@ -141,13 +141,17 @@ static const bad_desc bad_descs[] = {
     {{.name = "x", .kind = ORR_INDIRECT, .run = kit_run, .query = "changed Position"},
      ORR_ERR_ARGUMENT,
      "no 'changed' terms"},
+    {{.name = "x", .query = "changed Position", .once = true, .run = kit_run},
+     ORR_ERR_ARGUMENT,
+     "remove .once, or 'changed'"},
     {{.name = "x", .run = kit_run, .query = "Position, Position"},
      ORR_ERR_PARSE,
      "system 'x', .query"},
     {{.name = "x", .run = kit_run, .query = "Position &"}, ORR_ERR_PARSE, "system 'x', .query"},
     {{.name = "x", .run = kit_run, .query = "Position", .by_id = "!Health"},
      ORR_ERR_ARGUMENT,
-     ".by_id is a list of types and tags"},
+     ".by_id is a list of types and tags, such as \"Position, write Health, #17\": \"!Health\" has "
+     "more"},
     {{.name = "x", .run = kit_run, .query = "Position", .adds = "write Health"},
      ORR_ERR_PARSE,
      ".adds is a list of types: \"write Health\" has more than that"},
@@ -188,7 +192,7 @@ ORR_TEST(system_with_a_bad_desc_is_refused_with_a_reason)
         k.errors = (kit_errors){0};
         orr_system system = orr_system_add(world, &bad_descs[i].desc);
         if (system.id != 0) {
-            test_fail(__FILE__, __LINE__, "desc %zu was taken, expected: %s", i,
+            test_fail(__FILE__, __LINE__, "desc %zu was accepted, expected: %s", i,
                       bad_descs[i].words);
         }
         CHECK_EQ(k.errors.count, 1);
@@ -225,7 +229,7 @@ static void check_impure(kit* k, orr_world* world, orr_system_desc desc, const b
     desc.user = &mine;
     k->errors = (kit_errors){0};
     if (orr_system_add(world, &desc).id != 0) {
-        test_fail(__FILE__, __LINE__, "desc %d was taken", (int)(bad - bad_impure));
+        test_fail(__FILE__, __LINE__, "desc %d was accepted", (int)(bad - bad_impure));
     }
     KIT_ERROR(k, bad->result, bad->words);
     desc.impure = true;
@@ -361,7 +365,7 @@ ORR_TEST(system_called_once_writes_through_its_query)
     kit_end(&k);
 }
 
-// ---- what is prepared for a call ----------------------------------------------------------------
+// ---- preparation of calls -----------------------------------------------------------------------
 
 static orr_entity asked;
 
@@ -408,17 +412,19 @@ static void create_three(orr_run* run)
 
 ORR_TEST(system_creates_at_most_its_declared_number_in_a_run)
 {
-    static const uint32_t most[] = {0, 1, 2, 3, 4}, expected[] = {1, 1, 2, 3, 3};
+    static const uint32_t most[] = {0, 1, 2, 3, 4}, expected[] = {3, 1, 2, 3, 3};
     for (uint32_t i = 0; i < 5; i++) {
         kit k;
-        orr_world* world = begin_rows(&k); // One row: that many by default.
+        orr_world* world = begin_rows(&k); // One row, and no limit by default.
         uint32_t made = 0;
-        KIT_SYSTEM(world, .name = "create", .query = "Position", .creates = "Position",
-                   .creates_max = most[i], .run = create_three, .user = &made, .impure = true);
-        KIT_STEP(world, 1);
+        orr_system create = KIT_SYSTEM(world, .name = "create", .query = "Position",
+                                       .creates = "Position", .creates_max = most[i],
+                                       .run = create_three, .user = &made, .impure = true);
+        KIT_STEP_RESULT(world, 1, expected[i] < 3 ? ORR_ERR_CAPACITY : ORR_OK);
         CHECK_EQ(made, expected[i]);
         CHECK_EQ(orr_entity_count(world), 1 + expected[i]);
         CHECK_EQ(k.errors.count, 3 - expected[i]);
+        CHECK_EQ(kit_stats(world, create).violations, 3 - expected[i]);
         kit_end(&k);
     }
 }
@@ -443,7 +449,7 @@ ORR_TEST(system_without_required_terms_writes_through_optional_ones_only)
     int32_t rows = 0;
     orr_system system = KIT_SYSTEM(world, .name = "all", .query = "?write Health", .run = implicit,
                                    .user = &rows, .impure = true);
-    KIT_STEP(world, 1);
+    KIT_STEP_REFUSED(world, 1);
     CHECK_EQ(rows, 2);
     KIT_SAID("wrote");
     CHECK_EQ(kit_stats(world, system).violations, 2);
@@ -554,4 +560,24 @@ ORR_TEST(system_that_changes_created_entities_twice_keeps_their_values_separate)
         CHECK_EQ(orr_get(world, born[i], Position)->x, i);
     }
     kit_end(&k);
+}
+
+ORR_TEST(system_with_empty_destroys_is_refused)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        kit k;
+        orr_world* world = begin(&k);
+        make(world, 0);
+        (void)orr_system_add(world, &(orr_system_desc){.name = "die",
+                                                       .query = "Position",
+                                                       .run = kit_run_nothing,
+                                                       .destroys = i == 0 ? "" : "  "});
+        (void)orr_step(world, 1);
+        CHECK_CONTAINS(k.errors.text, "'die'");
+        CHECK_CONTAINS(k.errors.text, ".destroys is empty; name the types of the entities that it "
+                                      "may destroy, write \"*\" for any entity, or leave "
+                                      ".destroys out");
+        k.errors = (kit_errors){0};
+        kit_end(&k);
+    }
 }

@@ -57,7 +57,7 @@ ORR_TEST(atomic_section_within_a_section_is_refused_and_both_are_named) /* N3-25
         orr_system system = KIT_SYSTEM(world, .name = "nest", .query = "Velocity",
                                        .atomics = "Health, Score", .run = nest_run);
         KIT_SYSTEM(world, .name = "beside", .query = "Health", .run = kit_run_nothing);
-        KIT_STEP(world, 1);
+        KIT_STEP_REFUSED(world, 1);
         KIT_ERROR(&k, ORR_ERR_STATE,
                   "system 'nest' is in an atomic section on Health of bob (0v1) and begins another "
                   "one on Score of eve (1v1)");
@@ -146,7 +146,7 @@ ORR_TEST(atomic_section_that_accesses_more_than_its_value_is_refused) /* N3-25 *
             world, .name = "reach", .query = "Velocity", .by_id = "write Score", .adds = "Frozen",
             .transacts = "Score", .atomics = "Health", .run = section_run);
         KIT_SYSTEM(world, .name = "beside", .query = "Aim", .run = kit_run_nothing);
-        KIT_STEP(world, 1);
+        KIT_STEP_REFUSED(world, 1);
         CHECK_EQ(n.calls, 6);
         CHECK_EQ(k.errors.count, 5);
         CHECK_CONTAINS(k.errors.text, "an atomic section may use only its own value");
@@ -165,7 +165,7 @@ ORR_TEST(atomic_section_that_accesses_more_than_its_value_is_named)
                .atomics = "Health", .adds = "Frozen", .transacts = "Score", .run = section_run);
     struct orri_messages* messages = world->messages;
     CHECK(messages->sections != NULL);
-    KIT_STEP(world, 1);
+    KIT_STEP_REFUSED(world, 1);
     CHECK_EQ(k.errors.count, 5);
     kit_end(&k);
 }
@@ -208,7 +208,7 @@ ORR_TEST(atomic_sections_that_cannot_work_are_refused_when_the_system_is_added) 
         desc.name = "x";
         desc.run = kit_run_nothing;
         if (orr_system_add(world, &desc).id != 0) {
-            test_fail(__FILE__, __LINE__, "desc %zu was taken", i);
+            test_fail(__FILE__, __LINE__, "desc %zu was accepted", i);
         }
         CHECK_CONTAINS(k.errors.text, "system 'x'");
         KIT_ERROR(&k, refusals[i].result, refusals[i].words);
@@ -283,7 +283,7 @@ ORR_TEST(atomic_section_that_is_not_declared_is_refused_and_named) /* N3-15 */
     orr_system system = KIT_SYSTEM(world, .name = "reach", .query = "Health",
                                    .atomics = "Score, Cargo", .settings = &t, .user = &k,
                                    .impure = true, .run = send_undeclared);
-    KIT_STEP(world, 1);
+    KIT_STEP_REFUSED(world, 1);
     CHECK_EQ(kit_stats(world, system).violations, 1);
     CHECK_EQ(kit_stats(world, system).dropped, 0);
     CHECK_EQ(orr_get(world, t.bob, Health)->value, 100);
@@ -328,7 +328,7 @@ ORR_TEST(atomic_section_in_an_error_handler_is_refused)
     world->errors.handler = shoot_from_handler;
     KIT_SYSTEM(world, .name = "provoke", .query = "Velocity", .atomics = "Score", .run = provoke);
     in_handler = ORR_OK;
-    KIT_STEP(world, 1);
+    KIT_STEP_REFUSED(world, 1);
     CHECK_RESULT(in_handler, ORR_ERR_STATE);
     CHECK_EQ(orr_get(world, n.eve, Score)->points, 0);
     kit_end(&k);
@@ -357,10 +357,12 @@ ORR_TEST(atomic_section_on_a_shared_block_copies_it_first_or_has_no_effect)
     orri_share* share = orri_share_column(world, chunk, (uint32_t)column, ORRI_SHARE_FROZEN);
     CHECK(share != NULL);
     failing_alloc_arm(&k.memory, 1, true);
-    KIT_STEP(world, 1);
+    CHECK_RESULT(orr_step(world, 1), ORR_ERR_MEMORY);
     failing_alloc_arm(&k.memory, 0, false);
     CHECK_RESULT(held_result, ORR_ERR_MEMORY);
+    CHECK_EQ(k.errors.count, 1);
     KIT_ERROR(&k, ORR_ERR_MEMORY, "copying a shared block for an atomic section");
+    CHECK_CONTAINS(orr_error_last(world), "tick 2 ran, but system 'shoot' was refused something");
     CHECK_EQ(orr_get(world, n.eve, Score)->points, 1);
     KIT_STEP(world, 1);
     CHECK_OK(held_result);

@@ -43,16 +43,16 @@ static uint64_t expected[TICKS_LONG];        // The hashes of the serial run.
 #endif
 #define COUNT(array) (uint32_t)(sizeof(array) / sizeof(array)[0])
 
-typedef struct sea {
+typedef struct churn_test {
     uint32_t scale, workers;
     uint64_t seed;
     uint8_t fill;
     orri_sharing sharing;
     kit k;
     scenario_run run;
-} sea;
+} churn_test;
 
-static void sea_begin(sea* s)
+static void churn_begin(churn_test* s)
 {
     s->k.memory.fresh_byte = s->fill;
     orr_world* world = kit_begin(&s->k, &(orr_world_desc){.seed = s->seed, .workers = s->workers});
@@ -62,7 +62,7 @@ static void sea_begin(sea* s)
     CHECK(scenario_begin(&s->run, scenario_find("churn"), &target, s->scale));
 }
 
-static uint64_t sea_tick(sea* s)
+static uint64_t churn_tick(churn_test* s)
 {
     if (!scenario_step(&s->run)) {
         test_fail(__FILE__, __LINE__, "tick %u with %u workers was refused: %s",
@@ -72,7 +72,7 @@ static uint64_t sea_tick(sea* s)
 }
 
 // As many entities are created as destroyed.
-static void sea_end(sea* s)
+static void churn_end(churn_test* s)
 {
     uint64_t entities = orr_entity_count(s->k.world), wanted = s->scale * 1010u;
     CHECK(entities > wanted - wanted / 20 && entities < wanted + wanted / 20);
@@ -83,39 +83,39 @@ static void sea_end(sea* s)
 
 static void serial_run(uint32_t scale, uint64_t seed, uint8_t fill, uint32_t ticks)
 {
-    sea serial = {.scale = scale, .seed = seed, .fill = fill};
-    sea_begin(&serial);
+    churn_test serial = {.scale = scale, .seed = seed, .fill = fill};
+    churn_begin(&serial);
     for (uint32_t i = 0; i < ticks; i++) {
-        expected[i] = sea_tick(&serial);
+        expected[i] = churn_tick(&serial);
     }
-    sea_end(&serial);
+    churn_end(&serial);
 }
 
-static void check_same(sea s, uint32_t ticks)
+static void check_same(churn_test s, uint32_t ticks)
 {
-    sea_begin(&s);
+    churn_begin(&s);
     for (uint32_t i = 0; i < ticks; i++) {
-        if (sea_tick(&s) != expected[i]) {
+        if (churn_tick(&s) != expected[i]) {
             test_fail(__FILE__, __LINE__,
                       "scale %u, seed %llu, fill 0x%02x, %u workers, sharing %d: tick %u differs",
                       s.scale, (unsigned long long)s.seed, s.fill, s.workers, (int)s.sharing, i);
         }
     }
-    sea_end(&s);
+    churn_end(&s);
 }
 
 // The serial run against all numbers of workers and both fills.
 static void check_workers(uint32_t scale, uint64_t seed, uint32_t ticks)
 {
     serial_run(scale, seed, fills[0], ticks);
-    check_same((sea){.scale = scale, .seed = seed, .fill = fills[1]}, ticks);
+    check_same((churn_test){.scale = scale, .seed = seed, .fill = fills[1]}, ticks);
     for (uint32_t w = 0; w < COUNT(worker_counts); w++) {
         for (uint32_t f = 0; f < COUNT(fills); f++) {
-            check_same((sea){.scale = scale,
-                             .workers = worker_counts[w],
-                             .seed = seed,
-                             .fill = fills[f],
-                             .sharing = f == 0 ? ORRI_SHARE_AUTO : ORRI_SHARE_RANDOM},
+            check_same((churn_test){.scale = scale,
+                                    .workers = worker_counts[w],
+                                    .seed = seed,
+                                    .fill = fills[f],
+                                    .sharing = f == 0 ? ORRI_SHARE_AUTO : ORRI_SHARE_RANDOM},
                        ticks);
         }
     }
@@ -151,7 +151,7 @@ ORR_TEST(churn_every_tick_with_workers_has_the_hash_of_the_serial_run)
     check_workers(SMALL, 11, SANITIZED ? 10 : test_slow() ? 50 : TICKS);
     if (!test_slow()) {
         serial_run(LARGE, 11, 0xAA, 60);
-        check_same((sea){.scale = LARGE, .workers = 2, .seed = 11, .fill = 0x55}, 60);
+        check_same((churn_test){.scale = LARGE, .workers = 2, .seed = 11, .fill = 0x55}, 60);
     }
 }
 
@@ -162,10 +162,11 @@ ORR_TEST(churn_of_many_chunks_with_workers_has_the_hashes_of_the_serial_run)
     uint32_t scale = test_races() ? LARGE : MIDDLE, ticks = test_rounds(20, 6, 100);
     serial_run(scale, 11, 0xAA, ticks);
     if (!test_brief()) {
-        check_same((sea){.scale = scale, .workers = 2, .seed = 11, .fill = 0x55}, ticks);
+        check_same((churn_test){.scale = scale, .workers = 2, .seed = 11, .fill = 0x55}, ticks);
     }
     check_same(
-        (sea){.scale = scale, .workers = 4, .seed = 11, .fill = 0xAA, .sharing = ORRI_SHARE_RANDOM},
+        (churn_test){
+            .scale = scale, .workers = 4, .seed = 11, .fill = 0xAA, .sharing = ORRI_SHARE_RANDOM},
         ticks);
 }
 
@@ -191,19 +192,19 @@ ORR_TEST(churn_of_many_ticks_keeps_its_size_and_has_the_hashes_of_the_serial_run
     uint32_t scale = full ? LARGE : 1;
     uint32_t ticks = full ? TICKS_LONG : test_rounds(2000, 100, 2000);
     serial_run(scale, 11, 0xAA, ticks);
-    check_same((sea){.scale = scale, .workers = 2, .seed = 11, .fill = 0x55}, ticks);
-    check_same((sea){.scale = scale, .workers = 8, .seed = 11, .fill = 0xAA}, ticks);
+    check_same((churn_test){.scale = scale, .workers = 2, .seed = 11, .fill = 0x55}, ticks);
+    check_same((churn_test){.scale = scale, .workers = 8, .seed = 11, .fill = 0xAA}, ticks);
 }
 
 ORR_TEST(churn_ticked_sixteen_times_from_one_state_has_one_hash)
 {
     serial_run(SMALL, 5, 0xAA, 5);
     for (uint32_t i = 0; i < 16; i++) {
-        check_same((sea){.scale = SMALL,
-                         .workers = 2,
-                         .seed = 5,
-                         .fill = fills[i % 2],
-                         .sharing = (orri_sharing)(i % 4)},
+        check_same((churn_test){.scale = SMALL,
+                                .workers = 2,
+                                .seed = 5,
+                                .fill = fills[i % 2],
+                                .sharing = (orri_sharing)(i % 4)},
                    5);
     }
 }
@@ -244,7 +245,7 @@ static void fewer_check(const orr_platform* platform, uint32_t lines, uint32_t w
     };
     serial_run(1, 5, 0xAA, FEW);
     fewer f = {0};
-    sea s = {.scale = 1, .seed = 5, .workers = 4};
+    churn_test s = {.scale = 1, .seed = 5, .workers = 4};
     orr_world* world = kit_begin(
         &s.k,
         &(orr_world_desc){.seed = s.seed,
@@ -255,14 +256,14 @@ static void fewer_check(const orr_platform* platform, uint32_t lines, uint32_t w
     scenario_target target = scenario_target_world(world);
     CHECK(scenario_begin(&s.run, scenario_find("churn"), &target, s.scale));
     for (uint32_t i = 0; i < FEW; i++) {
-        CHECK(sea_tick(&s) == expected[i]);
+        CHECK(churn_tick(&s) == expected[i]);
         CHECK_EQ(f.lines, lines); // Once, in the first tick.
     }
     CHECK_EQ(orr_worker_count(world), workers);
     if (lines > 0) {
         CHECK_CONTAINS(f.text, "workers requested: 4, available: 1");
     }
-    sea_end(&s);
+    churn_end(&s);
 }
 
 ORR_TEST(churn_without_threads_reports_once_and_continues)

@@ -102,6 +102,66 @@ ORR_TEST(world_is_not_destroyed_by_a_hook_in_its_tick)
     }
 }
 
+static void destroy_in_call(orr_world* world, void* data, size_t size)
+{
+    (void)data, (void)size;
+    orr_world_destroy(world);
+}
+
+static bool destroy_when_done(void* user, orr_world* world)
+{
+    (void)user;
+    orr_world_destroy(world);
+    return true;
+}
+
+// The tick that called them uses the world afterwards.
+ORR_TEST(world_is_not_destroyed_by_a_posted_call)
+{
+    for (uint32_t i = 0; i < ORRI_COUNT(worker_counts); i++) {
+        kit k;
+        orr_world* world = begin_with(&k, &(orr_world_desc){.workers = worker_counts[i]});
+        KIT_STEP(world, 1);
+        CHECK_OK(orr_post(world, destroy_in_call, NULL, 0));
+        CHECK_RESULT(orr_step(world, 1), ORR_ERR_STATE);
+        CHECK_CONTAINS(k.errors.text, "orr_world_destroy: not allowed in a posted call");
+        k.errors.count = 0;
+        KIT_STEP(world, 1);
+        kit_end(&k);
+    }
+}
+
+ORR_TEST(world_is_not_destroyed_by_done_of_run_until)
+{
+    kit k;
+    orr_world* world = begin_with(&k, &(orr_world_desc){0});
+    CHECK_OK(orr_run_until(world, 5, destroy_when_done, NULL));
+    KIT_ERROR(&k, ORR_ERR_STATE, "orr_world_destroy: not allowed in a posted call");
+    CHECK_EQ(orr_world_tick(world), 1);
+    kit_end(&k);
+}
+
+static void nothing(orr_world* world, void* data, size_t size)
+{
+    (void)world, (void)data, (void)size;
+}
+
+static void post_at_the_end(orr_run* run)
+{
+    CHECK_OK(orr_post(run->world, nothing, NULL, 0));
+}
+
+// The call is never done, and its memory is freed with the world.
+ORR_TEST(call_posted_while_the_world_ends_is_freed)
+{
+    kit k;
+    orr_world* world = begin_with(&k, &(orr_world_desc){0});
+    KIT_SYSTEM(world, .name = "end", .query = "Position", .run = light, .adds = "Fuse",
+               .impure = true, .destroy = post_at_the_end);
+    KIT_STEP(world, 1);
+    kit_end(&k);
+}
+
 ORR_TEST(world_paused_in_a_refused_tick_is_destroyed)
 {
     for (uint32_t i = 0; i < ORRI_COUNT(worker_counts); i++) {

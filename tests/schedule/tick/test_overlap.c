@@ -9,18 +9,18 @@
 #define TICKS 12u
 
 static rendezvous both;
-static room kitchen;
+static room shared;
 
-static void meet_other(orr_run* run)
+static void wait_for_other(orr_run* run)
 {
     (void)run;
     rendezvous_wait(&both);
 }
 
-static void visit_kitchen(orr_run* run)
+static void visit_shared(orr_run* run)
 {
     (void)run;
-    visit(&kitchen);
+    visit(&shared);
 }
 
 static orr_world* begin_with(kit* k, uint32_t workers)
@@ -34,8 +34,8 @@ static orr_world* begin_with(kit* k, uint32_t workers)
     }
     atomic_store(&both.arrived, 0);
     atomic_store(&both.timeouts, 0);
-    atomic_store(&kitchen.overlaps, 0);
-    atomic_store(&kitchen.visits, 0);
+    atomic_store(&shared.overlaps, 0);
+    atomic_store(&shared.visits, 0);
     return world;
 }
 
@@ -50,11 +50,11 @@ static void add_two(orr_world* world, const char* first, const char* second,
     KIT_SYSTEM(world, .name = "second", .query = second, .run = run);
 }
 
-static void check_meet(const char* first, const char* second)
+static void check_overlap(const char* first, const char* second)
 {
     kit k;
     orr_world* world = begin_with(&k, 2);
-    add_two(world, first, second, meet_other);
+    add_two(world, first, second, wait_for_other);
     KIT_STEP(world, TICKS);
     CHECK_EQ(both.arrived, 2 * TICKS);
     CHECK_EQ(both.timeouts, 0);
@@ -62,14 +62,14 @@ static void check_meet(const char* first, const char* second)
     kit_end(&k);
 }
 
-static void check_apart(const char* first, const char* second)
+static void check_exclusive(const char* first, const char* second)
 {
     kit k;
     orr_world* world = begin_with(&k, 3);
-    add_two(world, first, second, visit_kitchen);
+    add_two(world, first, second, visit_shared);
     KIT_STEP(world, TICKS);
-    CHECK_EQ(kitchen.visits, 2 * TICKS);
-    CHECK_EQ(kitchen.overlaps, 0);
+    CHECK_EQ(shared.visits, 2 * TICKS);
+    CHECK_EQ(shared.overlaps, 0);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
@@ -79,9 +79,9 @@ static void check_apart(const char* first, const char* second)
 /* N4-03 */
 ORR_TEST(systems_that_share_no_type_run_at_the_same_time)
 {
-    check_meet("write Position", "write Velocity");
-    check_meet("Position", "write Velocity");
-    check_meet("Position", "Velocity");
+    check_overlap("write Position", "write Velocity");
+    check_overlap("Position", "write Velocity");
+    check_overlap("Position", "Velocity");
 }
 
 /* N4-04 */
@@ -104,11 +104,11 @@ ORR_TEST(systems_that_share_a_type_are_compatible_when_both_only_read_it)
         CHECK_EQ(orri_conflict(world, first, second), !ways[i].compatible);
         CHECK_EQ(orri_conflict(world, second, first), !ways[i].compatible);
         kit_end(&k);
-        (ways[i].compatible ? check_meet : check_apart)(ways[i].first, ways[i].second);
+        (ways[i].compatible ? check_overlap : check_exclusive)(ways[i].first, ways[i].second);
     }
     // Two types; each system writes the type that the other reads.
-    check_apart("write Position, Velocity", "write Velocity, Position");
-    check_meet("Position, Velocity", "Velocity, Position");
+    check_exclusive("write Position, Velocity", "write Velocity, Position");
+    check_overlap("Position, Velocity", "Velocity, Position");
 }
 
 /* N4-05 */
@@ -116,17 +116,17 @@ ORR_TEST(compatible_systems_overlap_and_others_never_do)
 {
     kit k;
     orr_world* world = begin_with(&k, 4);
-    add_two(world, "write Position", "write Velocity", meet_other);
+    add_two(world, "write Position", "write Velocity", wait_for_other);
     // Three more systems that write Health: one at a time, whichever other systems run.
     CHECK_OK(orr_set(world, orr_create(world), Health, {0}));
-    KIT_SYSTEM(world, .name = "x", .query = "write Health", .run = visit_kitchen);
-    KIT_SYSTEM(world, .name = "y", .query = "Health", .run = visit_kitchen, .after = "x");
-    KIT_SYSTEM(world, .name = "z", .query = "write Health", .run = visit_kitchen);
+    KIT_SYSTEM(world, .name = "x", .query = "write Health", .run = visit_shared);
+    KIT_SYSTEM(world, .name = "y", .query = "Health", .run = visit_shared, .after = "x");
+    KIT_SYSTEM(world, .name = "z", .query = "write Health", .run = visit_shared);
     KIT_STEP(world, TICKS);
     CHECK_EQ(both.arrived, 2 * TICKS);
     CHECK_EQ(both.timeouts, 0);
-    CHECK_EQ(kitchen.visits, 3 * TICKS);
-    CHECK_EQ(kitchen.overlaps, 0);
+    CHECK_EQ(shared.visits, 3 * TICKS);
+    CHECK_EQ(shared.overlaps, 0);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
@@ -138,8 +138,8 @@ ORR_TEST(writers_of_a_type_on_different_clusters_run_at_the_same_time)
     orr_entity warm = make(world, 0), cold = make(world, 1);
     CHECK_OK(orr_add(world, cold, Frozen));
     CHECK(warm.id != 0);
-    KIT_SYSTEM(world, .name = "a", .query = "write Position, Frozen", .run = meet_other);
-    KIT_SYSTEM(world, .name = "b", .query = "write Position, !Frozen", .run = meet_other);
+    KIT_SYSTEM(world, .name = "a", .query = "write Position, Frozen", .run = wait_for_other);
+    KIT_SYSTEM(world, .name = "b", .query = "write Position, !Frozen", .run = wait_for_other);
     KIT_STEP(world, TICKS);
     CHECK_EQ(both.timeouts, 0);
     kit_end(&k);
@@ -323,7 +323,7 @@ static void loop_in_order(orr_run* run)
 {
     ordered* o = orr_run_user(run);
     o->last = -1;
-    visit(&kitchen);
+    visit(&shared);
     ORR_EACH (it, o->query) {
         const Position* p = orr_read(&it, Position);
         for (uint32_t i = 0; i < it.count; i++) {
@@ -356,13 +356,13 @@ ORR_TEST(system_that_loops_over_a_query_with_an_order_needs_alone)
         KIT_SYSTEM(world, .name = "turn", .query = "write Position", .run = turn_over);
         orr_system loops = KIT_SYSTEM(world, .name = "loops", .once = true, .by_id = "Position",
                                       .run = loop_in_order, .user = &o, .alone = says == 1);
-        KIT_SYSTEM(world, .name = "beside", .query = "Position", .run = visit_kitchen);
-        KIT_STEP(world, TICKS);
+        KIT_SYSTEM(world, .name = "beside", .query = "Position", .run = visit_shared);
+        KIT_STEP_RESULT(world, TICKS, says == 1 ? ORR_OK : ORR_ERR_STATE);
         CHECK_EQ(o.rows, says == 1 ? 20 * TICKS : 0);
         CHECK_EQ(kit_stats(world, loops).violations, says == 1 ? 0 : TICKS);
         if (says == 1) {
             CHECK_EQ(k.errors.count, 0);
-            CHECK_EQ(kitchen.overlaps, 0);
+            CHECK_EQ(shared.overlaps, 0);
         } else {
             KIT_ERROR(&k, ORR_ERR_STATE,
                       "ORR_EACH: system 'loops' loops over a query with an order or pinned types");

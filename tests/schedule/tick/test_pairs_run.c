@@ -292,7 +292,7 @@ static void check_refused(const char* own, const char* other, const char* any,
         orr_query* query = orr_query_text(world, other);
         orr_system system = KIT_SYSTEM(world, .name = "culprit", .query = own, .run = function,
                                        .by_id = any, .settings = query, .parallel = true);
-        KIT_STEP(world, 1);
+        KIT_STEP_REFUSED(world, 1);
         KIT_ERROR(&k, ORR_ERR_STATE, words);
         CHECK(kit_stats(world, system).violations > 0);
         orr_query_destroy(query);
@@ -319,7 +319,8 @@ ORR_TEST(cross_of_a_run_with_undeclared_types_is_a_violation)
     check_refused(
         "write Force", "Body", "Body", loop_any,
         "orr_cross_run: system 'culprit' loops over a query with an order or pinned types, which "
-        "the loop updates, so no other system may run at the same time; set .alone");
+        "the loop updates, so no other system may run at the same time; remove .parallel and set "
+        ".alone");
 }
 
 ORR_TEST(pairs_of_a_run_that_reads_by_id_what_it_writes_is_refused)
@@ -360,12 +361,12 @@ ORR_TEST(cross_of_a_run_without_rows_is_refused)
     orr_query* query = orr_query_text(world, "Position");
     KIT_SYSTEM(world, .name = "once", .once = true, .run = cross_wrongly, .by_id = "Position",
                .settings = query);
-    KIT_STEP(world, 1);
+    KIT_STEP_REFUSED(world, 1);
     KIT_ERROR(&k, ORR_ERR_STATE, "orr_cross_run: this run has no rows to pair");
     CHECK_OK(orr_system_remove(world, orr_system_find(world, "once")));
     KIT_SYSTEM(world, .name = "odd", .query = "Force", .run = cross_as_nothing, .by_id = "Position",
                .settings = query);
-    KIT_STEP(world, 1);
+    KIT_STEP_REFUSED(world, 1);
     KIT_ERROR(&k, ORR_ERR_ARGUMENT, "orr_cross_run: pairs is not a value of orr_pairs");
     CHECK_OK(orr_world_validate(world));
     CHECK(orr_create(world).id != 0); // No loop is open.

@@ -130,7 +130,7 @@ static void check_reading(bool beside)
                                                               .user = &may,
                                                               .run = read_by_id});
     orri_parallel_share(world, ORRI_SHARE_NOTHING, 0);
-    CHECK_OK(orr_step(world, 3));
+    CHECK_RESULT(orr_step(world, 3), beside ? ORR_ERR_STATE : ORR_OK);
     CHECK_EQ(may.found, 6);
     CHECK_EQ(may.right, 6);
     CHECK_EQ(must_not.found, 0);

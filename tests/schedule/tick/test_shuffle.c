@@ -126,6 +126,101 @@ ORR_TEST(shuffled_systems_run_in_all_orders_that_conflicts_allow)
     CHECK_EQ(orders, 6); // Of 24: a before b, c before d.
 }
 
+// ---- large groups -------------------------------------------------------------------------------
+
+enum {
+    LARGE = 60
+};
+static uint32_t large_place[LARGE], large_ran; // By system: its place in the tick, from 1.
+
+static void large_run(orr_run* run)
+{
+    const char* name = orr_system_name(run->world, orr_run_self(run));
+    uint32_t i = (uint32_t)strtoul(name + 1, NULL, 10);
+    CHECK_EQ(large_place[i], 0);
+    large_place[i] = ++large_ran;
+}
+
+// Systems of a group, systems after and before it, and systems that only read or also write. Some
+// run in every other tick only: what waits for them then waits for what they wait for.
+static void large_add(orr_world* world)
+{
+    for (uint32_t i = 0; i < LARGE; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "s%u", i);
+        orr_system_desc desc = {.name = name, .query = "Velocity", .run = large_run};
+        desc.group = i < 20 ? "g" : NULL;
+        desc.before = i >= 20 && i < 25 ? "g" : NULL;
+        desc.after = i >= 25 && i < 45 ? "g" : NULL;
+        desc.query = i < 45 ? "Velocity" : i % 5 == 0 ? "write Position" : "Position";
+        desc.every = 1 + (i % 3 == 0);
+        (void)kit_taken(world, orr_system_add(world, &desc), __FILE__, __LINE__);
+    }
+}
+
+// Whether any two systems ran in another order than that of the plan.
+static bool large_check(const orr_world* world)
+{
+    const orri_pipeline* pipe = world->schedule->pipelines[0];
+    const orri_system* systems[LARGE] = {0};
+    bool shuffled = false;
+    CHECK_EQ(pipe->step_count, LARGE + 1); // All are in one group.
+    for (uint32_t i = 0; i < LARGE; i++) {
+        uint32_t place = large_place[strtoul(pipe->steps[i].system->desc.name + 1, NULL, 10)];
+        CHECK_EQ(place != 0, pipe->steps[i].system->due);
+        for (uint32_t p = place + 1; place != 0 && p <= LARGE; p++) { // Earlier, but ran later.
+            const orri_system* other = systems[p - 1];
+            CHECK(other == NULL || !orri_conflict(world, other, pipe->steps[i].system));
+            shuffled |= other != NULL;
+        }
+        if (place != 0) {
+            systems[place - 1] = pipe->steps[i].system;
+        }
+    }
+    return shuffled;
+}
+
+ORR_TEST(shuffled_systems_of_a_large_group_keep_the_order_of_conflicts)
+{
+    uint32_t shuffled = 0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        kit k;
+        orr_world* world = begin_shuffled(&k, seed);
+        orr_entity one = orr_create(world);
+        CHECK_OK(orr_set(world, one, Position, {0}));
+        CHECK_OK(orr_set(world, one, Velocity, {0}));
+        large_add(world);
+        for (uint32_t tick = 0; tick < 4; tick++) {
+            memset(large_place, 0, sizeof large_place);
+            large_ran = 0;
+            KIT_STEP(world, 1);
+            CHECK_EQ(large_ran, tick % 2 == 0 ? LARGE : LARGE - LARGE / 3);
+            shuffled += large_check(world);
+        }
+        kit_end(&k);
+    }
+    CHECK(shuffled >= 35);
+}
+
+ORR_TEST(shuffled_ticks_find_conflicts_once_per_plan)
+{
+    kit k;
+    orr_world* world = begin_shuffled(&k, 3);
+    CHECK_OK(orr_set(world, orr_create(world), Position, {0}));
+    large_add(world);
+    const struct orri_schedule* schedule = world->schedule;
+    for (uint32_t tick = 0; tick < 6; tick++) {
+        if (tick == 3) { // A new plan.
+            KIT_SYSTEM(world, .name = "new", .query = "write Position", .run = kit_run_nothing);
+        }
+        uint64_t before = schedule->compared + schedule->set_lookups;
+        memset(large_place, 0, sizeof large_place);
+        KIT_STEP(world, 1);
+        CHECK_EQ(schedule->compared + schedule->set_lookups > before, tick % 3 == 0);
+    }
+    kit_end(&k);
+}
+
 static uint64_t hidden; // State that a system must not have.
 
 static void leave_something(orr_run* run)

@@ -93,8 +93,10 @@ static void heat_up(orr_run* run)
     }
 }
 
-static void deepen(const orr_world* world, orr_entity target, void* value, const void* argument)
+static void deepen(const orr_world* world, orr_entity target, void* value, const void* argument,
+                   uint32_t size)
 {
+    (void)size;
     Score* score = value;
     (void)world;
     score->depth = score->depth * 0.5 + *(const int32_t*)argument + (double)(target.id % 7);
@@ -196,7 +198,7 @@ static void fray_same(bool calls)
     fray f;
     fray_begin(&f, 0, ORRI_SHARE_AUTO, calls);
     for (uint32_t i = 0; i < ticks; i++) {
-        KIT_STEP(f.world, 1);
+        KIT_STEP_RESULT(f.world, 1, ORR_ERR_ENTITY);
         hashes[i] = orr_world_hash(f.world);
     }
     fray_end(&f);
@@ -204,7 +206,7 @@ static void fray_same(bool calls)
          w += test_brief() ? 2 : 1) { // A step of 2 has every number of workers and every way.
         fray_begin(&f, workers[w / ORRI_COUNT(ways)], ways[w % ORRI_COUNT(ways)], calls);
         for (uint32_t i = 0; i < ticks; i++) {
-            KIT_STEP(f.world, 1);
+            KIT_STEP_RESULT(f.world, 1, ORR_ERR_ENTITY);
             if (orr_world_hash(f.world) != hashes[i]) {
                 test_fail(__FILE__, __LINE__, "%u workers: tick %u differs",
                           workers[w / ORRI_COUNT(ways)], i);
@@ -340,7 +342,7 @@ ORR_TEST(transact_is_reported_as_a_written_value)
     CHECK(orr_journal_get(world, bob, &entry, 1) > 0);
     CHECK_EQ(entry.system.id, 0);
     CHECK_OK(orr_destroy(world, bob));
-    KIT_STEP(world, 1);
+    KIT_STEP_RESULT(world, 1, ORR_ERR_ENTITY);
     KIT_SAID("EntityRemoved:destroyed:1:");
     CHECK_EQ(kit_stats(world, first).dropped, 1);
     CHECK_EQ(kit_stats(world, first).sent, 4);
@@ -401,7 +403,7 @@ ORR_TEST(transact_keeps_a_mirror_equal)
         memset(mirror, 0, sizeof mirror);
         orr_query* query = orr_query_text(f.world, "Score");
         for (uint32_t i = 0; i < 5; i++) {
-            KIT_STEP(f.world, 1);
+            KIT_STEP_RESULT(f.world, 1, ORR_ERR_ENTITY);
             ORR_EACH (it, query) {
                 const Score* score = orr_read(&it, Score);
                 for (uint32_t r = 0; r < it.count; r++) {
@@ -439,7 +441,7 @@ ORR_TEST(transact_that_is_not_declared_is_refused_and_named)
     CHECK_OK(orr_set(world, bob, Health, {100, 0}));
     orr_system system = KIT_SYSTEM(world, .name = "reach", .once = true, .transacts = "Health",
                                    .settings = &bob, .start = begin_hit, .run = send_undeclared);
-    KIT_STEP(world, 1);
+    KIT_STEP_REFUSED(world, 1);
     KIT_ERROR(
         &k, ORR_ERR_STATE,
         "system 'reach' transacts on Score for bob (0v1), which it did not declare; add Score to "
@@ -457,13 +459,13 @@ ORR_TEST(transact_that_is_not_declared_is_refused_and_named)
                  .id,
              0);
     KIT_ERROR(&k, ORR_ERR_ARGUMENT, ".impure");
-    KIT_STEP(world, 1);
+    KIT_STEP_REFUSED(world, 1);
     kit_end(&k);
 }
 
 // ---- out of memory ------------------------------------------------------------------------------
 
-static void short_hear(orr_run* run)
+static void short_receive(orr_run* run)
 {
     ORR_MESSAGES(m, run)
     {
@@ -494,7 +496,7 @@ static orr_world* short_begin(kit* k, uint32_t workers)
     KIT_SYSTEM(world, .name = "shift", .query = "Aim", .creates = "Score, Aim", .destroys = "Aim",
                .adds = "Frozen", .removes = "Frozen", .transacts = "Score", .run = shift);
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Health, ?Score",
-               .run = short_hear);
+               .run = short_receive);
     KIT_SYSTEM(world, .name = "hit_too", .query = "Aim", .transacts = "Health", .run = short_hit);
     return world;
 }

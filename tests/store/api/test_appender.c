@@ -91,7 +91,7 @@ ORR_TEST(append_rows_not_used_were_never_alive)
     kit_end(&k);
 }
 
-ORR_TEST(append_open_refuses_every_other_change)
+ORR_TEST(appender_open_refuses_every_other_change)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -127,7 +127,7 @@ ORR_TEST(append_open_refuses_every_other_change)
     kit_end(&k);
 }
 
-ORR_TEST(append_begin_checks_its_arguments)
+ORR_TEST(append_begin_with_invalid_arguments_is_refused)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

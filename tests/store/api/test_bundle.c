@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Bundles: named groups of components with values, groups within groups.
 #include "store/world/world.h"
+#include "support/growth_kit.h"
 #include "support/store_kit.h"
 #include "test.h"
 #include <orrery/kinds.h>
@@ -132,8 +133,8 @@ ORR_TEST(bundle_text_error_reports_its_position)
     kit k = {0};
     orr_world* world = begin(&k);
     made(world, "fighter", "Life");
-    refuse_items(world, &k, "Life, Lief", ORR_ERR_TYPE,
-                 "no type or bundle 'Lief'; did you mean 'Life'", "\n          ^ column 7");
+    refuse_items(world, &k, "Life, Lifr", ORR_ERR_TYPE,
+                 "no type or bundle 'Lifr'; did you mean 'Life'", "\n          ^ column 7");
     refuse_items(world, &k, "figter", ORR_ERR_TYPE, "did you mean 'fighter'?", "^ column 1");
     refuse_items(world, &k, "Life, #levl1", ORR_ERR_TYPE, "did you mean 'level1'?", "^ column 8");
     refuse_items(world, &k, "Life, #Life", ORR_ERR_TYPE, "write it without '#'", "^ column 8");
@@ -152,7 +153,7 @@ ORR_TEST(bundle_text_error_reports_its_position)
     refuse_items(world, &k, "7", ORR_ERR_PARSE, "expected a type, a bundle", "^ column 1");
     refuse_items(world, &k, "\x01", ORR_ERR_PARSE, "expected a type, a bundle", "^ column 1");
     refuse_items(world, &k, "#", ORR_ERR_PARSE, "after '#'", "^ column 2");
-    refuse_items(world, &k, "#12a", ORR_ERR_PARSE, "'a' is no digit", "^ column 4");
+    refuse_items(world, &k, "#12a", ORR_ERR_PARSE, "'a' is not a digit", "^ column 4");
     refuse_items(world, &k, "#18446744073709551616", ORR_ERR_PARSE, "64 bits", "^ column 2");
     refuse_items(world, &k, "fighter {now: 3}", ORR_ERR_PARSE, "',' after a bundle", "^ column 9");
     refuse_items(world, &k, "Label {text: \"gone\"}, Nobody", ORR_ERR_TYPE, "'Nobody'",
@@ -180,11 +181,11 @@ ORR_TEST(bundle_name_in_use_or_invalid_is_refused)
     CHECK_RESULT(orr_bundle_register(world, NULL, "Tiny", &bundle), ORR_ERR_ARGUMENT);
     CHECK_RESULT(orr_bundle_register(world, "a", NULL, &bundle), ORR_ERR_ARGUMENT);
     CHECK_RESULT(orr_bundle_register(world, "a", "Tiny", NULL), ORR_ERR_ARGUMENT);
-    // A type that comes later with the bundle's name makes the name unclear.
+    // A type that comes later with the bundle's name makes the name ambiguous.
     orr_type type;
     CHECK_OK(orr_type_register(world, &(orr_type_desc){.name = "fighter"}, &type));
     CHECK_RESULT(orr_bundle_register(world, "b", "Tiny, fighter", &bundle), ORR_ERR_CONFLICT);
-    CHECK_CONTAINS(k.errors.text, "'fighter' is a type and a bundle");
+    CHECK_CONTAINS(k.errors.text, "'fighter' is the name of a type and of a bundle");
     CHECK_RESULT(orr_bundle_create(world, (orr_bundle){0}, 1, NULL), ORR_ERR_ARGUMENT);
     CHECK_RESULT(orr_bundle_create(world, (orr_bundle){9}, 1, NULL), ORR_ERR_ARGUMENT);
     CHECK_EQ(orr_bundle_print(world, (orr_bundle){9}, NULL, 0), 0);
@@ -205,20 +206,20 @@ ORR_TEST(bundle_add_adds_missing_types_in_one_move)
     CHECK_OK(orr_bundle_add(world, a, bundle));
     orr_world_stats_get(world, &after);
     CHECK_EQ(after.clusters, before.clusters + 1);
-    CHECK_EQ(orr_get(world, a, Life)->now, 77); // What it has keeps its value.
+    CHECK_EQ(orr_get(world, a, Life)->now, 77); // Existing values are kept.
     CHECK(orr_get(world, a, Motor)->power == 5);
     CHECK(orr_has(world, a, Position)); // Needed by the motor.
     CHECK_STR(orr_string_text(world, orr_get(world, a, Label)->text), "car");
     CHECK(kit_token_sound(orr_get(world, a, Token)) && orr_tag_has(world, a, 17));
-    CHECK_OK(orr_bundle_add(world, a, bundle)); // Nothing lacks.
+    CHECK_OK(orr_bundle_add(world, a, bundle)); // Nothing is missing.
     CHECK_OK(orr_set(world, a, Tiny, {3}));
     CHECK_OK(orr_world_validate(world));
     CHECK_OK(orr_bundle_remove(world, a, bundle));
     CHECK(!orr_has(world, a, Motor) && !orr_has(world, a, Life) && !orr_has(world, a, Token));
     CHECK(!orr_tag_has(world, a, 17));
-    CHECK(orr_has(world, a, Position)); // Not of the bundle.
+    CHECK(orr_has(world, a, Position)); // Not part of the bundle.
     CHECK_EQ(orr_get(world, a, Tiny)->value, 3);
-    CHECK_OK(orr_bundle_remove(world, a, bundle)); // Nothing there.
+    CHECK_OK(orr_bundle_remove(world, a, bundle)); // It has none of the types.
     CHECK_OK(orr_destroy(world, a));
     CHECK_RESULT(orr_bundle_add(world, a, bundle), ORR_ERR_ENTITY);
     CHECK_RESULT(orr_bundle_remove(world, a, bundle), ORR_ERR_ENTITY);
@@ -278,7 +279,7 @@ ORR_TEST(bundle_calls_are_refused_while_an_appender_is_open)
     kit_end(&k);
 }
 
-// Bundles are no state: a world that knows them and one that does not have the same hash.
+// Bundles are not state: worlds with and without them have the same hash.
 ORR_TEST(bundle_is_not_part_of_the_hash)
 {
     kit a = {0}, b = {0};
@@ -296,7 +297,7 @@ ORR_TEST(bundle_is_not_part_of_the_hash)
     kit_end(&a);
 }
 
-// ---- several of a kind, and values that never move ---------------------------------------------------
+// ---- multiple and pinned types ------------------------------------------------------------------
 
 ORR_STRUCT_EX(Collider, (.multiplicity = ORR_MULTIPLE), (float, radius, (.preset = "1")))
 ORR_STRUCT_EX(Body, (.storage = ORR_PINNED), (float, mass, (.preset = "4")), (orr_string, text))
@@ -310,7 +311,7 @@ static float radius_of(const orr_world* world, orr_entity entity, uint32_t i, ui
     return i < *count ? ((const Collider*)values)[i].radius : -1;
 }
 
-ORR_TEST(bundle_with_several_of_a_kind_gives_all_instances)
+ORR_TEST(bundle_with_multiple_types_gives_all_instances)
 {
     kit k = {0};
     orr_world* world = begin(&k);
@@ -332,7 +333,7 @@ ORR_TEST(bundle_with_several_of_a_kind_gives_all_instances)
         CHECK(radius_of(world, lacks, i, &count) == expected[i] && count == 4);
     }
     uint32_t count;
-    CHECK(radius_of(world, has, 0, &count) == 9 && count == 1); // What it has, it keeps.
+    CHECK(radius_of(world, has, 0, &count) == 9 && count == 1); // Existing instances are kept.
     CHECK_OK(orr_bundle_remove(world, lacks, bundle));
     CHECK(!orr_component_has(world, lacks, collider) && !orr_has(world, lacks, Life));
     CHECK_OK(orr_world_validate(world));
@@ -406,12 +407,13 @@ static orr_result do_remove(scene* s)
 
 static const char plain_items[] = "Life {now: 3}, Token, Label {text: \"some text\"}, "
                                   "Motor {power: 1}, Parent {entity: 0v1}, #level1";
-// Pinned values, and instances after the first, with hooks and owned strings: no move brings them.
+// Pinned values, and instances after the first, with hooks and owned strings: they are not created
+// by moving the row.
 static const char other_items[] =
     "Tiny, Collider, Collider {radius: 5}, Charm, Body, Token, Charm, "
     "Ghost, Collider, Life {now: 3}";
 
-// Memory is refused once, or (`for_good`) from then on: there is no way back that needs some.
+// Memory is refused once, or (`for_good`) from then on: undoing the call must not need memory.
 static void sweep(orr_result (*step)(scene* s), const char* items, bool by_hook, bool for_good)
 {
     orr_result result = ORR_ERR_MEMORY;
@@ -455,7 +457,7 @@ ORR_TEST(bundle_refused_memory_or_hook_changes_nothing)
     sweep(do_add, plain_items, true, false);
 }
 
-ORR_TEST(bundle_with_pinned_or_several_refused_changes_nothing)
+ORR_TEST(bundle_with_pinned_or_multiple_types_refused_changes_nothing)
 {
     for (uint32_t for_good = 0; for_good < 2; for_good++) {
         sweep(do_create, other_items, false, for_good);
@@ -466,7 +468,7 @@ ORR_TEST(bundle_with_pinned_or_several_refused_changes_nothing)
     sweep(do_add, other_items, true, false);
 }
 
-// Random bundles of random types, nested, against sets of bits with values.
+// Random bundles of random types, nested, compared with sets of bits with values.
 ORR_TEST(bundle_random_changes_agree_with_sets)
 {
     enum {
@@ -536,4 +538,30 @@ ORR_TEST(bundle_random_changes_agree_with_sets)
         CHECK(!has[1] || orr_get(world, a, HitSender)->damage == damage);
     }
     kit_end(&k);
+}
+
+// ---- growth -------------------------------------------------------------------------------------
+
+// Each bundle contains the one before it.
+static void register_nested(growth_clock* clock_of, uint32_t n)
+{
+    kit k;
+    orr_world* world = kit_begin(&k, NULL);
+    ORR_REGISTER(world, Position);
+    orr_bundle bundle;
+    char name[16] = "Position", next[16];
+    growth_begin(clock_of);
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(next, sizeof next, "b%u", i);
+        CHECK_OK(orr_bundle_register(world, next, name, &bundle));
+        CHECK_EQ(orr_bundle_find(world, next).id, i + 1);
+        memcpy(name, next, sizeof name);
+    }
+    growth_end(clock_of);
+    kit_end(&k);
+}
+
+ORR_TEST(bundles_are_registered_and_found_in_near_linear_time)
+{
+    CHECK_NEAR_LINEAR(register_nested, 500);
 }

@@ -2,6 +2,7 @@
 // Enable bits of components and entities: set without moving rows, kept by every move.
 #include "support/store_kit.h"
 #include "test.h"
+#include <orrery/message.h>
 
 #define CAPACITY ORR_CHUNK_CAPACITY
 
@@ -23,7 +24,7 @@ ORR_TEST(enable_moves_no_row)
     CHECK(!orr_component_enabled(world, ids[1], position));
     CHECK(orr_component_enabled(world, ids[0], position));
     CHECK(orr_component_enabled(world, ids[1], KIT_TYPE(world, Token)));
-    CHECK(orr_component_has(world, ids[1], position)); // Off is still there.
+    CHECK(orr_component_has(world, ids[1], position)); // A disabled component is present.
     CHECK_EQ(orr_get(world, ids[1], Position)->x, 4);
     CHECK(orr_component_get(world, ids[1], position) == place);
     CHECK_OK(orr_entity_enable(world, ids[1], false));
@@ -52,7 +53,7 @@ ORR_TEST(enable_bits_of_a_column_are_null_while_all_are_on)
     CHECK_OK(orr_create_many(world, cluster, CAPACITY + 10, NULL, 0, ids));
     CHECK(orr_column_enabled(world, cluster, 0, position) == NULL);
     CHECK(orr_column_enabled(world, cluster, 0, (orr_type){0}) == NULL);
-    CHECK_OK(orr_component_enable(world, ids[70], position, true)); // It is: still nothing.
+    CHECK_OK(orr_component_enable(world, ids[70], position, true)); // It is enabled: still no bits.
     CHECK(orr_column_enabled(world, cluster, 0, position) == NULL);
     CHECK_OK(orr_component_enable(world, ids[70], position, false));
     const uint64_t* bits = orr_column_enabled(world, cluster, 0, position);
@@ -86,7 +87,7 @@ ORR_TEST(enable_bits_survive_a_swap_remove)
     CHECK_OK(orr_destroy(world, ids[4]));
     CHECK(orr_component_enabled(world, ids[CAPACITY], position));
     CHECK(!orr_entity_enabled(world, ids[CAPACITY]));
-    // New rows are on, whatever was there before.
+    // New rows are enabled, whatever the bit was before.
     for (uint32_t i = 0; i < 5; i++) {
         orr_entity fresh = orr_create_in(world, cluster);
         CHECK(orr_component_enabled(world, fresh, position));
@@ -167,5 +168,21 @@ ORR_TEST(enable_of_an_absent_component_is_refused)
     CHECK_RESULT(orr_enable(world, bob, Position, true), ORR_ERR_ENTITY);
     CHECK_RESULT(orr_entity_enable(world, bob, false), ORR_ERR_ENTITY);
     CHECK(!orr_entity_enabled(world, bob));
+    kit_end(&k);
+}
+
+ORR_TEST(enable_of_a_type_that_no_entity_stores_does_not_say_to_add_it)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_entity bob = orr_create(world);
+    orr_type type = KIT_TYPE(world, orr_enabled);
+    uint32_t value[2] = {0};
+    CHECK_RESULT(orr_component_enable(world, bob, type, false), ORR_ERR_TYPE);
+    CHECK_CONTAINS(k.errors.text, "use orr_entity_enable()");
+    CHECK_RESULT(orr_component_set_many(world, &bob, 1, type, value), ORR_ERR_TYPE);
+    CHECK_RESULT(orr_component_get_many(world, &bob, 1, type, value), ORR_ERR_TYPE);
+    CHECK_CONTAINS(k.errors.text, "use orr_entity_enable()");
+    k.errors.count = 0;
     kit_end(&k);
 }

@@ -112,7 +112,7 @@ ORR_TEST(entity_of_a_world_with_another_salt_is_refused)
     kit_end(&b);
 }
 
-ORR_TEST(entity_ids_that_never_were_are_not_alive)
+ORR_TEST(entity_ids_never_given_are_not_alive)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -127,7 +127,7 @@ ORR_TEST(entity_ids_that_never_were_are_not_alive)
     kit_end(&k);
 }
 
-ORR_TEST(entity_limit_of_the_desc_is_refused_and_freed_ones_count_again)
+ORR_TEST(entity_beyond_the_limit_of_the_desc_is_refused_until_one_is_destroyed)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.entities_max = 3});
@@ -150,7 +150,7 @@ ORR_TEST(entity_limit_of_the_desc_is_refused_and_freed_ones_count_again)
 // ---- references ---------------------------------------------------------------------------------
 
 /* N2-16 */
-ORR_TEST(reference_to_a_dead_entity_is_refused_and_a_stored_one_is_seen_to_be_dead)
+ORR_TEST(reference_to_a_dead_entity_is_refused_and_a_stored_one_is_detected_as_dead)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -168,8 +168,8 @@ ORR_TEST(reference_to_a_dead_entity_is_refused_and_a_stored_one_is_seen_to_be_de
     CHECK_CONTAINS(k.errors.text, "0v1");
     CHECK_EQ(orr_get(world, tom, Link)->weight, 1);
     CHECK_EQ(orr_world_hash(world), hash);
-    // What stood there before may be read, changed and set again, also by batch; not the reference
-    // to another dead.
+    // A value with a stored reference to a dead entity may be read, changed and set again, also by
+    // batch; a reference to another dead entity is refused.
     Link link = *orr_get(world, eve, Link);
     link.weight = 7;
     CHECK_OK(orr_put(world, eve, Link, &link));
@@ -212,7 +212,7 @@ ORR_TEST(reference_to_a_dead_entity_is_refused_in_batches_and_owned_arrays)
 }
 
 /* N0-32 */
-ORR_TEST(entity_destroyed_or_moved_leaves_those_that_refer_to_it_as_they_are)
+ORR_TEST(entity_destroyed_or_moved_leaves_references_to_it_unchanged)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -282,7 +282,7 @@ ORR_TEST(address_goes_stale_when_the_entity_moves_or_another_leaves)
     CHECK_OK(orr_address_get(world, ids[2], &now));
     CHECK_OK(orr_tag_add(world, ids[2], 5));
     CHECK(!orr_address_valid(world, &now));
-    // Another leaves: the last row fills the gap.
+    // Another entity leaves: the last row fills the gap.
     CHECK_OK(orr_destroy(world, ids[0]));
     CHECK(!orr_address_valid(world, &at[0]));
     CHECK(!orr_address_valid(world, &at[1]));
@@ -342,7 +342,7 @@ ORR_TEST(copy_has_components_tags_and_enable_bits_of_its_source)
     CHECK(!orr_component_enabled(world, copy, KIT_TYPE(world, Position)));
     CHECK(orr_component_enabled(world, copy, KIT_TYPE(world, Label)));
     CHECK(!orr_entity_enabled(world, copy));
-    // From here on each lives its own life.
+    // From here on the two are independent.
     CHECK_OK(orr_set(world, copy, Position, {9, 9, 9}));
     CHECK_EQ(orr_get(world, bob, Position)->x, 1);
     CHECK_OK(orr_destroy(world, bob));
@@ -384,6 +384,64 @@ ORR_TEST(component_belongs_to_one_entity)
         }
     }
     kit_end(&k);
+}
+
+// Destroys entities of two equal worlds in one order; then one world creates in one call what the
+// other creates one by one.
+static void entity_check_recycled(const uint32_t* order, uint32_t destroyed, uint32_t created)
+{
+    enum {
+        COUNT = 10000
+    };
+    static orr_entity ids[2][COUNT], bulk[COUNT + 100];
+    kit k[2] = {0};
+    for (uint32_t w = 0; w < 2; w++) {
+        orr_world* world = kit_begin(&k[w], NULL);
+        orr_cluster cluster = KIT_CLUSTER(world, Health);
+        CHECK_OK(orr_create_many(world, cluster, COUNT, NULL, 0, ids[w]));
+        for (uint32_t i = 0; i < destroyed; i++) {
+            CHECK_OK(orr_destroy(world, ids[w][order[i]]));
+        }
+        if (w == 0) {
+            CHECK_OK(orr_create_many(world, cluster, created, NULL, 0, bulk));
+        }
+        for (uint32_t i = 0; w == 1 && i < created; i++) {
+            CHECK_EQ(orr_create_in(world, cluster).id, bulk[i].id);
+        }
+    }
+    CHECK_EQ(orr_world_hash(k[0].world), orr_world_hash(k[1].world));
+    kit_end(&k[0]);
+    kit_end(&k[1]);
+}
+
+// Fills an order of destruction. Returns the number of entities in it.
+static uint32_t entity_order(uint32_t kind, uint32_t* order, uint32_t count)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        order[n] = kind == 0   ? i
+                   : kind == 1 ? count - 1 - i
+                   : kind == 2 ? i / 16 * 16 + 15 - i % 16 // Runs of 16.
+                   : kind == 3 ? i * 3001 % count          // No runs.
+                   : kind == 4 ? (i < 5000 ? 4999 - i : i) // Down, then up.
+                               : i;
+        n += kind < 5 || i % 40 != 39; // Runs of 39, with gaps.
+    }
+    return n;
+}
+
+ORR_TEST(ids_recycled_in_one_call_are_those_recycled_one_by_one)
+{
+    enum {
+        COUNT = 10000 // Three pages of records.
+    };
+    static uint32_t order[COUNT];
+    for (uint32_t kind = 0; kind < 6; kind++) {
+        uint32_t n = entity_order(kind, order, COUNT);
+        entity_check_recycled(order, n, n);
+        entity_check_recycled(order, n, n + 99); // And fresh ones.
+        entity_check_recycled(order, 4100, 37);
+    }
 }
 
 // An id that was never given, made to look like the record of a dead entity.

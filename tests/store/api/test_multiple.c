@@ -172,7 +172,7 @@ ORR_TEST(multiple_calls_for_one_value_are_refused_with_advice)
     CHECK_CONTAINS(k.errors.text, "orr_instance_set()");
     CHECK(!orr_component_has(world, bob, type));
     CHECK_OK(orr_component_add(world, bob, type));
-    CHECK_OK(orr_component_add(world, bob, type)); // There is one: nothing to do.
+    CHECK_OK(orr_component_add(world, bob, type)); // Present already: no change.
     check_radii(world, bob, 1, (float[]){1});
     orr_address address;
     CHECK_OK(orr_address_get(world, bob, &address));
@@ -197,7 +197,7 @@ ORR_TEST(multiple_calls_for_one_value_are_refused_with_advice)
     kit_end(&k);
 }
 
-ORR_TEST(multiple_structure_stays_while_an_appender_is_open)
+ORR_TEST(multiple_structural_changes_are_refused_while_an_appender_is_open)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -252,14 +252,14 @@ ORR_TEST(multiple_capacity_doubles_when_full_and_halves_at_a_quarter)
     orr_entity bob = orr_create(world);
     orr_component_id ids[9];
     static const uint32_t up[9] = {1, 2, 4, 4, 8, 8, 8, 8, 16};
-    static const uint32_t classes[9] = {1, 2, 3, 3, 4, 4, 4, 4, 5}; // Clusters there are.
+    static const uint32_t classes[9] = {1, 2, 3, 3, 4, 4, 4, 4, 5}; // Number of clusters.
     for (uint32_t i = 0; i < 9; i++) {
         orr_address before, after;
         CHECK_OK(orr_address_get(world, bob, &before));
         ids[i] = add_radius(world, bob, (float)i);
         CHECK_OK(orr_address_get(world, bob, &after));
         CHECK_EQ(row_capacity(world, bob, type), up[i]);
-        // The address changes exactly where the class does.
+        // The address changes exactly where the capacity does.
         bool moves = i == 0 || up[i] != up[i - 1];
         CHECK_EQ(orr_address_valid(world, &before), !moves);
         // One instance or nine: the same types.
@@ -339,7 +339,7 @@ ORR_TEST(multiple_cluster_is_one_per_capacity)
     kit_end(&k);
 }
 
-ORR_TEST(multiple_rows_fit_the_target_or_are_refused_before_anything_happens)
+ORR_TEST(multiple_rows_that_do_not_fit_the_target_are_refused_without_a_change)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -372,7 +372,7 @@ ORR_TEST(multiple_rows_fit_the_target_or_are_refused_before_anything_happens)
     kit_end(&k);
 }
 
-ORR_TEST(multiple_has_limits_in_number_and_in_bytes)
+ORR_TEST(multiple_beyond_the_limit_of_instances_or_bytes_is_refused)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -495,7 +495,7 @@ ORR_TEST(multiple_hash_covers_counts_and_values_but_not_ids)
             CHECK(add_radius(world, bob, (float)i) != 0);
         }
         orr_tick_advance(world);
-        (void)orr_world_hash(world); // What is kept of it must be renewed.
+        (void)orr_world_hash(world); // Cached hashes must be updated.
         const orr_component_id* ids;
         CHECK_EQ(orr_instances_get(world, bob, type, NULL, &ids), 5);
         CHECK(round != 1 || ids[4] < ids[0]);
@@ -558,12 +558,12 @@ ORR_TEST(multiple_enable_bits_belong_to_instances)
     for (uint32_t i = 0; i < 4; i++) {
         ids[i] = add_radius(world, bob, (float)i);
     }
-    CHECK_OK(orr_instance_enable(world, bob, type, ids[1], true)); // All are on: nothing is made.
+    CHECK_OK(orr_instance_enable(world, bob, type, ids[1], true)); // All are enabled: no bits.
     check_enabled(world, bob, 4, "1111");
     CHECK_OK(orr_instance_enable(world, bob, type, ids[1], false));
     CHECK_OK(orr_instance_enable(world, bob, type, ids[3], false));
     check_enabled(world, bob, 4, "1010");
-    ids[4] = add_radius(world, bob, 4); // Twice the room.
+    ids[4] = add_radius(world, bob, 4); // The capacity doubles.
     check_enabled(world, bob, 5, "10101");
     CHECK_OK(orr_instance_remove(world, bob, type, ids[0]));
     check_enabled(world, bob, 4, "0101");
@@ -572,7 +572,7 @@ ORR_TEST(multiple_enable_bits_belong_to_instances)
     check_enabled(world, bob, 4, "0101");
     check_enabled(world, orr_copy(world, bob), 4, "0101");
     CHECK_OK(orr_instance_remove(world, bob, type, ids[4]));
-    CHECK_OK(orr_instance_remove(world, bob, type, ids[1])); // Half the room.
+    CHECK_OK(orr_instance_remove(world, bob, type, ids[1])); // The capacity halves.
     CHECK_EQ(row_capacity(world, bob, type), 4);
     check_enabled(world, bob, 2, "10");
     CHECK_OK(orr_component_enable(world, bob, type, false));
@@ -617,7 +617,8 @@ ORR_TEST(multiple_enable_bits_are_kept_by_batches_and_gap_filling)
         check_enabled(world, ids[i], i % 3 == 0 ? 2 : 1, i % 3 == 0 ? "10" : "1");
     }
     CHECK_OK(orr_world_validate(world));
-    // The same types and capacities: whole chunks change hands, one column is new and one goes.
+    // The same types and capacities: whole chunks are handed over, one column is added and one is
+    // removed.
     orr_type types[] = {type, KIT_TYPE(world, Charm)};
     orr_cluster with;
     CHECK_OK(
@@ -721,7 +722,7 @@ ORR_TEST(multiple_last_instance_stays_while_it_is_needed)
     orr_world* world = kit_begin(&k, NULL);
     orr_type type = KIT_TYPE(world, Collider), puppet = KIT_TYPE(world, Puppet);
     orr_entity bob = orr_create(world);
-    CHECK_OK(orr_component_add(world, bob, puppet)); // Brings one along.
+    CHECK_OK(orr_component_add(world, bob, puppet)); // Adds a Collider, too.
     orr_component_id more = add_radius(world, bob, 2);
     const orr_component_id* ids;
     CHECK_EQ(orr_instances_get(world, bob, type, NULL, &ids), 2);

@@ -149,7 +149,7 @@ ORR_TEST(multiple_hook_refusing_changes_nothing)
     CHECK_EQ(add_charm(world, bob, 4), 0);
     CHECK(orr_world_hash(world) == hash);
     check_charms(world, bob, 3, (uint32_t[]){1, 2, 3});
-    // In the middle of many: what was made before is ended.
+    // In the middle of many: instances constructed before the refusal are destructed.
     orr_cluster cluster = orr_entity_cluster(world, bob);
     kit_tokens.refuse_after = 40;
     CHECK_RESULT(orr_create_many(world, cluster, 60, NULL, 0, NULL), ORR_ERR_HOOK);

@@ -98,7 +98,7 @@ static sim_entity* sim_some(sim* s)
     return &s->entities[sim_below(s, ENTITIES)];
 }
 
-// The entity has a first instance that the store made by itself.
+// The store has added a first instance to the entity.
 static void sim_first(sim* s, sim_entity* e, uint32_t kind, uint32_t payload)
 {
     const orr_component_id* ids;
@@ -221,8 +221,8 @@ static void sim_step_copy(sim* s, sim_entity* e)
     }
 }
 
-// Adds Health to all entities without it, or removes it from all that have it; or adds and removes
-// a whole kind.
+// Adds Health to all entities without it, or removes it from all that have it; or adds or removes a
+// multiple type.
 static void sim_step_many(sim* s, bool values)
 {
     orr_entity ids[ENTITIES];
@@ -253,7 +253,7 @@ static void sim_step_many(sim* s, bool values)
     }
 }
 
-// To a cluster of the same set with other capacities. It may be refused, and says so.
+// To a cluster of the same set with other capacities. It may be refused, with an error.
 static void sim_step_move(sim* s, sim_entity* e, bool all)
 {
     orr_cluster from = orr_entity_cluster(s->world, e->id), to;

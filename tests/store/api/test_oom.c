@@ -69,7 +69,7 @@ static orr_result step_type_tiny(script* s)
     return STEP_TYPE(s, s->tiny);
 }
 
-// A name, a nested struct, an owned preset, labels: all that a desc can ask memory for.
+// A name, a nested struct, an owned preset, labels: everything in a desc that needs memory.
 static orr_result step_type_made(script* s)
 {
     static const orr_label labels[] = {{"SLOW", 0}, {"FAST", 1}};
@@ -371,7 +371,8 @@ static orr_result step_destroy_all(script* s)
 
 static orr_result step_hold(script* s)
 {
-    // One more per call, of everything there is, frozen: then every write needs memory.
+    // Shares one more page or column per call, frozen; once all are shared, every write needs
+    // memory.
     const orri_cluster* cluster = orri_cluster_at(s->world, s->rich);
     orri_share* share = NULL;
     if (s->share_count < s->world->index.page_count) {
@@ -563,7 +564,7 @@ static bool script_step(script* s, const step* st)
         test_fail(__FILE__, __LINE__, "step %s: %s (%s)", st->name, orr_result_name(result),
                   s->k.errors.text);
     }
-    CHECK(s->k.errors.count > errors); // Nothing is refused in silence.
+    CHECK(s->k.errors.count > errors); // Every refusal is reported.
     // Sharing several blocks takes several calls; the successful ones stay shared.
     script_unchanged(s, st->name, hash, &before);
     return true;
@@ -623,7 +624,7 @@ ORR_TEST(oom_every_allocation_refused_once_changes_nothing_and_can_be_repeated)
     script_run_all(false);
 }
 
-ORR_TEST(oom_every_allocation_refused_for_good_changes_nothing_and_all_is_freed)
+ORR_TEST(oom_every_allocation_refused_permanently_changes_nothing_and_all_is_freed)
 {
     script_run_all(true);
 }

@@ -220,7 +220,7 @@ ORR_TEST(owned_string_that_is_gone_is_refused_and_named)
     uint64_t hash = orr_world_hash(world);
     CHECK_RESULT(orr_set(world, bob, Label, {text, 0}), ORR_ERR_ARGUMENT);
     CHECK_CONTAINS(k.errors.text, "Label");
-    CHECK_CONTAINS(k.errors.text, "gone");
+    CHECK_CONTAINS(k.errors.text, "was freed");
     CHECK_EQ(orr_world_hash(world), hash);
     CHECK(!orr_has(world, bob, Label));
     kit_end(&k);
@@ -240,7 +240,7 @@ ORR_TEST(owned_string_assigned_without_counting_is_found_by_validate)
     orr_edit(world, bob, Label)->text = first;
     CHECK_OK(orr_world_validate(world));
     orr_tick_advance(world);
-    orr_edit(world, bob, Label)->text = (orr_string){77, 1}; // Nothing that ever was.
+    orr_edit(world, bob, Label)->text = (orr_string){77, 1}; // A handle never given.
     CHECK_RESULT(orr_world_validate(world), ORR_ERR_CORRUPT);
     orr_edit(world, bob, Label)->text = first;
     kit_end(&k);

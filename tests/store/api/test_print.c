@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "support/store_kit.h"
 #include "test.h"
+#include <orrery/kinds.h>
 
 #include <unistd.h>
 
@@ -50,7 +51,7 @@ ORR_TEST(print_marks_disabled_components)
     kit_end(&k);
 }
 
-ORR_TEST(print_of_references_and_dead_entities)
+ORR_TEST(print_of_references_and_dead_entities_shows_their_ids)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.id_salt = 9});
@@ -86,7 +87,7 @@ ORR_TEST(print_into_a_small_buffer_returns_the_length_and_terminates)
     kit_end(&k);
 }
 
-// What orr_print() writes to stdout.
+// The text that orr_print() writes to stdout.
 static void print_captured(const orr_world* world, orr_entity entity, char* out, size_t out_size)
 {
     fflush(stdout);
@@ -121,10 +122,49 @@ ORR_TEST(print_to_stdout_writes_whole_lines_of_any_length)
     CHECK_EQ(strlen(line), length + 1);
     CHECK_EQ(memcmp(line, expected, length), 0);
     failing_alloc_arm(&k.memory, 1, true);
-    print_captured(world, bob, line, sizeof line); // Without memory: what fits.
+    print_captured(world, bob, line, sizeof line); // Without memory: the part that fits.
     failing_alloc_arm(&k.memory, 0, false);
     size_t fits = strlen(line) - 1;
     CHECK(fits > 100 && fits < length);
     CHECK_EQ(memcmp(line, expected, fits), 0);
+    kit_end(&k);
+}
+
+static const char* id_text(orr_entity entity)
+{
+    static char text[32];
+    CHECK_EQ(orr_id_print(entity, text, sizeof text), strlen(text));
+    return text;
+}
+
+ORR_TEST(print_of_an_id_is_the_same_in_all_texts)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, &(orr_world_desc){.id_salt = 3});
+    orr_entity dead = orr_create(world), bob = orr_create(world);
+    CHECK_STR(id_text(dead), "0v1s3");
+    CHECK_OK(orr_destroy(world, dead));
+    orr_entity again = orr_create(world);
+    CHECK_STR(id_text(again), "0v2s3");
+    CHECK_STR(id_text((orr_entity){0}), "null");
+    CHECK_STR(id_text((orr_entity){6 | (uint64_t)1 << 32}), "6v1");
+    CHECK_STR(id_text((orr_entity){UINT64_MAX}), "4294967295v16777215s255"); // The longest.
+    char cut[4];
+    CHECK_EQ(orr_id_print(again, cut, sizeof cut), 5);
+    CHECK_STR(cut, "0v2");
+
+    CHECK_STR(print(world, again), "0v2s3: (nothing)");
+    CHECK_OK(orr_set(world, bob, Link, {again, 1})); // As a value.
+    CHECK_STR(print(world, bob), "1v1s3: Link {target: 0v2s3, weight: 1}");
+    CHECK_OK(orr_name_set(world, bob, again, "bob")); // As a part of a path.
+    char path[32];
+    orr_path_print(world, bob, path, sizeof path);
+    CHECK_STR(path, "0v2s3/bob");
+    CHECK_OK(orr_destroy(world, again));
+    CHECK_RESULT(orr_destroy(world, again), ORR_ERR_ENTITY); // In error texts.
+    CHECK_CONTAINS(k.errors.text, "entity 0v2s3 is dead");
+    CHECK_RESULT(orr_set(world, bob, Link, {dead, 2}), ORR_ERR_ENTITY);
+    CHECK_CONTAINS(k.errors.text, "refers to entity 0v1s3, which");
+    k.errors.count = 0;
     kit_end(&k);
 }

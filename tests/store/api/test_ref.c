@@ -15,10 +15,10 @@ ORR_TEST(ref_follows_its_component_until_it_is_gone)
     orr_world* world = kit_begin(&k, NULL);
     orr_entity a = orr_create(world), b = orr_create(world);
     orr_component_ref health = {a, KIT_TYPE(world, Health), 0};
-    CHECK(orr_ref_get(world, health) == NULL); // Not there yet.
+    CHECK(orr_ref_get(world, health) == NULL); // Not present yet.
     CHECK_OK(orr_set(world, a, Health, {50, 1}));
     CHECK_OK(orr_set(world, b, Health, {70, 1}));
-    CHECK_OK(orr_add(world, a, Position)); // It moves.
+    CHECK_OK(orr_add(world, a, Position)); // Moves the row.
     const Health* read = orr_ref_get(world, health);
     CHECK(read != NULL && read->value == 50 && read == orr_get(world, a, Health));
     orr_tick_advance(world);
@@ -30,9 +30,9 @@ ORR_TEST(ref_follows_its_component_until_it_is_gone)
     CHECK_OK(orr_remove(world, a, Health));
     CHECK(orr_ref_get(world, health) == NULL && orr_ref_edit(world, health) == NULL);
     CHECK_OK(orr_add(world, a, Health));
-    CHECK(orr_ref_get(world, health) != NULL); // There again.
+    CHECK(orr_ref_get(world, health) != NULL); // Present again.
     CHECK_OK(orr_destroy(world, a));
-    orr_entity other = orr_create(world); // The index again, another generation.
+    orr_entity other = orr_create(world); // The same index, another generation.
     CHECK_OK(orr_add(world, other, Health));
     CHECK(orr_ref_get(world, health) == NULL && orr_ref_edit(world, health) == NULL);
     CHECK_EQ(k.errors.count, 0);
@@ -48,9 +48,9 @@ ORR_TEST(ref_that_names_nothing_is_null_without_an_error)
     orr_type health = KIT_TYPE(world, Health), collider = KIT_TYPE(world, Collider);
     CHECK_OK(orr_add(world, a, Health));
     const orr_component_ref wrong[] = {{{0}, health, 0}, {a, {0}, 0}, {a, {health.id + 1000}, 0},
-                                       {a, health, 1},     // A unique one has no instances,
-                                       {a, collider, 0},   // a multiple one nothing else,
-                                       {a, collider, 99}}; // and this is none.
+                                       {a, health, 1},     // A unique type has instance 0 only.
+                                       {a, collider, 0},   // A multiple type has no instance 0.
+                                       {a, collider, 99}}; // There is no such instance.
     for (uint32_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         CHECK(orr_ref_get(world, wrong[i]) == NULL);
         CHECK(orr_ref_edit(world, wrong[i]) == NULL);
@@ -59,7 +59,7 @@ ORR_TEST(ref_that_names_nothing_is_null_without_an_error)
     kit_end(&k);
 }
 
-ORR_TEST(ref_to_an_indexed_value_is_for_reading)
+ORR_TEST(ref_to_an_indexed_value_is_read_only)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

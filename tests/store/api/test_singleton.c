@@ -39,17 +39,17 @@ ORR_TEST(singleton_entity_destroyed_is_made_again)
     kit_end(&k);
 }
 
-ORR_TEST(singleton_entity_is_state)
+ORR_TEST(singleton_entity_is_part_of_the_hash)
 {
     kit k = {0}, l = {0};
     orr_world *a = kit_begin(&k, NULL), *b = kit_begin(&l, NULL);
     CHECK_EQ(orr_world_hash(a), orr_world_hash(b));
     (void)orr_world_entity(a);
     (void)orr_create(b);
-    CHECK(orr_world_hash(a) != orr_world_hash(b)); // Which entity it is, shows.
+    CHECK(orr_world_hash(a) != orr_world_hash(b)); // Which entity it is, is state.
     CHECK_OK(orr_destroy(a, orr_world_entity(a)));
     CHECK_OK(orr_destroy(b, (orr_entity){1ull << 32}));
-    CHECK_EQ(orr_world_hash(a), orr_world_hash(b)); // A dead one is none.
+    CHECK_EQ(orr_world_hash(a), orr_world_hash(b)); // Once destroyed there is none.
     kit_end(&k);
     kit_end(&l);
 }

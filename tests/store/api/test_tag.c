@@ -4,7 +4,7 @@
 #include "test.h"
 
 /* N1-14 */
-ORR_TEST(tag_any_value_any_number_all_different)
+ORR_TEST(tags_of_any_value_and_number_are_distinct)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -18,7 +18,7 @@ ORR_TEST(tag_any_value_any_number_all_different)
     }
     CHECK_EQ(kit_info(world, orr_entity_cluster(world, bob)).tag_count, 5);
     uint64_t hash = orr_world_hash(world);
-    CHECK_OK(orr_tag_add(world, bob, 42)); // Again: nothing.
+    CHECK_OK(orr_tag_add(world, bob, 42)); // Again: no change.
     CHECK_EQ(orr_world_hash(world), hash);
     CHECK_EQ(kit_info(world, orr_entity_cluster(world, bob)).tag_count, 5);
     CHECK_OK(orr_tag_remove(world, bob, 0));

@@ -10,7 +10,7 @@ typedef struct broken {
     orr_world* world;
     orr_entity ids[3000];
     orri_cluster* cluster; // Position, Label: two chunks.
-    orri_chunk* chunk;     // Its first.
+    orri_chunk* chunk;     // Its first chunk.
 } broken;
 
 static broken b;
@@ -38,7 +38,7 @@ static void check_found(const char* invariant)
     CHECK_CONTAINS(b.k.errors.text, invariant);
 }
 
-// Sets a place to another value, looks, and sets it back.
+// Sets a variable to a wrong value, validates, and restores the variable.
 #define BREAK(place, wrong, invariant)          \
     do {                                        \
         __typeof__(place) break_kept = (place); \
@@ -73,7 +73,7 @@ ORR_TEST(validate_finds_a_broken_free_list)
     BREAK(index->free_first, ORRI_INDEX_NONE, "S2"); // Too short.
     BREAK(index->free_count, index->free_count + 1, "S2");
     orri_record* record = orri_record_at(b.world, index->free_first);
-    BREAK(record->place, index->free_first, "S2"); // In a circle.
+    BREAK(record->place, index->free_first, "S2"); // A cycle.
     kit_end(&b.k);
 }
 

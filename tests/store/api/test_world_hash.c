@@ -156,7 +156,7 @@ ORR_TEST(hash_independent_of_addresses)
     failing_alloc_check(&memory);
 }
 
-ORR_TEST(hash_kept_up_to_date_equals_hash_made_once)
+ORR_TEST(hash_updated_after_each_change_equals_hash_calculated_once)
 {
     for (int v = 0; v < VARIANT_COUNT; v++) {
         kit k = {0};
@@ -181,7 +181,7 @@ ORR_TEST(hash_kept_up_to_date_equals_hash_made_once)
     }
 }
 
-ORR_TEST(hash_blind_to_padding_also_when_written_raw)
+ORR_TEST(hash_ignores_padding_also_when_written_raw)
 {
     uint64_t hashes[2];
     for (int round = 0; round < 2; round++) {
@@ -208,7 +208,7 @@ ORR_TEST(hash_blind_to_padding_also_when_written_raw)
     CHECK_EQ(hashes[0], hashes[1]);
 }
 
-ORR_TEST(hash_takes_all_nans_as_one)
+ORR_TEST(hash_is_equal_for_all_nans)
 {
     uint64_t hashes[3];
     uint32_t bits[3] = {0x7FC00000u, 0xFFC12345u, 0x7F800001u};

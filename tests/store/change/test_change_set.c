@@ -27,8 +27,10 @@ typedef struct notes {
     char words[LEFT_MAX][128];
 } notes;
 
-static void note(void* user, uint32_t group, orr_entity entity, orr_type type, const char* what)
+static void note(void* user, uint32_t group, orr_entity entity, orr_type type, orr_result result,
+                 const char* what)
 {
+    CHECK(result != ORR_OK);
     notes* n = user;
     CHECK(n->count < LEFT_MAX);
     n->groups[n->count] = group;
@@ -126,12 +128,15 @@ ORR_TEST(apply_creation_with_all_kinds_of_parts_has_all)
     Ghost haunted = KIT_GHOST(8);
     Spot one = {11};
     orri_given given[] = {{turbo, NULL}, {body, NULL}, {ghost, (const uint8_t*)&haunted}};
-    orri_instance_change instances[] = {{charm, 0, false, &charms[0]},
-                                        {spot, 0, false, &one},
-                                        {charm, 0, false, &charms[1]},
-                                        {charm, 0, false, &charms[2]}};
-    orri_enable_change switches[] = {
-        {{0}, 0, false}, {body, 0, false}, {ghost, 0, false}, {charm, 0, false}, {ghost, 0, true}};
+    orri_instance_change instances[] = {{charm, 0, false, &charms[0], 0},
+                                        {spot, 0, false, &one, 0},
+                                        {charm, 0, false, &charms[1], 0},
+                                        {charm, 0, false, &charms[2], 0}};
+    orri_enable_change switches[] = {{{0}, 0, false, 0},
+                                     {body, 0, false, 0},
+                                     {ghost, 0, false, 0},
+                                     {charm, 0, false, 0},
+                                     {ghost, 0, true, 0}};
     notes n;
     CHECK_OK(apply_one(world,
                        (orri_group){.kind = ORRI_CHANGE_KIND_CREATE,
@@ -333,9 +338,10 @@ ORR_TEST(apply_instance_changes_adapt_the_capacity)
     CHECK_EQ(kit_info(world, orr_entity_cluster(world, bob)).capacities[0], 8);
     // Three are removed, one changes: two are left, so the capacity is halved twice.
     Spot changed = {30};
-    orri_instance_change first[] = {{spot, ids[0], true, NULL}, {spot, ids[3], false, &changed},
-                                    {spot, ids[1], true, NULL}, {spot, ids[4], true, NULL},
-                                    {spot, ids[4], true, NULL}, {spot, 12345, false, &changed}};
+    orri_instance_change first[] = {
+        {spot, ids[0], true, NULL, 0}, {spot, ids[3], false, &changed, 0},
+        {spot, ids[1], true, NULL, 0}, {spot, ids[4], true, NULL, 0},
+        {spot, ids[4], true, NULL, 0}, {spot, 12345, false, &changed, 0}};
     orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = &bob,
                         .count = 1,
@@ -357,11 +363,11 @@ ORR_TEST(apply_instance_changes_adapt_the_capacity)
     // All are removed and others added, in place.
     Spot next[3] = {{50}, {51}, {52}};
     Charm charms[2] = {{kit_token(1).cell}, {kit_token(2).cell}};
-    orri_instance_change second[] = {{spot, 0, false, &next[0]},
-                                     {charm, 0, false, &charms[0]},
-                                     {spot, 0, false, &next[1]},
-                                     {spot, 0, false, &next[2]},
-                                     {charm, 0, false, &charms[1]}};
+    orri_instance_change second[] = {{spot, 0, false, &next[0], 0},
+                                     {charm, 0, false, &charms[0], 0},
+                                     {spot, 0, false, &next[1], 0},
+                                     {spot, 0, false, &next[2], 0},
+                                     {charm, 0, false, &charms[1], 0}};
     group.taken = &spot, group.taken_count = 1;
     group.instances = second, group.instance_count = 5;
     CHECK_OK(apply_one(world, group, &n));
@@ -373,9 +379,9 @@ ORR_TEST(apply_instance_changes_adapt_the_capacity)
     // The last ones take the component with them.
     const orr_component_id* left;
     CHECK_EQ(orr_instances_get(world, bob, charm, NULL, &left), 2);
-    orri_instance_change third[] = {{charm, left[1], true, NULL},
-                                    {charm, left[0], true, NULL},
-                                    {KIT_TYPE(world, Health), 0, false, NULL}};
+    orri_instance_change third[] = {{charm, left[1], true, NULL, 0},
+                                    {charm, left[0], true, NULL, 0},
+                                    {KIT_TYPE(world, Health), 0, false, NULL, 0}};
     group.taken_count = 0, group.instances = third, group.instance_count = 3;
     CHECK_OK(apply_one(world, group, &n));
     CHECK_EQ(n.count, 1);
@@ -417,12 +423,12 @@ ORR_TEST(apply_skips_and_reports_impossible_changes)
     CHECK_EQ(orr_instances_get(world, e[0], spot, NULL, &ids), 1);
     Spot nine = {9};
     orr_component_id id = ids[0];
-    orri_instance_change deeds[] = {{spot, id, true, NULL}, {spot, id, false, &nine}};
-    orri_enable_change switches[] = {{body, 0, false},
-                                     {spot, 77, false},
-                                     {health, 0, false},
-                                     {position, 3, false},
-                                     {spot, id, false}};
+    orri_instance_change deeds[] = {{spot, id, true, NULL, 0}, {spot, id, false, &nine, 0}};
+    orri_enable_change switches[] = {{body, 0, false, 0},
+                                     {spot, 77, false, 0},
+                                     {health, 0, false, 0},
+                                     {position, 3, false, 0},
+                                     {spot, id, false, 0}};
     group = (orri_group){.kind = ORRI_CHANGE_KIND_CHANGE,
                          .entities = e,
                          .count = 1,
@@ -448,7 +454,7 @@ ORR_TEST(apply_skips_and_reports_impossible_changes)
                          .given_count = 1};
     CHECK_OK(apply_one(world, group, &n));
     CHECK_EQ(n.count, 1);
-    CHECK_STR(n.words[0], "Spot is multiple and the entity has some; give an instance id");
+    CHECK_STR(n.words[0], "Spot is multiple and the entity has instances; give an instance id");
     CHECK_EQ(orr_get(world, e[1], Spot)->x, 2);
     // Together with the types that require them, all can be removed.
     orr_type all[] = {position, turbo, health, engine};
@@ -477,7 +483,7 @@ ORR_TEST(apply_with_a_skipped_removal_moves_no_row)
     CHECK_EQ(orr_instances_get(world, bob, spot, NULL, &ids), 1);
     orr_address before, after;
     CHECK_OK(orr_address_get(world, bob, &before));
-    orri_instance_change kind = {spot, ids[0], true, NULL};
+    orri_instance_change kind = {spot, ids[0], true, NULL, 0};
     orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = &bob,
                         .count = 1,

@@ -26,8 +26,9 @@ typedef struct skipped {
 } skipped;
 
 static void note_skipped(void* user, uint32_t group, orr_entity entity, orr_type type,
-                         const char* what)
+                         orr_result result, const char* what)
 {
+    CHECK(result != ORR_OK);
     skipped* t = user;
     size_t used = strlen(t->text);
     t->count++;
@@ -141,11 +142,11 @@ ORR_TEST(types_removed_make_room_for_added_ones)
                         .taken = taken,
                         .taken_count = 3};
     skipped t;
-    CHECK_OK(apply(world, &group, 1, &t)); // Three for three.
+    CHECK_OK(apply(world, &group, 1, &t)); // Three types for three.
     CHECK_EQ(t.count, 0);
     CHECK_EQ(lot_count(world, bob, types), 256);
     CHECK(orr_component_has(world, bob, types[272]) && !orr_component_has(world, bob, types[7]));
-    // Three for one: of the types to remove, it has one.
+    // Three types for one: it has only one of the types to remove.
     given[0].type = types[280], given[1].type = types[281], given[2].type = types[282];
     taken[2] = types[8];
     CHECK_OK(apply(world, &group, 1, &t));
@@ -172,8 +173,9 @@ ORR_TEST(types_with_required_types_are_added_completely_or_skipped)
     }
     orr_entity bob = lot_create(world, set, 254);
     orri_given given[] = {{types[3], NULL}, {types[270], NULL}};
-    orri_instance_change deeds[] = {
-        {types[4], 0, false, NULL}, {types[4], 0, false, NULL}, {types[4], 77, true, NULL}};
+    orri_instance_change deeds[] = {{types[4], 0, false, NULL, 0},
+                                    {types[4], 0, false, NULL, 0},
+                                    {types[4], 77, true, NULL, 0}};
     orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = &bob,
                         .count = 1,
@@ -191,7 +193,7 @@ ORR_TEST(types_with_required_types_are_added_completely_or_skipped)
     // Full: there is no room for another multiple type, for its instances, or for its enable bits.
     CHECK_OK(orr_component_remove(world, bob, types[4]));
     CHECK_OK(orr_component_add(world, bob, types[271]));
-    orri_enable_change flip = {types[4], ORRI_PROVISIONAL | 1, false};
+    orri_enable_change flip = {.type = types[4], .added1 = 2};
     group.given_count = 0;
     group.instance_count = 2;
     group.enables = &flip;
@@ -315,10 +317,11 @@ ORR_TEST(clusters_beyond_the_limit_leave_instances_unchanged)
     orr_component_id id = orr_instance_add(world, bob, spot, &spots[0]);
     CHECK(id != 0); // The empty cluster, and one Spot; two Spots are another cluster.
     orr_tag tag = 4;
-    orri_instance_change deeds[] = {
-        {spot, 0, false, &spots[1]}, {spot, id, false, &spots[2]}, {spot, 999, false, &spots[1]}};
+    orri_instance_change deeds[] = {{spot, 0, false, &spots[1], 0},
+                                    {spot, id, false, &spots[2], 0},
+                                    {spot, 999, false, &spots[1], 0}};
     orri_enable_change flips[] = {
-        {spot, id, false}, {spot, ORRI_PROVISIONAL | 0, false}, {{0}, 0, false}};
+        {.type = spot, .id = id}, {.type = spot, .added1 = 1}, {.type = {0}}};
     orri_group group = {.kind = ORRI_CHANGE_KIND_CHANGE,
                         .entities = &bob,
                         .count = 1,
@@ -340,7 +343,7 @@ ORR_TEST(clusters_beyond_the_limit_leave_instances_unchanged)
     CHECK(!orr_instance_enabled(world, bob, spot, id) && !orr_entity_enabled(world, bob));
     // The last instance stays, too: without it the entity would need the empty cluster, which
     // exists.
-    deeds[0] = (orri_instance_change){spot, id, true, NULL};
+    deeds[0] = (orri_instance_change){spot, id, true, NULL, 0};
     group.instance_count = 1;
     group.enable_count = 0;
     apply_at_last(&k, &group, 1, &t);

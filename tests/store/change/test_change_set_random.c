@@ -34,7 +34,7 @@ enum {
     BODY,
     GHOST,
     SIGN,
-    UNIQUE_TYPES, // Up to here; then multiple ones.
+    UNIQUE_TYPES, // Number of unique types; multiple types follow.
     SPOT = UNIQUE_TYPES,
     CHARM,
     TYPES,
@@ -73,8 +73,7 @@ typedef struct side {
 } side;
 
 // A random group, for both worlds.
-typedef struct throw
-{
+typedef struct random_group {
     orri_change_kind kind;
     uint32_t first, count; // In `model.chosen`.
     orr_cluster cluster;   // Of the changed world.
@@ -98,31 +97,30 @@ typedef struct throw
     bool renamed;
     orr_entity scope;
     char name[16]; // "": the name is removed.
-}
-throw;
+} random_group;
 
 typedef struct model {
     side a, b; // Changed by sets; one by one.
     orr_entity live[MOST], chosen[MOST];
     uint32_t live_count, chosen_count;
-    throw throws[GROUPS];
-    uint32_t throw_count;
+    random_group random_groups[GROUPS];
+    uint32_t random_group_count;
     uint32_t left, oracle_left;
     orr_query* query;
     orri_share* shares[64];
     void* copies[64];
     uint32_t share_count;
-    uint64_t seed, thrown;
+    uint64_t seed, draws;
 } model;
 
 static uint32_t below(model* m, uint32_t count)
 {
-    return (uint32_t)orr_random_below(orr_random(m->seed, ++m->thrown, 0, 0), count);
+    return (uint32_t)orr_random_below(orr_random(m->seed, ++m->draws, 0, 0), count);
 }
 
 // ---- values -------------------------------------------------------------------------------------
 
-// Which entity a value refers to: any, also one of those to be created or destroyed.
+// The entity that a value refers to: any, also an entity that the set creates or destroys.
 static orr_entity pick(const model* m, uint32_t seed)
 {
     uint32_t all = m->live_count + m->chosen_count;
@@ -276,7 +274,7 @@ static void compare(const model* m)
 // ---- choosing changes ---------------------------------------------------------------------------
 
 // The ids of creations: positions ascend with holes, in any order.
-static void throw_creations(model* m, uint32_t count)
+static void random_creations(model* m, uint32_t count)
 {
     orri_index_cursor cursor = {0};
     uint32_t position = 0, first = m->chosen_count;
@@ -294,7 +292,7 @@ static void throw_creations(model* m, uint32_t count)
     }
 }
 
-static void throw_types(model* m, throw *t)
+static void random_types(model* m, random_group* t)
 {
     t->given_count = below(m, 4);
     for (uint32_t k = 0; k < t->given_count; k++) {
@@ -322,8 +320,8 @@ static void throw_types(model* m, throw *t)
     }
 }
 
-static orr_component_id throw_instance_id(model* m, orr_entity entity, uint32_t type,
-                                          orr_component_id* oracle)
+static orr_component_id random_instance_id(model* m, orr_entity entity, uint32_t type,
+                                           orr_component_id* oracle)
 {
     const orr_component_id *ids, *oracle_ids;
     uint32_t count = 0;
@@ -340,7 +338,7 @@ static orr_component_id throw_instance_id(model* m, orr_entity entity, uint32_t 
     return ids[i];
 }
 
-static void throw_single(model* m, throw *t)
+static void random_single_changes(model* m, random_group* t)
 {
     orr_entity entity = m->chosen[t->first];
     t->instance_count = below(m, 2) == 0 ? below(m, PICKS) : 0;
@@ -349,7 +347,7 @@ static void throw_single(model* m, throw *t)
         t->instances[d].seed = below(m, 4) == 0 ? 0 : 1 + below(m, 1000);
         if (below(m, 2) == 0) {
             t->instances[d].id =
-                throw_instance_id(m, entity, t->instances[d].type, &t->instances[d].oracle_id);
+                random_instance_id(m, entity, t->instances[d].type, &t->instances[d].oracle_id);
             t->instances[d].removed = below(m, 3) > 0;
         }
         if (t->instances[d].id != 0 && t->instances[d].seed == 0) {
@@ -361,8 +359,8 @@ static void throw_single(model* m, throw *t)
         t->switches[i].type = (int32_t)below(m, TYPES + 1) - 1;
         t->switches[i].on = below(m, 2) == 0;
         if (t->switches[i].type >= SPOT && below(m, 2) == 0) {
-            t->switches[i].id = throw_instance_id(m, entity, (uint32_t)t->switches[i].type,
-                                                  &t->switches[i].oracle_id);
+            t->switches[i].id = random_instance_id(m, entity, (uint32_t)t->switches[i].type,
+                                                   &t->switches[i].oracle_id);
         }
     }
     t->renamed = below(m, 4) == 0;
@@ -372,7 +370,7 @@ static void throw_single(model* m, throw *t)
     }
 }
 
-static void throw_cluster(model* m, throw *t)
+static void random_cluster(model* m, random_group* t)
 {
     if (m->live_count > 0 && below(m, 3) == 0) {
         t->cluster = orr_entity_cluster(m->a.world, m->live[below(m, m->live_count)]);
@@ -380,44 +378,45 @@ static void throw_cluster(model* m, throw *t)
 }
 
 // Picks entities for all groups: each live one at most once.
-static void throw_all(model* m, uint32_t most_live, uint32_t group_most)
+static void random_groups_make(model* m, uint32_t most_live, uint32_t group_most)
 {
-    m->chosen_count = m->throw_count = m->left = m->oracle_left = 0;
+    m->chosen_count = m->random_group_count = m->left = m->oracle_left = 0;
     uint32_t room = most_live > m->live_count ? most_live - m->live_count : 0;
     uint32_t create_count = below(m, room < group_most * 3 ? room + 1 : group_most * 3);
-    throw_creations(m, create_count);
+    random_creations(m, create_count);
     uint32_t used = 0;
-    for (; used < create_count && m->throw_count < GROUPS / 2;) {
+    for (; used < create_count && m->random_group_count < GROUPS / 2;) {
         uint32_t count = 1 + below(m, below(m, 2) == 0 ? 1 : group_most);
         count = count < create_count - used ? count : create_count - used;
-        throw* t = &m->throws[m->throw_count++];
-        *t = (throw){.kind = ORRI_CHANGE_KIND_CREATE, .first = used, .count = count};
+        random_group* t = &m->random_groups[m->random_group_count++];
+        *t = (random_group){.kind = ORRI_CHANGE_KIND_CREATE, .first = used, .count = count};
         used += count;
     }
     m->chosen_count = used;
     // Entities before this one are used: the list is shuffled a little each time.
     uint32_t live = 0;
-    while (live < m->live_count && m->throw_count < GROUPS) {
+    while (live < m->live_count && m->random_group_count < GROUPS) {
         uint32_t count = 1 + below(m, below(m, 3) == 0 ? 1 : group_most);
         count = count < m->live_count - live ? count : m->live_count - live;
-        throw* t = &m->throws[m->throw_count++];
-        *t = (throw){.kind = below(m, 5) == 0 ? ORRI_CHANGE_KIND_DESTROY : ORRI_CHANGE_KIND_CHANGE,
-                     .first = m->chosen_count,
-                     .count = count};
+        random_group* t = &m->random_groups[m->random_group_count++];
+        *t = (random_group){.kind = below(m, 5) == 0 ? ORRI_CHANGE_KIND_DESTROY
+                                                     : ORRI_CHANGE_KIND_CHANGE,
+                            .first = m->chosen_count,
+                            .count = count};
         memcpy(m->chosen + m->chosen_count, m->live + live, count * sizeof *m->chosen);
         m->chosen_count += count;
         live += count + below(m, group_most);
     }
-    for (uint32_t g = 0; g < m->throw_count; g++) {
-        throw* t = &m->throws[g];
+    for (uint32_t g = 0; g < m->random_group_count; g++) {
+        random_group* t = &m->random_groups[g];
         if (t->kind != ORRI_CHANGE_KIND_DESTROY) {
-            throw_types(m, t);
+            random_types(m, t);
         }
         if (t->kind == ORRI_CHANGE_KIND_CREATE) {
-            throw_cluster(m, t);
+            random_cluster(m, t);
         }
         if (t->kind != ORRI_CHANGE_KIND_DESTROY && t->count == 1) {
-            throw_single(m, t);
+            random_single_changes(m, t);
         }
     }
 }
@@ -433,7 +432,7 @@ typedef struct set {
     value values[GROUPS][PICKS];
 } set;
 
-static uint8_t* set_values(model* m, const throw *t, uint32_t k)
+static uint8_t* set_values(model* m, const random_group* t, uint32_t k)
 {
     size_t size = descs[t->given[k]]->size;
     uint8_t* values = malloc(size * t->count + 1);
@@ -447,7 +446,7 @@ static uint8_t* set_values(model* m, const throw *t, uint32_t k)
 
 static void set_group(model* m, set* s, uint32_t g)
 {
-    const throw* t = &m->throws[g];
+    const random_group* t = &m->random_groups[g];
     for (uint32_t k = 0; k < t->given_count; k++) {
         s->given[g][k] =
             (orri_given){m->a.types[t->given[k]], t->seeds[k] != 0 ? set_values(m, t, k) : NULL};
@@ -459,12 +458,12 @@ static void set_group(model* m, set* s, uint32_t g)
         s->values[g][d] = make(m, m->a.world, t->instances[d].type, t->instances[d].seed);
         s->instances[g][d] = (orri_instance_change){
             m->a.types[t->instances[d].type], t->instances[d].id, t->instances[d].removed,
-            t->instances[d].seed != 0 ? &s->values[g][d] : NULL};
+            t->instances[d].seed != 0 ? &s->values[g][d] : NULL, 0};
     }
     for (uint32_t i = 0; i < t->switch_count; i++) {
         s->switches[g][i] = (orri_enable_change){
             t->switches[i].type >= 0 ? m->a.types[t->switches[i].type] : (orr_type){0},
-            t->switches[i].id, t->switches[i].on};
+            t->switches[i].id, t->switches[i].on, 0};
     }
     s->groups[g] = (orri_group){.kind = t->kind,
                                 .entities = m->chosen + t->first,
@@ -488,43 +487,44 @@ static void set_group(model* m, set* s, uint32_t g)
 }
 
 static void set_left_out(void* user, uint32_t group, orr_entity entity, orr_type type,
-                         const char* what)
+                         orr_result result, const char* what)
 {
+    CHECK(result != ORR_OK);
     model* m = user;
     (void)type;
-    CHECK(group < m->throw_count && entity.id != 0 && strlen(what) > 5);
+    CHECK(group < m->random_group_count && entity.id != 0 && strlen(what) > 5);
     m->left++;
 }
 
 static void set_apply(model* m)
 {
     static set s;
-    for (uint32_t g = 0; g < m->throw_count; g++) {
+    for (uint32_t g = 0; g < m->random_group_count; g++) {
         set_group(m, &s, g);
     }
     orri_change_set_desc desc = {.call = "test",
                                  .groups = s.groups,
-                                 .count = m->throw_count,
+                                 .count = m->random_group_count,
                                  .on_skipped = set_left_out,
                                  .user = m};
     if (orri_change_set_apply(m->a.world, &desc) != ORR_OK) {
         test_fail(__FILE__, __LINE__, "%s", orr_error_last(m->a.world));
     }
-    for (uint32_t g = 0; g < m->throw_count; g++) {
-        for (uint32_t k = 0; k < m->throws[g].given_count; k++) {
+    for (uint32_t g = 0; g < m->random_group_count; g++) {
+        for (uint32_t k = 0; k < m->random_groups[g].given_count; k++) {
             free((void*)(uintptr_t)s.given[g][k].values);
         }
     }
 }
 
-// ---- one by one ---------------------------------------------------------------------------------
+// ---- changes one by one -------------------------------------------------------------------------
 
 static void oracle_refused(model* m, bool refused)
 {
     m->oracle_left += refused;
 }
 
-static void oracle_create(model* m, const throw *t)
+static void oracle_create(model* m, const random_group* t)
 {
     orr_cluster_info info = {0};
     if (t->cluster.id != 0) {
@@ -532,7 +532,7 @@ static void oracle_create(model* m, const throw *t)
     }
     for (uint32_t i = 0; i < t->count; i++) {
         orr_entity entity = m->chosen[t->first + i];
-        CHECK(orri_index_promote(m->b.world, &entity, 1));
+        CHECK(orri_index_promote(m->b.world, &entity, 1, NULL, 0));
         CHECK_EQ(orr_create(m->b.world).id, entity.id);
         for (uint32_t c = 0; c < info.type_count; c++) {
             const char* name = orr_type_info_get(m->a.world, info.types[c])->name;
@@ -544,7 +544,7 @@ static void oracle_create(model* m, const throw *t)
     }
 }
 
-static void oracle_give(model* m, const throw *t, uint32_t i)
+static void oracle_give(model* m, const random_group* t, uint32_t i)
 {
     orr_world* world = m->b.world;
     orr_entity entity = m->chosen[t->first + i];
@@ -562,7 +562,7 @@ typedef struct oracle_old {
     bool added[2];
 } oracle_old;
 
-static void oracle_add_instances(model* m, const throw *t, oracle_old* old)
+static void oracle_add_instances(model* m, const random_group* t, oracle_old* old)
 {
     orr_world* world = m->b.world;
     orr_entity entity = m->chosen[t->first];
@@ -585,7 +585,7 @@ static void oracle_add_instances(model* m, const throw *t, oracle_old* old)
     }
 }
 
-static bool oracle_takes(const throw *t, uint32_t type)
+static bool oracle_takes(const random_group* t, uint32_t type)
 {
     bool takes = false;
     for (uint32_t k = 0; k < t->taken_count; k++) {
@@ -594,7 +594,7 @@ static bool oracle_takes(const throw *t, uint32_t type)
     return takes;
 }
 
-static void oracle_change_instances(model* m, const throw *t, bool removals)
+static void oracle_change_instances(model* m, const random_group* t, bool removals)
 {
     orr_world* world = m->b.world;
     orr_entity entity = m->chosen[t->first];
@@ -616,7 +616,7 @@ static void oracle_change_instances(model* m, const throw *t, bool removals)
     }
 }
 
-static void oracle_take(model* m, const throw *t, uint32_t i, const oracle_old* old)
+static void oracle_take(model* m, const random_group* t, uint32_t i, const oracle_old* old)
 {
     orr_world* world = m->b.world;
     orr_entity entity = m->chosen[t->first + i];
@@ -652,7 +652,7 @@ static void oracle_take(model* m, const throw *t, uint32_t i, const oracle_old* 
     }
 }
 
-static void oracle_switch(model* m, const throw *t)
+static void oracle_switch(model* m, const random_group* t)
 {
     for (uint32_t i = 0; i < t->switch_count; i++) {
         orr_entity entity = m->chosen[t->first];
@@ -669,13 +669,13 @@ static void oracle_apply(model* m)
 {
     static orr_entity dying[MOST];
     uint32_t dying_count = 0;
-    for (uint32_t g = 0; g < m->throw_count; g++) {
-        if (m->throws[g].kind == ORRI_CHANGE_KIND_CREATE) {
-            oracle_create(m, &m->throws[g]);
+    for (uint32_t g = 0; g < m->random_group_count; g++) {
+        if (m->random_groups[g].kind == ORRI_CHANGE_KIND_CREATE) {
+            oracle_create(m, &m->random_groups[g]);
         }
     }
-    for (uint32_t g = 0; g < m->throw_count; g++) {
-        const throw* t = &m->throws[g];
+    for (uint32_t g = 0; g < m->random_group_count; g++) {
+        const random_group* t = &m->random_groups[g];
         oracle_old old = {0};
         for (uint32_t i = 0; i < t->count; i++) {
             // First: a type that is added explicitly is not added as a required type.
@@ -695,16 +695,16 @@ static void oracle_apply(model* m)
             }
         }
     }
-    for (uint32_t g = 0; g < m->throw_count; g++) {
-        const throw* t = &m->throws[g];
+    for (uint32_t g = 0; g < m->random_group_count; g++) {
+        const random_group* t = &m->random_groups[g];
         if (t->renamed) {
             orr_result result = orr_name_set(m->b.world, m->chosen[t->first], t->scope,
                                              t->name[0] != '\0' ? t->name : NULL);
             oracle_refused(m, result != ORR_OK);
         }
     }
-    for (uint32_t g = 0; g < m->throw_count; g++) {
-        oracle_switch(m, &m->throws[g]);
+    for (uint32_t g = 0; g < m->random_group_count; g++) {
+        oracle_switch(m, &m->random_groups[g]);
     }
     CHECK_OK(orr_destroy_many(m->b.world, dying, dying_count));
 }
@@ -729,7 +729,7 @@ static void hold_some(model* m)
     orr_world* world = m->a.world;
     for (uint32_t i = 0; world->chunks.count > 1 && i < 20; i++) {
         orri_chunk* chunk = world->chunks.list[1 + below(m, world->chunks.count - 1)];
-        if (chunk != NULL) {
+        if (chunk != NULL && chunk->cluster->parked != chunk) {
             hold(m, orri_share_column(world, chunk, below(m, chunk->column_count),
                                       below(m, 2) == 0 ? ORRI_SHARE_FROZEN : ORRI_SHARE_HISTORY));
         }
@@ -767,8 +767,9 @@ static void side_begin(side* s)
 static void keep_live(model* m)
 {
     uint32_t created = 0, count = 0;
-    for (uint32_t g = 0; g < m->throw_count; g++) {
-        created += m->throws[g].kind == ORRI_CHANGE_KIND_CREATE ? m->throws[g].count : 0;
+    for (uint32_t g = 0; g < m->random_group_count; g++) {
+        created += m->random_groups[g].kind == ORRI_CHANGE_KIND_CREATE ? m->random_groups[g].count
+                                                                       : 0;
     }
     memcpy(m->live + m->live_count, m->chosen, created * sizeof *m->live);
     m->live_count += created;
@@ -804,7 +805,7 @@ static void run(uint32_t steps, uint32_t most_live, uint32_t group_most, bool ho
     m.query = orr_query_create(m.a.world, &(orr_query_desc){.text = "Position, Ghost"});
     CHECK(m.query != NULL);
     for (uint32_t i = 0; i < steps; i++) {
-        throw_all(&m, most_live, group_most);
+        random_groups_make(&m, most_live, group_most);
         if (holds && below(&m, 2) == 0) {
             hold_some(&m);
         }
@@ -827,12 +828,12 @@ static void run(uint32_t steps, uint32_t most_live, uint32_t group_most, bool ho
 
 ORR_TEST(apply_random_small_sets_equal_single_calls)
 {
-    run(test_rounds(1500, 300, 20000), 40, 6, false);
+    run(test_rounds(1500, 300, 8000), 40, 6, false);
 }
 
 ORR_TEST(apply_random_sets_leave_shared_blocks_unchanged)
 {
-    run(test_rounds(500, 100, 5000), 40, 6, true);
+    run(test_rounds(500, 100, 2000), 40, 6, true);
 }
 
 ORR_TEST(apply_random_large_groups_equal_single_calls)

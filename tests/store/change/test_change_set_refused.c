@@ -148,12 +148,13 @@ static void rich_begin(rich* r)
     orr_tick_advance(world);
 }
 
-// Frozen: everything there is.
+// Shares all pages and columns, frozen.
 static void rich_hold(rich* r)
 {
     for (uint32_t page = 0; page < r->world->index.page_count; page++) {
         r->shares[r->share_count++] = orri_share_page(r->world, page, ORRI_SHARE_FROZEN);
     }
+    (void)orri_parked_release_all(r->world); // They are never shared.
     for (uint32_t i = 1; i < r->world->chunks.count; i++) {
         orri_chunk* chunk = r->world->chunks.list[i];
         for (uint32_t c = 0; chunk != NULL && c < chunk->column_count; c++) {
@@ -182,14 +183,14 @@ static void rich_fill(rich* r)
     r->given[5] = (orri_given){r->parent, (const uint8_t*)r->parents};
     r->given[6] = (orri_given){r->sign, NULL};
     r->taken[0] = r->position, r->taken[1] = r->ghost;
-    r->instances[0] = (orri_instance_change){r->charm, ids[1], true, NULL};
-    r->instances[1] = (orri_instance_change){r->charm, ids[2], false, &r->charms[0]};
-    r->instances[2] = (orri_instance_change){r->spot, 0, false, NULL};
-    r->instances[3] = (orri_instance_change){r->charm, 0, false, &r->charms[1]};
-    r->switches[0] = (orri_enable_change){{0}, 0, false};
-    r->switches[1] = (orri_enable_change){r->charm, ids[0], false};
-    r->switches[2] = (orri_enable_change){r->body, 0, false};
-    r->switches[3] = (orri_enable_change){r->token, 0, false};
+    r->instances[0] = (orri_instance_change){r->charm, ids[1], true, NULL, 0};
+    r->instances[1] = (orri_instance_change){r->charm, ids[2], false, &r->charms[0], 0};
+    r->instances[2] = (orri_instance_change){r->spot, 0, false, NULL, 0};
+    r->instances[3] = (orri_instance_change){r->charm, 0, false, &r->charms[1], 0};
+    r->switches[0] = (orri_enable_change){{0}, 0, false, 0};
+    r->switches[1] = (orri_enable_change){r->charm, ids[0], false, 0};
+    r->switches[2] = (orri_enable_change){r->body, 0, false, 0};
+    r->switches[3] = (orri_enable_change){r->token, 0, false, 0};
     orri_group groups[] = {{.kind = ORRI_CHANGE_KIND_CHANGE,
                             .entities = r->e,
                             .count = 8,
@@ -419,7 +420,7 @@ ORR_TEST(apply_enable_changes_of_several_groups_do_not_mix)
         orr_entity e[2] = {orr_create(world), orr_create(world)};
         CHECK_OK(orr_set(world, e[order], Position, {1, 2, 3})); // The other one lacks it.
         CHECK_OK(orr_set(world, e[1 - order], Health, {1, 2}));
-        orri_enable_change off = {KIT_TYPE(world, Position), 0, false};
+        orri_enable_change off = {KIT_TYPE(world, Position), 0, false, 0};
         orri_group groups[2];
         for (uint32_t i = 0; i < 2; i++) {
             groups[i] = (orri_group){.kind = ORRI_CHANGE_KIND_CHANGE,

@@ -125,7 +125,7 @@ static void write_column(float x)
     ((Position*)orr_column_write(c.world, c.cluster, 0, c.position))[3].x = x;
 }
 
-// ---- what it costs ------------------------------------------------------------------------------
+// ---- costs --------------------------------------------------------------------------------------
 
 ORR_TEST(row_log_row_written_by_entity_is_logged_without_a_copy)
 {

@@ -55,7 +55,7 @@ static void held_end(kit* k)
     kit_end(k);
 }
 
-ORR_TEST(share_written_by_column_entity_or_span_keeps_what_it_was)
+ORR_TEST(share_written_by_column_entity_or_span_keeps_its_values)
 {
     for (uint32_t way = 0; way < 6; way++) {
         for (uint32_t i = 0; i < 2; i++) {
@@ -96,7 +96,7 @@ ORR_TEST(share_written_by_column_entity_or_span_keeps_what_it_was)
             if (kinds[i] == ORRI_SHARE_FROZEN) {
                 CHECK(h.share->data == pointer); // A pointer of the holder stays valid.
             } else {
-                CHECK(place == pointer); // The world writes on in place.
+                CHECK(place == pointer); // The world still writes in place.
             }
             held_end(&k);
         }
@@ -452,8 +452,7 @@ ORR_TEST(share_of_a_marker_leaves_its_hooks_balanced)
         } else if (way == 1) {
             CHECK_OK(orr_rows_move_all(world, with, without));
         } else {
-            CHECK_OK(
-                orr_component_set(world, ids[0], flag, NULL)); // As good as a value: there is none.
+            CHECK_OK(orr_component_set(world, ids[0], flag, NULL)); // A marker has no value.
             CHECK_OK(orr_destroy_many(world, ids, 10));
         }
         orri_share_release(world, share);
@@ -463,7 +462,7 @@ ORR_TEST(share_of_a_marker_leaves_its_hooks_balanced)
 }
 
 // Error handler that validates the world.
-static void curious_on_error(void* user, orr_world* world, const orr_error* error)
+static void validate_on_error(void* user, orr_world* world, const orr_error* error)
 {
     (void)error;
     *(bool*)user = orr_alive(world, h.ids[0]);
@@ -477,7 +476,7 @@ ORR_TEST(batch_refused_a_copy_shows_a_valid_world_to_the_handler)
         bool alive = true;
         held_begin(&k, ORRI_SHARE_FROZEN);
         uint64_t hash = orr_world_hash(h.world);
-        h.world->errors.handler = curious_on_error;
+        h.world->errors.handler = validate_on_error;
         h.world->errors.user = &alive;
         failing_alloc_arm(&k.memory, n, false);
         orr_result result = orr_destroy_many(h.world, h.ids, 3);

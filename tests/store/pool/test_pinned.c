@@ -4,7 +4,7 @@
 #include "support/pinned_kit.h"
 #include "test.h"
 
-// ---- the life of a value ------------------------------------------------------------------------
+// ---- lifetime of a value ------------------------------------------------------------------------
 
 ORR_TEST(pinned_value_is_set_got_edited_and_removed) /* N4-07 */
 {
@@ -19,7 +19,7 @@ ORR_TEST(pinned_value_is_set_got_edited_and_removed) /* N4-07 */
     CHECK_OK(orr_add(world, bob, Body));
     CHECK_EQ(orr_get(world, bob, Body)->mass, 10);
     CHECK_OK(orr_set(world, bob, Body, {3, 4}));
-    CHECK_OK(orr_add(world, bob, Body)); // There already: nothing happens.
+    CHECK_OK(orr_add(world, bob, Body)); // Present already: no change.
     CHECK_EQ(orr_get(world, bob, Body)->mass, 3);
     CHECK_EQ(orr_get(world, bob, Body)->speed, 4);
     orr_edit(world, bob, Body)->speed = 5;
@@ -127,7 +127,7 @@ ORR_TEST(pinned_slot_freed_last_is_taken_first)
     kit_end(&k);
 }
 
-ORR_TEST(pinned_value_of_64_kilobytes_does_not_take_a_chunk_of_them)
+ORR_TEST(pinned_value_of_64_kilobytes_allocates_less_than_two)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -177,7 +177,7 @@ ORR_TEST(pinned_values_are_aligned_as_their_type)
     kit_end(&k);
 }
 
-ORR_TEST(pinned_marker_has_no_data_but_is_there)
+ORR_TEST(pinned_marker_is_present_without_data)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -226,7 +226,7 @@ ORR_TEST(pinned_value_disabled_keeps_everything)
     CHECK_OK(orr_enable(world, bob, Body, true));
     CHECK(orr_enabled(world, bob, Body));
     CHECK_OK(orr_enable(world, bob, Body, false));
-    // The next one in the slot is on.
+    // The next value in the slot is enabled.
     CHECK_OK(orr_remove(world, bob, Body));
     CHECK(!orr_enabled(world, bob, Body));
     CHECK_OK(orr_add(world, bob, Body));
@@ -253,7 +253,7 @@ ORR_TEST(pinned_types_are_printed_after_those_of_the_cluster_in_order_of_types)
     kit_end(&k);
 }
 
-// ---- what is refused ----------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
 static uint32_t span_rows = 1;
 
@@ -328,7 +328,7 @@ ORR_TEST(pinned_calls_are_refused_for_dead_entities_and_open_loops)
     kit_end(&k);
 }
 
-ORR_TEST(pinned_references_to_dead_entities_are_refused_except_where_they_stood)
+ORR_TEST(pinned_references_to_dead_entities_are_refused_unless_stored_before)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -379,7 +379,7 @@ ORR_TEST(pinned_hooks_construct_and_destruct_in_place_and_never_move)
     CHECK_EQ(kit_tokens.moves, 0);
 }
 
-ORR_TEST(pinned_hook_that_refuses_leaves_everything)
+ORR_TEST(pinned_hook_that_refuses_changes_nothing)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -401,7 +401,7 @@ ORR_TEST(pinned_hook_that_refuses_leaves_everything)
     CHECK_EQ(orr_world_hash(world), hash);
     CHECK_EQ(orr_get(world, bob, Ghost)->cell.payload, 1);
     CHECK_EQ(kit_tokens.live, 1);
-    // One that refuses what it has just accepted: the value is moved in, there is no way back.
+    // The hook would refuse a second copy: the value is copied once, then moved into its place.
     kit_tokens.refuse_after = 2;
     CHECK_OK(orr_component_set(world, bob, ghost, &KIT_GHOST(3)));
     CHECK_EQ(orr_get(world, bob, Ghost)->cell.payload, 3);
@@ -447,7 +447,7 @@ static void ways_fill(orr_world* world, orr_cluster cluster, orr_entity out[8])
     CHECK_OK(orr_remove(world, out[3], Body));
 }
 
-ORR_TEST(pinned_values_end_with_their_entities_on_every_way_to_destroy)
+ORR_TEST(pinned_values_are_destroyed_with_their_entities_by_every_call)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -487,7 +487,7 @@ ORR_TEST(pinned_values_end_with_their_entities_on_every_way_to_destroy)
     }
     ways_fill(world, rich, e);
     CHECK_EQ(kit_tokens.live, 8);
-    kit_end(&k); // The world's end is the last way.
+    kit_end(&k); // Destroying the world is the last way.
     CHECK_EQ(kit_tokens.moves, 0);
 }
 
@@ -543,7 +543,7 @@ static void log_note(char what, uint32_t number)
 
 // '+': exists and is enabled, '-': exists and is disabled, '.': removed, but its bytes are still
 // readable.
-static void ear_changed(orr_world* world, const orri_pool* pool, uint32_t index)
+static void listener_changed(orr_world* world, const orri_pool* pool, uint32_t index)
 {
     CHECK((orri_record_at(world, index)->generation & ORRI_DEAD) == 0);
     const uint8_t* value = orri_pool_get(pool, index);
@@ -558,10 +558,10 @@ static void ear_changed(orr_world* world, const orri_pool* pool, uint32_t index)
     log_note('.', index);
 }
 
-static void ear_open(orr_world* world)
+static void listener_open(orr_world* world)
 {
     notified = (notice_log){0};
-    world->listener.pinned_changed = ear_changed;
+    world->listener.pinned_changed = listener_changed;
 }
 
 ORR_TEST(pinned_listener_is_notified_after_add_and_before_remove) /* N4-12 N4-13 */
@@ -573,7 +573,7 @@ ORR_TEST(pinned_listener_is_notified_after_add_and_before_remove) /* N4-12 N4-13
     for (uint32_t i = 0; i < 5; i++) {
         e[i] = orr_create(world);
     }
-    ear_open(world);
+    listener_open(world);
     CHECK_OK(orr_component_add(world, e[0], ghost));
     CHECK_OK(orr_component_set(world, e[1], ghost, &KIT_GHOST(2)));
     // Writing a value notifies no listener.

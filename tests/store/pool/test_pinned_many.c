@@ -161,14 +161,14 @@ static uint64_t history_hash(uint8_t fresh_byte)
     return hash;
 }
 
-ORR_TEST(pinned_history_gives_one_hash_whatever_memory_holds)
+ORR_TEST(pinned_same_history_gives_the_same_hash_for_any_fresh_memory)
 {
     uint64_t hash = history_hash(0xAA);
     CHECK_EQ(history_hash(0x55), hash);
     CHECK_EQ(history_hash(0x01), hash);
 }
 
-ORR_TEST(pinned_hash_sees_values_owners_bits_free_slots_and_ticks)
+ORR_TEST(pinned_hash_covers_values_owners_bits_free_slots_and_ticks)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -189,17 +189,17 @@ ORR_TEST(pinned_hash_sees_values_owners_bits_free_slots_and_ticks)
     uint64_t gone = orr_world_hash(world);
     CHECK(gone != one && gone != empty); // The free slot is state.
     CHECK_OK(orr_set(world, b, Body, {1, 1}));
-    CHECK(orr_world_hash(world) != one); // The owner is.
+    CHECK(orr_world_hash(world) != one); // The owner is state.
     CHECK_OK(orr_remove(world, b, Body));
     CHECK_EQ(orr_world_hash(world), gone);
-    // Two free slots: their order is.
+    // Two free slots: their order is state.
     CHECK_OK(orr_component_add_many(world, (orr_entity[]){a, b}, 2, KIT_TYPE(world, Body), NULL));
     CHECK_OK(orr_component_remove_many(world, (orr_entity[]){a, b}, 2, KIT_TYPE(world, Body)));
     uint64_t ab = orr_world_hash(world);
     CHECK_OK(orr_component_add_many(world, (orr_entity[]){b, a}, 2, KIT_TYPE(world, Body), NULL));
     CHECK_OK(orr_component_remove_many(world, (orr_entity[]){b, a}, 2, KIT_TYPE(world, Body)));
     CHECK(orr_world_hash(world) != ab);
-    // Of three with the same first one, the order of the rest is too.
+    // Of three free slots with the same first slot, the order of the rest is state, too.
     orr_type rope = KIT_TYPE(world, Rope);
     CHECK_OK(orr_component_add_many(world, (orr_entity[]){a, b, c}, 3, rope, NULL));
     CHECK_OK(orr_component_remove_many(world, (orr_entity[]){a, b, c}, 3, rope));
@@ -207,7 +207,7 @@ ORR_TEST(pinned_hash_sees_values_owners_bits_free_slots_and_ticks)
     CHECK_OK(orr_component_add_many(world, (orr_entity[]){c, b, a}, 3, rope, NULL));
     CHECK_OK(orr_component_remove_many(world, (orr_entity[]){b, a, c}, 3, rope));
     CHECK(orr_world_hash(world) != abc);
-    // The tick of a write is, also of one that changes nothing.
+    // The tick of a write is state, also if the write changes nothing.
     CHECK_OK(orr_set(world, c, Body, {1, 1}));
     orr_tick_advance(world);
     uint64_t before = orr_world_hash(world);
@@ -225,7 +225,7 @@ ORR_TEST(pinned_hash_of_a_block_is_kept_until_it_is_written)
     uint64_t hash = orr_world_hash(world);
     Body* kept = orr_edit(world, bob, Body);
     hash = orr_world_hash(world);
-    kept->mass = 2; // Through a kept pointer: stamps nothing, and so is not seen.
+    kept->mass = 2; // Through a kept pointer: stamps nothing, so the cached hash stays.
     CHECK_EQ(orr_world_hash(world), hash);
     orr_edit(world, bob, Body)->speed = 2;
     CHECK(orr_world_hash(world) != hash);
@@ -526,7 +526,7 @@ static bool sweep_run(uint64_t nth)
             CHECK_EQ(orr_entity_count(s.world), count);
             CHECK_EQ(kit_tokens.live, tokens);
             CHECK_OK(orr_world_validate(s.world));
-            CHECK_OK(sweep_steps[i](&s)); // Again, and it works.
+            CHECK_OK(sweep_steps[i](&s)); // Repeated, it succeeds.
         }
     }
     any |= s.k.memory.refused > 0;
@@ -545,7 +545,7 @@ ORR_TEST(pinned_every_allocation_refused_changes_nothing_and_can_be_repeated)
 
 // ---- corrupt pools ------------------------------------------------------------------------------
 
-ORR_TEST(pinned_validation_finds_what_is_broken)
+ORR_TEST(pinned_validation_finds_broken_pools)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Calls of the publisher for random tests that keep a model of it; with a hungry model every
+// Calls of the publisher for random tests that keep a model of it; with `refuse_memory` every
 // allocation of a call is refused once. Include it after `model`, its watchers, TYPES, below(),
 // model_check() and HOOKS_MOST.
 #ifndef TEST_PUBLISH_CALLS_KIT_H
 #define TEST_PUBLISH_CALLS_KIT_H
 
-// ---- calls of the publisher, hungry or not ------------------------------------------------------
+// ---- calls of the publisher, with and without memory --------------------------------------------
 
 typedef orr_result (*call_run)(model* m, uint32_t argument);
 
-// Every allocation of the call is refused once, and some hooks: then it has had no effect. In the
-// end it succeeds.
+// Every allocation of the call is refused once, and some hooks refuse: a refused call has no
+// effect. In the end the call succeeds.
 static void call_through(model* m, call_run run, uint32_t argument)
 {
-    if (!m->hungry) {
+    if (!m->refuse_memory) {
         CHECK_OK(run(m, argument));
         return;
     }
@@ -33,7 +33,7 @@ static void call_through(model* m, call_run run, uint32_t argument)
     }
 }
 
-static orr_result call_follow(model* m, uint32_t argument)
+static orr_result call_remap(model* m, uint32_t argument)
 {
     (void)argument;
     return orri_publish_remap(m->publisher);

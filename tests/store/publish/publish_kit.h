@@ -8,7 +8,7 @@
 #include "support/store_kit.h"
 #include "test.h"
 
-typedef struct stage {
+typedef struct fixture {
     kit k;
     orr_world* world;
     orri_publisher* publisher;
@@ -19,11 +19,11 @@ typedef struct stage {
     orr_entity* rows;
     orri_view *first, *second;
     orri_reclaim_how how;
-} stage;
+} fixture;
 
-static void stage_begin(stage* s)
+static void fixture_begin(fixture* s)
 {
-    *s = (stage){0};
+    *s = (fixture){0};
     s->world = kit_begin(&s->k, NULL);
     s->health = KIT_TYPE(s->world, Health);
     s->velocity = KIT_TYPE(s->world, Velocity);
@@ -34,34 +34,34 @@ static void stage_begin(stage* s)
     CHECK(s->publisher != NULL);
 }
 
-static void stage_check(stage* s)
+static void fixture_check(fixture* s)
 {
     CHECK_OK(orri_publisher_validate(s->publisher));
     CHECK_OK(orr_world_validate(s->world));
 }
 
-static void stage_end(stage* s)
+static void fixture_end(fixture* s)
 {
-    stage_check(s);
+    fixture_check(s);
     orri_publisher_destroy(s->publisher);
     CHECK_EQ(s->world->cow.live, 0);
     kit_end(&s->k);
 }
 
-static void stage_set(stage* s, orr_entity entity, int32_t value)
+static void fixture_set(fixture* s, orr_entity entity, int32_t value)
 {
     CHECK_OK(orr_component_set(s->world, entity, s->health, &(Health){value, 0}));
 }
 
-ORR_MAYBE_UNUSED static orr_entity stage_create(stage* s, int32_t value)
+ORR_MAYBE_UNUSED static orr_entity fixture_create(fixture* s, int32_t value)
 {
     orr_entity entity = orr_create_in(s->world, KIT_CLUSTER(s->world, Health));
-    stage_set(s, entity, value);
+    fixture_set(s, entity, value);
     return entity;
 }
 
 // A view of Health as it is now; the type is published from now on.
-ORR_MAYBE_UNUSED static orri_view* stage_view(stage* s)
+ORR_MAYBE_UNUSED static orri_view* fixture_view(fixture* s)
 {
     CHECK_OK(orri_publish_add(s->publisher, s->health));
     orri_view* view = orri_view_create(s->publisher, &s->health, 1);

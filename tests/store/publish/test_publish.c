@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Published values, rule by rule: what is copied and shown, what views show, how moved rows are
-// remapped, and that loops and reads by id in real time read the view.
+// Published values, rule by rule: which values are copied and shown, how moved rows are remapped,
+// and that loops and reads by id in real time read the view.
 #include "store/api/reading_kit.h"
 #include "store/publish/publish_kit.h"
 #include <orrery/query.h>
 
-static void stage_publish(stage* s, orr_type type)
+static void fixture_publish(fixture* s, orr_type type)
 {
     CHECK_OK(orri_publish_copy(s->publisher, &type, 1));
     orri_publish_show(s->publisher, &type, 1, s->world->epoch, ++s->tick);
-    stage_check(s);
+    fixture_check(s);
 }
 
-static void stage_remap(stage* s)
+static void fixture_remap(fixture* s)
 {
     CHECK_OK(orri_publish_remap(s->publisher));
-    stage_check(s);
+    fixture_check(s);
 }
 
 static const void* view_value(const orri_view* view, const orr_world* world, orr_entity entity,
@@ -34,34 +34,34 @@ static const void* view_value(const orri_view* view, const orr_world* world, orr
     return table->data[chunk] + (size_t)orri_place_slot(place) * table->size;
 }
 
-static int32_t seen(const stage* s, const orri_view* view, orr_entity entity)
+static int32_t seen(const fixture* s, const orri_view* view, orr_entity entity)
 {
     const Health* health = view_value(view, s->world, entity, s->health);
     return health != NULL ? health->value : -1;
 }
 
-static const orri_chunk* chunk_of(const stage* s, orr_entity entity)
+static const orri_chunk* chunk_of(const fixture* s, orr_entity entity)
 {
     return orri_place_chunk(s->world, orri_record_at(s->world, orri_id_index(entity))->place);
 }
 
 // Creates `count` entities in a cluster, each with its number.
-static orr_entity* stage_create_many(stage* s, orr_cluster cluster, uint32_t count)
+static orr_entity* fixture_create_many(fixture* s, orr_cluster cluster, uint32_t count)
 {
     orr_entity* many = orri_alloc(&s->world->env, ORR_MEMORY_TEMP, count * sizeof *many, 8);
     CHECK_OK(orr_create_many(s->world, cluster, count, NULL, 0, many));
     for (uint32_t i = 0; i < count; i++) {
-        stage_set(s, many[i], (int32_t)i);
+        fixture_set(s, many[i], (int32_t)i);
     }
     return many;
 }
 
-static void stage_free_many(stage* s, orr_entity* many, uint32_t count)
+static void fixture_free_many(fixture* s, orr_entity* many, uint32_t count)
 {
     orri_free(&s->world->env, ORR_MEMORY_TEMP, many, count * sizeof *many, 8);
 }
 
-static void seen_numbers(const stage* s, const orri_view* view, const orr_entity* many,
+static void seen_numbers(const fixture* s, const orri_view* view, const orr_entity* many,
                          uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -73,21 +73,21 @@ static void seen_numbers(const stage* s, const orri_view* view, const orr_entity
 
 ORR_TEST(type_unknown_is_refused_and_added_twice_is_published)
 {
-    stage s;
-    stage_begin(&s);
+    fixture s;
+    fixture_begin(&s);
     CHECK_RESULT(orri_publish_add(s.publisher, (orr_type){0}), ORR_ERR_TYPE);
     CHECK(!orri_published(s.publisher, s.health));
     CHECK_OK(orri_publish_add(s.publisher, s.health));
     CHECK_OK(orri_publish_add(s.publisher, s.health));
     CHECK(orri_published(s.publisher, s.health));
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 ORR_TEST(type_added_is_published_with_its_current_values)
 {
-    stage s;
-    stage_begin(&s);
-    orr_entity entity = stage_create(&s, 7);
+    fixture s;
+    fixture_begin(&s);
+    orr_entity entity = fixture_create(&s, 7);
     CHECK_OK(orri_publish_add(s.publisher, s.health));
     CHECK_EQ(orri_published_tick(s.publisher, s.health), 0);
     const Health* block = orri_published_block(s.publisher, s.health, chunk_of(&s, entity));
@@ -95,70 +95,70 @@ ORR_TEST(type_added_is_published_with_its_current_values)
     orri_view* view = orri_view_create(s.publisher, &s.health, 1);
     CHECK(!orri_view_has(view, s.health));
     CHECK(orri_view_columns(view, chunk_of(&s, entity)) == NULL);
-    stage_check(&s);
+    fixture_check(&s);
     CHECK_OK(orri_view_pin(view));
     CHECK(orri_view_has(view, s.health) && !orri_view_has(view, s.velocity));
     CHECK_EQ(seen(&s, view, entity), 7);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 // ---- copying, showing, pinning ------------------------------------------------------------------
 
 ORR_TEST(view_shows_the_edition_that_was_newest_at_its_pin)
 {
-    stage s;
-    stage_begin(&s);
-    orr_entity entity = stage_create(&s, 1);
+    fixture s;
+    fixture_begin(&s);
+    orr_entity entity = fixture_create(&s, 1);
     CHECK_OK(orri_publish_add(s.publisher, s.health));
     orri_view* early = orri_view_create(s.publisher, &s.health, 1);
     orri_view* late = orri_view_create(s.publisher, &s.health, 1);
     CHECK_OK(orri_view_pin(early));
-    stage_set(&s, entity, 2);
+    fixture_set(&s, entity, 2);
     CHECK_OK(orri_publish_copy(s.publisher, &s.health, 1));
-    CHECK_OK(orri_view_pin(late)); // Copied is not shown.
+    CHECK_OK(orri_view_pin(late)); // Copied, but not shown.
     CHECK_EQ(seen(&s, late, entity), 1);
-    stage_check(&s);
+    fixture_check(&s);
     orri_publish_show(s.publisher, &s.health, 1, s.world->epoch, 5);
     CHECK_EQ(orri_published_tick(s.publisher, s.health), 5);
     CHECK_EQ(seen(&s, late, entity), 1);
     CHECK_OK(orri_view_pin(late));
     CHECK_EQ(seen(&s, late, entity), 2);
     CHECK_EQ(seen(&s, early, entity), 1);
-    stage_set(&s, entity, 3);
+    fixture_set(&s, entity, 3);
     CHECK_EQ(seen(&s, late, entity), 2);
-    stage_publish(&s, s.health);
+    fixture_publish(&s, s.health);
     CHECK_OK(orri_view_pin(early)); // It never saw 2.
     CHECK_EQ(seen(&s, early, entity), 3);
     orri_view_destroy(late);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 ORR_TEST(copy_repeated_before_show_publishes_the_later_values)
 {
-    stage s;
-    stage_begin(&s);
-    orr_entity entity = stage_create(&s, 1);
+    fixture s;
+    fixture_begin(&s);
+    orr_entity entity = fixture_create(&s, 1);
     CHECK_OK(orri_publish_add(s.publisher, s.health));
     orri_view* view = orri_view_create(s.publisher, &s.health, 1);
     CHECK_OK(orri_publish_copy(s.publisher, &s.health, 1));
-    stage_set(&s, entity, 2);
-    stage_publish(&s, s.health);
+    fixture_set(&s, entity, 2);
+    fixture_publish(&s, s.health);
     CHECK_OK(orri_view_pin(view));
     CHECK_EQ(seen(&s, view, entity), 2);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 ORR_TEST(copy_takes_only_written_blocks_and_stamps_them)
 {
-    stage s;
-    stage_begin(&s);
-    orr_entity first = stage_create(&s, 1);
+    fixture s;
+    fixture_begin(&s);
+    orr_entity first = fixture_create(&s, 1);
     orr_entity other = orr_create_in(s.world, KIT_CLUSTER(s.world, Health, Velocity));
     CHECK_OK(orri_publish_add(s.publisher, s.health));
-    stage_publish(&s, s.health); // What was taken when it was added counts as old.
+    fixture_publish(&s, s.health); // Values copied when it was added count as old.
     const void* kept = orri_published_block(s.publisher, s.health, chunk_of(&s, other));
     const void* old = orri_published_block(s.publisher, s.health, chunk_of(&s, first));
-    stage_set(&s, first, 2);
+    fixture_set(&s, first, 2);
     CHECK_OK(orri_publish_copy(s.publisher, &s.health, 1));
     s.world->epoch = 1000;
     orri_publish_show(s.publisher, &s.health, 1, 1000, 77);
@@ -167,7 +167,7 @@ ORR_TEST(copy_takes_only_written_blocks_and_stamps_them)
     orri_view* view = orri_view_create(s.publisher, &s.health, 1);
     CHECK_OK(orri_view_pin(view));
     const orri_column* column = &orri_view_columns(view, chunk_of(&s, first))[0];
-    CHECK_EQ(column->version, s.world->epoch); // When the view got it.
+    CHECK_EQ(column->version, s.world->epoch); // The epoch of the show.
     CHECK_EQ(column->tick, 77);
     const orri_chunk* chunk = chunk_of(&s, other);
     int32_t health = orri_cluster_find_column(chunk->cluster, s.health);
@@ -176,20 +176,20 @@ ORR_TEST(copy_takes_only_written_blocks_and_stamps_them)
     CHECK(orri_view_columns(view, chunk)[velocity].data == chunk->columns[velocity].data);
     CHECK_EQ(orri_view_columns(view, chunk)[velocity].version, 0);
     // Written twice, with a show between: both are seen, although no other write began an epoch.
-    stage_set(&s, first, 3);
-    stage_publish(&s, s.health);
-    stage_set(&s, first, 4);
-    stage_publish(&s, s.health);
+    fixture_set(&s, first, 3);
+    fixture_publish(&s, s.health);
+    fixture_set(&s, first, 4);
+    fixture_publish(&s, s.health);
     CHECK_OK(orri_view_pin(view));
     CHECK_EQ(seen(&s, view, first), 4);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 ORR_TEST(steady_state_allocates_nothing)
 {
-    stage s;
-    stage_begin(&s);
-    orr_entity* many = stage_create_many(&s, KIT_CLUSTER(s.world, Health), 5000);
+    fixture s;
+    fixture_begin(&s);
+    orr_entity* many = fixture_create_many(&s, KIT_CLUSTER(s.world, Health), 5000);
     CHECK_OK(orri_publish_add(s.publisher, s.health));
     orri_view* view = orri_view_create(s.publisher, &s.health, 1);
     for (int32_t round = 0; round < 20; round++) {
@@ -197,7 +197,7 @@ ORR_TEST(steady_state_allocates_nothing)
             failing_alloc_arm(&s.k.memory, 1, true);
         }
         for (uint32_t i = 0; i < 5000; i += 100) {
-            stage_set(&s, many[i], round);
+            fixture_set(&s, many[i], round);
         }
         CHECK_OK(orri_publish_copy(s.publisher, &s.health, 1));
         orri_publish_show(s.publisher, &s.health, 1, s.world->epoch, ++s.tick);
@@ -206,16 +206,16 @@ ORR_TEST(steady_state_allocates_nothing)
     }
     CHECK_EQ(s.k.memory.requests, 0);
     failing_alloc_arm(&s.k.memory, 0, false);
-    stage_free_many(&s, many, 5000);
-    stage_end(&s);
+    fixture_free_many(&s, many, 5000);
+    fixture_end(&s);
 }
 
 // ---- values of every kind -----------------------------------------------------------------------
 
 ORR_TEST(values_with_hooks_and_owned_strings_are_copied_and_destructed)
 {
-    stage s;
-    stage_begin(&s);
+    fixture s;
+    fixture_begin(&s);
     kit_tokens_reset();
     orr_type types[] = {s.token, s.label};
     orr_entity entity = orr_create_in(s.world, KIT_CLUSTER(s.world, Token, Label));
@@ -231,7 +231,7 @@ ORR_TEST(values_with_hooks_and_owned_strings_are_copied_and_destructed)
     token = kit_token(6);
     CHECK_OK(orr_component_set(s.world, entity, s.token, &token));
     CHECK_OK(orr_component_set(s.world, entity, s.label, &label));
-    orr_tick_advance(s.world); // The first string lives on in what the view sees.
+    orr_tick_advance(s.world); // The view still shows the first string.
     CHECK_OK(orri_publish_copy(s.publisher, types, 2));
     orri_publish_show(s.publisher, types, 2, s.world->epoch, 1);
     const Label* at = view_value(view, s.world, entity, s.label);
@@ -260,40 +260,40 @@ ORR_TEST(values_with_hooks_and_owned_strings_are_copied_and_destructed)
     CHECK_OK(orri_view_pin(view));
     CHECK_EQ(((const Token*)view_value(view, s.world, entity, s.token))->cell.payload, 7);
     CHECK_EQ(kit_tokens.broken, 0);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 ORR_TEST(markers_are_published_without_values)
 {
-    stage s;
-    stage_begin(&s);
-    orr_entity entity = stage_create(&s, 1);
+    fixture s;
+    fixture_begin(&s);
+    orr_entity entity = fixture_create(&s, 1);
     CHECK_OK(orr_component_add(s.world, entity, s.frozen));
     CHECK_OK(orri_publish_add(s.publisher, s.frozen));
     orri_view* view = orri_view_create(s.publisher, &s.frozen, 1);
     CHECK_OK(orri_view_pin(view));
     CHECK(view_value(view, s.world, entity, s.frozen) != NULL);
-    stage_publish(&s, s.frozen);
+    fixture_publish(&s, s.frozen);
     CHECK_OK(orr_component_remove(s.world, entity, s.frozen));
-    stage_remap(&s);
+    fixture_remap(&s);
     CHECK(orri_view_columns(view, chunk_of(&s, entity)) == NULL);
     CHECK(view_value(view, s.world, entity, s.frozen) == NULL);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 // ---- following ----------------------------------------------------------------------------------
 
 ORR_TEST(rows_that_move_keep_their_published_values)
 {
-    stage s;
-    stage_begin(&s);
-    orr_entity a = stage_create(&s, 1), b = stage_create(&s, 2), c = stage_create(&s, 3);
-    orri_view* view = stage_view(&s);
-    stage_set(&s, a, 10), stage_set(&s, b, 20), stage_set(&s, c, 30);
-    stage_publish(&s, s.health); // The view keeps its edition.
-    stage_set(&s, b, 200);
+    fixture s;
+    fixture_begin(&s);
+    orr_entity a = fixture_create(&s, 1), b = fixture_create(&s, 2), c = fixture_create(&s, 3);
+    orri_view* view = fixture_view(&s);
+    fixture_set(&s, a, 10), fixture_set(&s, b, 20), fixture_set(&s, c, 30);
+    fixture_publish(&s, s.health); // The view keeps its edition.
+    fixture_set(&s, b, 200);
     CHECK_OK(orr_component_add(s.world, a, s.velocity)); // c fills the gap.
-    stage_remap(&s);
+    fixture_remap(&s);
     CHECK_EQ(seen(&s, view, a), 1);
     CHECK_EQ(seen(&s, view, b), 2);
     CHECK_EQ(seen(&s, view, c), 3);
@@ -302,108 +302,108 @@ ORR_TEST(rows_that_move_keep_their_published_values)
     CHECK_EQ(seen(&s, late, a), 10);
     CHECK_EQ(seen(&s, late, b), 20); // Not 200, which was not shown.
     CHECK_EQ(seen(&s, late, c), 30);
-    stage_publish(&s, s.health);
+    fixture_publish(&s, s.health);
     CHECK_OK(orri_view_pin(late));
     CHECK_EQ(seen(&s, late, b), 200);
     CHECK_EQ(seen(&s, view, b), 2);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 ORR_TEST(entity_without_a_published_value_shows_the_live_value)
 {
-    stage s;
-    stage_begin(&s);
-    orr_entity a = stage_create(&s, 1), bare = orr_create(s.world);
-    orri_view* view = stage_view(&s);
-    stage_set(&s, a, 9);
-    orr_entity fresh = stage_create(&s, 5);
+    fixture s;
+    fixture_begin(&s);
+    orr_entity a = fixture_create(&s, 1), bare = orr_create(s.world);
+    orri_view* view = fixture_view(&s);
+    fixture_set(&s, a, 9);
+    orr_entity fresh = fixture_create(&s, 5);
     CHECK_OK(orr_component_set(s.world, bare, s.health, &(Health){6, 0}));
-    stage_remap(&s);
+    fixture_remap(&s);
     CHECK_EQ(seen(&s, view, a), 1);
     CHECK_EQ(seen(&s, view, fresh), 5);
     CHECK_EQ(seen(&s, view, bare), 6);
     CHECK_OK(orr_component_remove(s.world, a, s.health));
-    stage_remap(&s);
+    fixture_remap(&s);
     CHECK_EQ(seen(&s, view, a), -1);
-    stage_set(&s, fresh, 50);
+    fixture_set(&s, fresh, 50);
     CHECK_OK(orr_component_set(s.world, a, s.health, &(Health){8, 0}));
-    stage_remap(&s);
+    fixture_remap(&s);
     CHECK_EQ(seen(&s, view, a), 8);
     CHECK_EQ(seen(&s, view, fresh), 5);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 // The same index, at the same row, with another generation.
 ORR_TEST(entity_with_the_index_of_a_dead_one_does_not_get_its_value)
 {
-    stage s;
-    stage_begin(&s);
-    orr_entity a = stage_create(&s, 1);
-    orri_view* view = stage_view(&s);
+    fixture s;
+    fixture_begin(&s);
+    orr_entity a = fixture_create(&s, 1);
+    orri_view* view = fixture_view(&s);
     CHECK_OK(orr_destroy(s.world, a));
-    orr_entity b = stage_create(&s, 2);
+    orr_entity b = fixture_create(&s, 2);
     CHECK_EQ(orri_id_index(a), orri_id_index(b));
-    stage_remap(&s);
+    fixture_remap(&s);
     CHECK_EQ(seen(&s, view, b), 2);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 ORR_TEST(chunks_handed_over_to_another_cluster_are_remapped)
 {
-    stage s;
-    stage_begin(&s);
+    fixture s;
+    fixture_begin(&s);
     orr_cluster from = KIT_CLUSTER(s.world, Health),
                 to = KIT_CLUSTER(s.world, Health, Padded, Frozen);
-    orr_entity* many = stage_create_many(&s, from, 3000);
+    orr_entity* many = fixture_create_many(&s, from, 3000);
     CHECK_OK(orri_publish_add(s.publisher, s.health));
     CHECK_OK(orri_publish_add(s.publisher, s.frozen));
     orri_view* view = orri_view_create(s.publisher, &s.health, 1);
     CHECK_OK(orri_view_pin(view));
     for (uint32_t i = 0; i < 3000; i++) {
-        stage_set(&s, many[i], -5);
+        fixture_set(&s, many[i], -5);
     }
     CHECK_OK(orr_rows_move_all(s.world, from, to));
-    stage_remap(&s);
+    fixture_remap(&s);
     seen_numbers(&s, view, many, 3000);
     CHECK_OK(orr_cluster_delete(s.world, to));
-    stage_remap(&s);
+    fixture_remap(&s);
     // Ids of chunks are used again.
     orr_entity bare = orr_create_in(s.world, KIT_CLUSTER(s.world, Velocity));
-    orr_entity next = stage_create(&s, 4);
-    stage_remap(&s);
+    orr_entity next = fixture_create(&s, 4);
+    fixture_remap(&s);
     CHECK_EQ(seen(&s, view, next), 4);
     CHECK(orri_view_columns(view, chunk_of(&s, bare)) == NULL);
-    stage_free_many(&s, many, 3000);
-    stage_end(&s);
+    fixture_free_many(&s, many, 3000);
+    fixture_end(&s);
 }
 
 // The end of one chunk and the beginning of the next are not adjacent in memory, although their
 // places are consecutive.
 ORR_TEST(rows_moved_from_two_chunks_keep_their_published_values)
 {
-    stage s;
-    stage_begin(&s);
+    fixture s;
+    fixture_begin(&s);
     orr_cluster from = KIT_CLUSTER(s.world, Health), to = KIT_CLUSTER(s.world, Health, Velocity);
-    orr_entity* many = stage_create_many(&s, from, 4096);
-    orri_view* view = stage_view(&s);
+    orr_entity* many = fixture_create_many(&s, from, 4096);
+    orri_view* view = fixture_view(&s);
     CHECK_OK(orr_rows_move(s.world, from, 2040, 20, to));
-    stage_remap(&s);
+    fixture_remap(&s);
     seen_numbers(&s, view, many, 4096);
-    stage_free_many(&s, many, 4096);
-    stage_end(&s);
+    fixture_free_many(&s, many, 4096);
+    fixture_end(&s);
 }
 
 ORR_TEST(rows_added_count_as_changed_and_the_pending_edition_is_remapped)
 {
-    stage s;
-    stage_begin(&s);
-    orr_entity a = stage_create(&s, 1);
-    orri_view* view = stage_view(&s);
-    stage_set(&s, a, 2);
+    fixture s;
+    fixture_begin(&s);
+    orr_entity a = fixture_create(&s, 1);
+    orri_view* view = fixture_view(&s);
+    fixture_set(&s, a, 2);
     CHECK_OK(orri_publish_copy(s.publisher, &s.health, 1));
     uint64_t before = s.world->epoch;
-    orr_entity b = stage_create(&s, 3);
-    stage_remap(&s);
+    orr_entity b = fixture_create(&s, 3);
+    fixture_remap(&s);
     const orri_column* column = &orri_view_columns(view, chunk_of(&s, a))[0];
     CHECK(column->version > before && column->version < s.world->epoch);
     uint64_t version = s.world->epoch;
@@ -413,54 +413,54 @@ ORR_TEST(rows_added_count_as_changed_and_the_pending_edition_is_remapped)
     CHECK_EQ(seen(&s, view, b), 3);
     CHECK_EQ(orri_view_columns(view, chunk_of(&s, a))[0].version, s.world->epoch);
     CHECK(s.world->epoch > version);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 // A chunk that grows and a shared block that is written get other addresses; a view takes them
 // over.
 ORR_TEST(view_shows_live_columns_at_their_current_address)
 {
-    stage s;
-    stage_begin(&s);
+    fixture s;
+    fixture_begin(&s);
     orr_cluster cluster = KIT_CLUSTER(s.world, Health, Velocity);
     orr_entity entity = orr_create_in(s.world, cluster);
-    orri_view* view = stage_view(&s);
+    orri_view* view = fixture_view(&s);
     orri_chunk* chunk =
         orri_place_chunk(s.world, orri_record_at(s.world, orri_id_index(entity))->place);
     const uint8_t* before = chunk->columns[1].data;
     CHECK(orri_cluster_reserve(s.world, chunk->cluster, 300));
     CHECK(chunk->columns[1].data != before);
-    stage_check(&s);
+    fixture_check(&s);
     int32_t velocity = orri_cluster_find_column(chunk->cluster, s.velocity);
     orri_share* share = orri_share_column(s.world, chunk, (uint32_t)velocity, ORRI_SHARE_FROZEN);
     CHECK_OK(orr_component_set(s.world, entity, s.velocity, &(Velocity){3, 4}));
     const Velocity* shown = (const void*)orri_view_columns(view, chunk)[velocity].data;
     CHECK(shown->x == 3);
-    stage_check(&s);
+    fixture_check(&s);
     orri_share_release(s.world, share);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 // ---- reading in real time -----------------------------------------------------------------------
 
-static void reading_tables(reading* r, const stage* s, const orri_view* view, orr_type type)
+static void reading_tables(reading* r, const fixture* s, const orri_view* view, orr_type type)
 {
     r->tables[orri_type_index(s->world, type)] = orri_view_table(view, type);
 }
 
 ORR_TEST(query_reads_the_view_and_writes_live_values)
 {
-    stage s;
-    stage_begin(&s);
+    fixture s;
+    fixture_begin(&s);
     orr_entity a = orr_create_in(s.world, KIT_CLUSTER(s.world, Health, Velocity));
-    stage_set(&s, a, 1);
-    orri_view* view = stage_view(&s);
+    fixture_set(&s, a, 1);
+    orri_view* view = fixture_view(&s);
     orr_query* query = orr_query_text(s.world, "Health, write Velocity");
     orr_query* alone = orr_query_text(s.world, "Velocity");
     orr_query* sorted = orr_query_create(
         s.world, &(orr_query_desc){ORR_TERMS(ORR_R(s.world, Health)), .order_by = "Health.value"});
     CHECK(query != NULL && alone != NULL && sorted != NULL);
-    stage_set(&s, a, 2);
+    fixture_set(&s, a, 2);
     reading r;
     reading_begin(&r, s.world, view, 0);
     for (uint32_t round = 0; round < 2; round++) { // The second time types are known.
@@ -482,26 +482,26 @@ ORR_TEST(query_reads_the_view_and_writes_live_values)
     int32_t velocity = orri_cluster_find_column(chunk->cluster, s.velocity);
     CHECK_EQ(chunk->columns[velocity].version, r.clock[1]);
     CHECK_EQ(chunk->columns[velocity].tick, 41);
-    s.world->tick = 41; // As it would be by now.
+    s.world->tick = 41; // The world reaches the tick of the write.
     ORR_EACH (it, query) {
         CHECK_EQ(orr_read(&it, Health)[0].value, 2);
     }
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 ORR_TEST(changed_since_uses_versions_of_the_view)
 {
-    stage s;
-    stage_begin(&s);
-    orr_entity a = stage_create(&s, 1);
+    fixture s;
+    fixture_begin(&s);
+    orr_entity a = fixture_create(&s, 1);
     CHECK_OK(orri_publish_add(s.publisher, s.health));
     orri_view* view = orri_view_create(s.publisher, &s.health, 1);
-    stage_publish(&s, s.health);
+    fixture_publish(&s, s.health);
     uint64_t pinned = s.world->epoch;
     CHECK_OK(orri_view_pin(view));
     orr_query* query = orr_query_text(s.world, "changed Health");
     CHECK(query != NULL);
-    stage_set(&s, a, 2); // Live, and not shown.
+    fixture_set(&s, a, 2); // Live, and not shown.
     reading r;
     for (uint32_t round = 0; round < 3; round++) {
         if (round == 1) {
@@ -522,20 +522,20 @@ ORR_TEST(changed_since_uses_versions_of_the_view)
         CHECK_EQ(count, 1);
         reading_end(&r, s.world);
     }
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 ORR_TEST(reads_by_id_never_bypass_the_view)
 {
-    stage s;
-    stage_begin(&s);
-    orr_entity a = stage_create(&s, 1),
+    fixture s;
+    fixture_begin(&s);
+    orr_entity a = fixture_create(&s, 1),
                lacks = orr_create_in(s.world, KIT_CLUSTER(s.world, Velocity));
-    orri_view* view = stage_view(&s);
-    stage_set(&s, a, 2);
-    orr_entity dead = stage_create(&s, 3);
+    orri_view* view = fixture_view(&s);
+    fixture_set(&s, a, 2);
+    orr_entity dead = fixture_create(&s, 3);
     CHECK_OK(orr_destroy(s.world, dead));
-    stage_remap(&s);
+    fixture_remap(&s);
     orr_address address;
     CHECK_OK(orr_address_get(s.world, a, &address));
     orr_cluster cluster = orr_entity_cluster(s.world, a);
@@ -571,14 +571,14 @@ ORR_TEST(reads_by_id_never_bypass_the_view)
         const orri_column* column = &orri_view_columns(view, chunk_of(&s, a))[0];
         CHECK_EQ(orr_column_version(s.world, cluster, 0, s.health), column->version);
         CHECK_EQ(orr_column_tick(s.world, cluster, 0, s.health), column->tick);
-        // What it writes by id is stamped with its own clock.
+        // Its writes by id are stamped with its own clock.
         CHECK_OK(orr_component_set(s.world, lacks, s.velocity, &(Velocity){1, 1}));
         CHECK_EQ(chunk_of(&s, lacks)->columns[0].version, r.clock[1]);
         CHECK_EQ(chunk_of(&s, lacks)->columns[0].tick, 41);
         reading_end(&r, s.world);
         s.world->tick = 41;
     }
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 // ---- two threads --------------------------------------------------------------------------------
@@ -587,17 +587,17 @@ enum {
     ROWS = 5000
 };
 
-typedef struct duet {
-    stage s;
+typedef struct two_threads {
+    fixture s;
     orri_mutex lock;
     orri_view* view;
     _Atomic bool done;
     uint32_t rounds, torn, ticks;
-} duet;
+} two_threads;
 
-static void duet_read(void* arg)
+static void two_threads_read(void* arg)
 {
-    duet* d = arg;
+    two_threads* d = arg;
     const orr_platform* platform = d->s.world->env.platform;
     int32_t last = -1;
     do { // At least once, however late a busy machine starts this thread.
@@ -626,9 +626,9 @@ static void duet_read(void* arg)
 // tick.
 ORR_TEST(reader_sees_whole_ticks_while_the_owner_writes)
 {
-    static duet d;
-    d = (duet){.rounds = test_rounds(300, 60, 3000)};
-    stage_begin(&d.s);
+    static two_threads d;
+    d = (two_threads){.rounds = test_rounds(300, 60, 3000)};
+    fixture_begin(&d.s);
     orr_world* world = d.s.world;
     orr_cluster cluster = KIT_CLUSTER(world, Health);
     CHECK_OK(orr_create_many(world, cluster, ROWS, NULL, 0, NULL));
@@ -637,7 +637,7 @@ ORR_TEST(reader_sees_whole_ticks_while_the_owner_writes)
     world->realtime = true;
     const orr_platform* platform = world->env.platform;
     orr_thread thread;
-    CHECK_EQ(platform->thread_create(platform->user, "reader", duet_read, &d, &thread), 0);
+    CHECK_EQ(platform->thread_create(platform->user, "reader", two_threads_read, &d, &thread), 0);
     orri_thread_context before = orri_this_thread;
     for (uint32_t round = 0; round < d.rounds; round++) {
         orri_mutex_lock(platform, &d.lock);
@@ -662,5 +662,5 @@ ORR_TEST(reader_sees_whole_ticks_while_the_owner_writes)
     world->tick = d.rounds;
     CHECK_EQ(d.torn, 0);
     CHECK(d.ticks > 0);
-    stage_end(&d.s);
+    fixture_end(&d.s);
 }

@@ -8,24 +8,24 @@
 ORR_STRUCT_EX(Shot, (.multiplicity = ORR_MULTIPLE), (int32_t, number), (int32_t, twice))
 ORR_STRUCT_EX(Charm, (.multiplicity = ORR_MULTIPLE, .hooks = &kit_token_hooks), (TokenCell, cell))
 
-typedef struct cast {
-    stage s;
+typedef struct kinds_fixture {
+    fixture s;
     orr_world* world;
     orr_type shot, body;
     orri_view* view;
     reading r;
-} cast;
+} kinds_fixture;
 
-static void cast_begin(cast* c)
+static void kinds_begin(kinds_fixture* c)
 {
-    stage_begin(&c->s);
+    fixture_begin(&c->s);
     c->world = c->s.world;
     c->shot = KIT_TYPE(c->world, Shot);
     c->body = KIT_TYPE(c->world, Body);
     c->view = NULL;
 }
 
-static void cast_view(cast* c)
+static void kinds_view(kinds_fixture* c)
 {
     orr_type types[2] = {c->shot, c->body};
     CHECK_OK(orri_publish_add(c->s.publisher, c->shot));
@@ -35,39 +35,39 @@ static void cast_view(cast* c)
     CHECK_OK(orri_view_pin(c->view));
 }
 
-static void cast_publish(cast* c)
+static void kinds_publish(kinds_fixture* c)
 {
     orr_type types[2] = {c->shot, c->body};
     CHECK_OK(orri_publish_copy(c->s.publisher, types, 2));
     orri_publish_show(c->s.publisher, types, 2, c->world->epoch, ++c->s.tick);
 }
 
-static void cast_follow(cast* c)
+static void kinds_remap(kinds_fixture* c)
 {
     CHECK_OK(orri_publish_remap(c->s.publisher));
     CHECK(orri_publish_remapped(c->s.publisher));
-    stage_check(&c->s);
+    fixture_check(&c->s);
 }
 
-static void set_body(const cast* c, orr_entity entity, int32_t mass)
+static void set_body(const kinds_fixture* c, orr_entity entity, int32_t mass)
 {
     CHECK_OK(orr_component_set(c->world, entity, c->body, &(Body){mass, -mass}));
 }
 
-static orr_component_id add_shot(const cast* c, orr_entity entity, int32_t number)
+static orr_component_id add_shot(const kinds_fixture* c, orr_entity entity, int32_t number)
 {
     orr_component_id id = orr_instance_add(c->world, entity, c->shot, &(Shot){number, 2 * number});
     CHECK(id != 0);
     return id;
 }
 
-static void set_shot(const cast* c, orr_entity entity, orr_component_id id, int32_t number)
+static void set_shot(const kinds_fixture* c, orr_entity entity, orr_component_id id, int32_t number)
 {
     CHECK_OK(orr_instance_set(c->world, entity, c->shot, id, &(Shot){number, 2 * number}));
 }
 
 // As a system of the view's pipeline sees it; -1: it has none.
-static int32_t seen_body(cast* c, orr_entity entity)
+static int32_t seen_body(kinds_fixture* c, orr_entity entity)
 {
     reading_begin(&c->r, c->world, c->view, 0);
     const Body* body = orr_component_get(c->world, entity, c->body);
@@ -78,7 +78,7 @@ static int32_t seen_body(cast* c, orr_entity entity)
 }
 
 // Numbers of all its shots as one: 1, 2, 3 is 123; each is found by its id, too.
-static int32_t seen_shots(cast* c, orr_entity entity)
+static int32_t seen_shots(kinds_fixture* c, orr_entity entity)
 {
     reading_begin(&c->r, c->world, c->view, 0);
     const void* values;
@@ -99,36 +99,36 @@ static int32_t seen_shots(cast* c, orr_entity entity)
 
 ORR_TEST(pinned_values_are_read_as_published)
 {
-    cast c;
-    cast_begin(&c);
+    kinds_fixture c;
+    kinds_begin(&c);
     orr_entity a = orr_create(c.world), b = orr_create(c.world);
     set_body(&c, a, 1);
-    cast_view(&c);
+    kinds_view(&c);
     set_body(&c, a, 2);
     CHECK_EQ(seen_body(&c, a), 1);
     CHECK_EQ(seen_body(&c, b), -1);
-    cast_publish(&c);
+    kinds_publish(&c);
     CHECK_EQ(seen_body(&c, a), 1); // Until it pins.
     CHECK_OK(orri_view_pin(c.view));
     CHECK_EQ(seen_body(&c, a), 2);
     CHECK_EQ(orri_published_tick(c.s.publisher, c.body), 1);
-    stage_end(&c.s);
+    fixture_end(&c.s);
 }
 
 ORR_TEST(pinned_values_added_are_live_and_kept_ones_as_published)
 {
-    cast c;
-    cast_begin(&c);
+    kinds_fixture c;
+    kinds_begin(&c);
     orr_entity a = orr_create(c.world), b = orr_create(c.world), d = orr_create(c.world);
     set_body(&c, a, 1);
     set_body(&c, b, 2);
-    cast_view(&c);
+    kinds_view(&c);
     set_body(&c, a, 3);
     set_body(&c, b, 4);
     CHECK_OK(orr_component_remove(c.world, b, c.body));
     set_body(&c, d, 5); // In the slot that b had.
     CHECK(!orri_publish_remapped(c.s.publisher));
-    cast_follow(&c);
+    kinds_remap(&c);
     CHECK_EQ(seen_body(&c, a), 1);
     CHECK_EQ(seen_body(&c, b), -1);
     CHECK_EQ(seen_body(&c, d), 5);
@@ -137,52 +137,52 @@ ORR_TEST(pinned_values_added_are_live_and_kept_ones_as_published)
     orr_entity e = orr_create(c.world);
     CHECK_EQ(orri_id_index(e), orri_id_index(d));
     set_body(&c, e, 6);
-    cast_follow(&c);
+    kinds_remap(&c);
     CHECK_EQ(seen_body(&c, e), 6);
-    stage_end(&c.s);
+    fixture_end(&c.s);
 }
 
 ORR_TEST(pinned_values_of_a_pool_created_later_are_remapped)
 {
-    cast c;
-    cast_begin(&c);
-    cast_view(&c); // No entity has one.
+    kinds_fixture c;
+    kinds_begin(&c);
+    kinds_view(&c); // No entity has one.
     orr_entity a = orr_create(c.world);
     CHECK_EQ(seen_body(&c, a), -1);
     set_body(&c, a, 1);
-    cast_follow(&c);
+    kinds_remap(&c);
     for (int32_t i = 0; i < 5000; i++) { // Several blocks.
         set_body(&c, orr_create(c.world), i);
     }
-    cast_follow(&c);
+    kinds_remap(&c);
     set_body(&c, a, 2);
     CHECK_EQ(seen_body(&c, a), 1);
-    cast_publish(&c);
+    kinds_publish(&c);
     CHECK_OK(orri_view_pin(c.view));
     CHECK_EQ(seen_body(&c, a), 2);
-    stage_end(&c.s);
+    fixture_end(&c.s);
 }
 
 ORR_TEST(pinned_blocks_that_were_not_written_are_not_copied)
 {
-    cast c;
-    cast_begin(&c);
+    kinds_fixture c;
+    kinds_begin(&c);
     orr_entity last = {0};
     for (int32_t i = 0; i < 5000; i++) {
         last = orr_create(c.world);
         set_body(&c, last, i);
     }
-    cast_view(&c);
-    cast_publish(&c);
+    kinds_view(&c);
+    kinds_publish(&c);
     uint64_t copied = orri_publish_copied(c.s.publisher);
     CHECK_EQ(copied, 0); // First it is published as it is.
     set_body(&c, last, 7);
-    cast_publish(&c);
+    kinds_publish(&c);
     copied = orri_publish_copied(c.s.publisher);
     CHECK(copied > 0 && copied <= ORR_CHUNK_CAPACITY * sizeof(Body));
-    cast_publish(&c);
+    kinds_publish(&c);
     CHECK_EQ(orri_publish_copied(c.s.publisher), copied);
-    stage_end(&c.s);
+    fixture_end(&c.s);
 }
 
 static int32_t masses(orr_query* query)
@@ -199,8 +199,8 @@ static int32_t masses(orr_query* query)
 
 ORR_TEST(queries_of_pinned_types_read_the_view)
 {
-    cast c;
-    cast_begin(&c);
+    kinds_fixture c;
+    kinds_begin(&c);
     orr_entity a[3];
     for (uint32_t i = 0; i < 3; i++) {
         a[i] = orr_create_in(c.world, KIT_CLUSTER(c.world, Health));
@@ -212,7 +212,7 @@ ORR_TEST(queries_of_pinned_types_read_the_view)
     orr_query* none = orr_query_text(c.world, "Health, !Body");
     CHECK(all != NULL && some != NULL && none != NULL);
     CHECK_EQ(masses(all), 13);
-    cast_view(&c);
+    kinds_view(&c);
     set_body(&c, a[0], 4);
     for (uint32_t round = 0; round < 2; round++) {
         CHECK_EQ(masses(all),
@@ -223,79 +223,79 @@ ORR_TEST(queries_of_pinned_types_read_the_view)
         CHECK_EQ(orr_query_count(none), 1);
         reading_end(&c.r, c.world);
     }
-    cast_publish(&c);
+    kinds_publish(&c);
     CHECK_OK(orri_view_pin(c.view));
     set_body(&c, a[1], 2);
     set_body(&c, a[0], 5);
-    cast_follow(&c);
+    kinds_remap(&c);
     reading_begin(&c.r, c.world, c.view, 0);
     CHECK_EQ(masses(all), 423);
     CHECK_EQ(masses(some), 423);
     reading_end(&c.r, c.world);
     CHECK_EQ(masses(all), 523);
-    stage_end(&c.s);
+    fixture_end(&c.s);
 }
 
 // ---- multiple -----------------------------------------------------------------------------------
 
 ORR_TEST(instances_are_read_as_published)
 {
-    cast c;
-    cast_begin(&c);
+    kinds_fixture c;
+    kinds_begin(&c);
     orr_entity a = orr_create(c.world);
     orr_component_id one = add_shot(&c, a, 1), two = add_shot(&c, a, 2);
-    cast_view(&c);
+    kinds_view(&c);
     set_shot(&c, a, one, 3);
     CHECK_EQ(seen_shots(&c, a), 12);
-    cast_publish(&c);
+    kinds_publish(&c);
     CHECK_OK(orri_view_pin(c.view));
     CHECK_EQ(seen_shots(&c, a), 32);
     set_shot(&c, a, two, 9);
     CHECK_EQ(seen_shots(&c, a), 32);
-    stage_end(&c.s);
+    fixture_end(&c.s);
 }
 
 ORR_TEST(instances_added_are_live_and_kept_ones_as_published)
 {
-    cast c;
-    cast_begin(&c);
+    kinds_fixture c;
+    kinds_begin(&c);
     orr_entity a = orr_create(c.world), b = orr_create(c.world);
     orr_component_id ids[4];
     for (int32_t i = 0; i < 3; i++) {
         ids[i] = add_shot(&c, a, i + 1);
         (void)add_shot(&c, b, 5 + i);
     }
-    cast_view(&c);
+    kinds_view(&c);
     for (uint32_t i = 0; i < 3; i++) {
         set_shot(&c, a, ids[i], 9);
     }
     ids[3] = add_shot(&c, a, 4); // Where there is room: no row moves.
     CHECK(!orri_publish_remapped(c.s.publisher));
-    cast_follow(&c);
+    kinds_remap(&c);
     CHECK_EQ(seen_shots(&c, a), 1234);
     CHECK_OK(orr_instance_remove(c.world, a, c.shot, ids[1]));
-    cast_follow(&c);
+    kinds_remap(&c);
     CHECK_EQ(seen_shots(&c, a), 134);
     (void)add_shot(&c, a, 5);
     (void)add_shot(&c, a, 6); // A larger cell, in another cluster.
-    cast_follow(&c);
+    kinds_remap(&c);
     CHECK_EQ(seen_shots(&c, a), 13456);
     CHECK_EQ(seen_shots(&c, b), 567);
     CHECK_OK(orr_instance_remove(c.world, a, c.shot, ids[0]));
     CHECK_OK(orr_instance_remove(c.world, a, c.shot, ids[2]));
-    cast_follow(&c);
+    kinds_remap(&c);
     CHECK_EQ(seen_shots(&c, a), 456);
     CHECK_OK(orr_component_add(c.world, a, c.s.velocity));
     CHECK_OK(orr_destroy(c.world, b));
-    cast_follow(&c);
+    kinds_remap(&c);
     CHECK_EQ(seen_shots(&c, a), 456);
-    stage_end(&c.s);
+    fixture_end(&c.s);
 }
 
 ORR_TEST(instances_with_hooks_are_destructed_once)
 {
-    cast c;
-    cast_begin(&c);
+    kinds_fixture c;
+    kinds_begin(&c);
     kit_tokens_reset();
     orr_type charm = KIT_TYPE(c.world, Charm), ghost = KIT_TYPE(c.world, Ghost);
     orr_entity a = orr_create(c.world);
@@ -312,12 +312,12 @@ ORR_TEST(instances_with_hooks_are_destructed_once)
             CHECK_OK(orr_component_remove(c.world, a, ghost));
             CHECK_OK(orr_component_set(c.world, a, ghost, &KIT_GHOST(8)));
         }
-        cast_follow(&c);
+        kinds_remap(&c);
         CHECK_OK(orri_publish_copy(c.s.publisher, types, 2));
         orri_publish_show(c.s.publisher, types, 2, c.world->epoch, i + 1);
     }
     CHECK_EQ(kit_tokens.broken, 0);
-    stage_end(&c.s);
+    fixture_end(&c.s);
 }
 
 static int32_t numbers(orr_query* query)
@@ -337,8 +337,8 @@ static int32_t numbers(orr_query* query)
 
 ORR_TEST(queries_of_multiple_types_read_the_view)
 {
-    cast c;
-    cast_begin(&c);
+    kinds_fixture c;
+    kinds_begin(&c);
     orr_entity a = orr_create(c.world), b = orr_create(c.world);
     (void)add_shot(&c, a, 1);
     orr_component_id two = add_shot(&c, a, 2);
@@ -347,7 +347,7 @@ ORR_TEST(queries_of_multiple_types_read_the_view)
     orr_query* all = orr_query_text(c.world, "Shot");
     orr_query* changed = orr_query_text(c.world, "changed Shot");
     CHECK(all != NULL && changed != NULL);
-    cast_view(&c);
+    kinds_view(&c);
     uint64_t since = c.world->epoch++;
     set_shot(&c, a, two, 9);
     CHECK_EQ(numbers(all), 1934);
@@ -360,22 +360,22 @@ ORR_TEST(queries_of_multiple_types_read_the_view)
         }
         CHECK_EQ(count, round == 0 ? 0 : 2);
         reading_end(&c.r, c.world);
-        cast_publish(&c);
+        kinds_publish(&c);
         CHECK_OK(orri_view_pin(c.view));
     }
-    stage_end(&c.s);
+    fixture_end(&c.s);
 }
 
 // ---- both ---------------------------------------------------------------------------------------
 
 ORR_TEST(all_reading_calls_read_the_view)
 {
-    cast c;
-    cast_begin(&c);
+    kinds_fixture c;
+    kinds_begin(&c);
     orr_entity a = orr_create_in(c.world, KIT_CLUSTER(c.world, Health));
     orr_component_id id = add_shot(&c, a, 1);
     set_body(&c, a, 2);
-    cast_view(&c);
+    kinds_view(&c);
     set_shot(&c, a, id, 8);
     set_body(&c, a, 9);
     orr_address address;
@@ -408,48 +408,48 @@ ORR_TEST(all_reading_calls_read_the_view)
     reading_end(&c.r, c.world);
     CHECK_EQ(((const Shot*)orr_ref_get(c.world, shot))->number, 8);
     CHECK_EQ(((const Body*)orr_ref_get(c.world, body))->mass, 9);
-    stage_end(&c.s);
+    fixture_end(&c.s);
 }
 
 ORR_TEST(enable_bits_are_visible_at_once)
 {
-    cast c;
-    cast_begin(&c);
+    kinds_fixture c;
+    kinds_begin(&c);
     orr_entity a = orr_create(c.world);
     orr_component_id id = add_shot(&c, a, 1);
     set_body(&c, a, 2);
-    cast_view(&c);
+    kinds_view(&c);
     CHECK_OK(orr_instance_enable(c.world, a, c.shot, id, false));
     CHECK_OK(orr_component_enable(c.world, a, c.body, false));
-    cast_follow(&c);
+    kinds_remap(&c);
     reading_begin(&c.r, c.world, c.view, 0);
     CHECK(!orr_instance_enabled(c.world, a, c.shot, id));
     CHECK(!orr_component_enabled(c.world, a, c.body));
     reading_end(&c.r, c.world);
     CHECK_EQ(seen_shots(&c, a), 1);
     CHECK_EQ(seen_body(&c, a), 2);
-    stage_end(&c.s);
+    fixture_end(&c.s);
 }
 
 ORR_TEST(steady_state_of_all_kinds_allocates_nothing)
 {
-    cast c;
-    cast_begin(&c);
+    kinds_fixture c;
+    kinds_begin(&c);
     orr_entity a = orr_create(c.world);
     orr_component_id id = add_shot(&c, a, 1);
     set_body(&c, a, 1);
-    cast_view(&c);
+    kinds_view(&c);
     for (int32_t i = 0; i < 8; i++) {
         if (i == 4) {
             failing_alloc_arm(&c.s.k.memory, 1, true);
         }
         set_shot(&c, a, id, i);
         set_body(&c, a, i);
-        cast_publish(&c);
+        kinds_publish(&c);
         CHECK_OK(orri_view_pin(c.view));
         CHECK_EQ(seen_shots(&c, a), i);
         CHECK_EQ(seen_body(&c, a), i);
     }
     failing_alloc_arm(&c.s.k.memory, 0, false);
-    stage_end(&c.s);
+    fixture_end(&c.s);
 }

@@ -15,32 +15,33 @@ ORR_STRUCT_EX(Note, (.multiplicity = ORR_MULTIPLE), (orr_string, text), (int32_t
 typedef struct Mark Mark; // A marker.
 ORR_MAYBE_UNUSED static const orr_type_desc orr_desc_Mark = {
     .name = "Mark", .align = 1, .settings = {.multiplicity = ORR_MULTIPLE}};
+ORR_DESCRIBED(Mark)
 
 enum {
     MOST = 260,
     TYPES = 9, // Published: from MULTIPLE on multiple, before that pinned.
     MULTIPLE = 5,
-    KINDS = 11, // And Velocity, Health, which are not.
+    KINDS = 11, // With Velocity and Health, which are not published.
     VIEWS = 3,
     FULL = 12, // Instances.
 };
 
-// What an entity has of a type: key is the slot of a pinned value, or an instance's id.
+// The values of one type on an entity. A key is the slot of a pinned value, or an instance's id.
 typedef struct cell {
     uint32_t count;
     uint32_t keys[FULL];
     int32_t values[FULL];
 } cell;
 
-typedef struct picture {
+typedef struct world_copy {
     cell cells[TYPES][MOST];
-} picture;
+} world_copy;
 
 typedef struct watcher {
     orri_view* view;
     uint32_t mask; // Types.
     bool pinned;
-    picture seen;
+    world_copy seen;
 } watcher;
 
 typedef struct model {
@@ -50,17 +51,17 @@ typedef struct model {
     orr_type types[KINDS];
     orr_query *bodies, *shots;
     orr_entity ids[MOST]; // Null: free.
-    picture live, newest, pending;
+    world_copy live, newest, pending;
     uint32_t added; // Types.
-    bool waits[TYPES], dirty, hungry;
+    bool waits[TYPES], dirty, refuse_memory;
     watcher watchers[VIEWS];
-    uint64_t seed, thrown, tick, refused;
+    uint64_t seed, draws, tick, refused;
     reading r;
 } model;
 
 static uint32_t below(model* m, uint32_t count)
 {
-    return (uint32_t)orr_random_below(orr_random(m->seed, ++m->thrown, 0, 0), count);
+    return (uint32_t)orr_random_below(orr_random(m->seed, ++m->draws, 0, 0), count);
 }
 
 // ---- values -------------------------------------------------------------------------------------
@@ -146,7 +147,7 @@ static int32_t number_of(const model* m, uint32_t t, const void* value)
     }
 }
 
-// ---- pictures -----------------------------------------------------------------------------------
+// ---- copies of the world ------------------------------------------------------------------------
 
 // As the caller sees it now.
 static cell cell_now(const model* m, uint32_t t, uint32_t i)
@@ -175,7 +176,7 @@ static cell cell_now(const model* m, uint32_t t, uint32_t i)
     return out;
 }
 
-static void picture_take(const model* m, picture* out)
+static void world_copy_take(const model* m, world_copy* out)
 {
     for (uint32_t i = 0; i < MOST; i++) {
         for (uint32_t t = 0; t < TYPES; t++) {
@@ -185,7 +186,7 @@ static void picture_take(const model* m, picture* out)
 }
 
 // A value that still exists keeps its published value; a new one has the live value.
-static void cell_follow(cell* seen, const cell* live)
+static void cell_remap(cell* seen, const cell* live)
 {
     cell had = *seen;
     *seen = *live;
@@ -198,11 +199,11 @@ static void cell_follow(cell* seen, const cell* live)
     }
 }
 
-static void picture_follow(const model* m, picture* seen)
+static void world_copy_remap(const model* m, world_copy* seen)
 {
     for (uint32_t t = 0; t < m->added; t++) {
         for (uint32_t i = 0; i < MOST; i++) {
-            cell_follow(&seen->cells[t][i], &m->live.cells[t][i]);
+            cell_remap(&seen->cells[t][i], &m->live.cells[t][i]);
         }
     }
 }
@@ -218,7 +219,7 @@ static void model_forget(model* m, uint32_t i)
     }
 }
 
-// ---- what is seen -------------------------------------------------------------------------------
+// ---- reading through views ----------------------------------------------------------------------
 
 static void check_cell(const cell* is, const cell* should)
 {
@@ -229,7 +230,7 @@ static void check_cell(const cell* is, const cell* should)
     }
 }
 
-static int64_t sum_of(const picture* p, uint32_t t)
+static int64_t sum_of(const world_copy* p, uint32_t t)
 {
     int64_t sum = 0;
     for (uint32_t i = 0; i < MOST; i++) {
@@ -240,7 +241,7 @@ static int64_t sum_of(const picture* p, uint32_t t)
     return sum;
 }
 
-static void check_queries(const model* m, const picture* seen, uint32_t mask)
+static void check_queries(const model* m, const world_copy* seen, uint32_t mask)
 {
     int64_t bodies = 0, shots = 0;
     ORR_EACH (it, m->bodies) {
@@ -266,7 +267,7 @@ static void check_watcher(model* m, const watcher* w)
     reading_begin(&m->r, m->world, w->view, 0);
     for (uint32_t i = 0; i < MOST; i++) {
         for (uint32_t t = 0; m->ids[i].id != 0 && t < m->added; t++) {
-            const picture* seen = (w->mask >> t & 1) != 0 ? &w->seen : &m->live;
+            const world_copy* seen = (w->mask >> t & 1) != 0 ? &w->seen : &m->live;
             cell is = cell_now(m, t, i);
             check_cell(&is, &seen->cells[t][i]);
         }
@@ -291,16 +292,16 @@ static void model_check(model* m)
 
 // ---- steps --------------------------------------------------------------------------------------
 
-static void step_follow(model* m)
+static void step_remap(model* m)
 {
-    picture_take(m, &m->live);
-    call_through(m, call_follow, 0);
+    world_copy_take(m, &m->live);
+    call_through(m, call_remap, 0);
     CHECK(orri_publish_remapped(m->publisher));
-    picture_follow(m, &m->newest);
-    picture_follow(m, &m->pending);
+    world_copy_remap(m, &m->newest);
+    world_copy_remap(m, &m->pending);
     for (uint32_t v = 0; v < VIEWS; v++) {
         if (m->watchers[v].pinned) {
-            picture_follow(m, &m->watchers[v].seen);
+            world_copy_remap(m, &m->watchers[v].seen);
         }
     }
     m->dirty = false;
@@ -335,7 +336,7 @@ static void step_write(model* m)
         }
     }
     if (!m->dirty) {
-        picture_take(m, &m->live);
+        world_copy_take(m, &m->live);
     }
 }
 
@@ -486,12 +487,12 @@ static void step_pin(model* m)
 static void model_step(model* m)
 {
     static void (*const steps[])(model*) = {
-        step_write, step_write, step_create, step_destroy, step_alter, step_alter,  step_cluster,
-        step_copy,  step_copy,  step_show,   step_show,    step_pin,   step_follow, step_switch};
+        step_write, step_write, step_create, step_destroy, step_alter, step_alter, step_cluster,
+        step_copy,  step_copy,  step_show,   step_show,    step_pin,   step_remap, step_switch};
     uint32_t which = below(m, sizeof steps / sizeof *steps);
     bool quiet = steps[which] == step_copy || steps[which] == step_show || steps[which] == step_pin;
     if (quiet && m->dirty) {
-        step_follow(m);
+        step_remap(m);
     }
     steps[which](m);
     if (below(m, 10) == 0) {
@@ -515,12 +516,12 @@ static void model_begin(model* m)
     CHECK(m->bodies != NULL && m->shots != NULL);
 }
 
-static void model_run(uint64_t seed, uint32_t round, uint32_t steps, bool hungry)
+static void model_run(uint64_t seed, uint32_t round, uint32_t steps, bool refuse_memory)
 {
     static model m;
     memset(&m, 0, sizeof m);
-    m.seed = orr_random(seed, round, hungry, 0);
-    m.hungry = hungry;
+    m.seed = orr_random(seed, round, refuse_memory, 0);
+    m.refuse_memory = refuse_memory;
     model_begin(&m);
     step_create(&m);
     step_alter(&m);
@@ -528,7 +529,7 @@ static void model_run(uint64_t seed, uint32_t round, uint32_t steps, bool hungry
     for (uint32_t t = 0; t < TYPES; t++) {
         call_through(&m, call_add, t);
         m.added++;
-        step_follow(&m);
+        step_remap(&m);
     }
     for (uint32_t s = 0; s < steps; s++) {
         model_step(&m);
@@ -537,7 +538,7 @@ static void model_run(uint64_t seed, uint32_t round, uint32_t steps, bool hungry
             CHECK_OK(orr_world_validate(m.world));
         }
     }
-    CHECK((m.refused > 0) == hungry);
+    CHECK((m.refused > 0) == refuse_memory);
     orri_publisher_destroy(m.publisher);
     kit_end(&m.k);
 }

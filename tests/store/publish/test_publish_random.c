@@ -10,7 +10,7 @@
 enum {
     MOST = 1200,
     TYPES = 4, // Published: Health, Token, Frozen, Label.
-    KINDS = 6, // And Velocity, Big, which are not.
+    KINDS = 6, // With Velocity and Big, which are not published.
     VIEWS = 3,
     NONE = -1
 };
@@ -34,14 +34,14 @@ typedef struct model {
     orr_entity ids[MOST]; // Null: free.
     map live, newest, pending;
     uint32_t added; // Types.
-    bool waits[TYPES], dirty, hungry;
+    bool waits[TYPES], dirty, refuse_memory;
     watcher watchers[VIEWS];
-    uint64_t seed, thrown, tick, refused;
+    uint64_t seed, draws, tick, refused;
 } model;
 
 static uint32_t below(model* m, uint32_t count)
 {
-    return (uint32_t)orr_random_below(orr_random(m->seed, ++m->thrown, 0, 0), count);
+    return (uint32_t)orr_random_below(orr_random(m->seed, ++m->draws, 0, 0), count);
 }
 
 // ---- values -------------------------------------------------------------------------------------
@@ -80,9 +80,9 @@ static int32_t model_read(const model* m, uint32_t t, const void* value)
     return t == 0 ? ((const Health*)value)->value : 1;
 }
 
-// ---- what should be -----------------------------------------------------------------------------
+// ---- expected values ----------------------------------------------------------------------------
 
-static void model_follow_map(const model* m, map* seen, uint32_t t)
+static void model_remap(const model* m, map* seen, uint32_t t)
 {
     for (uint32_t i = 0; i < MOST; i++) {
         int32_t live = m->ids[i].id != 0 ? m->live.values[t][i] : NONE;
@@ -144,15 +144,15 @@ static void model_check(model* m)
 
 // ---- steps --------------------------------------------------------------------------------------
 
-static void step_follow(model* m)
+static void step_remap(model* m)
 {
-    call_through(m, call_follow, 0);
+    call_through(m, call_remap, 0);
     for (uint32_t t = 0; t < m->added; t++) {
-        model_follow_map(m, &m->newest, t);
-        model_follow_map(m, &m->pending, t);
+        model_remap(m, &m->newest, t);
+        model_remap(m, &m->pending, t);
         for (uint32_t v = 0; v < VIEWS; v++) {
             if (m->watchers[v].pinned) {
-                model_follow_map(m, &m->watchers[v].seen, t);
+                model_remap(m, &m->watchers[v].seen, t);
             }
         }
     }
@@ -170,7 +170,7 @@ static void step_write(model* m)
     }
 }
 
-static void note_born(model* m, uint32_t i, orr_entity entity)
+static void note_created(model* m, uint32_t i, orr_entity entity)
 {
     model_forget(m, i);
     m->ids[i] = entity;
@@ -204,7 +204,7 @@ static void step_create(model* m)
     if (count > 0) {
         CHECK_OK(orr_create_many(m->world, any_cluster(m), count, NULL, 0, made));
         for (uint32_t i = 0; i < count; i++) {
-            note_born(m, slots[i], made[i]);
+            note_created(m, slots[i], made[i]);
         }
         m->dirty = true;
     }
@@ -244,7 +244,7 @@ static void step_alter(model* m)
     }
 }
 
-// A whole cluster goes elsewhere, or goes.
+// All rows of a cluster are moved or destroyed.
 static void step_cluster(model* m)
 {
     uint32_t i = below(m, MOST);
@@ -320,12 +320,12 @@ static void step_pin(model* m)
 static void model_step(model* m)
 {
     static void (*const steps[])(model*) = {
-        step_write, step_write, step_create, step_destroy, step_alter, step_alter,  step_cluster,
-        step_copy,  step_copy,  step_show,   step_show,    step_pin,   step_follow, step_write};
+        step_write, step_write, step_create, step_destroy, step_alter, step_alter, step_cluster,
+        step_copy,  step_copy,  step_show,   step_show,    step_pin,   step_remap, step_write};
     uint32_t which = below(m, sizeof steps / sizeof *steps);
     bool quiet = steps[which] == step_copy || steps[which] == step_show || steps[which] == step_pin;
     if (quiet && m->dirty) {
-        step_follow(m);
+        step_remap(m);
     }
     steps[which](m);
     if (below(m, 10) == 0) {
@@ -333,10 +333,10 @@ static void model_step(model* m)
     }
 }
 
-static void model_run(uint64_t seed, uint32_t round, uint32_t steps, bool hungry)
+static void model_run(uint64_t seed, uint32_t round, uint32_t steps, bool refuse_memory)
 {
     static model m;
-    m = (model){.seed = orr_random(seed, round, hungry, 0), .hungry = hungry};
+    m = (model){.seed = orr_random(seed, round, refuse_memory, 0), .refuse_memory = refuse_memory};
     kit_tokens_reset();
     m.world = kit_begin(&m.k, NULL);
     const orr_type_desc* descs[KINDS] = {ORR_TYPE(Health), ORR_TYPE(Token),    ORR_TYPE(Frozen),
@@ -352,8 +352,8 @@ static void model_run(uint64_t seed, uint32_t round, uint32_t steps, bool hungry
     m.publisher = orri_publisher_create(m.world);
     for (uint32_t t = 0; t < TYPES; t++) {
         call_through(&m, call_add, t);
-        model_follow_map(&m, &m.newest, m.added++);
-        step_follow(&m);
+        model_remap(&m, &m.newest, m.added++);
+        step_remap(&m);
     }
     for (uint32_t s = 0; s < steps; s++) {
         model_step(&m);
@@ -362,7 +362,7 @@ static void model_run(uint64_t seed, uint32_t round, uint32_t steps, bool hungry
             CHECK_OK(orr_world_validate(m.world));
         }
     }
-    CHECK((m.refused > 0) == hungry);
+    CHECK((m.refused > 0) == refuse_memory);
     orri_publisher_destroy(m.publisher);
     kit_end(&m.k);
 }

@@ -10,47 +10,47 @@ enum {
 
 static orr_entity lent_rows[ROWS];
 
-static void lent_begin(stage* s, uint32_t rows)
+static void zero_copy_begin(fixture* s, uint32_t rows)
 {
-    stage_begin(s);
+    fixture_begin(s);
     s->rows = lent_rows;
     for (uint32_t i = 0; i < rows; i++) {
-        s->rows[i] = stage_create(s, (int32_t)i);
+        s->rows[i] = fixture_create(s, (int32_t)i);
     }
     s->cluster = orri_cluster_at(s->world, KIT_CLUSTER(s->world, Health));
-    s->first = stage_view(s);
+    s->first = fixture_view(s);
     CHECK_OK(orri_zero_copy_enable(s->publisher, s->health, true));
-    s->second = stage_view(s);
+    s->second = fixture_view(s);
 }
 
-static orri_reclaim_how stage_how(void* user, const orri_cluster* cluster)
+static orri_reclaim_how fixture_reclaim_as(void* user, const orri_cluster* cluster)
 {
-    const stage* s = user;
+    const fixture* s = user;
     CHECK(orri_cluster_find_column(cluster, s->health) >= 0);
     return s->how;
 }
 
-static orr_result stage_reclaim(stage* s, orri_reclaim_how how)
+static orr_result fixture_reclaim(fixture* s, orri_reclaim_how how)
 {
     s->how = how;
-    orr_result result = orri_reclaim(s->publisher, s->health, stage_how, s);
+    orr_result result = orri_reclaim(s->publisher, s->health, fixture_reclaim_as, s);
     orri_reclaim_end(s->publisher, result == ORR_OK);
     return result;
 }
 
-static orri_chunk* chunk_of(const stage* s, uint32_t row)
+static orri_chunk* chunk_of(const fixture* s, uint32_t row)
 {
     return orri_place_chunk(s->world, orri_record_at(s->world, orri_id_index(s->rows[row]))->place);
 }
 
-static uint8_t* live_of(const stage* s, uint32_t row)
+static uint8_t* live_of(const fixture* s, uint32_t row)
 {
     const orri_chunk* chunk = chunk_of(s, row);
     return chunk->columns[orri_cluster_find_column(chunk->cluster, s->health)].data;
 }
 
 // All rows, as a loop over the cluster does it.
-static void stage_write(stage* s, int32_t value)
+static void fixture_write(fixture* s, int32_t value)
 {
     for (uint32_t row = 0; row < s->cluster->row_count;) {
         uint32_t count = s->cluster->row_count - row;
@@ -64,7 +64,7 @@ static void stage_write(stage* s, int32_t value)
     }
 }
 
-static orr_result stage_show(stage* s)
+static orr_result fixture_show(fixture* s)
 {
     orr_result result = orri_publish_copy(s->publisher, &s->health, 1);
     result = result == ORR_OK ? orri_publish_zero_copy(s->publisher, &s->health, 1) : result;
@@ -75,15 +75,15 @@ static orr_result stage_show(stage* s)
 }
 
 // A tick of a system that overwrites.
-static void stage_tick(stage* s, int32_t value)
+static void fixture_tick(fixture* s, int32_t value)
 {
-    CHECK_OK(stage_reclaim(s, ORRI_RECLAIM_OVERWRITE));
-    stage_write(s, value);
-    CHECK_OK(stage_show(s));
-    stage_check(s);
+    CHECK_OK(fixture_reclaim(s, ORRI_RECLAIM_OVERWRITE));
+    fixture_write(s, value);
+    CHECK_OK(fixture_show(s));
+    fixture_check(s);
 }
 
-static int32_t seen(const stage* s, const orri_view* view, uint32_t row)
+static int32_t seen(const fixture* s, const orri_view* view, uint32_t row)
 {
     uint32_t place = orri_record_at(s->world, orri_id_index(s->rows[row]))->place;
     const orr_hot_table* table = orri_view_table(view, s->health);
@@ -91,7 +91,7 @@ static int32_t seen(const stage* s, const orri_view* view, uint32_t row)
     return values[orri_place_slot(place)].value;
 }
 
-static int32_t live(const stage* s, uint32_t row)
+static int32_t live(const fixture* s, uint32_t row)
 {
     return orr_get(s->world, s->rows[row], Health)->value;
 }
@@ -102,10 +102,10 @@ static int32_t live(const stage* s, uint32_t row)
 // and never causes a write to be refused.
 ORR_TEST(zero_copy_block_in_a_snapshot_is_lost_rather_than_a_write_refused)
 {
-    stage s;
-    lent_begin(&s, 100);
-    stage_tick(&s, 1);
-    stage_tick(&s, 2);
+    fixture s;
+    zero_copy_begin(&s, 100);
+    fixture_tick(&s, 1);
+    fixture_tick(&s, 2);
     CHECK_OK(orri_view_pin(s.first));
     CHECK_OK(orri_view_pin(s.second));
     orri_chunk* chunk = chunk_of(&s, 0);
@@ -116,7 +116,7 @@ ORR_TEST(zero_copy_block_in_a_snapshot_is_lost_rather_than_a_write_refused)
     orri_publisher_destroy(s.publisher);
     CHECK(share->kind == ORRI_SHARE_HISTORY && share->attached != NULL);
     failing_alloc_arm(&s.k.memory, 1, true);
-    stage_set(&s, s.rows[0], 3);
+    fixture_set(&s, s.rows[0], 3);
     failing_alloc_arm(&s.k.memory, 0, false);
     CHECK(share->lost);
     CHECK_EQ(live(&s, 0), 3);
@@ -129,10 +129,10 @@ ORR_TEST(zero_copy_block_in_a_snapshot_is_lost_rather_than_a_write_refused)
 
 ORR_TEST(zero_copy_shows_the_live_block_of_an_overwritten_type)
 {
-    stage s;
-    lent_begin(&s, ROWS);
+    fixture s;
+    zero_copy_begin(&s, ROWS);
     for (int32_t tick = 1; tick < 20; tick++) {
-        stage_tick(&s, tick);
+        fixture_tick(&s, tick);
         CHECK(orri_published_block(s.publisher, s.health, chunk_of(&s, 0)) == live_of(&s, 0));
         CHECK_OK(orri_view_pin(s.first));
         if (tick % 5 == 0) {
@@ -144,15 +144,15 @@ ORR_TEST(zero_copy_shows_the_live_block_of_an_overwritten_type)
         CHECK_EQ(live(&s, 7), tick);
     }
     CHECK_EQ(orri_publish_copied(s.publisher), 0);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 ORR_TEST(zero_copy_blocks_without_readers_are_reused)
 {
-    stage s;
-    lent_begin(&s, ROWS);
+    fixture s;
+    zero_copy_begin(&s, ROWS);
     for (int32_t tick = 1; tick < 5; tick++) {
-        stage_tick(&s, tick);
+        fixture_tick(&s, tick);
         CHECK_OK(orri_view_pin(s.first));
         CHECK_OK(orri_view_pin(s.second));
     }
@@ -160,96 +160,96 @@ ORR_TEST(zero_copy_blocks_without_readers_are_reused)
     failing_alloc_arm(&s.k.memory, 0, false);
     uint64_t bytes = s.k.memory.live_bytes;
     for (int32_t tick = 5; tick < 25; tick += 2) {
-        stage_tick(&s, tick);
+        fixture_tick(&s, tick);
         CHECK(live_of(&s, 0) != before);
         CHECK_OK(orri_view_pin(s.first));
         CHECK_OK(orri_view_pin(s.second));
-        stage_tick(&s, tick + 1);
+        fixture_tick(&s, tick + 1);
         CHECK(live_of(&s, 0) == before);
         CHECK_OK(orri_view_pin(s.first));
         CHECK_OK(orri_view_pin(s.second));
     }
     CHECK(s.k.memory.live_bytes <= bytes + 1024);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
-// ---- with one -----------------------------------------------------------------------------------
+// ---- with a copy --------------------------------------------------------------------------------
 
 ORR_TEST(zero_copy_writer_that_reads_gets_a_copy_and_later_ticks_are_copied)
 {
-    stage s;
+    fixture s;
     uint64_t all = ROWS * sizeof(Health);
-    lent_begin(&s, ROWS);
-    stage_tick(&s, 1);
+    zero_copy_begin(&s, ROWS);
+    fixture_tick(&s, 1);
     CHECK_OK(orri_view_pin(s.first));
-    CHECK_OK(stage_reclaim(&s, ORRI_RECLAIM_COPY));
+    CHECK_OK(fixture_reclaim(&s, ORRI_RECLAIM_COPY));
     CHECK_EQ(orri_publish_copied(s.publisher), all);
     CHECK_EQ(live(&s, 5), 1);
-    stage_write(&s, 2);
+    fixture_write(&s, 2);
     CHECK_EQ(seen(&s, s.first, 5), 1);
-    CHECK_OK(stage_reclaim(
+    CHECK_OK(fixture_reclaim(
         &s, ORRI_RECLAIM_OVERWRITE)); // Not the first group: the decision against zero-copy stays.
-    CHECK_OK(stage_show(&s));
+    CHECK_OK(fixture_show(&s));
     CHECK_EQ(orri_publish_copied(s.publisher), 2 * all);
     CHECK(orri_published_block(s.publisher, s.health, chunk_of(&s, 0)) != live_of(&s, 0));
     CHECK_OK(orri_view_pin(s.first));
     CHECK_EQ(seen(&s, s.first, 5), 2);
-    stage_tick(&s, 3);
+    fixture_tick(&s, 3);
     CHECK_EQ(orri_publish_copied(s.publisher), 2 * all);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 ORR_TEST(zero_copy_block_written_by_id_is_copied_first)
 {
-    stage s;
-    lent_begin(&s, 100);
-    stage_tick(&s, 1);
+    fixture s;
+    zero_copy_begin(&s, 100);
+    fixture_tick(&s, 1);
     CHECK_OK(orri_view_pin(s.first));
     CHECK_OK(orr_component_set(s.world, s.rows[3], s.health, &(Health){50, 0}));
     CHECK_EQ(seen(&s, s.first, 3), 1);
     CHECK_EQ(live(&s, 3), 50);
     CHECK_EQ(live(&s, 4), 1);
     CHECK_EQ(orri_publish_copied(s.publisher), 100 * sizeof(Health));
-    stage_check(&s);
-    CHECK_OK(stage_show(&s));
+    fixture_check(&s);
+    CHECK_OK(fixture_show(&s));
     CHECK_OK(orri_view_pin(s.first));
     CHECK_EQ(seen(&s, s.first, 3), 50);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 ORR_TEST(zero_copy_disabled_shows_no_live_blocks)
 {
-    stage s;
-    lent_begin(&s, ROWS);
-    stage_tick(&s, 1);
+    fixture s;
+    zero_copy_begin(&s, ROWS);
+    fixture_tick(&s, 1);
     CHECK(chunk_of(&s, 0)->share_count == 1);
     CHECK_OK(orri_zero_copy_enable(s.publisher, s.health, false));
     CHECK(chunk_of(&s, 0)->share_count == 0);
-    stage_check(&s);
-    stage_write(&s, 2);
-    CHECK_OK(stage_show(&s));
+    fixture_check(&s);
+    fixture_write(&s, 2);
+    CHECK_OK(fixture_show(&s));
     CHECK(orri_published_block(s.publisher, s.health, chunk_of(&s, 0)) != live_of(&s, 0));
     CHECK_EQ(seen(&s, s.first, 1), 1);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 // ---- rows that move -----------------------------------------------------------------------------
 
 ORR_TEST(zero_copy_rows_are_removed_and_added)
 {
-    stage s;
-    lent_begin(&s, ROWS);
-    stage_tick(&s, 1);
+    fixture s;
+    zero_copy_begin(&s, ROWS);
+    fixture_tick(&s, 1);
     CHECK_OK(orri_view_pin(s.first));
     CHECK_OK(orr_destroy(s.world, s.rows[0]));
     CHECK_OK(orr_component_set(s.world, s.rows[9], KIT_TYPE(s.world, Velocity), &(Velocity){1, 2}));
     CHECK_OK(orri_publish_remap(s.publisher));
-    stage_check(&s);
+    fixture_check(&s);
     CHECK_EQ(seen(&s, s.first, ROWS - 1), 1);
     CHECK_EQ(seen(&s, s.first, 9), 1);
-    CHECK_OK(stage_reclaim(&s, ORRI_RECLAIM_OVERWRITE));
-    stage_write(&s, 2); // The values of one cluster; those of the other are lost.
-    CHECK_OK(stage_show(&s));
+    CHECK_OK(fixture_reclaim(&s, ORRI_RECLAIM_OVERWRITE));
+    fixture_write(&s, 2); // The values of one cluster; those of the other are lost.
+    CHECK_OK(fixture_show(&s));
     CHECK_EQ(seen(&s, s.first, ROWS - 1), 1);
     CHECK_OK(orri_view_pin(s.first));
     CHECK_EQ(seen(&s, s.first, ROWS - 1), 2);
@@ -257,35 +257,35 @@ ORR_TEST(zero_copy_rows_are_removed_and_added)
         CHECK_OK(orr_destroy(s.world, s.rows[i]));
     }
     CHECK_OK(orri_publish_remap(s.publisher));
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 // A chunk handed over to another cluster counts as written and is shown live again: two editions
 // have one share.
 ORR_TEST(zero_copy_block_shown_twice_is_kept_when_both_editions_end)
 {
-    stage s;
-    lent_begin(&s, ORR_CHUNK_CAPACITY);
-    stage_tick(&s, 1);
+    fixture s;
+    zero_copy_begin(&s, ORR_CHUNK_CAPACITY);
+    fixture_tick(&s, 1);
     CHECK_OK(orri_view_pin(s.first));
     orr_query* query = orr_query_text(s.world, "Health");
     CHECK_OK(orr_query_add(query, KIT_TYPE(s.world, Velocity), &(Velocity){1, 2}));
     orr_query_destroy(query);
     CHECK_OK(orri_publish_remap(s.publisher));
-    stage_check(&s);
+    fixture_check(&s);
     s.cluster = chunk_of(&s, 0)->cluster;
-    CHECK_OK(stage_show(&s));
+    CHECK_OK(fixture_show(&s));
     CHECK_OK(orri_view_pin(s.second));
     CHECK_EQ(orri_publish_copied(s.publisher), 0);
     CHECK(orri_view_table(s.first, s.health)->data[chunk_of(&s, 0)->id] ==
           orri_view_table(s.second, s.health)->data[chunk_of(&s, 0)->id]);
-    stage_tick(&s, 2);
-    CHECK_OK(orri_view_pin(s.first)); // One of the two goes.
-    stage_tick(&s, 3);
-    stage_tick(&s, 4);
+    fixture_tick(&s, 2);
+    CHECK_OK(orri_view_pin(s.first)); // One of the two editions ends.
+    fixture_tick(&s, 3);
+    fixture_tick(&s, 4);
     CHECK_EQ(seen(&s, s.second, 100), 1);
     CHECK_EQ(seen(&s, s.first, 100), 2);
-    stage_end(&s);
+    fixture_end(&s);
 }
 
 // ---- refusals -----------------------------------------------------------------------------------
@@ -293,33 +293,33 @@ ORR_TEST(zero_copy_block_shown_twice_is_kept_when_both_editions_end)
 ORR_TEST(zero_copy_and_reclaim_refused_change_nothing)
 {
     for (uint64_t n = 1, done = 0; done < 3; n++) {
-        stage s;
-        lent_begin(&s, ROWS);
-        stage_tick(&s, 1);
+        fixture s;
+        zero_copy_begin(&s, ROWS);
+        fixture_tick(&s, 1);
         CHECK_OK(orri_view_pin(s.first));
         orri_reclaim_how how = n % 2 == 0 ? ORRI_RECLAIM_OVERWRITE : ORRI_RECLAIM_COPY;
         const uint8_t* before = live_of(&s, 0);
         failing_alloc_arm(&s.k.memory, (n + 1) / 2, false);
-        orr_result result = stage_reclaim(&s, how);
+        orr_result result = fixture_reclaim(&s, how);
         bool refused = s.k.memory.refused > 0;
         CHECK_EQ(result, refused ? ORR_ERR_MEMORY : ORR_OK);
         CHECK_EQ(live_of(&s, 0) == before, refused);
         CHECK_EQ(live(&s, ROWS - 1), refused || how == ORRI_RECLAIM_COPY ? 1 : live(&s, ROWS - 1));
         failing_alloc_arm(&s.k.memory, 0, false);
-        CHECK_OK(stage_reclaim(&s, how));
-        stage_write(&s, 2);
+        CHECK_OK(fixture_reclaim(&s, how));
+        fixture_write(&s, 2);
         failing_alloc_arm(&s.k.memory, (n + 1) / 2, false);
-        result = stage_show(&s);
+        result = fixture_show(&s);
         CHECK_EQ(result, s.k.memory.refused > 0 ? ORR_ERR_MEMORY : ORR_OK);
         done = refused || s.k.memory.refused > 0 ? 0 : done + 1;
         failing_alloc_arm(&s.k.memory, 0, false);
-        stage_check(&s);
-        CHECK_OK(stage_show(&s));
+        fixture_check(&s);
+        CHECK_OK(fixture_show(&s));
         CHECK_EQ(seen(&s, s.first, 3), 1);
         CHECK_OK(orri_view_pin(s.first));
         CHECK_EQ(seen(&s, s.first, 3), 2);
         CHECK_EQ(live(&s, 3), 2);
         s.k.errors = (kit_errors){0};
-        stage_end(&s);
+        fixture_end(&s);
     }
 }

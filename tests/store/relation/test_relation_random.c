@@ -24,7 +24,7 @@ enum {
 };
 
 // The model: the values that each entity of the world should have.
-typedef struct being {
+typedef struct model_entity {
     orr_entity id; // Null: free.
     bool has[TYPES], tagged, dying;
     Parent parent;
@@ -32,13 +32,13 @@ typedef struct being {
     Watch watch;
     Duo duo;
     Position position;
-} being;
+} model_entity;
 
 typedef struct model {
     kit k;
     orr_world* world;
     orr_type types[TYPES];
-    being beings[MOST];
+    model_entity entities[MOST];
 } model;
 
 typedef struct reference {
@@ -48,7 +48,7 @@ typedef struct reference {
     const char* path;
 } reference;
 
-static void references_of(being* b, reference out[REFERENCES])
+static void references_of(model_entity* b, reference out[REFERENCES])
 {
     reference all[REFERENCES] = {{0, ORR_ON_DESTROY_DESTROY, &b->parent.entity, "entity"},
                                  {1, ORR_ON_DESTROY_CLEAR, &b->owner.one, "one"},
@@ -62,7 +62,7 @@ static void references_of(being* b, reference out[REFERENCES])
     memcpy(out, all, sizeof all);
 }
 
-static void* value_of(being* b, uint32_t type)
+static void* value_of(model_entity* b, uint32_t type)
 {
     void* values[TYPES] = {&b->parent, &b->owner, &b->watch, &b->duo, &b->position};
     return values[type];
@@ -77,11 +77,11 @@ static size_t size_of(uint32_t type)
 
 // ---- the oracle ---------------------------------------------------------------------------------
 
-static being* being_of(model* m, orr_entity entity)
+static model_entity* model_entity_of(model* m, orr_entity entity)
 {
     for (uint32_t i = 0; i < MOST; i++) {
-        if (m->beings[i].id.id == entity.id && entity.id != 0) {
-            return &m->beings[i];
+        if (m->entities[i].id.id == entity.id && entity.id != 0) {
+            return &m->entities[i];
         }
     }
     return NULL;
@@ -92,10 +92,10 @@ static uint32_t chance(uint32_t below)
     return (uint32_t)(test_random() % below);
 }
 
-static being* any_being(model* m)
+static model_entity* any_entity(model* m)
 {
     for (uint32_t i = 0; i < 200; i++) {
-        being* b = &m->beings[chance(MOST)];
+        model_entity* b = &m->entities[chance(MOST)];
         if (b->id.id != 0) {
             return b;
         }
@@ -105,11 +105,11 @@ static being* any_being(model* m)
 
 static orr_entity any_target(model* m)
 {
-    being* b = chance(4) > 0 ? any_being(m) : NULL;
+    model_entity* b = chance(4) > 0 ? any_entity(m) : NULL;
     return b != NULL ? b->id : (orr_entity){0};
 }
 
-static void fill(model* m, being* b, uint32_t type)
+static void fill(model* m, model_entity* b, uint32_t type)
 {
     memset(value_of(b, type), 0, size_of(type));
     b->has[type] = true;
@@ -126,16 +126,16 @@ static void fill(model* m, being* b, uint32_t type)
 }
 
 // All entities that must be destroyed are marked `dying` first.
-static void die(model* m)
+static void model_destroy(model* m)
 {
     reference all[REFERENCES];
     for (bool more = true; more;) {
         more = false;
         for (uint32_t i = 0; i < MOST; i++) {
-            being* b = &m->beings[i];
+            model_entity* b = &m->entities[i];
             references_of(b, all);
             for (uint32_t r = 0; r < REFERENCES && b->id.id != 0 && !b->dying; r++) {
-                const being* target = being_of(m, *all[r].entity);
+                const model_entity* target = model_entity_of(m, *all[r].entity);
                 b->dying = b->has[all[r].type] && all[r].policy == ORR_ON_DESTROY_DESTROY &&
                            target != NULL && target->dying;
                 more = more || b->dying;
@@ -143,18 +143,18 @@ static void die(model* m)
         }
     }
     for (uint32_t i = 0; i < MOST; i++) {
-        being* b = &m->beings[i];
+        model_entity* b = &m->entities[i];
         references_of(b, all);
         for (uint32_t r = 0; r < REFERENCES && !b->dying; r++) {
-            const being* target = being_of(m, *all[r].entity);
+            const model_entity* target = model_entity_of(m, *all[r].entity);
             if (all[r].policy == ORR_ON_DESTROY_CLEAR && target != NULL && target->dying) {
                 *all[r].entity = (orr_entity){0};
             }
         }
     }
     for (uint32_t i = 0; i < MOST; i++) {
-        if (m->beings[i].dying) {
-            m->beings[i] = (being){0};
+        if (m->entities[i].dying) {
+            m->entities[i] = (model_entity){0};
         }
     }
 }
@@ -165,7 +165,7 @@ static void check_referrers(model* m, orr_entity target, const reference* r)
     uint32_t count = 0;
     for (uint32_t index = 0; index < 4 * MOST; index++) { // Ascending, whatever the model's order.
         for (uint32_t i = 0; i < MOST; i++) {
-            being* b = &m->beings[i];
+            model_entity* b = &m->entities[i];
             if (b->id.id == 0 || (uint32_t)b->id.id != index || !b->has[r->type]) {
                 continue;
             }
@@ -188,7 +188,7 @@ static void check_referrers(model* m, orr_entity target, const reference* r)
     }
 }
 
-static void check_being(model* m, being* b)
+static void check_entity(model* m, model_entity* b)
 {
     CHECK(orr_alive(m->world, b->id));
     for (uint32_t t = 0; t < TYPES; t++) {
@@ -207,9 +207,9 @@ static void check(model* m)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < MOST; i++) {
-        if (m->beings[i].id.id != 0) {
+        if (m->entities[i].id.id != 0) {
             count++;
-            check_being(m, &m->beings[i]);
+            check_entity(m, &m->entities[i]);
         }
     }
     CHECK_EQ(orr_entity_count(m->world), count);
@@ -231,12 +231,12 @@ static orr_cluster cluster_of_mask(model* m, uint32_t mask, bool tagged)
     return kit_cluster(m->world, types, count, &tag, tagged);
 }
 
-// A list of different beings.
-static uint32_t pick(model* m, being** out, uint32_t most)
+// A list of different entities.
+static uint32_t pick(model* m, model_entity** out, uint32_t most)
 {
     uint32_t count = 0, first = chance(MOST);
     for (uint32_t i = 0; i < MOST && count < most; i++) {
-        being* b = &m->beings[(first + i * 7) % MOST];
+        model_entity* b = &m->entities[(first + i * 7) % MOST];
         if (b->id.id != 0 && chance(3) > 0) {
             out[count++] = b;
         }
@@ -244,7 +244,7 @@ static uint32_t pick(model* m, being** out, uint32_t most)
     return count;
 }
 
-static void turn(being* b, uint32_t mask, bool tagged)
+static void set_types(model_entity* b, uint32_t mask, bool tagged)
 {
     for (uint32_t t = 0; t < TYPES; t++) {
         if (b->has[t] != ((mask >> t & 1) != 0)) {
@@ -257,11 +257,11 @@ static void turn(being* b, uint32_t mask, bool tagged)
 
 static void do_create(model* m)
 {
-    being* made[4];
+    model_entity* made[4];
     uint32_t count = 0, mask = chance(MASKS);
     for (uint32_t i = 0; i < MOST && count < 1 + chance(4); i++) {
-        if (m->beings[i].id.id == 0) {
-            made[count++] = &m->beings[i];
+        if (m->entities[i].id.id == 0) {
+            made[count++] = &m->entities[i];
         }
     }
     if (count == 0) {
@@ -295,7 +295,7 @@ static void do_create(model* m)
 
 static void do_set(model* m)
 {
-    being* b = any_being(m);
+    model_entity* b = any_entity(m);
     uint32_t t = chance(TYPES);
     if (b != NULL) {
         fill(m, b, t);
@@ -305,7 +305,7 @@ static void do_set(model* m)
 
 static void do_many(model* m)
 {
-    being* picked[8];
+    model_entity* picked[8];
     orr_entity ids[8];
     static _Alignas(16) uint8_t values[8 * sizeof(Duo)];
     uint32_t count = pick(m, picked, 8), t = chance(TYPES), how = chance(4);
@@ -340,7 +340,7 @@ static void do_many(model* m)
 
 static void do_move(model* m)
 {
-    being* b = any_being(m);
+    model_entity* b = any_entity(m);
     if (b == NULL) {
         return;
     }
@@ -364,17 +364,17 @@ static void do_move(model* m)
                           : orr_rows_move_all(m->world, from, to));
     }
     for (uint32_t i = 0; i < count; i++) {
-        turn(being_of(m, rows[first + i]), mask, tagged);
+        set_types(model_entity_of(m, rows[first + i]), mask, tagged);
     }
 }
 
 static void do_copy(model* m)
 {
-    being* b = any_being(m);
+    model_entity* b = any_entity(m);
     for (uint32_t i = 0; b != NULL && i < MOST; i++) {
-        if (m->beings[i].id.id == 0) {
-            m->beings[i] = *b;
-            m->beings[i].id = orr_copy(m->world, b->id);
+        if (m->entities[i].id.id == 0) {
+            m->entities[i] = *b;
+            m->entities[i].id = orr_copy(m->world, b->id);
             return;
         }
     }
@@ -382,7 +382,7 @@ static void do_copy(model* m)
 
 static void do_destroy(model* m)
 {
-    being* picked[3];
+    model_entity* picked[3];
     orr_entity ids[3];
     uint32_t count = pick(m, picked, 1 + chance(3));
     for (uint32_t i = 0; i < count; i++) {
@@ -393,12 +393,12 @@ static void do_destroy(model* m)
         CHECK_OK(count == 1 ? orr_destroy(m->world, ids[0])
                             : orr_destroy_many(m->world, ids, count));
     }
-    die(m);
+    model_destroy(m);
 }
 
 static void do_destroy_cluster(model* m)
 {
-    being* b = any_being(m);
+    model_entity* b = any_entity(m);
     uint32_t how = chance(8);
     if (b == NULL) {
         return;
@@ -406,7 +406,7 @@ static void do_destroy_cluster(model* m)
     orr_cluster cluster = orr_entity_cluster(m->world, b->id);
     uint32_t t = chance(TYPES);
     for (uint32_t i = 0; i < MOST; i++) {
-        being* other = &m->beings[i];
+        model_entity* other = &m->entities[i];
         orr_cluster its = orr_entity_cluster(m->world, other->id);
         other->dying = other->id.id != 0 && (how == 0 || (how == 1 ? other->has[t] && other->tagged
                                                                    : its.id == cluster.id));
@@ -418,7 +418,7 @@ static void do_destroy_cluster(model* m)
              : how == 1 ? orr_clusters_delete(m->world, &match, NULL)
              : how < 5  ? orr_cluster_clear(m->world, cluster)
                         : orr_cluster_delete(m->world, cluster));
-    die(m);
+    model_destroy(m);
 }
 
 static void model_begin(model* m, uint8_t fresh_byte)
@@ -489,7 +489,7 @@ ORR_TEST(relation_same_history_gives_the_same_hash)
 
 // ---- memory refused -----------------------------------------------------------------------------
 
-// A small world with everything in it, and what a step needs.
+// A small world with everything in it, and the entities that steps use.
 typedef struct scene {
     model m;
     orr_world* world;

@@ -64,6 +64,7 @@ static void scene_begin(scene* s)
     *s = (scene){0};
     s->world = kit_begin(&s->kit, NULL);
     scene_fill(s);
+    (void)orri_parked_release_all(s->world); // No walk sees these chunks.
 }
 
 // ---- the blocks of a walk -----------------------------------------------------------------------

@@ -284,14 +284,14 @@ ORR_TEST(snapshot_restored_after_each_change_gives_the_same_state)
         all_begin();
         uint64_t before = orr_world_hash(a.world);
         orri_snapshot* snapshot = take();
-        CHECK_EQ(orr_world_hash(a.world), before); // Holding shows nowhere.
+        CHECK_EQ(orr_world_hash(a.world), before); // A snapshot does not change the hash.
         changes[i].make();
         uint64_t after = orr_world_hash(a.world);
-        CHECK(after != before); // Else the change proves nothing.
+        CHECK(after != before); // Otherwise the change tests nothing.
         go_back(snapshot);
         CHECK_EQ(orr_world_hash(a.world), before);
         check_as_it_was();
-        changes[i].make(); // Done again it makes the same.
+        changes[i].make(); // Repeated, it gives the same state.
         CHECK_EQ(orr_world_hash(a.world), after);
         CHECK_OK(orr_world_validate(a.world));
         orri_snapshot* later = take();
@@ -308,13 +308,13 @@ ORR_TEST(snapshot_restored_after_each_change_gives_the_same_state)
     }
 }
 
-// One after the other, all remembered, visited in any order and released in any order.
+// One snapshot after each change; all are restored in any order and released in any order.
 ORR_TEST(snapshots_of_many_moments_are_restored_and_released_in_any_order)
 {
     orri_snapshot* snapshots[CHANGES];
     uint64_t hashes[CHANGES];
     all_begin();
-    // The last changes want what earlier ones took away: each begins where the first began.
+    // The last changes need data that earlier changes remove, so each begins with the first state.
     orri_snapshot* first = take();
     for (uint32_t i = 0; i < CHANGES; i++) {
         go_back(first);
@@ -363,7 +363,7 @@ ORR_TEST(snapshot_restored_sets_ticks_back_and_versions_forward)
     kit_end(&a.kit);
 }
 
-// Rows that go are a change of their cluster, also where no block of it is another.
+// Removed rows are a change of their cluster, even if none of its blocks is replaced.
 ORR_TEST(snapshot_restored_with_fewer_chunks_stamps_the_cluster)
 {
     all_begin();
@@ -381,7 +381,7 @@ ORR_TEST(snapshot_restored_with_fewer_chunks_stamps_the_cluster)
     kit_end(&a.kit);
 }
 
-// Ids of instances are no part of the hash, and are given again nevertheless.
+// Instance ids are not part of the hash, but the same ids are given again.
 ORR_TEST(snapshot_restored_gives_the_same_instance_ids_again)
 {
     all_begin();
@@ -415,7 +415,7 @@ ORR_TEST(snapshot_restored_keeps_the_addresses_of_blocks)
     kit_end(&a.kit);
 }
 
-// ---- what is not state --------------------------------------------------------------------------
+// ---- transient data -----------------------------------------------------------------------------
 
 ORR_TEST(snapshot_restored_keeps_transient_values_of_live_entities)
 {
@@ -437,8 +437,9 @@ ORR_TEST(snapshot_restored_keeps_transient_values_of_live_entities)
     kit_end(&a.kit);
 }
 
-// A chunk of transient entities has got the id that was another's: it steps aside.
-ORR_TEST(snapshot_restored_while_transient_entities_use_its_chunk_ids)
+// A chunk of transient entities has taken a chunk id of the snapshot: the restore gives it another
+// id.
+ORR_TEST(snapshot_restored_keeps_transient_entities_that_use_its_chunk_ids)
 {
     all_begin();
     orri_snapshot* snapshot = take();
@@ -463,7 +464,7 @@ ORR_TEST(snapshot_restored_while_transient_entities_use_its_chunk_ids)
     kit_end(&a.kit);
 }
 
-// ---- what it costs ------------------------------------------------------------------------------
+// ---- costs --------------------------------------------------------------------------------------
 
 static uint64_t bytes_of(const orri_snapshot* snapshot, uint64_t round, uint64_t* shared)
 {
@@ -490,7 +491,7 @@ ORR_TEST(snapshots_of_an_unchanged_world_share_all_nodes)
     CHECK(shared > (CAPACITY + 300) * (sizeof(Position) + sizeof(Velocity)));
     CHECK_EQ(second_shared, 0); // All counted already.
     CHECK(more < own / 4);
-    CHECK(bytes_of(second, 2, &second_shared) > more); // Counted anew.
+    CHECK(bytes_of(second, 2, &second_shared) > more); // Another round counts again.
     CHECK_EQ(second_shared, shared);
     orri_snapshot_release(a.world, first);
     orri_snapshot_release(a.world, second);
@@ -511,14 +512,14 @@ ORR_TEST(snapshot_costs_the_blocks_that_are_written)
     CHECK_EQ(bytes_of(first, 2, &shared_after), own + block);
     CHECK_EQ(shared_after, shared - block);
     CHECK_EQ(a.kit.memory.live_bytes, live + block);
-    orri_snapshot* third = take(); // Its nodes are those of before, but for one chunk.
+    orri_snapshot* third = take(); // It shares all nodes of `second` but one.
     uint32_t same = 0;
     for (uint32_t i = 0; i < third->cluster_count; i++) {
         same += third->clusters[i] == second->clusters[i];
     }
     CHECK_EQ(same, third->cluster_count - 1);
     go_back(first);
-    CHECK_EQ(bytes_of(first, 3, &shared_after), own); // It shares what it had kept again.
+    CHECK_EQ(bytes_of(first, 3, &shared_after), own); // The block is shared again.
     orri_snapshot_release(a.world, second);
     orri_snapshot_release(a.world, first);
     orri_snapshot_release(a.world, third);
@@ -551,8 +552,8 @@ ORR_TEST(snapshot_refused_memory_shares_nothing)
     kit_end(&a.kit);
 }
 
-// Refused at each step of getting ready: nothing is different, neither here nor in what others
-// hold.
+// Memory is refused at each step of preparing the restore: neither the world nor any snapshot
+// changes.
 ORR_TEST(snapshot_restore_refused_memory_changes_nothing)
 {
     for (uint32_t i = 0; i < CHANGES; i++) {
@@ -618,8 +619,8 @@ static void write_row(void)
     CHECK(orr_create_in(a.world, a.plain).id != 0);
 }
 
-// A write is never refused for the sake of a snapshot: that is lost instead, and so is nothing
-// else.
+// A write is never refused because of a snapshot: the snapshot is lost instead, and nothing else
+// is.
 ORR_TEST(snapshot_with_a_refused_copy_is_lost_and_the_write_succeeds)
 {
     void (*const writes[])(void) = {write_position, write_token,  write_body,
@@ -652,7 +653,7 @@ ORR_TEST(snapshot_with_a_refused_copy_is_lost_and_the_write_succeeds)
     }
 }
 
-// A hook that refuses to copy is as good as no memory.
+// A hook that refuses to copy has the effect of refused memory.
 ORR_TEST(snapshot_with_a_refusing_hook_is_lost)
 {
     all_begin();
@@ -681,9 +682,9 @@ ORR_TEST(snapshot_in_a_loop_or_with_an_open_appender_is_refused)
     kit_end(&a.kit);
 }
 
-// What is published does not stand in the way of what is remembered. (Going back is for when it is
-// gone.)
-ORR_TEST(snapshot_with_published_values_is_complete)
+// A publisher does not prevent snapshots. The snapshot is restored after the publisher is
+// destroyed.
+ORR_TEST(snapshot_taken_with_a_publisher_is_restored_without_it)
 {
     all_begin();
     orri_publisher* publisher = orri_publisher_create(a.world);

@@ -7,7 +7,7 @@
 
 #define CAPACITY ORR_CHUNK_CAPACITY
 
-// Every row's entity says that it is at that row.
+// The address of the entity of each row is that row.
 static void check_rows(const orr_world* world, orr_cluster cluster)
 {
     static orr_entity ids[CAPACITY];
@@ -32,7 +32,7 @@ static void check_rows(const orr_world* world, orr_cluster cluster)
 }
 
 /* N1-11 N1-12 N1-22 N1-23 */
-ORR_TEST(chunk_boundaries_rows_are_dense_and_where_they_should_be)
+ORR_TEST(chunk_rows_around_boundaries_are_dense_and_at_their_addresses)
 {
     static const uint32_t counts[] = {1,    2,    15,   16,   17,   63,   64,
                                       65,   255,  256,  257,  1023, 1024, 1025,
@@ -129,14 +129,14 @@ ORR_TEST(chunk_shrinks_across_its_boundary_and_grows_again)
         CHECK_EQ(kit_info(world, cluster).chunk_count, 1);
         ids[CAPACITY] = orr_create_in(world, cluster);
         CHECK_EQ(orr_get(world, ids[CAPACITY], Health)->value,
-                 100); // The preset, not what was there.
+                 100); // The preset, not the old value.
         orr_edit(world, ids[CAPACITY], Health)->value = 7;
     }
     check_rows(world, cluster);
     kit_end(&k);
 }
 
-ORR_TEST(chunk_entities_writes_at_most_what_there_is_room_for)
+ORR_TEST(chunk_entities_writes_at_most_the_given_capacity)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -168,7 +168,7 @@ ORR_TEST(column_is_one_aligned_array_with_readable_padding)
                 const volatile uint8_t* column = orr_column_read(world, cluster, c, info.types[t]);
                 CHECK_EQ((uintptr_t)column % 64, 0);
                 size_t bytes = orr_chunk_count(world, cluster, c) * size;
-                uint8_t sum = 0; // ASan sees it if the last line may not be read to its end.
+                uint8_t sum = 0; // ASan reports if the last cache line cannot be read to its end.
                 for (size_t i = bytes; i < ((bytes + 63) & ~(size_t)63); i++) {
                     sum = (uint8_t)(sum + (column[i] & 0));
                 }
@@ -179,7 +179,7 @@ ORR_TEST(column_is_one_aligned_array_with_readable_padding)
     kit_end(&k);
 }
 
-ORR_TEST(column_of_a_marker_is_there_and_has_no_data)
+ORR_TEST(column_of_a_marker_is_present_without_data)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -305,7 +305,7 @@ ORR_TEST(pointer_kept_to_a_row_that_left_is_poisoned)
     CHECK_OK(orr_create_many(world, cluster, 8, NULL, 0, ids));
     const Big* kept = orr_get(world, ids[7], Big);
     CHECK(!__asan_address_is_poisoned(kept));
-    CHECK_OK(orr_tag_add(world, ids[7], 1)); // It lives elsewhere now.
+    CHECK_OK(orr_tag_add(world, ids[7], 1)); // It is in another cluster now.
     CHECK(__asan_address_is_poisoned((const char*)kept + 128));
     kept = orr_get(world, ids[0], Big);
     CHECK_OK(orr_cluster_delete(world, cluster));

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Clusters: which entities they hold, finding and deleting them, stale handles.
+#include "support/growth_kit.h"
 #include "support/store_kit.h"
 #include "test.h"
 
+#include <orrery/history.h>
+#include <orrery/query.h>
 #include <stdlib.h>
 
 static bool same(orr_cluster a, orr_cluster b)
@@ -92,7 +95,7 @@ ORR_TEST(cluster_types_macro_fills_desc_and_match)
 }
 
 /* N1-08 N0-59 */
-ORR_TEST(cluster_memory_exists_from_first_to_last_entity)
+ORR_TEST(cluster_memory_is_allocated_with_the_first_entity_and_freed_by_clearing)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -105,10 +108,12 @@ ORR_TEST(cluster_memory_exists_from_first_to_last_entity)
     orr_world_memory_get(world, &memory);
     CHECK(memory.by_purpose[ORR_MEMORY_COLUMN].bytes > 0);
     CHECK_EQ(kit_info(world, cluster).chunk_count, 1);
-    CHECK_OK(orr_destroy(world, bob));
+    CHECK_OK(orr_destroy(world, bob)); // The chunk is parked.
+    CHECK_EQ(kit_info(world, cluster).chunk_count, 0);
+    CHECK_OK(orr_cluster_clear(world, cluster));
     orr_world_memory_get(world, &memory);
     CHECK_EQ(memory.by_purpose[ORR_MEMORY_COLUMN].bytes, 0);
-    // It stays, empty.
+    // The cluster stays, empty.
     orr_cluster_info info = kit_info(world, cluster);
     CHECK_EQ(info.row_count, 0);
     CHECK_EQ(info.chunk_count, 0);
@@ -179,7 +184,7 @@ ORR_TEST(clusters_found_by_types_tags_and_predicate)
         .types = &p, .type_count = 1, .without_types = &h, .without_type_count = 1};
     CHECK_EQ(orr_clusters_find(world, &match, out, 4), 1);
     CHECK(same(out[0], a));
-    // More match than there is room for: the count says so.
+    // More clusters match than fit into the array: the result is their number.
     match = (orr_cluster_match){.types = &h, .type_count = 1};
     out[1] = a;
     CHECK_EQ(orr_clusters_find(world, &match, out, 1), 3);
@@ -343,7 +348,7 @@ ORR_TEST(cluster_limits_are_refused)
     orr_entity bob = orr_create_in(world, out);
     CHECK_RESULT(orr_tag_add(world, bob, 999), ORR_ERR_CAPACITY);
     CHECK(!orr_tag_has(world, bob, 999));
-    CHECK_OK(orr_tag_add(world, bob, 5)); // It has that one.
+    CHECK_OK(orr_tag_add(world, bob, 5)); // It has this tag.
     CHECK(orr_create(world).id != 0);     // The second cluster.
     uint64_t hash = orr_world_hash(world);
     CHECK_RESULT(orr_set(world, bob, Position, {1, 2, 3}), ORR_ERR_CAPACITY);
@@ -462,5 +467,132 @@ ORR_TEST(clusters_are_deleted_by_the_lists_of_one_of_them)
     CHECK_OK(orr_clusters_delete(
         world, &(orr_cluster_match){.tags = info.tags, .tag_count = info.tag_count}, &count));
     CHECK_EQ(count, 2);
+    kit_end(&k);
+}
+
+// ---- growth -------------------------------------------------------------------------------------
+
+ORR_STRUCT(Leader,
+           (orr_entity, of, (.flags = ORR_FIELD_INDEXED, .on_destroy = ORR_ON_DESTROY_CLEAR)))
+
+// Deletes n clusters with a common type one by one: the one at position i * step % n of the order of
+// creation. `indexed`: the world has an indexed reference.
+static void delete_in_steps(growth_clock* clock_of, uint32_t n, uint32_t step, bool indexed)
+{
+    kit k;
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type type = KIT_TYPE(world, Position);
+    orr_cluster* all = malloc(n * sizeof *all);
+    for (uint32_t i = 0; i < n; i++) {
+        orr_tag tag = i;
+        all[i] = kit_cluster(world, &type, 1, &tag, 1);
+    }
+    if (indexed) {
+        orr_set(world, orr_create(world), Leader, {orr_create(world)});
+    }
+    growth_begin(clock_of);
+    for (uint32_t i = 0; i < n; i++) {
+        CHECK_OK(orr_cluster_delete(world, all[(uint64_t)i * step % n]));
+    }
+    growth_end(clock_of);
+    CHECK_OK(orr_world_validate(world));
+    free(all);
+    kit_end(&k);
+}
+
+static void delete_oldest_first(growth_clock* clock_of, uint32_t n)
+{
+    delete_in_steps(clock_of, n, 1, false);
+}
+
+static void delete_scattered(growth_clock* clock_of, uint32_t n)
+{
+    delete_in_steps(clock_of, n, 7919, false); // A prime, so every cluster is deleted once.
+}
+
+static void delete_indexed(growth_clock* clock_of, uint32_t n)
+{
+    delete_in_steps(clock_of, n, 1, true);
+}
+
+ORR_TEST(clusters_are_deleted_one_by_one_in_near_linear_time)
+{
+    CHECK_NEAR_LINEAR(delete_oldest_first, 6000);
+    CHECK_NEAR_LINEAR(delete_scattered, 6000);
+    CHECK_NEAR_LINEAR(delete_indexed, 1000);
+}
+
+// A deleted cluster leaves a gap in the lists of its types; loops and searches pass over it.
+ORR_TEST(clusters_around_deleted_ones_are_found_in_order_of_creation)
+{
+    enum {
+        COUNT = 100
+    };
+    kit k;
+    orr_world* world = kit_begin(&k, NULL);
+    orr_type type = KIT_TYPE(world, Position);
+    orr_cluster all[COUNT], found[COUNT];
+    bool deleted[COUNT] = {false};
+    for (uint32_t i = 0; i < COUNT; i++) {
+        orr_tag tag = i;
+        all[i] = kit_cluster(world, &type, 1, &tag, 1);
+        CHECK(orr_create_in(world, all[i]).id != 0);
+    }
+    CHECK_OK(orr_remember(world));
+    orr_tick_advance(world);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        CHECK_OK(orr_cluster_delete(world, all[i * 37 % COUNT]));
+        deleted[i * 37 % COUNT] = true;
+        CHECK_OK(orr_world_validate(world));
+        uint32_t left = COUNT - i - 1, at = 0;
+        orr_cluster_match match = {.types = &type, .type_count = 1};
+        CHECK_EQ(orr_clusters_find(world, &match, found, COUNT), left);
+        for (uint32_t c = 0; c < COUNT; c++) {
+            if (!deleted[c]) {
+                CHECK_EQ(found[at++].id, all[c].id);
+            }
+        }
+        CHECK_EQ(at, left);
+        orr_query* query = orr_query_text(world, "Position");
+        CHECK_EQ(orr_query_count(query), left);
+        orr_query_destroy(query);
+    }
+    // Restored clusters come back in order of creation.
+    CHECK_OK(orr_time_travel(world, 0));
+    CHECK_OK(orr_world_validate(world));
+    CHECK_EQ(orr_clusters_find(world, &(orr_cluster_match){.types = &type, .type_count = 1}, found,
+                               COUNT),
+             COUNT);
+    for (uint32_t c = 0; c < COUNT; c++) {
+        CHECK_EQ(found[c].id, all[c].id);
+    }
+    kit_end(&k);
+}
+
+static bool predicate_that_changes(void* user, const orr_world* world, orr_cluster cluster)
+{
+    orr_world* changed = (orr_world*)(uintptr_t)world;
+    (void)cluster;
+    *(uint32_t*)user += orr_clusters_delete(changed, &(orr_cluster_match){0}, NULL) ==
+                            ORR_ERR_STATE &&
+                        orr_create(changed).id == 0;
+    orr_tick_advance(changed); // Ends all loops.
+    return true;
+}
+
+ORR_TEST(clusters_delete_with_a_predicate_that_changes_the_world_refuses_the_change)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    CHECK_OK(orr_set(world, orr_create(world), Position, {1, 2, 3}));
+    CHECK_OK(orr_set(world, orr_create(world), Health, {1, 0}));
+    uint32_t refused = 0, deleted = 0;
+    CHECK_OK(orr_clusters_delete(
+        world, &(orr_cluster_match){.predicate = predicate_that_changes, .user = &refused},
+        &deleted));
+    CHECK_EQ(refused, deleted);
+    CHECK_EQ(deleted, 3);
+    k.errors.count = 0;
+    CHECK(orr_create(world).id != 0);
     kit_end(&k);
 }

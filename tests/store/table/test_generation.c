@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// ORR_TEST_ALONE: it brings a library of its own, and so cannot share a program with tests of the other one.
-// What happens when all generations of an index are used up. There are 16 million of them, so this program
-// is built with its own copy of the store in which there are three; the library's copy is not linked.
+// ORR_TEST_ALONE: it brings a library of its own, and so cannot share a program with tests of the
+// other one. Indexes whose generations are used up. An index has 16 million generations; this
+// program is built with its own copy of the store, in which an index has three. The library's copy
+// is not linked.
 #define ORRI_GENERATION_MAX 3u
 #define ORRI_CHUNKS_MAX     6u
 
@@ -52,7 +53,7 @@ ORR_TEST(generation_used_up_retires_the_index)
     kit_end(&k);
 }
 
-ORR_TEST(generation_used_up_by_every_way_to_destroy)
+ORR_TEST(generation_used_up_by_any_destroying_call_retires_the_index)
 {
     for (uint32_t way = 0; way < 5; way++) {
         kit k = {0};

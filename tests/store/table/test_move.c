@@ -81,7 +81,7 @@ ORR_TEST(move_of_one_entity_constructs_destructs_and_moves_exactly_once)
     kit_end(&k);
 }
 
-ORR_TEST(move_refused_by_a_hook_leaves_everything)
+ORR_TEST(move_refused_by_a_hook_changes_nothing)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -217,7 +217,7 @@ ORR_TEST(rows_moved_all_hand_over_whole_chunks)
         CHECK_OK(orr_address_get(world, ids[i], &address));
         CHECK_EQ(address.row, i);
     }
-    // And back with other components: dropped ones are destructed, new ones made.
+    // And back with other components: dropped ones are destructed, new ones constructed.
     orr_cluster other = KIT_CLUSTER(world, Position, Health);
     CHECK_OK(orr_rows_move_all(world, to, other));
     CHECK_EQ(kit_tokens.live, 0);
@@ -227,7 +227,7 @@ ORR_TEST(rows_moved_all_hand_over_whole_chunks)
     kit_end(&k);
 }
 
-ORR_TEST(rows_moved_all_onto_a_cluster_with_rows)
+ORR_TEST(rows_moved_all_to_a_cluster_with_rows_keep_their_values)
 {
     static const uint32_t counts[][2] = {{1, 1},       {10, 2048},   {2048, 10},  {3000, 3000},
                                          {2048, 2048}, {4097, 2047}, {0, 5},      {5, 0},
@@ -270,7 +270,7 @@ ORR_TEST(rows_beyond_the_end_are_refused)
     kit_end(&k);
 }
 
-ORR_TEST(deleted_cluster_is_no_source_and_no_target)
+ORR_TEST(deleted_cluster_as_source_or_target_is_refused)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);

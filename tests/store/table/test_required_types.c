@@ -14,6 +14,9 @@ ORR_STRUCT_EX(Nail, (.storage = ORR_PINNED), (int32_t, value))
 ORR_STRUCT_EX(Hammer, (.needs = "Nail"), (int32_t, value))
 ORR_STRUCT_EX(Haunted, (.needs = "Token"), (int32_t, value))
 
+ORR_STRUCT_EX(Switch, (.needs = "orr_enabled"), (int32_t, value))
+ORR_STRUCT_EX(Tagged, (.needs = "Tiny, orr_tags"), (int32_t, value))
+
 static void register_all(orr_world* world)
 {
     (void)KIT_TYPE(world, Position);
@@ -38,7 +41,7 @@ ORR_TEST(needs_are_added_with_presets_in_one_move)
     CHECK_EQ(orr_get(world, a, Engine)->power == 9, 1);
     CHECK_EQ(orr_get(world, a, Body)->mass == 2, 1);
     CHECK_EQ(orr_get(world, a, Health)->value, 100);
-    CHECK_EQ(orr_get(world, a, Position)->y == 2, 1); // What is there keeps its value.
+    CHECK_EQ(orr_get(world, a, Position)->y == 2, 1); // Existing values are kept.
     orr_world_stats stats;
     orr_world_stats_get(world, &stats);
     CHECK_EQ(stats.clusters, 3); // Nothing, {Position}, all four: none in between.
@@ -83,7 +86,7 @@ ORR_TEST(needed_type_is_not_removed_while_another_needs_it)
     CHECK_OK(orr_add(world, a, Engine));
     uint64_t before = orr_world_hash(world);
     CHECK_RESULT(orr_remove(world, a, Position), ORR_ERR_STATE);
-    CHECK_CONTAINS(k.errors.text, "orr_component_remove: Position of entity 0v1 is needed by Body; "
+    CHECK_CONTAINS(k.errors.text, "orr_remove: Position of entity 0v1 is needed by Body; "
                                   "remove Body first");
     CHECK_RESULT(orr_remove(world, a, Body), ORR_ERR_STATE);
     CHECK_CONTAINS(k.errors.text, "needed by Engine");
@@ -228,7 +231,8 @@ ORR_TEST(needs_refused_by_a_hook_or_memory_change_nothing)
         result = result == ORR_OK ? orr_add(world, b, Left) : result;
         uint64_t refused = k.memory.refused;
         failing_alloc_arm(&k.memory, 0, false);
-        CHECK_RESULT(result, refused > 0 ? ORR_ERR_MEMORY : ORR_OK);
+        // Or the second try succeeds, after parked chunks were freed.
+        CHECK(result == ORR_OK || (refused > 0 && result == ORR_ERR_MEMORY));
         CHECK(orr_has(world, a, Engine) || orr_world_hash(world) == before);
         CHECK_OK(orr_world_validate(world));
         CHECK_OK(orr_add(world, a, Engine));
@@ -241,7 +245,7 @@ ORR_TEST(needs_refused_by_a_hook_or_memory_change_nothing)
     }
 }
 
-// Random adds and removes against sets of bits.
+// Random adds and removes, compared with sets of bits.
 ORR_TEST(needs_random_changes_agree_with_sets)
 {
     enum {
@@ -257,7 +261,7 @@ ORR_TEST(needs_random_changes_agree_with_sets)
         uint32_t a = (uint32_t)(test_random() % COUNT), b = (uint32_t)(test_random() % COUNT);
         bool any = test_random() % 3 > 0;
         snprintf(names[i], sizeof names[i], "N%u", i);
-        snprintf(texts[i], sizeof texts[i], "N%u, N%u", a, b);
+        snprintf(texts[i], sizeof texts[i], a != b ? "N%u, N%u" : "N%u", a, b); // No name twice.
         needs[i] = 1u << i | (any ? 1u << a | 1u << b : 0);
         CHECK_OK(orr_type_register(
             world, &(orr_type_desc){.name = names[i], .settings.needs = any ? texts[i] : NULL},
@@ -292,5 +296,24 @@ ORR_TEST(needs_random_changes_agree_with_sets)
             CHECK_OK(orr_world_validate(world));
         }
     }
+    kit_end(&k);
+}
+
+ORR_TEST(needs_of_types_that_no_entity_stores_are_refused)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    (void)KIT_TYPE(world, Tiny);
+    orr_entity a = orr_create(world);
+    CHECK_RESULT(orr_add(world, a, Switch), ORR_ERR_ARGUMENT);
+    CHECK_CONTAINS(k.errors.text, "orr_add: Switch needs orr_enabled, which every entity has");
+    CHECK_RESULT(orr_set(world, a, Tagged, {1}), ORR_ERR_ARGUMENT);
+    CHECK_CONTAINS(k.errors.text, "orr_set: Tagged needs orr_tags, which every entity has");
+    orr_type types[] = {KIT_TYPE(world, Switch), orr_type_find(world, "orr_enabled")};
+    orr_cluster cluster;
+    CHECK(orr_cluster_get(world, &(orr_cluster_desc){.types = types, .type_count = 2}, &cluster) !=
+          ORR_OK);
+    CHECK(!orr_has(world, a, Switch) && !orr_has(world, a, Tagged));
+    k.errors.count = 0;
     kit_end(&k);
 }

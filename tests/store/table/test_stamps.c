@@ -136,7 +136,7 @@ ORR_TEST(change_version_grows_with_each_tick_of_a_write_and_never_decreases)
     kit_end(&k);
 }
 
-ORR_TEST(change_of_what_is_not_there_is_zero)
+ORR_TEST(change_tick_and_version_of_absent_columns_are_zero)
 {
     kit k = {0};
     stamps_begin(&s, &k);
@@ -147,7 +147,7 @@ ORR_TEST(change_of_what_is_not_there_is_zero)
     kit_end(&k);
 }
 
-ORR_TEST(change_hash_between_two_writes_of_a_tick_sees_both)
+ORR_TEST(change_hash_between_two_writes_of_a_tick_covers_both)
 {
     kit k = {0};
     stamps_begin(&s, &k);

@@ -13,7 +13,7 @@ ORR_STRUCT_EX(Body, (.storage = ORR_PINNED), (float, mass))
 
 // ---- types --------------------------------------------------------------------------------------
 
-ORR_TEST(transient_type_is_pinned_and_says_so)
+ORR_TEST(transient_type_is_pinned_and_refuses_other_settings)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -37,7 +37,7 @@ ORR_TEST(transient_type_is_pinned_and_says_so)
     kit_end(&k);
 }
 
-ORR_TEST(transient_components_leave_the_hash_as_it_is)
+ORR_TEST(transient_components_do_not_change_the_hash)
 {
     kit k = {0};
     kit_tokens_reset();
@@ -63,7 +63,7 @@ ORR_TEST(transient_components_leave_the_hash_as_it_is)
         orr_edit(world, e[i], Trail)->age++;
     }
     CHECK(orr_world_hash(world) == hash);
-    // Copies are without.
+    // Copies have no transient components.
     orr_entity copy = orr_copy(world, e[1]);
     CHECK(orr_has(world, copy, Body) && !orr_has(world, copy, Sprite) &&
           !orr_has(world, copy, Held));
@@ -76,8 +76,8 @@ ORR_TEST(transient_components_leave_the_hash_as_it_is)
 
 // ---- entities -----------------------------------------------------------------------------------
 
-// What can be seen of a world, without transient types and entities.
-static uint64_t shown(orr_world* world)
+// Hash and counts of the world, which must not depend on transient types and entities.
+static uint64_t simulation_hash(orr_world* world)
 {
     orr_world_stats stats;
     orr_world_stats_get(world, &stats);
@@ -86,19 +86,19 @@ static uint64_t shown(orr_world* world)
     return orr_hash(words, sizeof words, 0);
 }
 
-ORR_TEST(transient_entity_changes_nothing_of_the_simulation)
+ORR_TEST(transient_entity_does_not_change_the_simulation)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
     ORR_REGISTER(world, Position, Sprite, Trail);
     orr_entity bob = orr_create(world);
-    uint64_t before = shown(world);
+    uint64_t before = simulation_hash(world);
     orr_entity a = orr_create_transient(world), b = orr_create_transient(world);
     CHECK(a.id != 0 && b.id != a.id && orr_alive(world, a) && orr_transient(world, a) &&
           !orr_transient(world, bob));
     CHECK_EQ(orr_transient_count(world), 2);
     CHECK_OK(orr_set(world, a, Sprite, {7, 1}));
-    CHECK_OK(orr_add(world, a, Sprite)); // There already.
+    CHECK_OK(orr_add(world, a, Sprite)); // Present already.
     CHECK_OK(orr_add(world, b, Sprite));
     CHECK_OK(orr_set(world, b, Trail, {a, 0}));
     CHECK_OK(orr_set(world, bob, Trail, {b, 0}));
@@ -109,32 +109,32 @@ ORR_TEST(transient_entity_changes_nothing_of_the_simulation)
     CHECK_OK(orr_enable(world, b, Sprite, false));
     CHECK(!orr_enabled(world, b, Sprite) && orr_enabled(world, a, Sprite));
     orr_reader reader = orr_reader_make(world, KIT_TYPE(world, Sprite));
-    CHECK(orr_reader_get(&reader, b) == NULL); // Pinned types are not for it, as of others.
+    CHECK(orr_reader_get(&reader, b) == NULL); // Readers find no transient entities.
     char text[128];
     orr_entity_print(world, a, text, sizeof text);
     CHECK_CONTAINS(text, ": Sprite {image: 7, x: 1}");
     CHECK_OK(orr_remove(world, b, Sprite));
     CHECK(!orr_has(world, b, Sprite));
-    CHECK(shown(world) == before);
+    CHECK(simulation_hash(world) == before);
     CHECK_OK(orr_world_validate(world));
     CHECK_OK(orr_destroy(world, a));
     CHECK(!orr_alive(world, a) && !orr_transient(world, a) && orr_alive(world, b));
     CHECK_EQ(orr_pinned_count(world, KIT_TYPE(world, Sprite)), 0);
     CHECK_RESULT(orr_set(world, a, Sprite, {1, 1}), ORR_ERR_ENTITY);
     CHECK_CONTAINS(k.errors.text, "was transient, and is dead");
-    orr_entity c = orr_create_transient(world); // The index again, another generation.
+    orr_entity c = orr_create_transient(world); // The same index, another generation.
     CHECK(c.id != a.id && (uint32_t)c.id == (uint32_t)a.id && !orr_alive(world, a));
-    CHECK(shown(world) == before);
+    CHECK(simulation_hash(world) == before);
     kit_end(&k);
 }
 
-ORR_TEST(transient_entity_is_refused_where_it_does_not_belong)
+ORR_TEST(transient_entity_is_refused_by_calls_that_change_state)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
     ORR_REGISTER(world, Position, Link, Body, Sprite, Trail);
     orr_entity bob = orr_create(world), a = orr_create_transient(world);
-    uint64_t before = shown(world);
+    uint64_t before = simulation_hash(world);
     CHECK_RESULT(orr_set(world, a, Position, {0, 0, 0}), ORR_ERR_ARGUMENT);
     CHECK_CONTAINS(k.errors.text, "is transient, and Position is not");
     CHECK_RESULT(orr_add(world, a, Body), ORR_ERR_ARGUMENT);
@@ -152,11 +152,11 @@ ORR_TEST(transient_entity_is_refused_where_it_does_not_belong)
     CHECK_RESULT(orr_set(world, a, Trail, {{a.id + 1}, 0}), ORR_ERR_ENTITY);
     orr_type sprite = KIT_TYPE(world, Sprite);
     CHECK_RESULT(orr_component_add_many(world, &a, 1, sprite, NULL), ORR_ERR_ENTITY);
-    CHECK(shown(world) == before);
+    CHECK(simulation_hash(world) == before);
     kit_end(&k);
 }
 
-ORR_TEST(transient_entities_are_found_by_queries_that_ask_for_them)
+ORR_TEST(transient_entities_are_matched_by_queries_that_require_a_transient_type)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -201,7 +201,7 @@ ORR_TEST(transient_entities_are_found_by_queries_that_ask_for_them)
     CHECK_OK(orr_destroy(world, t[0]));
     CHECK_EQ(orr_query_count(early), 5);
     orr_query_destroy(some);
-    // Bulk calls leave them alone, but the end of the world destroys them, too.
+    // orr_query_add() skips transient entities; orr_query_destroy_entities() destroys them.
     CHECK_OK(orr_query_add(early, KIT_TYPE(world, Body), NULL));
     CHECK_EQ(orr_pinned_count(world, KIT_TYPE(world, Body)), 3);
     CHECK_OK(orr_query_destroy_entities(early));
@@ -211,7 +211,7 @@ ORR_TEST(transient_entities_are_found_by_queries_that_ask_for_them)
     kit_end(&k);
 }
 
-ORR_TEST(transient_entities_created_and_destroyed_by_the_thousand)
+ORR_TEST(transient_entities_by_the_thousand_do_not_change_the_simulation)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, &(orr_world_desc){.id_salt = 5});
@@ -221,7 +221,7 @@ ORR_TEST(transient_entities_created_and_destroyed_by_the_thousand)
     };
     static orr_entity t[MANY];
     orr_entity first = orr_create(world);
-    uint64_t before = shown(world);
+    uint64_t before = simulation_hash(world);
     uint64_t seed = test_seed(), live = 0;
     for (uint32_t step = 0; step < 40000; step++) {
         uint64_t dice = orr_random(seed, step, 0, 0);
@@ -239,7 +239,7 @@ ORR_TEST(transient_entities_created_and_destroyed_by_the_thousand)
     CHECK_EQ(orr_transient_count(world), live);
     CHECK_EQ(orr_pinned_count(world, KIT_TYPE(world, Sprite)), live);
     CHECK_OK(orr_world_validate(world));
-    CHECK(shown(world) == before && orr_alive(world, first));
+    CHECK(simulation_hash(world) == before && orr_alive(world, first));
     for (uint32_t i = 0; i < 10000; i++) {
         CHECK(orr_create(world).id != 0);
     }
@@ -247,7 +247,7 @@ ORR_TEST(transient_entities_created_and_destroyed_by_the_thousand)
     kit_end(&k);
 }
 
-ORR_TEST(transient_ids_given_ahead_are_used_in_order)
+ORR_TEST(transient_ids_reserved_are_used_in_order)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -292,14 +292,14 @@ ORR_TEST(transient_entity_refused_memory_leaves_a_valid_world)
         ORR_REGISTER(world, Sprite, Note);
         orr_query* query = orr_query_text(world, "Sprite");
         orr_create(world);
-        uint64_t before = shown(world);
+        uint64_t before = simulation_hash(world);
         failing_alloc_arm(&k.memory, n, n % 2 == 0);
         bool done = memory_try(world, query);
         refused = k.memory.refused;
         failing_alloc_arm(&k.memory, 0, false);
         CHECK(done || refused > 0);
         CHECK_OK(orr_world_validate(world));
-        CHECK(shown(world) == before);
+        CHECK(simulation_hash(world) == before);
         CHECK_EQ(orr_transient_count(world), 0);
         CHECK(memory_try(world, query));
         kit_end(&k);

@@ -28,7 +28,7 @@ ORR_TEST(list_replaced_in_real_time_is_freed_when_no_system_runs)
     CHECK(longer_list(world));
     CHECK(world->hot.pages != old && world->hot.pages[0] == page);
     CHECK_EQ(world->change.retired_count, 1);
-    CHECK_EQ(k.memory.live_blocks, blocks + 2); // The old one, and the note of it.
+    CHECK_EQ(k.memory.live_blocks, blocks + 2); // The old list, and the list of retired lists.
     CHECK(old[0] == page);
     world->realtime = false;
     orri_retired_free(world);

@@ -4,6 +4,7 @@
 #include "support/fake_platform.h"
 #include "support/store_kit.h"
 #include "test.h"
+#include <orrery/kinds.h>
 
 // A world with something of everything in it.
 static void fill_world(orr_world* world)
@@ -20,7 +21,7 @@ static void fill_world(orr_world* world)
 }
 
 /* N1-02 */
-ORR_TEST(world_destroyed_gives_back_all_memory_and_runs_destruct_hooks)
+ORR_TEST(world_destroyed_frees_all_memory_and_runs_destruct_hooks)
 {
     kit k = {0};
     orr_world* world = kit_begin(&k, NULL);
@@ -38,7 +39,7 @@ ORR_TEST(world_destroyed_gives_back_all_memory_and_runs_destruct_hooks)
 }
 
 /* N1-02 */
-ORR_TEST(world_independent_of_another_with_the_same_calls)
+ORR_TEST(worlds_with_the_same_calls_are_independent)
 {
     kit a = {0}, b = {0};
     kit_begin(&a, NULL);
@@ -330,6 +331,105 @@ ORR_TEST(type_registered_twice_is_the_same_and_another_layout_conflicts)
     kit_end(&k);
 }
 
+// As two source files that declare one name: each has a static desc of its own.
+ORR_TEST(type_declared_twice_is_one_type_or_refused_if_the_declarations_differ)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    orr_field_desc fields[] = {
+        {.name = "value", .type = ORR_TYPE(int32_t), .attributes.preset = "100"},
+        {.name = "armour", .type = ORR_TYPE(int32_t), .offset = 4}};
+    const orr_type_desc same = {
+        .name = "Health", .size = 8, .align = 4, .fields = fields, .field_count = 2};
+    orr_field_desc other_fields[] = {fields[0], fields[1]};
+    other_fields[0].attributes.preset = "50";
+    const orr_type_desc other = {
+        .name = "Health", .size = 8, .align = 4, .fields = other_fields, .field_count = 2};
+    orr_type health = KIT_TYPE(world, Health);
+    CHECK_EQ(orr_type_of(world, &same).id, health.id);
+    CHECK_EQ(k.errors.count, 0);
+    CHECK_EQ(orr_type_of(world, &other).id, 0);
+    CHECK_CONTAINS(k.errors.text, "type Health: the name is used by a type with another "
+                                  "declaration: field value: the preset is 50 and was 100");
+    CHECK_EQ(orr_type_of(world, &other).id, 0); // Every time, not only the first.
+    k.errors.count = 0;
+    kit_end(&k);
+}
+
+// The library finds its own types by name and reads their values as its own structs.
+ORR_TEST(type_with_a_name_of_the_library_and_another_declaration_is_refused)
+{
+    static const char* const names[] = {"orr_name", "orr_enabled",        "orr_tags",
+                                        "orr_time", "orr_time_traveller", "orr_time_stretcher"};
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    const orr_field_desc field = {.name = "value", .type = ORR_TYPE(int32_t)};
+    orr_entity bob = orr_create(world);
+    for (uint32_t i = 0; i < 6; i++) {
+        orr_type type = {55};
+        const orr_type_desc desc = {.name = names[i], .fields = &field, .field_count = 1};
+        CHECK_RESULT(orr_type_register(world, &desc, &type), ORR_ERR_CONFLICT);
+        CHECK_CONTAINS(k.errors.text, "the library has a type of this name");
+        CHECK_EQ(orr_type_of(world, &desc).id, 0);
+        CHECK_EQ(type.id, 55);
+        CHECK_EQ(orr_type_find(world, names[i]).id, 0);
+    }
+    k.errors.count = 0;
+    CHECK_OK(orr_name_set(world, bob, (orr_entity){0}, "bob"));
+    orr_type_desc same = *ORR_TYPE(orr_name); // As in another file, or from a file of types.
+    CHECK_EQ(orr_type_of(world, &same).id, orr_type_find(world, "orr_name").id);
+    kit_end(&k);
+}
+
+// So many descs that some share a place in the table, and that it grows while it is used.
+ORR_TEST(type_of_each_of_many_descs_is_its_own)
+{
+    enum {
+        COUNT = 400
+    };
+    static char names[COUNT][16];
+    static orr_type_desc descs[COUNT];
+    kit k = {0}, other = {0};
+    orr_world *world = kit_begin(&k, NULL), *second = kit_begin(&other, NULL);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        snprintf(names[i], sizeof names[i], "Kind%u", i);
+        descs[i] = (orr_type_desc){.name = names[i], .kind = ORR_KIND_STRUCT, .align = 1};
+        orr_type type = orr_type_of(world, &descs[i]);
+        CHECK(type.id != 0);
+        CHECK_EQ(orr_type_of(world, &descs[i]).id, type.id);
+    }
+    for (uint32_t i = COUNT; i-- > 0;) {
+        orr_type type = orr_type_of(second, &descs[i]);
+        CHECK_EQ(orr_type_find(second, names[i]).id, type.id);
+        CHECK_EQ(orr_type_find(world, names[i]).id, orr_type_of(world, &descs[i]).id);
+        CHECK_EQ(orr_type_of_far(world, &descs[i]).id, orr_type_of(world, &descs[i]).id);
+        CHECK(type.id != orr_type_of(world, &descs[i]).id);
+    }
+    kit_end(&k);
+    kit_end(&other);
+}
+
+ORR_TEST(type_of_the_library_from_a_copy_of_its_desc_is_the_same_type)
+{
+    for (uint64_t n = 0; n < 12; n++) {
+        failing_alloc memory = {0};
+        orr_world* world = orr_world_create(&(orr_world_desc){
+            .allocator = failing_alloc_allocator(&memory), .log = {.level = ORR_LOG_OFF}});
+        static orr_type_desc same;
+        same = *ORR_TYPE(orr_name);
+        failing_alloc_arm(&memory, n, false);
+        orr_type type = orr_type_of(world, &same);
+        failing_alloc_arm(&memory, 0, false);
+        CHECK(type.id == 0 || n == 0 || type.id == orr_type_of(world, ORR_TYPE(orr_name)).id);
+        CHECK(n != 0 || type.id != 0);
+        orr_entity bob = orr_create_named(world, "bob");
+        CHECK_EQ(orr_find(world, (orr_entity){0}, "bob").id, bob.id);
+        CHECK_OK(orr_world_validate(world));
+        orr_world_destroy(world);
+        failing_alloc_check(&memory);
+    }
+}
+
 ORR_TEST(type_limit_of_the_desc_is_refused)
 {
     kit k = {0};
@@ -378,6 +478,43 @@ static void handler_that_fails_itself(void* user, orr_world* world, const orr_er
         CHECK_RESULT(orr_destroy(world, (orr_entity){0}), ORR_ERR_ENTITY);
     }
     CHECK_STR(error->text, before);
+}
+
+static void handler_that_advances(void* user, orr_world* world, const orr_error* error)
+{
+    uint32_t* refused = user;
+    if (error->result == ORR_ERR_MEMORY) {
+        uint64_t tick = orr_world_tick(world);
+        orr_tick_advance(world);
+        CHECK_EQ(orr_world_tick(world), tick);
+        CHECK_CONTAINS(orr_error_last(world), "orr_tick_advance: not allowed in an error handler");
+        ++*refused;
+    }
+}
+
+// Every allocation of a batch call is refused in turn: the state may be half made in the handler.
+ORR_TEST(error_handler_cannot_advance_the_tick)
+{
+    uint32_t refused = 0;
+    for (uint64_t n = 1; n < 20; n++) {
+        failing_alloc memory = {0};
+        orr_world* world =
+            orr_world_create(&(orr_world_desc){.allocator = failing_alloc_allocator(&memory),
+                                               .on_error = handler_that_advances,
+                                               .on_error_user = &refused});
+        ORR_REGISTER(world, Position, Velocity);
+        orr_entity list[8];
+        for (uint32_t i = 0; i < 8; i++) {
+            list[i] = orr_create(world);
+            CHECK_OK(orr_set(world, list[i], Position, {1, 2, 3}));
+        }
+        failing_alloc_arm(&memory, n, false);
+        (void)orr_component_add_many(world, list, 8, orr_type_find(world, "Velocity"), NULL);
+        failing_alloc_arm(&memory, 0, false);
+        CHECK_OK(orr_world_validate(world));
+        orr_world_destroy(world);
+    }
+    CHECK(refused > 0);
 }
 
 ORR_TEST(error_handler_may_make_calls_that_are_refused_themselves)

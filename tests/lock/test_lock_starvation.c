@@ -2,7 +2,8 @@
 // Whether a system can wait for ever while others continue, in the model of the locks
 // (lock_theory_kit.h). That is a cycle of states in all of which the system waits, and which is
 // fair: every system that works in the cycle also continues in it. (A system that works for ever is
-// no fault of the locks.) All systems are alike, so the first one is the one that waits.
+// no fault of the locks.) All systems are alike, so only the first is searched as the waiting
+// system.
 #include "lock/lock_message_kit.h"
 #include "lock/lock_realm_kit.h"
 
@@ -178,7 +179,7 @@ static uint32_t starving_part(void)
 
 // ---- the library's rule -------------------------------------------------------------------------
 
-static uint32_t realm_starves(realm of, passing passes)
+static uint32_t realm_starves(realm of, overtaking passes)
 {
     uint32_t sets = realm_make(&of, passes);
     uint32_t part = starving_part();
@@ -188,7 +189,7 @@ static uint32_t realm_starves(realm of, passing passes)
     return part;
 }
 
-ORR_TEST(waiting_for_ever_is_impossible)
+ORR_TEST(system_never_waits_for_ever)
 {
     static const realm quick[] = {
         {"two live resources", 3, 2, 0, REALM_ANY},
@@ -207,11 +208,11 @@ ORR_TEST(waiting_for_ever_is_impossible)
         {"registry, index, rows", 3, 3, 7, REALM_WITHIN},
     };
     for (uint32_t i = 0; i < ORRI_COUNT(quick); i++) {
-        CHECK_EQ(realm_starves(quick[i], PASS_BOUNDED), 0);
-        CHECK_EQ(realm_starves(quick[i], PASS_NEVER), 0);
+        CHECK_EQ(realm_starves(quick[i], OVERTAKE_BOUNDED), 0);
+        CHECK_EQ(realm_starves(quick[i], OVERTAKE_NEVER), 0);
     }
     for (uint32_t i = 0; test_long() && !test_slow() && i < ORRI_COUNT(whole); i++) {
-        CHECK_EQ(realm_starves(whole[i], PASS_BOUNDED), 0);
+        CHECK_EQ(realm_starves(whole[i], OVERTAKE_BOUNDED), 0);
     }
 }
 
@@ -287,7 +288,7 @@ static uint32_t depth_of(uint32_t at)
 }
 
 // The shortest way into the component and once around.
-static void say_starving(const char* const* names, orri_text* out)
+static void print_starving(const char* const* names, orri_text* out)
 {
     static cycle_node nodes[1 << 16];
     static uint32_t cycle[1 << 10];
@@ -301,10 +302,10 @@ static void say_starving(const char* const* names, orri_text* out)
                 best = depth_of(at) + length;
                 best_at = at;
             } else if (pass == 1 && length != UINT32_MAX) {
-                say_path(at, names, out);
+                print_path(at, names, out);
                 orri_text_add(out, "again and again:\n");
                 for (uint32_t k = length - 1; k > 0; k--) {
-                    say_from(m.states[cycle[k]], m.states[cycle[k - 1]], names, out);
+                    print_from(m.states[cycle[k]], m.states[cycle[k - 1]], names, out);
                 }
             }
         }
@@ -315,7 +316,7 @@ static const char* starving_text(const char* const* names)
 {
     static char text[1024];
     orri_text out = {text, sizeof text, 0};
-    say_starving(names, &out);
+    print_starving(names, &out);
     printf("%s", text);
     return text;
 }
@@ -323,21 +324,21 @@ static const char* starving_text(const char* const* names)
 ORR_TEST(overtaking_without_a_bound_starves_the_waiter)
 {
     static const char* const names[] = {"structure", "Position", "Health"};
-    for (passing passes = PASS_NEVER; passes <= PASS_ALWAYS; passes++) {
+    for (overtaking passes = OVERTAKE_NEVER; passes <= OVERTAKE_ALWAYS; passes++) {
         model_begin(3, passes);
         system_again(0, "commit", MODES(X, N, N));
         system_again(1, "draw", MODES(R, N, N));
         system_again(2, "sound", MODES(R, N, N));
-        CHECK_EQ(starving_part() > 0, passes == PASS_ALWAYS);
+        CHECK_EQ(starving_part() > 0, passes == OVERTAKE_ALWAYS);
     }
     CHECK_STR(starving_text(names), "draw takes structure read\n"
                                     "commit waits for structure exclusive: draw has it read\n"
                                     "again and again:\n"
-                                    "sound takes structure read, passing commit\n"
+                                    "sound takes structure read, overtaking commit\n"
                                     "draw releases\n"
-                                    "draw takes structure read, passing commit\n"
+                                    "draw takes structure read, overtaking commit\n"
                                     "sound releases\n");
-    CHECK(realm_starves((realm){"two live resources", 3, 2, 0, REALM_ANY}, PASS_ALWAYS) > 0);
+    CHECK(realm_starves((realm){"two live resources", 3, 2, 0, REALM_ANY}, OVERTAKE_ALWAYS) > 0);
 }
 
 // A reader of two types, and two systems that each change one of them: if inclusive requests did
@@ -345,13 +346,13 @@ ORR_TEST(overtaking_without_a_bound_starves_the_waiter)
 ORR_TEST(inclusive_request_that_overtakes_a_waiting_reader_starves_it)
 {
     static const char* const names[] = {"Body", "Bone", "Skin"};
-    for (passing passes = PASS_BOUNDED; passes <= PASS_INCLUSIVE;
-         passes += PASS_INCLUSIVE - PASS_BOUNDED) {
+    for (overtaking passes = OVERTAKE_BOUNDED; passes <= OVERTAKE_INCLUSIVE;
+         passes += OVERTAKE_INCLUSIVE - OVERTAKE_BOUNDED) {
         model_begin(3, passes);
         system_again(0, "draw", MODES(R, R, N));
         system_again(1, "physics", MODES(I, N, N));
         system_again(2, "jiggle", MODES(N, I, N));
-        CHECK_EQ(starving_part() > 0, passes == PASS_INCLUSIVE);
+        CHECK_EQ(starving_part() > 0, passes == OVERTAKE_INCLUSIVE);
     }
     CHECK_STR(starving_text(names), "physics takes Body inclusive\n"
                                     "physics upgrades\n"

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Replays a recording in lockstep (replay.c).
+#ifndef ORRI_REPLAY_REPLAY_H
+#define ORRI_REPLAY_REPLAY_H
+
+#include "schedule/record/recording.h"
+#include <orrery/replay.h>
+
+// orr_replay() that returns why the replay stopped, and not what was refused in its ticks.
+orr_result orri_replay_run(orr_world* world, const orr_recording* recording,
+                           const orr_replay_desc* desc, orr_replay_report* out);
+
+#endif
