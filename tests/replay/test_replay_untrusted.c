@@ -541,6 +541,7 @@ ORR_STRUCT_EX(Nail, (.storage = ORR_PINNED), (uint32_t, n))
 
 static uint32_t overreach; // Which effect the system has.
 static orr_entity marked;
+static orr_cluster marked_cluster;
 
 static void overreach_run(orr_run* run)
 {
@@ -578,6 +579,9 @@ static void overreach_run(orr_run* run)
     case 10:
         orr_send_event(run, Beep, {7});
         break;
+    case 11:
+        orr_send_create_many(run, marked_cluster, 1, NULL, 0, NULL);
+        break;
     default:
         orr_send_enable_type(run, marked, (orr_type){0}, 0, false);
         break;
@@ -589,7 +593,8 @@ static const orr_system_desc overreach_descs[] = {
     {.by_id = "write Mark"}, {.by_id = "write Nail"}, {.creates = "Mark", .creates_max = 1},
     {.destroys = "Mark"},    {.adds = "Beep"},        {.changes = "Mark"},
     {.removes = "Mark"},     {.tags = "#3"},          {.switches = "Mark"},
-    {.renames = true},       {.sends = "?Beep"},      {.switches = "*"},
+    {.renames = true},       {.sends = "?Beep"},      {.creates = "Mark"},
+    {.switches = "*"},
 };
 
 static orr_world* overreach_make(kit* k, bool declares)
@@ -608,6 +613,7 @@ static orr_world* overreach_make(kit* k, bool declares)
     marked = orr_create(world);
     CHECK_OK(orr_set(world, marked, Mark, {1}));
     CHECK_OK(orr_set(world, marked, Nail, {1}));
+    marked_cluster = orr_entity_cluster(world, marked);
     return world;
 }
 
@@ -639,6 +645,49 @@ ORR_TEST(recorded_effects_that_an_impure_system_does_not_declare_are_refused)
                 CHECK(!orr_has(world, marked, Beep));
                 k.errors = (kit_errors){0};
             }
+            CHECK_OK(orr_world_validate(world));
+            kit_end(&k);
+        }
+        orr_recording_destroy(recording);
+    }
+}
+
+// Only creations in a cluster name a cluster. A file that said so of another command made the
+// commit use a cluster that does not exist, or move the entity to one whose types are undeclared.
+ORR_TEST(recorded_command_with_a_cluster_that_it_cannot_have_is_refused)
+{
+    static const uint32_t effects[] = {4, 5, 6, 7, 8}; // Adds, changes, removes, tags, enables.
+    for (uint32_t i = 0; i < sizeof effects / sizeof effects[0]; i++) {
+        kit k;
+        overreach = effects[i];
+        orr_recording* recording = orr_recording_create();
+        orr_world* world = overreach_make(&k, true);
+        uint64_t there = marked_cluster.id | (uint64_t)marked_cluster.generation << 32;
+        CHECK_OK(orr_record(world, recording, NULL));
+        CHECK_OK(orr_step(world, 1));
+        CHECK_OK(orr_record_end(world));
+        kit_end(&k);
+        orri_bytes* bytes = &recording->inputs[0].bytes;
+        const uint64_t clusters[] = {0, there, there + (UINT64_C(7) << 32), 1000,
+                                     UINT64_C(1) << 32};
+        for (uint32_t c = 0; c < sizeof clusters / sizeof clusters[0]; c++) {
+            // The head of an array: kind and flags, type, cluster, 1 row in 1 run.
+            uint32_t found = 0;
+            for (uint32_t at = 0; at + 32 <= bytes->count; at += 8) {
+                uint64_t words[4];
+                memcpy(words, bytes->data + at, sizeof words);
+                if (words[0] < 64 && words[1] < 64 && words[3] == (1 | UINT64_C(1) << 32) &&
+                    (c == 0 ? words[2] == 0 : words[2] == clusters[c - 1])) {
+                    memcpy(bytes->data + at + 16, &clusters[c], 8);
+                    found++;
+                }
+            }
+            CHECK_EQ(found, 1);
+            world = overreach_make(&k, true);
+            orr_replay_desc desc = {.no_verify = true};
+            CHECK_RESULT(orr_replay(world, recording, &desc, NULL),
+                         c == 0 ? ORR_OK : ORR_ERR_CONFLICT);
+            k.errors = (kit_errors){0};
             CHECK_OK(orr_world_validate(world));
             kit_end(&k);
         }

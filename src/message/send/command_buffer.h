@@ -272,6 +272,12 @@ void orri_command_array_clear(orri_command_array* array);
 void orri_command_buffers_release(struct orri_command_buffers* command_buffers, bool all);
 // Once per commit. Every 64 commits: frees memory that was less than a quarter full since then.
 void orri_command_buffers_trim(orr_world* world);
+// The first type, or tag, of a cluster that the system must not give to an entity that it creates;
+// their number if there is none.
+uint32_t orri_undeclared_type(const orr_world* world, const orri_rights* rights,
+                              const orri_cluster* cluster);
+uint32_t orri_undeclared_tag(const orri_rights* rights, const orri_cluster* cluster);
+
 // As orri_refuse_right(), for adding (`on`) or removing a tag.
 ORRI_COLD orr_result orri_refuse_tag(const orr_world* world, orri_rights* rights, const char* call,
                                      orr_tag tag, bool on, orr_entity entity);

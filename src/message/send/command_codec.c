@@ -208,6 +208,21 @@ static bool command_codec_none_alive(const orr_command_buffer* commands,
     return true;
 }
 
+// True when an array may name this cluster: only orr_send_create_many() does, for a cluster that
+// exists and all of whose types and tags are declared.
+static bool command_codec_check_cluster(const orr_command_buffer* commands,
+                                        const orri_command_array* array)
+{
+    if (array->cluster.id == 0 && array->cluster.generation == 0) {
+        return true;
+    }
+    const orri_cluster* cluster = orri_cluster_at(commands->world, array->cluster);
+    return array->kind == ORRI_COMMAND_CREATE && array->bulk && cluster != NULL &&
+           orri_undeclared_type(commands->world, commands->rights, cluster) ==
+               cluster->type_count &&
+           orri_undeclared_tag(commands->rights, cluster) == cluster->tag_count;
+}
+
 // Decodes everything after the head of an array.
 static bool command_codec_fill(orr_command_buffer* commands, orri_command_array* array,
                                orri_bytes_reader* in, command_codec_created* created)
@@ -275,7 +290,8 @@ static bool command_codec_get_array(orr_command_buffer* commands, orri_bytes_rea
     }
     array->created_only = created_only;
     array->cluster = (orr_cluster){(uint32_t)cluster, (uint32_t)(cluster >> 32)};
-    return command_codec_fill(commands, array, in, created);
+    return command_codec_check_cluster(commands, array) &&
+           command_codec_fill(commands, array, in, created);
 }
 
 // ---- transactions -------------------------------------------------------------------------------

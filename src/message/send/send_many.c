@@ -78,6 +78,29 @@ static orr_result send_many_check_column(const send_many* m, uint32_t i)
     return result;
 }
 
+uint32_t orri_undeclared_type(const orr_world* world, const orri_rights* rights,
+                              const orri_cluster* cluster)
+{
+    uint32_t c = 0;
+    for (; c < cluster->type_count; c++) {
+        uint32_t index = orri_type_index(world, cluster->types[c]);
+        if (!orri_right(rights->creates, rights, index) &&
+            !orri_right(rights->adds, rights, index)) {
+            break;
+        }
+    }
+    return c;
+}
+
+uint32_t orri_undeclared_tag(const orri_rights* rights, const orri_cluster* cluster)
+{
+    uint32_t t = 0;
+    while (t < cluster->tag_count && orri_may_tag(rights, cluster->tags[t])) {
+        t++;
+    }
+    return t;
+}
+
 // Checks that every type and tag of the cluster is declared.
 static orr_result send_many_check_rights(const send_many* m)
 {
@@ -88,18 +111,13 @@ static orr_result send_many_check_rights(const send_many* m)
     if (!rights->may_create) {
         return orri_refuse_right(world, rights, call, "creates", (orr_type){0}, none);
     }
-    for (uint32_t c = 0; c < m->cluster->type_count; c++) {
-        orr_type type = m->cluster->types[c];
-        uint32_t index = orri_type_index(world, type);
-        if (!orri_right(rights->creates, rights, index) &&
-            !orri_right(rights->adds, rights, index)) {
-            return orri_refuse_right(world, rights, call, "creates", type, none);
-        }
+    uint32_t c = orri_undeclared_type(world, rights, m->cluster);
+    if (c < m->cluster->type_count) {
+        return orri_refuse_right(world, rights, call, "creates", m->cluster->types[c], none);
     }
-    for (uint32_t t = 0; t < m->cluster->tag_count; t++) {
-        if (!orri_may_tag(rights, m->cluster->tags[t])) {
-            return orri_refuse_tag(world, rights, call, m->cluster->tags[t], true, none);
-        }
+    uint32_t t = orri_undeclared_tag(rights, m->cluster);
+    if (t < m->cluster->tag_count) {
+        return orri_refuse_tag(world, rights, call, m->cluster->tags[t], true, none);
     }
     return ORR_OK;
 }

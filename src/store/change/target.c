@@ -722,6 +722,7 @@ orr_result orri_change_target(orri_change* c, uint32_t g, orr_entity entity, orr
     route->skip_first = c->route_skip_count;
     if (route->from != NULL && group->cluster.id != 0) {
         route->to = orri_cluster_at(c->world, group->cluster);
+        ORR_ASSERT(route->to != NULL);
     } else if (route->from != NULL && group->as_call) {
         result = target_follow(c, group, entity, route);
     } else {
