@@ -71,6 +71,7 @@ typedef struct studio {
 
 static studio* S;
 static uint32_t studio_workers;
+static uint32_t studio_tags; // So many entities have a tag, and so a cluster, of their own.
 
 static void studio_lock(void)
 {
@@ -500,6 +501,9 @@ static orr_world* studio_begin(uint32_t does, uint32_t rows, uint64_t order)
         if (i % 3 == 0) {
             CHECK_OK(orr_set(world, entity, Still, {0}));
         }
+        if (i < studio_tags) {
+            CHECK_OK(orr_tag_add(world, entity, i + 1));
+        }
     }
     studio_owner(world, does, order);
     studio_others(world, does);
@@ -614,6 +618,7 @@ ORR_TEST(overwrite_refused_memory_continues_when_called_again)
     for (uint64_t n = 1; n < test_rounds(400, 150, 2000); n += test_brief()              ? 5
                                                                : n < 100 || !test_slow() ? 1
                                                                                          : 7) {
+        studio_tags = n % 2 == 0 ? 24 : 0;
         orr_world* world = studio_begin(does, 40, n % 16);
         S->ticks = 4;
         failing_alloc_arm(&S->k.memory, n, false);
@@ -633,6 +638,7 @@ ORR_TEST(overwrite_refused_memory_continues_when_called_again)
         S->k.errors = (kit_errors){0};
         studio_end();
     }
+    studio_tags = 0;
     printf("    %u times\n", (unsigned)refused);
     CHECK(refused > 10);
 }
