@@ -6,8 +6,9 @@
 /// 1. A programming error that breaks a contract fails an ORR_ASSERT. Cheap assertions are on in
 ///    release builds too.
 /// 2. A refused call (no memory, a limit, a dead id, a file of another format) returns an
-///    orr_result other than ORR_OK. The call leaves its outputs and the world unchanged, and passes
-///    a text that explains the error to the world's error handler (orr_world_desc.on_error).
+///    orr_result other than ORR_OK. The call leaves its outputs (unless its comment says otherwise)
+///    and the world unchanged, and passes a text that explains the error to the world's error
+///    handler (orr_world_desc.on_error).
 /// 3. Normal absence is false, NULL or a null id, and is not an error.
 #ifndef ORRERY_BASE_H
 #define ORRERY_BASE_H
@@ -256,9 +257,9 @@ typedef void (*orr_log_sink)(void* user, const orr_log_line* line);
 /// Settings of a world's log.
 typedef struct orr_log_desc {
     orr_log_level level; ///< Lines below this level are dropped. Default ORR_LOG_INFO.
-    /// Limit for each id; more are counted and dropped. A line that differs from all others of the
-    /// same second by more than numbers is written all the same (at most 32 such lines a second, of
-    /// all ids together). Default 16.
+    /// Limit for each id. Further lines of the second are counted and dropped, except the first
+    /// line of each kind: two lines are of one kind if they have the same id, and texts that differ
+    /// in digits only (at most 32 kinds a second, of all ids together). Default 16.
     uint32_t lines_per_second;
     orr_log_sink sink; ///< Default: writes "orrery: error: text [store 3001]" to stderr.
     void* user;        ///< Passed to the sink.

@@ -100,6 +100,8 @@ typedef struct orr_history_desc {
 /// remembered when it ends; in a world without systems a tick ends when the next one begins
 /// (orr_tick_advance()). Ticks remembered by orr_remember() are never forgotten by these settings.
 /// Allocates.
+/// @return ORR_ERR_MEMORY; ORR_ERR_ARGUMENT if `desc` is NULL; ORR_ERR_STATE if a system runs or a
+/// tick is half done. On error the settings and the remembered ticks are as before.
 ORR_API_HISTORY orr_result orr_history_set(orr_world* world, const orr_history_desc* desc);
 
 /// Content and cost of a world's history.

@@ -65,7 +65,8 @@ ORR_API orr_result orr_instance_set(orr_world* world, orr_entity entity, orr_typ
 /// Value of an instance, for reading; NULL if there is none. A dead entity is an error.
 ORR_API const void* orr_instance_get(const orr_world* world, orr_entity entity, orr_type type,
                                      orr_component_id id);
-/// Value of an instance, for writing in place; NULL if there is none. Stamps the block.
+/// Value of an instance, for writing in place; NULL if there is none, and where
+/// orr_component_edit() is refused for lack of memory. Stamps the block.
 ORR_API void* orr_instance_edit(orr_world* world, orr_entity entity, orr_type type,
                                 orr_component_id id);
 /// Enables or disables an instance; id 0: all instances. Allocates.
@@ -128,7 +129,8 @@ typedef struct orr_component_ref {
 /// Value of the referenced component, for reading. NULL without an error if the entity is dead or
 /// does not have the component or instance.
 ORR_API const void* orr_ref_get(const orr_world* world, orr_component_ref ref);
-/// As orr_ref_get(), for writing in place. Stamps the block.
+/// As orr_ref_get(), for writing in place. Stamps the block. NULL also where orr_component_edit()
+/// is refused for lack of memory.
 ORR_API void* orr_ref_edit(orr_world* world, orr_component_ref ref);
 
 // ---- indexed references between entities --------------------------------------------------------

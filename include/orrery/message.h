@@ -138,7 +138,7 @@ ORR_DESCRIBED(orr_tags)
 
 /// Takes the next message from the queue of an indirect system. Messages that the system does not
 /// take stay in the queue for its next tick.
-/// @return the message, or NULL when the queue is empty.
+/// @return the message; NULL when the queue is empty, and, with an error, in a direct system.
 ORR_API const orr_message* orr_receive(orr_run* run);
 /// Loops over all messages in the queue: ORR_MESSAGES (m, run) { … }
 #define ORR_MESSAGES(m, run) for (const orr_message* m; (m = orr_receive(run)) != NULL;)
@@ -410,6 +410,8 @@ ORR_API orr_result orr_send_event_type(orr_run* run, orr_type type, const void* 
 ORR_API const void* orr_events_type(orr_run* run, orr_type type, uint32_t* count);
 /// Sets the limit of unread events of a type. `most` 0: ORR_EVENTS_MAX, the default. Call between
 /// ticks, on the thread that drives the world. Allocates.
+/// @return ORR_ERR_TYPE if the type is not registered or cannot be an event; ORR_ERR_STATE inside a
+/// system; ORR_ERR_MEMORY.
 ORR_API orr_result orr_events_limit(orr_world* world, orr_type type, uint32_t most);
 
 #ifdef __cplusplus

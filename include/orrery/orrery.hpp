@@ -80,8 +80,8 @@ namespace detail {
 // and the call of the world throws it again when the tick has ended.
 class thrown {
   public:
-    // Calls `f`. An exception is reported, so the C call that runs the tick returns it, and kept for
-    // the world, unless one with a smaller order() is.
+    // Calls `f`. An exception is reported, so the C call that runs the tick returns it, and kept
+    // for the world, unless one with a smaller order() is.
     template <class F, class Order>
     static void guard(const orr_world* world, F&& f, Order&& order) noexcept
     {

@@ -26,8 +26,8 @@ extern "C" {
 #endif
 
 /// Marks the functions of a module that a build can leave out: real time (ORR_NO_REALTIME), history
-/// (ORR_NO_HISTORY), replay (ORR_NO_REPLAY). See docs/BUILDING.md. A call of a function that was left
-/// out is an error of the compiler (gcc, clang) or of the linker.
+/// (ORR_NO_HISTORY), replay (ORR_NO_REPLAY). See docs/BUILDING.md. A call of a function that was
+/// left out is an error of the compiler (gcc, clang) or of the linker.
 #if defined(__has_attribute)
 #if __has_attribute(error)
 #define ORR_LEFT_OUT(option) __attribute__((error("Orrery was built without it: " option "=OFF")))

@@ -176,7 +176,7 @@ ORR_API void orr_query_destroy(orr_query* query);
 /// a loop that is refused memory has no runs, and only the error handler is called. Not needed
 /// inside a system: the tick reserves the memory before it calls the system, or stops there. No
 /// effect on other queries. Allocates.
-/// @return ORR_ERR_MEMORY if refused.
+/// @return ORR_ERR_MEMORY; ORR_ERR_STATE inside a system that may not loop over the query.
 ORR_API orr_result orr_query_prepare(orr_query* query);
 
 /// Writes a query as text that creates an equal query. Predicate, order, group and sets have no

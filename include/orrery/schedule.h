@@ -158,8 +158,8 @@ typedef struct orr_system_desc {
     /// It is also the number of ids that are reserved in advance (default: the number of rows; 1024
     /// for a system that is called once). Only these are final at once (orr_send_create()).
     uint32_t creates_max;
-    /// Terms of entities it destroys, as in `query`: "Bullet, !Player" selects entities with a Bullet
-    /// and without a Player, "Bullet|Rock" those with a Bullet or a Rock. "*": any entity.
+    /// Terms of entities it destroys, as in `query`: "Bullet, !Player" selects entities with a
+    /// Bullet and without a Player, "Bullet|Rock" those with a Bullet or a Rock. "*": any entity.
     const char* destroys;
     const char* adds;    ///< Types of components it adds.
     const char* removes; ///< Types of components it removes.
@@ -244,17 +244,25 @@ typedef struct orr_system_desc {
     uint32_t messages_max;
 } orr_system_desc;
 
-/// Adds a system, which runs from the next tick on. Call between ticks. Allocates.
+/// Adds a system, which runs from the next tick on. Call between ticks, in real time at a sync
+/// point (orr_post_exclusive()). Allocates.
 /// @return null when refused, for example if the name is taken, a direct system has no required or
-/// optional terms, `before` and `after` form a cycle (the log prints it), or inside a system.
+/// optional terms, `before` and `after` form a cycle (the log prints it), or a tick runs or is half
+/// done.
 ORR_API orr_system orr_system_add(orr_world* world, const orr_system_desc* desc);
 /// Removes a system when the next tick begins: its `stop` and `destroy` are called then, and its
-/// state is freed.
+/// state is freed. Call it where orr_system_add() is allowed.
+/// @return ORR_ERR_ARGUMENT if there is no such system; ORR_ERR_STATE while a tick runs or is half
+/// done.
 ORR_API orr_result orr_system_remove(orr_world* world, orr_system system);
 /// Enables or disables a system from the next tick on. A system runs if both it and its group are
-/// enabled. Also allowed inside a system that is not parallel. Allocates.
+/// enabled. Also allowed inside a system that is not parallel; of several calls in one tick the
+/// last one in system order decides. Allocates.
+/// @return ORR_ERR_ARGUMENT if there is no such system; ORR_ERR_STATE inside a parallel system, and
+/// in a system of a spectator for a system of the simulation; ORR_ERR_MEMORY.
 ORR_API orr_result orr_system_enable(orr_world* world, orr_system system, bool on);
-/// Enables or disables all systems of a group; as orr_system_enable().
+/// Enables or disables all systems of a group; as orr_system_enable(). ORR_ERR_ARGUMENT also if no
+/// system is in the group.
 ORR_API orr_result orr_group_enable(orr_world* world, const char* group, bool on);
 /// True if the system will run in the next tick in which it is due.
 ORR_API bool orr_system_enabled(const orr_world* world, orr_system system);
@@ -289,11 +297,12 @@ ORR_API orr_rng orr_run_rng(const orr_run* run, orr_entity entity);
 /// same number: use it only for a single number.
 ORR_API uint64_t orr_run_random(const orr_run* run, orr_entity entity);
 
-/// Reports a failure of the program's own code: a file that a system cannot read, a result that is not
-/// a number. It is logged with the name of the system; inside a system, a function of a transaction or a
-/// posted call it counts as a refused call of it (orr_system_stats.refused), so the call that runs the
-/// tick, such as orr_step(), returns it. The tick goes on. The C++ layer calls it with the text of each
-/// exception that leaves such a function. `format` is as for printf. From any thread.
+/// Reports a failure of the program's own code: a file that a system cannot read, a result that is
+/// not a number. It is logged with the name of the system; inside a system, a function of a
+/// transaction or a posted call it counts as a refused call of it (orr_system_stats.refused), so
+/// the call that runs the tick, such as orr_step(), returns it. The tick goes on. The C++ layer
+/// calls it with the text of each exception that leaves such a function. `format` is as for printf.
+/// From any thread.
 /// @return ORR_ERR_FAILED.
 ORR_API orr_result orr_error_report(const orr_world* world, const char* format, ...)
     ORR_PRINTF(2, 3);
@@ -313,8 +322,8 @@ ORR_API void* orr_run_state(orr_run* run, const orr_type_desc* desc);
 ORR_API void* orr_run_export(orr_run* run, const orr_type_desc* desc);
 /// The call behind orr_import(). NULL if the system may not import it.
 ORR_API const void* orr_run_import(orr_run* run, const char* system, const orr_type_desc* desc);
-/// The state of a system, from outside, between ticks; before its first tick the type's preset. NULL
-/// if it has none.
+/// The state of a system, from outside, between ticks; before its first tick the type's preset.
+/// NULL if it has none.
 ORR_API const void* orr_system_state(const orr_world* world, orr_system system);
 /// The exports of a system, from outside, between ticks; before its first tick the type's preset.
 /// NULL if it has none.
@@ -336,16 +345,17 @@ ORR_API const void* orr_system_exports(const orr_world* world, orr_system system
 // ORR_ERR_STATE.
 //
 // Mistakes inside systems never stop a tick: it runs to its end, and all ticks that were requested
-// run. The call then returns the first refusal in them: a refused call of a system, of a function of a
-// transaction or of a posted call, a failure that one of these reported (orr_error_report(), or an
-// exception in C++), a sent change that was dropped, or events that did not fit into their queue. First means
-// first by tick, then in the order of the plan, then by chunk, then by call, whatever the number of
-// workers; what was dropped at the commit comes after the system's refused calls. A posted call comes
-// before the tick that begins after it; in real time, where ticks of several pipelines overlap, before
-// all ticks that end after it. The log has all texts, orr_system_stats the counts. Drops for types of another pipeline, and all drops in real
-// time, are counted and logged, but are no errors: another pipeline may have destroyed the entity
-// after the system had looked. After an error orr_tick_open() says whether a tick is half done or
-// ran to its end with a refusal.
+// run. The call then returns the first refusal in them: a refused call of a system, of a function
+// of a transaction or of a posted call, a failure that one of these reported (orr_error_report(),
+// or an exception in C++), a sent change that was dropped, or events that did not fit into their
+// queue. First means first by tick, then in the order of the plan, then by chunk, then by call,
+// whatever the number of workers; what was dropped at the commit comes after the system's refused
+// calls. A posted call comes before the tick that begins after it; in real time, where ticks of
+// several pipelines overlap, before all ticks that end after it. The log has all texts,
+// orr_system_stats the counts. Drops for types of another pipeline, and all drops in real time, are
+// counted and logged, but are no errors: another pipeline may have destroyed the entity after the
+// system had looked. After an error orr_tick_open() says whether a tick is half done or ran to its
+// end with a refusal.
 
 /// Runs `count` ticks of the first pipeline, and the ticks of other pipelines that are due before.
 /// A continuous first pipeline uses a dt of 1/60 s. Allocates.
@@ -378,6 +388,8 @@ ORR_API bool orr_tick_open(const orr_world* world);
 /// Gives up a refused commit: everything sent since the last commit point is dropped and counted,
 /// and the next orr_step() continues the tick. For a commit that can never succeed, because a hook
 /// refuses or memory will not become available.
+/// @return ORR_ERR_STATE if no tick is half done, inside a system, and while the world runs in real
+/// time.
 ORR_API orr_result orr_tick_abandon(orr_world* world);
 
 // ---- real time ----------------------------------------------------------------------------------
@@ -433,7 +445,8 @@ typedef struct orr_realtime_desc {
 /// ORR_ERR_CONFLICT by a replay; ORR_ERR_MEMORY.
 ORR_API_REALTIME orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc);
 /// Ends orr_realtime() after every pipeline has finished its tick. From any thread, also inside a
-/// system. No effect if the world does not run in real time.
+/// system. No effect if the world does not run in real time. In a replay, calls by systems and
+/// posted calls have no effect: the recording has the end of the run.
 ORR_API_REALTIME void orr_stop(orr_world* world);
 
 /// True while orr_realtime() runs; calls from outside must be posted then. From any thread. The run
@@ -543,6 +556,7 @@ typedef struct orr_wait_stats {
 } orr_wait_stats;
 /// Gets the wait statistics of a pipeline. From any thread while the world runs in real time; the
 /// numbers may then be of different moments.
+/// @return ORR_ERR_ARGUMENT if there is no such pipeline.
 ORR_API_REALTIME orr_result orr_wait_stats_get(orr_world* world, orr_pipeline pipeline,
                                                orr_wait_stats* out);
 
@@ -592,7 +606,9 @@ typedef struct orr_system_stats {
     uint64_t time_max_ns; ///< The longest of its timed ticks.
     uint64_t queued;      ///< Entities in messages that it has not taken yet.
 } orr_system_stats;
-/// Gets the statistics of a system.
+/// Gets the statistics of a system. Call between ticks.
+/// @return ORR_ERR_ARGUMENT if there is no such system; ORR_ERR_STATE inside a system, with `*out`
+/// set to zero.
 ORR_API orr_result orr_system_stats_get(const orr_world* world, orr_system system,
                                         orr_system_stats* out);
 /// Counts and times of a worker since the world was created. Worker 0 is the thread that drives the
@@ -612,7 +628,8 @@ typedef struct orr_worker_stats {
 /// tick, missing threads are not.
 ORR_API uint32_t orr_worker_count(const orr_world* world);
 /// Gets the statistics of a worker. Call between ticks.
-/// @return ORR_ERR_ARGUMENT if there is no such worker.
+/// @return ORR_ERR_ARGUMENT if there is no such worker; ORR_ERR_STATE inside a system. On error
+/// `*out` is zero.
 ORR_API orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker,
                                         orr_worker_stats* out);
 /// Times every tick instead of every 16th. Costs reading the clock for each system. Default off.
@@ -625,8 +642,8 @@ ORR_API void orr_stats_time_all(orr_world* world, bool on);
 ORR_API size_t orr_stats_print(const orr_world* world, char* out, size_t out_size);
 
 /// Writes the plan of the next tick: systems in order, with the systems that each one waits for and
-/// the reason; commit points with their reasons. More than eight systems that one waits for with the
-/// same reason are one line. If the plan cannot be made, the text says so. Buffer and result as
+/// the reason; commit points with their reasons. More than eight systems that one waits for with
+/// the same reason are one line. If the plan cannot be made, the text says so. Buffer and result as
 /// orr_value_print(). Allocates.
 ORR_API size_t orr_plan_print(orr_world* world, char* out, size_t out_size);
 /// Writes the plan of the next tick as a Graphviz graph. A node "join" stands for more than eight
@@ -645,6 +662,8 @@ typedef struct orr_journal_entry {
 /// Keeps the last `capacity` changes of the world. 0 (the default) turns the journal off and
 /// empties it. While it is on, all types are tracked, which costs time and memory. Call between
 /// ticks. Allocates.
+/// @return ORR_ERR_ARGUMENT above 2^30 entries; ORR_ERR_STATE inside a system and while a tick is
+/// half done; ORR_ERR_MEMORY. On error the journal is as before.
 ORR_API orr_result orr_journal_set(orr_world* world, uint32_t capacity);
 /// Gets the entries of an entity (null: of all entities), newest first, at most `out_count`. In
 /// real time call it in a posted call; from systems and other threads it is refused.
@@ -661,6 +680,9 @@ ORR_API size_t orr_journal_print(const orr_world* world, const orr_journal_entry
 /// when it searched for work or slept. Deliveries and commits are in the row of the driving thread.
 /// If the environment variable ORR_TRACE has a path, a world starts a trace by itself; further
 /// worlds of the process write to path.2 and so on. Call between ticks. Allocates.
+/// @return ORR_ERR_IO if the file cannot be written, ORR_ERR_MEMORY: an earlier trace has ended
+/// then, and there is no new one. ORR_ERR_STATE inside a system and while a tick is half done: the
+/// earlier trace continues.
 ORR_API orr_result orr_trace_set(orr_world* world, const char* path);
 
 #ifdef __cplusplus

@@ -316,10 +316,10 @@ ORR_API size_t orr_value_print(const orr_type_info* type, const void* value, cha
 ORR_API size_t orr_id_print(orr_entity entity, char* out, size_t out_size);
 
 /// Reads text in the format of orr_value_print(). Fields that the text does not name get their
-/// presets. A refused call leaves `*out` unchanged. Allocates if the text has owned strings or
-/// arrays.
-/// @return ORR_ERR_PARSE, ORR_ERR_FIELD or ORR_ERR_RANGE; the error text tells the position and
-/// what was expected.
+/// presets. Owned strings and arrays in the text are created in the world of the type, so no other
+/// thread may use the world meanwhile. Allocates.
+/// @return ORR_ERR_PARSE, ORR_ERR_FIELD or ORR_ERR_RANGE (the error text states the position and
+/// what was expected); ORR_ERR_ARGUMENT if an argument is NULL; ORR_ERR_MEMORY.
 ORR_API ORR_NODISCARD orr_result orr_value_parse(const orr_type_info* type, const char* text,
                                                  void* out);
 

@@ -86,8 +86,8 @@ typedef struct orr_error {
 
 /// Called for every refused call, on the thread that made the call; never on two threads at once.
 /// The handler may read the world. Calls that create, destroy, move or name entities, or run ticks,
-/// are refused inside the handler. A refused call inside the handler calls the handler again, up to 4 calls deep; errors inside the
-/// fourth call go to the log.
+/// are refused inside the handler. A refused call inside the handler calls the handler again, up to
+/// 4 calls deep; errors inside the fourth call go to the log.
 typedef void (*orr_error_handler)(void* user, orr_world* world, const orr_error* error);
 
 /// Settings for orr_world_create(). All zero: the defaults.
@@ -165,19 +165,21 @@ ORR_API uint64_t orr_world_tick(const orr_world* world);
 ORR_API uint64_t orr_world_seed(const orr_world* world);
 /// Begins the next tick without running systems: later writes are stamped with the new tick, and
 /// owned strings and arrays that are stored nowhere are freed. Pointers into the world become
-/// invalid for writing.
+/// invalid for writing. Refused, without effect, inside a system, while a tick is half done
+/// (orr_tick_open()), and in an error handler.
 ORR_API void orr_tick_advance(orr_world* world);
 
 /// Hash of the whole state. Equal histories give equal hashes on every machine, with every compiler
 /// and allocator. Takes time for the blocks that changed since the last call, because it caches the
 /// hashes of blocks (therefore `world` is not const). Pointers into the world become invalid for
 /// writing.
-/// @return 0 inside a system, where the call is refused.
+/// @return 0 if refused: inside a system, and in real time except at sync points
+/// (orr_post_exclusive()).
 ORR_API uint64_t orr_world_hash(orr_world* world);
 /// Checks all invariants of the world. Slow; for tests and debugging. Not inside a system, nor in
 /// an error handler called for a system: other threads may be writing. Allocates.
 /// @return ORR_ERR_CORRUPT if an invariant is violated, which the error text names; ORR_ERR_STATE
-/// inside a system.
+/// inside a system, and in real time except at sync points (orr_post_exclusive()).
 ORR_API orr_result orr_world_validate(orr_world* world);
 /// Counts the contents of a world.
 ORR_API void orr_world_stats_get(const orr_world* world, orr_world_stats* out);
@@ -186,7 +188,8 @@ ORR_API void orr_world_stats_get(const orr_world* world, orr_world_stats* out);
 ORR_API void orr_world_memory_limit(orr_world* world, uint64_t bytes_max);
 /// Memory in use, in total and by purpose. From any thread.
 ORR_API void orr_world_memory_get(const orr_world* world, orr_memory_stats* out);
-/// Text of the last error; "" if there was none. Valid until the next error.
+/// Text of the last error, on any thread; "" if there was none. Valid until the next error. Call it
+/// while no other thread makes calls that may be refused.
 ORR_API const char* orr_error_last(const orr_world* world);
 /// Sets the threshold of one log category. Default: orr_log_desc.level. Call it while no other
 /// thread logs.
@@ -207,9 +210,10 @@ ORR_API void orr_log(orr_world* world, orr_log_level level, const char* format, 
 ORR_API ORR_NODISCARD orr_result orr_type_register(orr_world* world, const orr_type_desc* desc,
                                                    orr_type* out);
 /// Type of a desc with static storage (ORR_TYPE), registered on first use. Null if the registration
-/// is refused. Calls that are given the null type return ORR_ERR_TYPE; but ORR_ERR_MEMORY as long as
-/// a type is not registered because its first use was refused memory. Allocates on first use.
-/// Defined inline at the end of this file.
+/// is refused. Calls that are given the null type return ORR_ERR_TYPE; but ORR_ERR_MEMORY as long
+/// as a type is not registered because its first use was refused memory. Inside a system the first
+/// use is refused: name the type in the system's desc, or register it before (ORR_REGISTER()).
+/// Allocates on first use. Defined inline at the end of this file.
 static inline orr_type orr_type_of(orr_world* world, const orr_type_desc* static_desc);
 /// Writes the presets of a type to `out`, which has room for a value; fields without a preset
 /// become zero. The construct hook is not called. A type that is not of this world is an error and
@@ -356,6 +360,7 @@ ORR_API const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster c
 ///         n = info.row_count - row;
 ///         Position* p = orr_span_write(world, cluster, position, row, &n);
 ///         const Velocity* v = orr_span_read(world, cluster, velocity, row, &n);
+///         if (p == NULL || v == NULL) break; // refused
 ///         for (uint32_t i = 0; i < n; i++) …
 ///
 /// The length of a run depends on memory. Continue until all rows are done: a program whose results
@@ -424,7 +429,8 @@ ORR_API bool orr_address_valid(const orr_world* world, const orr_address* addres
 /// not have the type.
 ORR_API const void* orr_address_read(const orr_world* world, const orr_address* address,
                                      orr_type type);
-/// As orr_address_read(), for writing. Stamps the block.
+/// As orr_address_read(), for writing. Stamps the block. NULL also where orr_component_edit() is
+/// refused.
 ORR_API void* orr_address_write(orr_world* world, const orr_address* address, orr_type type);
 /// Cluster of an entity; null for a dead one.
 ORR_API orr_cluster orr_entity_cluster(const orr_world* world, orr_entity entity);
@@ -447,11 +453,14 @@ ORR_API orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool o
 ORR_API bool orr_entity_enabled(const orr_world* world, orr_entity entity);
 
 /// Writes an entity as text: `7v1: Position {x: 1, y: 2}, #level1`, or with its name (kinds.h) in
-/// place of the id: `bob: Position {x: 1, y: 2}`. Pinned components come last. Size and return
-/// value as for orr_value_print().
+/// place of the id: `bob: Position {x: 1, y: 2}`. Pinned components come after the others, tags
+/// come last. Other texts: `7v1: (off) …` for a disabled entity, `7v1: (nothing)` for one without
+/// components and tags, `7v1: not alive`. Size, return value and allocation as for
+/// orr_value_print().
 ORR_API size_t orr_entity_print(const orr_world* world, orr_entity entity, char* out,
                                 size_t out_size);
-/// Prints an entity and a newline to stdout. Allocates.
+/// Prints an entity and a newline to stdout, as orr_entity_print(). A text of more than 1023 bytes
+/// is cut if there is no memory for it. Allocates.
 ORR_API void orr_print(const orr_world* world, orr_entity entity);
 
 // ---- components and tags of an entity -----------------------------------------------------------
@@ -503,8 +512,8 @@ ORR_API orr_result orr_component_remove_many(orr_world* world, const orr_entity*
 /// @return ORR_ERR_ABSENT if an entity does not have the component.
 ORR_API orr_result orr_component_set_many(orr_world* world, const orr_entity* entities,
                                           uint32_t count, orr_type type, const void* values);
-/// Copies the component values of several entities to `out`. After a refusal `out` has the values of
-/// the entities before the one that was refused; the rest is unchanged.
+/// Copies the component values of several entities to `out`. After a refusal `out` has the values
+/// of the entities before the one that was refused; the rest is unchanged.
 /// @return ORR_ERR_ABSENT if an entity does not have the component.
 ORR_API orr_result orr_component_get_many(const orr_world* world, const orr_entity* entities,
                                           uint32_t count, orr_type type, void* out);
@@ -606,7 +615,8 @@ typedef struct orr_appender {
 
 /// Opens an appender for a cluster. New components have their presets until they are written. A
 /// world has at most one open appender. `types` are unique types of the cluster without indexed
-/// references. Allocates.
+/// references. If refused, `*out` becomes a closed appender: orr_append() is refused, and
+/// orr_append_end() has no effect. Allocates.
 ORR_API ORR_NODISCARD orr_result orr_append_begin(orr_world* world, orr_cluster cluster,
                                                   const orr_type* types, uint32_t type_count,
                                                   orr_appender* out);
@@ -635,7 +645,8 @@ ORR_API orr_string orr_string_make(orr_world* world, const char* text);
 ORR_API const char* orr_string_text(const orr_world* world, orr_string string);
 /// Assigns a string to a field of a value that lies in the world (in a column, or behind an
 /// orr_edit() pointer). A plain assignment there would not be counted, and the string would be
-/// freed too early. Calls that take values (set, add, create) count the strings in them.
+/// freed too early. Calls that take values (set, add, create) count the strings in them. A string
+/// that was freed is an error and leaves the field unchanged.
 ORR_API void orr_string_assign(orr_world* world, orr_string* field, orr_string value);
 /// Makes an owned array of `count` values of `element_size` bytes each. Null if refused. Allocates.
 ORR_API orr_array orr_array_make(orr_world* world, const void* values, uint32_t count,

@@ -137,9 +137,9 @@ ORR_API_HISTORY orr_result orr_time_stretch(orr_world* world, orr_entity entity,
 /// `stretcher` is a jerk. An entity that drives another entity is not played back. With `of` null
 /// or equal to `stretcher`, `stretcher` drives no entity and is played back again. Several entities
 /// may drive the same entity. All steps use the rates at the beginning of the tick: with rate v and
-/// acceleration a, after n ticks the position has moved by n v + a n (n - 1) / 2.
+/// acceleration a, after n ticks the position has moved by n v + a n (n - 1) / 2. Allocates.
 /// @return ORR_ERR_ABSENT if one of the entities has no orr_time_stretcher; ORR_ERR_ARGUMENT for a
-/// cycle; ORR_ERR_ENTITY, ORR_ERR_STATE.
+/// cycle; ORR_ERR_ENTITY, ORR_ERR_MEMORY, ORR_ERR_STATE.
 ORR_API_HISTORY orr_result orr_time_derivate(orr_world* world, orr_entity stretcher, orr_entity of);
 
 /// Settings of the playback system.
