@@ -20,27 +20,29 @@ static inline void orri_spin_pause(void)
 // so waiting costs at most twice what the better of polling and sleeping costs.
 #define ORRI_SPIN_MOST 1024u
 
-// How long a thread polls before it sleeps. Polling is useless while the thread that is waited for
-// does not run: because the machine has other work, or because it waits for long itself. So waits
-// that end in sleep shorten the next ones, and only one in ORRI_SPIN_RETRY polls as long as at
-// first, to learn whether that helps again. For one thread.
+// Chooses how often a thread polls before it sleeps. Polling is useless while the awaited thread
+// does not run, because the machine has other work or because that thread waits for long itself. So
+// a wait that ended in sleep makes the next waits poll less often; one wait in ORRI_SPIN_RETRY polls
+// at full length, to find out whether that helps again. Used by one thread.
 typedef struct orri_spin {
-    uint32_t most, polls, waits;
+    uint32_t most;  // Polls of a wait at full length; 0: one core.
+    uint32_t polls; // Polls of the next wait.
+    uint32_t waits; // Waits so far.
 } orri_spin;
 
 #define ORRI_SPIN_LEAST 16u
 #define ORRI_SPIN_RETRY 32u
 
-// With one core there is nothing to poll for.
+// With one core, waits do not poll.
 void orri_spin_init(orri_spin* spin, const orr_platform* platform);
 
-// A wait begins: the number of polls before it sleeps.
+// A wait begins. Returns how often to poll before sleeping.
 static inline uint32_t orri_spin_begin(orri_spin* spin)
 {
     return ++spin->waits % ORRI_SPIN_RETRY == 0 ? spin->most : spin->polls;
 }
 
-// The polls of a wait are over. `slept`: it was not.
+// The thread has stopped polling. `slept`: what it waits for had not happened, so it sleeps.
 static inline void orri_spin_end(orri_spin* spin, bool slept)
 {
     spin->polls = !slept                          ? spin->most

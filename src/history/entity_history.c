@@ -288,8 +288,8 @@ ORRI_COLD static orr_result entity_history_refuse_stretched(const entity_history
 // ---- the way back after a failed run ------------------------------------------------------------
 
 // Ticks of one entity write values in place, and nothing else. So its old values are kept as they
-// are, and are put back without memory. (An image would not do: references to dead entities become
-// null in it, and it has neither orr_time nor orr_time_stretcher.)
+// are, and putting them back needs no memory. (An image is not enough: references to dead entities
+// become null in it, and it has neither orr_time nor orr_time_stretcher.)
 static void entity_history_keep_type(const entity_history_here* here, const orri_type* type,
                                      orri_bytes* kept)
 {
@@ -337,7 +337,7 @@ static bool entity_history_write(const entity_history_here* here, const orri_typ
     return orri_rows_write(world, chunk, (uint32_t)column, orri_place_slot(place), 1) != NULL;
 }
 
-// Puts one value back, which differs. An owned value takes the count of its copy.
+// Puts one value back that differs. An owned value takes over the reference count of its copy.
 static void entity_history_put_value(const entity_history_here* here, const orri_type* type,
                                      uint32_t i, const uint8_t* value)
 {

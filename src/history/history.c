@@ -108,7 +108,7 @@ void orri_history_near(const orr_world* world, uint64_t tick, uint64_t* before, 
         at++;
     }
     *after = at < count ? history->memories[at].tick : UINT64_MAX;
-    // Of the same tick there is at most one memory: it is both.
+    // A memory of `tick` itself is both the one before and the one after.
     last += last < count && history->memories[last].tick == tick;
     while (last > 0 && orri_snapshot_lost(history->memories[last - 1].store)) {
         last--;
@@ -153,7 +153,8 @@ void orri_history_base_check(orr_world* world)
     }
 }
 
-// Forgets one memory. It stays as the base while it shows that later memories are the future.
+// Forgets one memory. If the world is unchanged since this memory was restored, it is kept as the
+// base: it shows that later memories belong to the world's future (H0e).
 static void history_memory_forget(orr_world* world, const orri_memory* memory)
 {
     struct orri_history* history = world->history;
@@ -209,7 +210,7 @@ static bool history_reserve(orr_world* world)
     return true;
 }
 
-// Takes memories out of the list, which are freed already: the shorter part of the rest moves.
+// Removes memories that were freed from the list. The shorter part of the rest moves.
 static void history_remove(struct orri_history* history, uint32_t first, uint32_t count)
 {
     uint32_t after = history->memory_count - first - count;

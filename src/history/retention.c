@@ -102,7 +102,7 @@ void orri_history_tick_ended(orr_world* world)
         return;
     }
     if (retention_want(world) && orri_history_keep(world, true) != ORR_OK) {
-        history->lost++; // An allocation failed: free the oldest, for the world as well.
+        history->lost++; // An allocation failed: the oldest is freed, so that the world has memory.
         (void)retention_forget_oldest(world, history->memory_count);
     }
     retention_forget_old(world);

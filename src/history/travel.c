@@ -4,11 +4,11 @@
 #include "realtime/realtime.h"
 #include <stdio.h>
 
-// Restores a memory: first all steps that may be refused, then all steps that cannot fail. If memory
-// for notifying readers is refused, they are notified before the next tick or the next change of
-// the world, which are refused until then: nothing can tell the difference, so that the travel is
-// complete. (The messages cannot be made before the restore, since they are the difference between
-// the restored world and the values that readers know.)
+// Restores a memory: first all steps that may be refused, then all steps that cannot fail. If
+// memory for notifying readers is refused, the travel is complete all the same: ticks and changes of
+// the world are refused until readers are notified, so no caller can see the difference. (The
+// messages cannot be made before the restore, since they are the difference between the restored
+// world and the values that readers know.)
 static orr_result travel_back(orr_world* world, const orri_memory* memory)
 {
     orri_restore* restore = NULL;

@@ -6,7 +6,8 @@
 #include "schedule/record/recording.h"
 #include <orrery/replay.h>
 
-// orr_replay() that returns why the replay stopped, and not what was refused in its ticks.
+// As orr_replay(), but the result says only why the replay stopped. Refusals in its ticks are not
+// returned.
 orr_result orri_replay_run(orr_world* world, const orr_recording* recording,
                            const orr_replay_desc* desc, orr_replay_report* out);
 

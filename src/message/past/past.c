@@ -275,8 +275,8 @@ bool orri_messages_restore(orr_world* world, orri_messages_past* past)
         orri_spares_trim(world, messages->baseline, true); // Their ticks may be in the future now.
     }
     past_refill(world, past);
-    // A refusal is no error of the travel, which has its effect: it is not reported, and the
-    // notification is repeated before anything can show that it is missing.
+    // A refusal is no error of the travel, which is complete: it is not reported. The notification
+    // is repeated before any later call can depend on it.
     orri_refusal_redirect before = orri_redirect_here;
     orri_redirect_here = (orri_refusal_redirect){&world->env, past_silent, NULL};
     bool settled = orri_messages_settle(world) == ORR_OK;

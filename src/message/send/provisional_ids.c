@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Provisional entity ids: the ids of creations beyond those that a command buffer has reserved. How
 // many entities the buffers before it create is not known while systems run, so the final id is not
-// known either. A provisional id has the dead bit, which no id of an entity has; no entity ever
-// answers to it.
+// known either. A provisional id has the dead bit, which no id of an entity has, so it never names
+// an entity.
 //
 //    provisional id: │ dead bit, 31 bits of a hash of tick, system and run │ number of the creation │
 //

@@ -330,7 +330,7 @@ static orr_result send_add_slow(orr_command_buffer* commands, orr_entity entity,
     return result;
 }
 
-// A component without values is added the same way with and without one.
+// A marker has no value, so adding it with a value or with its preset is the same command.
 static orri_command_kind send_add_kind(const orr_command_buffer* commands, orr_type type,
                                        const void* value)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Distributes the posts of one type to ranges of entities, finds the targets of a range, and applies
 // it. Nothing is sorted: within a range the order of posts is kept, which is sufficient, since
-// ranges have no value in common. What the posts of a range need of the entity index and of the
-// values is little enough to stay in the cache, so that nothing waits for memory but the posts
-// themselves, which are read in order.
+// ranges have no value in common. The parts of the entity index and of the values that the posts of
+// a range need are small enough to stay in the cache. Only the posts themselves come from memory,
+// and these are read in order.
 //
 //   streams of all command buffers, in order ──slices──> ranges: ops in order ──> places ──> values
 #include "message/transaction/ranges.h"

@@ -275,8 +275,9 @@ static void report_arrow(void* user, const orri_system* from, const orri_system*
                   to->desc.name, why);
 }
 
-// Prints a node, the join, that stands for the members of a set. What stood for some of them is
-// connected to it, and members that entered the set since then: so each member has one edge.
+// Prints a join: a node that stands for the members of a set. If an earlier join stands for some of
+// them, an edge leads from it to the new one; the members that entered the set since then get edges
+// of their own. So each member has one edge.
 static void report_join(report_graph* graph, const orri_plan_waits* waits, orri_waits_set* set)
 {
     uint32_t join = ++graph->joins;

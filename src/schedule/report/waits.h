@@ -13,7 +13,7 @@
 // A set of more begins with so many systems.
 #define ORRI_WAITS_SHOWN 3u
 
-// What the members of a set have in common.
+// The property that the members of a set have in common.
 typedef enum orri_waits_kind {
     ORRI_WAITS_NAME,    // Their name is `name`.
     ORRI_WAITS_GROUP,   // Their group is `name`.

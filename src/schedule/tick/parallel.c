@@ -200,14 +200,14 @@ static void parallel_fill(struct orri_parallel* a, uint32_t n)
     bool splits = what->kind == PARALLEL_TILE ||
                   (what->kind == PARALLEL_ONE && system->due && system->desc.parallel &&
                    system->in_units && !system->unsplit && !system->desc.main_thread);
-    splits &= system->query->unit_count > 0; // A system without units is called, too.
+    splits &= system->query->unit_count > 0; // A system without units is called once.
     if (splits && parallel_choose(a, what->cost >= PARALLEL_SMALL_NS)) {
         uint32_t units = system->query->unit_count;
         uint64_t each = units > 0 ? what->cost / units + 1 : 1;
         uint32_t grain = (uint32_t)(a->piece_ns / each) + 1;
         uint32_t claims = (units + grain - 1) / grain;
         node->items = units;
-        // Pieces of equal size: of two pieces the second must not be what is left.
+        // Pieces of equal size, so that the last one is not a small remainder.
         node->grain = (units + claims - 1) / claims;
         if (a->sharing != ORRI_SHARE_AUTO) {
             node->grain = 1;

@@ -151,9 +151,9 @@ static bool tick_reader_fresh(const orri_pipeline* pipe)
 
 // Compares the world with the baseline and notifies readers. Not in the tick of a spectator: its
 // changes notify no reader, and changes from outside are reported when the simulation's next tick
-// begins. Otherwise a spectator would decide how these are divided into messages. In real time
-// there is no such tick, and no change that was not reported: there a spectator notifies its own
-// readers that have just begun, and others receive nothing by that.
+// begins. Otherwise a spectator would decide how these are divided into messages. In real time all
+// changes have been reported when a spectator ticks: there it only notifies those of its own readers
+// that have just begun.
 static orr_result tick_diff(orr_world* world, orr_system source, bool by_commit)
 {
     const orri_pipeline* pipe = world->schedule->now;

@@ -247,7 +247,7 @@ struct orri_cluster {
     size_t row_bytes; // Of a row in all columns.
     // The chunk that was given up last, kept for the next row (parked.c); NULL: none.
     orri_chunk* parked;
-    size_t parked_bytes;                     // What it counts in world->chunks.parked_bytes.
+    size_t parked_bytes;                     // Its part of world->chunks.parked_bytes.
     orri_cluster *parked_prev, *parked_next; // In world->chunks.parked_first.
 };
 _Static_assert(offsetof(orri_cluster, index) <= 64, "the hot part of a cluster is one line");
