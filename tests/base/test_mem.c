@@ -311,12 +311,12 @@ ORR_TEST(mem_counters_of_many_threads_lose_nothing_and_keep_the_limit) /* N3-11 
 // ---- mistakes -----------------------------------------------------------------------------------
 
 #ifndef ORR_NO_ASSERT
-static int asserts_heard;
+static int asserts_failed;
 
 static void assert_count(const char* condition, const char* file, int line, const char* function)
 {
     (void)condition, (void)file, (void)line, (void)function;
-    asserts_heard++;
+    asserts_failed++;
 }
 
 ORR_TEST(mem_mistakes_of_the_caller_assert)
@@ -324,14 +324,14 @@ ORR_TEST(mem_mistakes_of_the_caller_assert)
     orri_env env;
     orri_env_init(&env, NULL, NULL, 0, NULL);
     orr_assert_handler before = orr_assert_handler_set(assert_count);
-    asserts_heard = 0;
+    asserts_failed = 0;
     void* data = orri_alloc(&env, ORR_MEMORY_TEMP, 0, 0);
-    int after_align = asserts_heard;
+    int after_align = asserts_failed;
     data = orri_alloc(&env, ORR_MEMORY_TEMP, 8, 8);
     orri_free(&env, ORR_MEMORY_WORLD, data, 8, 8); // Counted under another purpose.
     orr_assert_handler_set(before);
     CHECK_EQ(after_align, 1);
-    CHECK_EQ(asserts_heard, 2);
+    CHECK_EQ(asserts_failed, 2);
 }
 #endif
 

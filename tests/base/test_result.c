@@ -47,25 +47,25 @@ ORR_TEST(memory_purpose_names_are_those_of_the_list)
     CHECK_STR(orr_memory_purpose_name((orr_memory_purpose)-1), "?");
 }
 
-static const char* heard_condition;
-static int heard_line, heard_count;
+static const char* failed_condition;
+static int failed_line, failed_count;
 
 static void handler_note(const char* condition, const char* file, int line, const char* function)
 {
     (void)file, (void)function;
-    heard_condition = condition;
-    heard_line = line;
-    heard_count++;
+    failed_condition = condition;
+    failed_line = line;
+    failed_count++;
 }
 
 ORR_TEST(assert_handler_receives_the_condition_and_the_call_continues)
 {
     orr_assert_handler before = orr_assert_handler_set(handler_note);
-    heard_count = 0;
+    failed_count = 0;
     orr_assert_failed("one == two", "file.c", 7, "function");
-    CHECK_EQ(heard_count, 1);
-    CHECK_EQ(heard_line, 7);
-    CHECK_STR(heard_condition, "one == two");
+    CHECK_EQ(failed_count, 1);
+    CHECK_EQ(failed_line, 7);
+    CHECK_STR(failed_condition, "one == two");
     CHECK(orr_assert_handler_set(before) == handler_note);
 }
 
@@ -73,18 +73,18 @@ ORR_TEST(assert_macro_evaluates_once_and_only_when_on)
 {
     orr_assert_handler before = orr_assert_handler_set(handler_note);
     int number = 0;
-    heard_count = 0;
+    failed_count = 0;
     (void)number;
     ORR_ASSERT(++number == 1);
     ORR_ASSERT(++number == 5);
     orr_assert_handler_set(before);
 #ifdef ORR_NO_ASSERT
     CHECK_EQ(number, 0);
-    CHECK_EQ(heard_count, 0);
+    CHECK_EQ(failed_count, 0);
 #else
     CHECK_EQ(number, 2);
-    CHECK_EQ(heard_count, 1);
-    CHECK_STR(heard_condition, "++number == 5");
+    CHECK_EQ(failed_count, 1);
+    CHECK_STR(failed_condition, "++number == 5");
 #endif
 }
 

@@ -65,7 +65,7 @@ static void rig_end(rig* r)
 
 // By world tick; 0: the world does not stop there, because orr_step() runs several pipelines.
 static uint64_t straight[TICKS + 16];
-// What orr_step() returned from there: churn drops what it sent to an entity that died since.
+// Result of orr_step() from there. Not always ORR_OK: churn sends to entities that have died.
 static orr_result straight_result[TICKS + 16];
 
 // Runs one tick of the first pipeline, and ticks of others that are due before.

@@ -243,10 +243,10 @@ _Noreturn static void child_run(const program* p)
 }
 
 // A process that ended without a word crashed, hung, or was ended by a sanitizer.
-static void child_result(int status, bool heard, program_result* out)
+static void child_result(int status, bool reported, program_result* out)
 {
     bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    if (heard && (out->failed || good)) {
+    if (reported && (out->failed || good)) {
         return;
     }
     out->failed = true;
@@ -270,10 +270,10 @@ static void realtime_once(const program* p, program_result* out)
         child_run(p);
     }
     (void)close(ends[1]);
-    bool heard = read(ends[0], out, sizeof *out) == (ssize_t)sizeof *out;
+    bool reported = read(ends[0], out, sizeof *out) == (ssize_t)sizeof *out;
     (void)close(ends[0]);
     CHECK(waitpid(child, &status, 0) == child);
-    child_result(status, heard, out);
+    child_result(status, reported, out);
 }
 
 // A failure may depend on timing: a program that succeeds runs again.

@@ -21,7 +21,7 @@ static orr_world* first_use_begin(void)
     return world;
 }
 
-// What was refused last is memory, and the text names the type.
+// The last refusal is one of memory, and its text names the type.
 static void first_use_refused(const char* type)
 {
     CHECK_RESULT(k.errors.result, ORR_ERR_MEMORY);

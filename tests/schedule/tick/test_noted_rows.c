@@ -18,7 +18,7 @@ typedef struct noting {
     orr_entity ids[ALL];
     orr_entity extra; // Has the type that no reader tracks.
     uint32_t positions, velocities, stride, first;
-    uint64_t heard; // Hash of all messages.
+    uint64_t messages_hash; // Hash of all messages.
     uint32_t messages;
 } noting;
 
@@ -39,27 +39,27 @@ static void send(orr_run* run)
     }
 }
 
-static void hear(orr_run* run)
+static void receive(orr_run* run)
 {
     noting* n = orr_run_user(run);
     ORR_MESSAGES(m, run)
     {
         uint64_t head[4] = {(uint64_t)m->kind, (uint64_t)m->cause, m->count, m->system.id};
-        n->heard = orr_hash(head, sizeof head, n->heard);
-        n->heard = orr_hash(m->entities, m->count * sizeof *m->entities, n->heard);
+        n->messages_hash = orr_hash(head, sizeof head, n->messages_hash);
+        n->messages_hash = orr_hash(m->entities, m->count * sizeof *m->entities, n->messages_hash);
         const Position* p = orr_values(m, Position);
         const Velocity* v = orr_values(m, Velocity);
         if (p != NULL) {
-            n->heard = orr_hash(p, m->count * sizeof *p, n->heard);
+            n->messages_hash = orr_hash(p, m->count * sizeof *p, n->messages_hash);
         }
         if (v != NULL) {
-            n->heard = orr_hash(v, m->count * sizeof *v, n->heard);
+            n->messages_hash = orr_hash(v, m->count * sizeof *v, n->messages_hash);
         }
         n->messages++;
     }
 }
 
-static void noting_begin(noting* n, uint32_t hearers)
+static void noting_begin(noting* n, uint32_t readers)
 {
     orr_world* w = kit_begin(&n->k, &(orr_world_desc){0});
     ORR_REGISTER(w, Position, Velocity, Frozen, Health);
@@ -73,11 +73,11 @@ static void noting_begin(noting* n, uint32_t hearers)
     CHECK_OK(orr_set(w, n->extra, Health, {0, 0}));
     KIT_SYSTEM(w, .name = "send", .kind = ORR_INDIRECT, .query = "?write Position, ?write Velocity",
                .run = send, .user = n, .impure = true);
-    KIT_SYSTEM(w, .name = "hear", .kind = ORR_INDIRECT, .query = "Position, ?Velocity", .run = hear,
-               .user = n);
-    if (hearers > 1) { // It selects some of the rows of a cluster, so rows are compared one by one.
-        KIT_SYSTEM(w, .name = "hear_more", .kind = ORR_INDIRECT, .query = "Velocity, !Frozen",
-                   .run = hear, .user = n);
+    KIT_SYSTEM(w, .name = "receive", .kind = ORR_INDIRECT, .query = "Position, ?Velocity",
+               .run = receive, .user = n);
+    if (readers > 1) { // It selects some of the rows of a cluster, so rows are compared one by one.
+        KIT_SYSTEM(w, .name = "receive_more", .kind = ORR_INDIRECT, .query = "Velocity, !Frozen",
+                   .run = receive, .user = n);
     }
     KIT_STEP(w, 3);
 }
@@ -103,14 +103,14 @@ static void noting_step(uint32_t positions, uint32_t velocities, uint32_t stride
         CHECK(w->noted > 0);
     }
     CHECK_EQ(pair[0].messages, pair[1].messages);
-    CHECK_EQ(pair[0].heard, pair[1].heard);
+    CHECK_EQ(pair[0].messages_hash, pair[1].messages_hash);
 }
 
-static void noting_play(uint32_t hearers)
+static void noting_play(uint32_t readers)
 {
     memset(pair, 0, sizeof pair);
-    noting_begin(&pair[0], hearers);
-    noting_begin(&pair[1], hearers);
+    noting_begin(&pair[0], readers);
+    noting_begin(&pair[1], readers);
     noting_step(1, 0, 1, 17);         // One row of one block.
     noting_step(1, 1, 1, 2 * ROWS);   // Of two types.
     noting_step(40, 0, 1, 100);       // Neighbours.

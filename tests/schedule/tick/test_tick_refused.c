@@ -134,7 +134,7 @@ static orr_world* busy_begin(kit* k)
     return world;
 }
 
-// What tick `tick` ends with when no memory is refused, and the ticks before it.
+// The result of tick `tick`, and of the ticks before it, when no memory is refused.
 typedef struct busy_end {
     uint32_t tick;
     orr_result before, result;

@@ -97,7 +97,8 @@ ORR_TEST(parked_chunks_of_many_clusters_are_bounded)
     kit_end(&k);
 }
 
-// A refused allocation frees what is parked, and is tried again; the world is not told of it.
+// A refused allocation frees all parked chunks and is tried again; if that succeeds, no refusal is
+// counted.
 ORR_TEST(parked_chunks_are_freed_when_memory_is_refused)
 {
     kit k = {0};
