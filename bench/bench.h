@@ -109,7 +109,7 @@ extern const bench_work bench_math, bench_math_float; // bench_math.c
 extern const bench_work bench_create_naive_2, bench_create_naive_6, bench_create_in_2,
     bench_add_remove_lone, bench_get_macro, bench_get_many, bench_tree_build,
     bench_query_first_pass; // bench_single.c
-extern const bench_work bench_add_told, bench_add_hooked,
+extern const bench_work bench_add_notified, bench_add_hooked,
     bench_deferred_preset; // bench_single_system.c
 extern const bench_work bench_create_bulk_recycled, bench_create_empty_recycled; // bench_life.c
 extern const bench_work bench_add_remove_macro, bench_get_reader;                // bench_change.c

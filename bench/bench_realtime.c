@@ -9,7 +9,7 @@ enum {
     REALTIME_TICKS = 20000 // Of physics, per repeat.
 };
 
-// What a system received.
+// Totals of the messages that a system received.
 typedef struct realtime_reader {
     uint64_t received, ticks;
 } realtime_reader;

@@ -71,7 +71,7 @@ static bench_sample single_added_limit(bench_env* env, float value)
     return sample;
 }
 
-// ---- add_told: a system receives the added values ------------------------------------------------
+// ---- add_notified: a system receives the added values ----------------------------------------------
 
 typedef struct single_reader {
     orr_entity* ids;
@@ -79,7 +79,7 @@ typedef struct single_reader {
     uint32_t count;
 } single_reader;
 
-static void single_told_read(orr_run* run)
+static void single_notified_read(orr_run* run)
 {
     single_reader* reader = orr_run_user(run);
     reader->count = 0;
@@ -94,7 +94,7 @@ static void single_told_read(orr_run* run)
     }
 }
 
-static void single_told_open(bench_env* env)
+static void single_notified_open(bench_env* env)
 {
     single_system_open(env);
     single_reader* reader = env->extra[4] = bench_array(1, sizeof *reader);
@@ -103,12 +103,12 @@ static void single_told_open(bench_env* env)
     single_system_add(env, &(orr_system_desc){.name = "reader",
                                               .kind = ORR_INDIRECT,
                                               .query = "Position, ?Health",
-                                              .run = single_told_read,
+                                              .run = single_notified_read,
                                               .user = reader});
     single_step(env); // The first tick delivers the whole world.
 }
 
-static void single_told_add(bench_env* env)
+static void single_notified_add(bench_env* env)
 {
     orr_world* world = env->world;
     const orr_entity* ids = env->ids;
@@ -122,25 +122,25 @@ static void single_told_add(bench_env* env)
     single_step(env);
 }
 
-static bench_sample single_told_ours(bench_env* env)
+static bench_sample single_notified_ours(bench_env* env)
 {
     bench_sample sample = {0};
     const single_reader* reader = env->extra[4];
     for (uint32_t round = bench_rounds(env->n); round > 0; round--) {
         uint64_t start = bench_now_ns();
-        single_told_add(env);
+        single_notified_add(env);
         sample.ns += bench_since_ns(start);
         sample.items += env->n;
         if (reader->count != env->n) {
-            bench_die("the reader was told of %u of %u components", reader->count, env->n);
+            bench_die("the reader was notified of %u of %u components", reader->count, env->n);
         }
         sample.check += single_added_digest(env, env->health);
-        single_step(env); // The reader is told of the removal.
+        single_step(env); // The reader is notified of the removal.
     }
     return sample;
 }
 
-static bench_sample single_told_limit(bench_env* env)
+static bench_sample single_notified_limit(bench_env* env)
 {
     return single_added_limit(env, -1);
 }
@@ -211,9 +211,9 @@ static bench_sample single_preset_limit(bench_env* env)
     return single_added_limit(env, 0);
 }
 
-const bench_work bench_add_told = {
-    "add_told", "component added by orr_set, and delivered to a reader in the next tick",
-    single_told_open, single_told_ours, single_told_limit};
+const bench_work bench_add_notified = {
+    "add_notified", "component added by orr_set, and delivered to a reader in the next tick",
+    single_notified_open, single_notified_ours, single_notified_limit};
 const bench_work bench_add_hooked = {"add_hooked", "component with a construct hook, by orr_add",
                                      single_system_open, single_hooked_ours, single_hooked_limit};
 const bench_work bench_deferred_preset = {
