@@ -71,8 +71,9 @@ typedef struct orr_term {
     orr_term_kind kind; ///< Default ORR_REQUIRED.
     orr_access access;  ///< Default ORR_READ. For types only.
     orr_enable_state state; ///< Default ORR_ENABLED. For types only.
-    /// Visit only blocks that were written since orr_each.since. With several such terms a block of
-    /// any of them counts. Not for pinned types.
+    /// Visit only chunks whose block of this type was written since orr_each.since. If several terms
+    /// are `changed`, one such block is enough. Enabling or disabling the component or the entity
+    /// counts as a write. Not for pinned types.
     bool changed;
     uint32_t group; ///< Group of an ORR_ANY term.
 } orr_term;

@@ -171,9 +171,9 @@ typedef struct orr_system_desc {
     /// worlds with orr_world_desc.atomic_sections. A parallel system must not access them in
     /// another way.
     const char* atomics;
-    /// Types among its write terms of which it writes every row it is given, without depending on
-    /// the old value. In real time this saves a copy for other pipelines. A row that it does not
-    /// write has an undefined value. Plain types only. Not with `once`.
+    /// Types of its write terms that it overwrites: it writes every row it is given, and does not
+    /// read the old values. In real time this saves a copy for other pipelines. A row that it does
+    /// not write has an undefined value. Plain types only. Not with `once`.
     const char* overwrites;
     /// The system accesses nothing but the rows it is given: no `by_id`, no sends, no orr_alive(),
     /// orr_print() or orr_entity_count(). In real time, commits of other pipelines then wait for it
@@ -192,7 +192,7 @@ typedef struct orr_system_desc {
     // When it runs.
     const char* pipeline; ///< Name of its pipeline. Default: the world's first.
     /// Systems or groups of its pipeline that run after it: "draw, physics". "?draw": no error if
-    /// there is none. A list is NULL or names something, and nothing twice.
+    /// there is none. An empty list, and a name listed twice, are refused.
     const char* before;
     const char* after; ///< Systems or groups that run before it; as `before`.
     const char* group; ///< Name shared by systems that are ordered and enabled together.
@@ -298,11 +298,11 @@ ORR_API orr_rng orr_run_rng(const orr_run* run, orr_entity entity);
 ORR_API uint64_t orr_run_random(const orr_run* run, orr_entity entity);
 
 /// Reports a failure of the program's own code: a file that a system cannot read, a result that is
-/// not a number. It is logged with the name of the system; inside a system, a function of a
-/// transaction or a posted call it counts as a refused call of it (orr_system_stats.refused), so
-/// the call that runs the tick, such as orr_step(), returns it. The tick goes on. The C++ layer
-/// calls it with the text of each exception that leaves such a function. `format` is as for printf.
-/// From any thread.
+/// not a number. It is logged with the name of the system. Inside a system, a function of a
+/// transaction or a posted call it counts like a call that is refused there
+/// (orr_system_stats.refused), so the call that runs the tick, such as orr_step(), returns it. The
+/// tick goes on. The C++ layer calls it with the text of each exception that leaves such a
+/// function. `format` is as for printf. From any thread.
 /// @return ORR_ERR_FAILED.
 ORR_API orr_result orr_error_report(const orr_world* world, const char* format, ...)
     ORR_PRINTF(2, 3);

@@ -191,7 +191,7 @@ typedef struct orri_system {
     uint8_t* partials; // Partial values by unit (reduce.c).
     uint32_t partial_capacity;
     _Atomic uint32_t partials_left; // Units that have not ended.
-    // Requests to enable or disable systems; applied when its command buffers are handed in.
+    // Requests to enable or disable systems; applied when its command buffers are closed.
     struct orri_system_request* requests; // [request_count]
     uint32_t request_capacity;
 } orri_system;
@@ -731,7 +731,7 @@ uint64_t orri_shuffle_env(void);
 
 // tick/call.c. How many entity ids its next calls reserve.
 uint64_t orri_system_creates(const orri_system* system);
-// How many provisional entity ids its calls have given since the last orri_system_hand_in().
+// How many provisional entity ids its calls have given since the last orri_system_close_buffers().
 uint64_t orri_system_provisional(const orri_system* system);
 // The two parts of orri_parallel_run(), for real time: make the graph of the group, and run it.
 // False: not worth it, or no memory.
@@ -761,8 +761,8 @@ uint64_t orri_system_work(orr_world* world, orri_system* system, uint32_t first,
 void orri_system_apply_requests(orr_world* world, orri_system* system);
 // The system that this thread runs; NULL: none.
 orri_system* orri_system_here(const orr_world* world);
-// Hands in the command buffers that were opened, in order.
-void orri_system_hand_in(orr_world* world, orri_system* system);
+// Closes the command buffers that were opened, in order.
+void orri_system_close_buffers(orr_world* world, orri_system* system);
 // Calls the system for all its rows, on the driving thread, while no other system runs; units in
 // this order (NULL: ascending).
 void orri_system_call(orr_world* world, orri_system* system, const uint32_t* units);

@@ -16,7 +16,7 @@ static void system_end_all(orr_world* world)
     // Last registered first: a system may depend on those before it.
     for (orri_system* system = schedule->last; system != NULL; system = system->prev) {
         // Of a half-done tick: callbacks have buffers of their own.
-        orri_system_hand_in(world, system);
+        orri_system_close_buffers(world, system);
         if (system->started) {
             orri_system_call_back(world, system, ORRI_LIFE_STOP);
         }
@@ -362,7 +362,7 @@ static bool system_copy_desc(orr_world* world, orr_system_desc* desc)
 void orri_system_free(orr_world* world, orri_system* system)
 {
     orri_env* env = &world->env;
-    orri_system_hand_in(world, system);
+    orri_system_close_buffers(world, system);
     orri_transaction_forget(world, &system->rights);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->command_buffers, system->command_buffer_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_SYSTEM, system->requests, system->request_capacity);
@@ -657,7 +657,7 @@ orri_system* orri_system_here(const orr_world* world)
     return here ? (orri_system*)(uintptr_t)orri_this_thread.system : world->schedule->running;
 }
 
-// A running system's request waits until its command buffers are handed in: then it is applied, in
+// A running system's request waits until its command buffers are closed: then it is applied, in
 // the order of systems.
 static orr_result system_request(orr_world* world, orri_system* by, orri_system_request request)
 {

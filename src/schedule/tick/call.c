@@ -136,8 +136,7 @@ static orr_command_buffer* call_buffer(orr_world* world, orri_system* system, ui
     return commands;
 }
 
-// A buffer in which nothing was sent is closed at once; others wait for the point, where they are
-// handed in, in order.
+// A buffer in which nothing was sent is closed at once; others are closed at the point, in order.
 static void call_buffer_done(orr_world* world, orri_system* system, orr_command_buffer* commands)
 {
     bool used = orri_command_buffer_end(commands);
@@ -194,7 +193,7 @@ uint64_t orri_system_provisional(const orri_system* system)
     return count;
 }
 
-void orri_system_hand_in(orr_world* world, orri_system* system)
+void orri_system_close_buffers(orr_world* world, orri_system* system)
 {
     for (uint32_t i = 0; i < system->command_buffer_count; i++) {
         orri_command_buffer_close(world, system->command_buffers[i]);
@@ -502,7 +501,7 @@ void orri_system_call(orr_world* world, orri_system* system, const uint32_t* uni
     }
 }
 
-// One row. The system sends nothing (single_entity.c), so nothing has to be handed in.
+// One row. The system sends nothing (single_entity.c), so no buffer has to be closed.
 static uint32_t call_row(orr_world* world, orri_system* system, uint32_t index, uint64_t tick)
 {
     orr_run run;

@@ -136,7 +136,7 @@ void orri_group_run(orri_pipeline* pipe, uint32_t first, uint32_t point)
 
 // Progress of the end of a system (pipe->phase).
 enum {
-    GROUP_HAND_IN,  // Command buffers and requests are handed in.
+    GROUP_CLOSE,    // Command buffers are closed, requests are applied.
     GROUP_VALUES,   // Sent values and events are applied.
     GROUP_DIFF,     // Readers are notified of the blocks that its query wrote.
     GROUP_DIFF_ALL, // Values were sent or written by id: everything is compared.
@@ -202,9 +202,9 @@ orr_result orri_system_end(orr_world* world, orri_system* system)
     if (!system->due) {
         return ORR_OK;
     }
-    if (pipe->phase == GROUP_HAND_IN) {
+    if (pipe->phase == GROUP_CLOSE) {
         system->stats.ticks++;
-        orri_system_hand_in(world, system);
+        orri_system_close_buffers(world, system);
         orri_system_apply_requests(world, system);
         if (ORR_UNLIKELY(system->state_read_only)) {
             orri_system_state_check(world, system);

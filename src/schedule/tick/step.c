@@ -338,7 +338,7 @@ orr_result orr_tick_abandon(orr_world* world)
     for (orri_system* system = world->schedule->first; result == ORR_OK && system != NULL;
          system = system->next) {
         if (system->pipe == pipe) {
-            orri_system_hand_in(world, system);
+            orri_system_close_buffers(world, system);
         }
     }
     if (result == ORR_OK) {
