@@ -132,7 +132,8 @@ typedef struct orr_query_desc {
     const char* order_by;
     bool order_descending; ///< Largest number first. Default false.
     void* user;            ///< Passed to `predicate` and `group_by`.
-    /// Combines the entities of `left` and `right`. Both may be destroyed afterwards. Terms,
+    /// Combines the entities of `left` and `right`, which must have no `changed` terms; their order
+    /// and groups have no effect. Both may be destroyed afterwards. Text, terms, entities,
     /// predicate, order and group must then be unset. The query has the columns of both; a column
     /// is NULL in clusters that lack the type.
     orr_set_kind set;

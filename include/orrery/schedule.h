@@ -23,10 +23,11 @@
 ///
 /// A system reads and writes the columns of its query, reads and writes by id the types it declared
 /// in `by_id`, and changes everything else by messages (message.h). An undeclared access is
-/// refused, and the log names it. Always allowed: orr_alive(), reading strings, type infos, random
-/// numbers, the log, and orr_print() (for debugging; on workers it may read values that another
-/// worker is writing). Only systems that write or send a type with owned fields (strings, arrays)
-/// may create strings or arrays.
+/// refused, and the log names it. Always allowed: orr_alive(), orr_entity_count(); finding types,
+/// tags, clusters and bundles, and their infos; reading strings and arrays; random numbers; the
+/// log; and orr_print() (for debugging; on workers it may read values that another worker is
+/// writing). Only systems that write or send a type with owned fields (strings, arrays) may create
+/// strings or arrays.
 ///
 /// Threads: unless a comment says otherwise, call everything here on the thread that drives the
 /// world, that is, the thread that calls orr_step() or orr_update(). This may be any thread, one at

@@ -443,7 +443,8 @@ ORR_API orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_clus
 /// Allocates.
 ORR_API orr_result orr_rows_move(orr_world* world, orr_cluster from, uint32_t first, uint32_t count,
                                  orr_cluster to);
-/// Moves all rows of a cluster to another. Whole chunks are transferred without copying. Allocates.
+/// Moves all rows of a cluster to another. All or nothing. Whole chunks are transferred without
+/// copying. Allocates.
 ORR_API orr_result orr_rows_move_all(orr_world* world, orr_cluster from, orr_cluster to);
 
 /// Enables or disables an entity. A disabled entity keeps its place and its components; queries
