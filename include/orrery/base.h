@@ -258,8 +258,8 @@ typedef void (*orr_log_sink)(void* user, const orr_log_line* line);
 typedef struct orr_log_desc {
     orr_log_level level; ///< Lines below this level are dropped. Default ORR_LOG_INFO.
     /// Limit for each id. Further lines of the second are counted and dropped, except the first
-    /// line of each kind: two lines are of one kind if they have the same id, and texts that differ
-    /// in digits only (at most 32 kinds a second, of all ids together). Default 16.
+    /// line of each kind. Lines are of one kind if they have the same id and their texts differ in
+    /// digits only. At most 32 kinds are distinguished per second, of all ids together. Default 16.
     uint32_t lines_per_second;
     orr_log_sink sink; ///< Default: writes "orrery: error: text [store 3001]" to stderr.
     void* user;        ///< Passed to the sink.

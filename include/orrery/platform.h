@@ -131,7 +131,8 @@ typedef struct orr_platform {
     /// Returns when everything written to the file would survive a power failure.
     int (*file_sync)(void* user, orr_file file);
     /// Renames a file atomically; an existing file `to` is replaced. Also syncs the folders, so the
-    /// rename survives a power failure once the call returns.
+    /// rename survives a power failure once the call returns. If only the sync failed, the result is
+    /// an error although the file was renamed.
     int (*file_rename)(void* user, const char* from, const char* to);
     /// Deletes a file.
     int (*file_remove)(void* user, const char* path);

@@ -50,7 +50,8 @@ typedef struct orr_record_desc {
 /// (orr_recording_stats.full). `desc` may be NULL. Allocates.
 /// @return ORR_ERR_STATE if the world or the recording is in use, or a tick is half done;
 /// ORR_ERR_CONFLICT if the recording to append to does not end at the world's tick and hash;
-/// ORR_ERR_TYPE if an impure system changes a type with strings, arrays or hooks; ORR_ERR_MEMORY.
+/// ORR_ERR_TYPE if an impure system changes a type with strings, arrays or hooks; ORR_ERR_MEMORY
+/// (without `append` the recording may have been emptied then).
 ORR_API_REPLAY orr_result orr_record(orr_world* world, orr_recording* recording,
                                      const orr_record_desc* desc);
 /// Ends the recording, with the hash of the world as it is now. Allocates.
@@ -108,7 +109,8 @@ ORR_API_REPLAY orr_result orr_replay(orr_world* world, const orr_recording* reco
 
 /// Writes a recording to a file, of lockstep or real time. The world supplies the names of types,
 /// pipelines, systems and calls. The file is replaced after everything was written; on error an
-/// existing file is unchanged. Allocates.
+/// existing file is unchanged (or was replaced completely, if only the sync of its folder failed).
+/// Allocates.
 /// @return ORR_ERR_NAME if a recorded call has no name (orr_call_register()); ORR_ERR_IO;
 /// ORR_ERR_ARGUMENT if the path or the recording is empty; ORR_ERR_MEMORY.
 ORR_API_REPLAY orr_result orr_recording_save(orr_world* world, const orr_recording* recording,
@@ -118,11 +120,12 @@ ORR_API_REPLAY orr_result orr_recording_save(orr_world* world, const orr_recordi
 /// file may come from an untrusted source: all sizes and numbers in it are checked. A truncated
 /// file of lockstep gives all ticks of its complete blocks, possibly none; this sets
 /// orr_recording_stats.cut, and a warning in the log names the last tick. On error the recording is
-/// empty. Allocates.
+/// empty, except after ORR_ERR_ARGUMENT and ORR_ERR_STATE, which leave it unchanged. Allocates.
 /// @return ORR_ERR_FORMAT if the file is not a recording, or of another version; ORR_ERR_CORRUPT if
 /// a block is damaged (the log has the byte offset), if it has impossible numbers, or if a file of
 /// real time is truncated; ORR_ERR_CONFLICT if the data of a call has another size than the
-/// registered one; ORR_ERR_IO; ORR_ERR_MEMORY.
+/// registered one; ORR_ERR_ARGUMENT if the path is NULL or the recording is in use; ORR_ERR_STATE
+/// inside a system and in real time; ORR_ERR_IO; ORR_ERR_MEMORY.
 ORR_API_REPLAY orr_result orr_recording_load(orr_world* world, orr_recording* recording,
                                              const char* path);
 

@@ -346,17 +346,21 @@ ORR_API const void* orr_system_exports(const orr_world* world, orr_system system
 // ORR_ERR_STATE.
 //
 // Mistakes inside systems never stop a tick: it runs to its end, and all ticks that were requested
-// run. The call then returns the first refusal in them: a refused call of a system, of a function
-// of a transaction or of a posted call, a failure that one of these reported (orr_error_report(),
-// or an exception in C++), a sent change that was dropped, or events that did not fit into their
-// queue. First means first by tick, then in the order of the plan, then by chunk, then by call,
-// whatever the number of workers; what was dropped at the commit comes after the system's refused
+// run. The call then returns the first refusal in them, which is one of these:
+// - a refused call of a system, of a function of a transaction, or of a posted call;
+// - a failure that one of these reported (orr_error_report(), or an exception in C++);
+// - a sent change that was dropped;
+// - events that did not fit into their queue.
+//
+// First means first by tick, then in the order of the plan, then by chunk, then by call, whatever
+// the number of workers. Changes that were dropped at the commit come after the system's refused
 // calls. A posted call comes before the tick that begins after it; in real time, where ticks of
 // several pipelines overlap, before all ticks that end after it. The log has all texts,
-// orr_system_stats the counts. Drops for types of another pipeline, and all drops in real time, are
-// counted and logged, but are no errors: another pipeline may have destroyed the entity after the
-// system had looked. After an error orr_tick_open() says whether a tick is half done or ran to its
-// end with a refusal.
+// orr_system_stats the counts. After an error orr_tick_open() says whether a tick is half done or
+// ran to its end with a refusal.
+//
+// Drops for types of another pipeline, and all drops in real time, are counted and logged, but are
+// no errors: another pipeline may have destroyed the entity after the system had looked.
 
 /// Runs `count` ticks of the first pipeline, and the ticks of other pipelines that are due before.
 /// A continuous first pipeline uses a dt of 1/60 s. Allocates.
@@ -502,11 +506,14 @@ ORR_API_REALTIME orr_result orr_time_scale_set(orr_world* world, double scale);
 /// time then passes slower for all pipelines. From any thread.
 ORR_API_REALTIME double orr_time_scale(orr_world* world);
 /// Position of the world's time between the due times of the pipeline's last tick (0) and its next
-/// tick (1), for drawing interpolated motion. 1 if the next tick is late. 0 for a continuous
-/// pipeline in real time, which has no next due time. 1 in a replay without a clock. 0 if there is
-/// no such pipeline. In lockstep the time is that of the clock shared by the pipelines: during a
-/// tick it stands still, between ticks it is where orr_update() left it. In real time from any
-/// thread and any system; the value depends on timing there.
+/// tick (1), for drawing interpolated motion:
+/// - 1 if the next tick is late, and in a replay without a clock;
+/// - 0 for a continuous pipeline in real time, which has no next due time, and if there is no such
+///   pipeline.
+///
+/// In lockstep the time is that of the clock shared by the pipelines: during a tick it stands still,
+/// between ticks it is where orr_update() left it. In real time from any thread and any system; the
+/// value depends on timing there.
 ORR_API_REALTIME double orr_phase(orr_world* world, orr_pipeline pipeline);
 /// While the world is paused in real time (orr_pause(), which is then allowed from any thread):
 /// runs `ticks` ticks of the first pipeline, and ticks of other pipelines that are due until then,
