@@ -15,7 +15,7 @@ static void on_error(void* user, orr_world* world, const orr_error* error)
 {
     (void)world;
     ++*(int*)user;
-    // Only up to the ';': the number of allocated bytes after it may differ between machines.
+    // Prints up to the ';': the number of allocated bytes after it may differ between machines.
     printf("  error: %.*s\n", (int)strcspn(error->text, ";"), error->text);
 }
 

@@ -12,7 +12,7 @@ ORR_STRUCT(Velocity, (float, x), (float, y))
 ORR_STRUCT(Mass, (float, kg))
 ORR_MARKER(Frozen)
 
-// Entities with a Mass fall, all move; the query excludes Frozen entities.
+// Moves all entities except Frozen ones; entities with a Mass also fall.
 static void move(orr_query* moving)
 {
     ORR_EACH (it, moving) {

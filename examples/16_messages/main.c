@@ -22,7 +22,7 @@ static uint32_t radar_find(const radar* r, orr_entity ship)
     while (i < r->count && r->ships[i].id != ship.id) {
         i++;
     }
-    return i; // r->count: not there yet
+    return i; // r->count if the table does not have the ship
 }
 
 static void receive(orr_run* run)

@@ -27,7 +27,7 @@ static void cool(orr_run* run) // shares no data with move: both overlap
     }
 }
 
-static void burn_out(orr_run* run) // its changes are applied after it, in row order
+static void burn_out(orr_run* run) // its changes are applied when it has ended, in row order
 {
     const Heat* h = orr_read(run, Heat);
     for (uint32_t i = 0; i < run->count; i++) {

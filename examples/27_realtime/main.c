@@ -39,7 +39,7 @@ static void report(orr_run* run) // "log", twice a second
     for (uint32_t i = 0; i < run->count; i++) {
         above += p[i].y >= 0;
     }
-    if (run->tick <= 3) { // A busy machine may get to a fourth: ticks of "main" are dropped there.
+    if (run->tick <= 3) { // On a busy machine "main" drops ticks, and there may be a fourth report.
         printf("%llu: %u balls above the ground\n", (unsigned long long)run->tick, above);
     }
 }

@@ -12,7 +12,7 @@
 enum {
     TICKS = 10000,
     DELAY = 2,   // ticks from a key press to its effect: most packets arrive in that time
-    AHEAD = 30,  // ticks a peer runs ahead of the last known keys of the other, then it waits
+    AHEAD = 30,  // most ticks a peer runs ahead of the last known keys of the other
     LAG_MIN = 2, // ticks a packet takes
     LAG_MAX = 9,
     LOSS = 15, // packets of 100 that never arrive

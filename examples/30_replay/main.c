@@ -15,7 +15,7 @@ typedef struct Push { // An input of the player: plain bytes that a file can hol
 
 static void push(orr_world* world, void* data, size_t size) // applies the input; posted by play()
 {
-    (void)size; // sizeof(Push): registered with this size, so that no file has another.
+    (void)size; // sizeof(Push): data of another size is refused, see build().
     const Push* p = data;
     Velocity* v = orr_edit(world, (orr_entity){p->entity}, Velocity);
     if (v != NULL) {

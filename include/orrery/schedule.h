@@ -364,8 +364,9 @@ ORR_API const void* orr_system_exports(const orr_world* world, orr_system system
 
 /// Runs `count` ticks of the first pipeline, and the ticks of other pipelines that are due before.
 /// A continuous first pipeline uses a dt of 1/60 s. Allocates.
-/// @return why it stopped (a tick is half done, or could not begin; ticks that ran before stay
-/// done); else the first refusal in the ticks, all of which ran; else ORR_OK.
+/// @return why it stopped (a tick is half done or could not begin, or a system had no memory to send
+/// in the last tick; ticks that ran before stay done); else the first refusal in the ticks, all of
+/// which ran; else ORR_OK.
 ORR_API orr_result orr_step(orr_world* world, uint32_t count);
 /// Advances the world by `elapsed_ns` nanoseconds. A continuous first pipeline runs one tick with
 /// this dt; a fixed one runs the ticks that are due, at most 2, and drops the remaining time. Other
