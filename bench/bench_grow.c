@@ -90,8 +90,8 @@ void bench_grow_print(uint32_t repeats)
         grow_work_print(grow_schedules[w], grow_systems, repeats);
     }
     printf("\n");
-    grow_head_print("ns per item by number of systems, functions, clusters, bundles or remembered "
-                    "ticks",
+    grow_head_print("ns per item by number of systems, functions, clusters, bundles, names or "
+                    "remembered ticks",
                     grow_items);
     for (const bench_growth* growth = bench_growths; growth->name != NULL; growth++) {
         grow_growth_print(growth, repeats);

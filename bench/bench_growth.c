@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Calls whose cost per item must not grow with the number of items: many systems, functions,
-// clusters, bundles and remembered ticks (`--grow`). Plain arrays have no such calls, so there is
+// clusters, bundles, names and remembered ticks (`--grow`). Plain arrays have no such calls, so there is
 // no limit.
 #include "bench.h"
 #include <stdio.h>
@@ -153,7 +153,7 @@ static uint64_t growth_call_register(uint32_t n)
     return ns;
 }
 
-// ---- clusters, bundles, remembered ticks --------------------------------------------------------
+// ---- clusters, bundles, names, remembered ticks -------------------------------------------------
 
 static uint64_t growth_clusters_delete(uint32_t n)
 {
@@ -212,6 +212,22 @@ static uint64_t growth_forget(uint32_t n)
     return ns;
 }
 
+// Each entity is named in the scope of the one before it.
+static uint64_t growth_names(uint32_t n)
+{
+    orr_world* world = orr_world_create(&(orr_world_desc){0});
+    orr_entity above = {0};
+    uint64_t start = bench_now_ns();
+    for (uint32_t i = 0; i < n; i++) {
+        orr_entity entity = orr_create(world);
+        growth_require(orr_name_set(world, entity, above, "a") == ORR_OK, world);
+        above = entity;
+    }
+    uint64_t ns = bench_since_ns(start);
+    orr_world_destroy(world);
+    return ns;
+}
+
 const bench_growth bench_growths[] = {
     {"system_add", growth_systems_add},
     {"tick_first", growth_tick_first},
@@ -224,6 +240,7 @@ const bench_growth bench_growths[] = {
     {"call_register", growth_call_register},
     {"cluster_delete", growth_clusters_delete},
     {"bundle_nested", growth_bundles},
+    {"name_chain", growth_names},
     {"forget_oldest", growth_forget},
     {NULL, NULL},
 };

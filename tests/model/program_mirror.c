@@ -171,7 +171,12 @@ static void take_added(program_mirror* m, const orr_message* message)
             program_fault("EntityAdded, cause %s, of an entity that the mirror has",
                           orr_cause_name(message->cause));
         }
-        // After a travel an entity with the same index may still be there.
+        // An entity with its index may still be there, but not in a travel: there removals come
+        // first.
+        if (message->cause == ORR_CAUSE_TRAVEL && there->entity.id != 0) {
+            program_fault("EntityAdded by a travel, before EntityRemoved of %uv%u",
+                          (uint32_t)there->entity.id, (uint32_t)(there->entity.id >> 32));
+        }
         image_clear(there);
         there->entity = message->entities[i];
         tags_take(there, message);
@@ -247,6 +252,10 @@ void program_mirror_receive(orr_run* run)
         for (uint32_t i = 0; i < message->count; i++) {
             if (message->kind == ORR_ENTITY_REMOVED) {
                 image* there = image_of(m, message->entities[i]);
+                if (there->entity.id == 0) {
+                    program_fault("EntityRemoved, cause %s, of an entity that the mirror lacks",
+                                  orr_cause_name(message->cause));
+                }
                 if (there->entity.id == message->entities[i].id) {
                     image_clear(there);
                 }
@@ -337,6 +346,10 @@ static void ledger_take(Ledger* l, const orr_message* m, uint32_t i)
     }
     bool there = l->ids[index] == m->entities[i].id;
     if (m->kind == ORR_ENTITY_REMOVED) {
+        if (l->ids[index] == 0) {
+            program_fault("a ledger received EntityRemoved, cause %s, of an entity that it lacks",
+                          orr_cause_name(m->cause));
+        }
         if (there) {
             l->ids[index] = 0;
             l->count--;

@@ -46,7 +46,7 @@ static void programs_check(uint64_t seed, uint32_t count)
 
 ORR_TEST(random_programs_have_the_same_hashes_in_all_ways)
 {
-    programs_check(test_seed(), test_rounds(40, 6, 2000));
+    programs_check(test_seed(), test_rounds(300, 30, 2000));
 }
 
 // Stands for a bug that needs a playback step and a tick after it.

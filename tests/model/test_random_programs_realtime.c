@@ -287,7 +287,7 @@ static void realtime_trial(const program* p, program_result* out)
 
 ORR_TEST(random_programs_in_real_time_replay_to_the_same_hash)
 {
-    uint32_t count = test_rounds(20, 6, 1000), done = 0;
+    uint32_t count = test_rounds(100, 20, 1000), done = 0;
     uint64_t seed = test_seed(), start_ns = program_clock();
     for (; program_next(done, count, seed + done, start_ns); done++) {
         static program p;

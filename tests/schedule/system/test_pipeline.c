@@ -132,6 +132,15 @@ ORR_TEST(pipelines_tick_at_their_rates_for_a_hundred_years)
     CHECK_OK(orr_step(world, 2));
     CHECK_EQ(pipe_stats(world, "half").tick, 200);
     CHECK_EQ(pipe_stats(world, "late").tick, 1);
+    // orr_update() returns, also after a pipeline was added. It runs all that is due by then, also
+    // ticks that are due together with the last of main.
+    pipeline(world, "later", 1 / 8.64e6);
+    CHECK_OK(orr_update(world, UINT64_C(8640000000000000)));
+    CHECK_OK(orr_update(world, UINT64_C(8640000000000000)));
+    CHECK_EQ(pipe_stats(world, "main").tick, 404);
+    CHECK_EQ(pipe_stats(world, "half").tick, 202);
+    CHECK_EQ(pipe_stats(world, "late").tick, 4);
+    CHECK_EQ(pipe_stats(world, "later").tick, 2);
     CHECK_EQ(k.errors.count, 0);
     kit_end(&k);
 }
