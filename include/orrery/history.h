@@ -65,8 +65,9 @@ ORR_API_HISTORY uint32_t orr_forget_range(orr_world* world, uint64_t first, uint
 /// @return ORR_ERR_PAST if the tick is past and not remembered, or was lost because memory ran out;
 /// the log names the nearest remembered ticks. ORR_ERR_CONFLICT if a system or pipeline was added
 /// or removed since; the log names it. ORR_ERR_ARGUMENT if the tick is more than UINT32_MAX ticks
-/// ahead. ORR_ERR_MEMORY, ORR_ERR_STATE. On all of these errors nothing changed. Errors that stop
-/// the ticks are as orr_step(); mistakes inside systems are only logged and counted. Allocates.
+/// ahead. ORR_ERR_MEMORY, ORR_ERR_STATE. On all of these errors nothing changed. Errors of ticks
+/// that run are as orr_step(): of mistakes inside systems the first is returned, and all ticks run.
+/// Allocates.
 ///
 /// If memory runs out after the world was restored, when readers are notified, the travel is made
 /// all the same: the result is ORR_OK, and the log has a warning (TRAVEL_PENDING). Readers are then

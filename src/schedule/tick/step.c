@@ -262,12 +262,15 @@ orr_result orr_run_until(orr_world* world, uint64_t tick,
 
 orr_result orri_step_to(orr_world* world, uint64_t tick)
 {
-    orr_result result = orri_step_check(world, "orr_time_travel");
+    orr_result result = step_begin(world, "orr_time_travel");
+    if (result != ORR_OK) {
+        return result;
+    }
     while (result == ORR_OK && world->tick < tick) {
         orri_pipeline* pipe = step_next(world->schedule);
         result = step_tick(pipe, "orr_time_travel");
     }
-    return result;
+    return orri_ticks_result(world, result);
 }
 
 void orr_pause(orr_world* world, bool on)

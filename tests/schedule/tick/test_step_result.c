@@ -5,6 +5,7 @@
 #include "schedule/schedule.h"
 #include "schedule/system_kit.h"
 
+#include <orrery/history.h>
 #include <orrery/replay.h>
 
 ORR_STRUCT(Fuel, (int32_t, liters, (.min = 0, .max = 100)), (float, share, (.min = -1, .max = 1)))
@@ -700,7 +701,7 @@ static void wrong_call(orr_world* world, void* data, size_t size)
     CHECK_RESULT(orr_destroy(world, dead), ORR_ERR_ENTITY);
 }
 
-ORR_TEST(update_run_until_posted_calls_and_replays_return_the_first_mistake)
+ORR_TEST(update_run_until_travel_posted_calls_and_replays_return_the_first_mistake)
 {
     orr_system system;
     orr_system_desc desc = {.run = change_dead, .changes = "Position"};
@@ -708,6 +709,9 @@ ORR_TEST(update_run_until_posted_calls_and_replays_return_the_first_mistake)
     CHECK_RESULT(orr_update(world, 20000000), ORR_ERR_ENTITY);
     CHECK_RESULT(orr_run_until(world, 5, NULL, NULL), ORR_ERR_ENTITY);
     CHECK_EQ(orr_world_tick(world), 5);
+    CHECK_RESULT(orr_time_travel(world, 9), ORR_ERR_ENTITY); // Forward: runs ticks, too.
+    CHECK_EQ(orr_world_tick(world), 9);
+    CHECK_CONTAINS(orr_error_last(world), "tick 6 ran, but system '");
     CHECK_OK(orr_system_enable(world, system, false));
     KIT_STEP(world, 1);
     CHECK_OK(orr_post(world, wrong_call, NULL, 0));
