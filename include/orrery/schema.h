@@ -77,7 +77,9 @@ typedef struct orr_array {
 typedef enum orr_kind {
     ORR_KIND_STRUCT = 0, ///< Fields, or none: then the type is a marker without data.
     ORR_KIND_BOOL,       ///< bool, 1 byte.
-    ORR_KIND_CHAR,   ///< char. An array is an inline string, filled up with zeros, at least one.
+    /// char. An array is an inline string, filled up with zeros, at least one. Calls that store
+    /// values do not check that: in C, `char name[4] = "abcd"` has no zero.
+    ORR_KIND_CHAR,
     ORR_KIND_I8,     ///< int8_t.
     ORR_KIND_I16,    ///< int16_t.
     ORR_KIND_I32,    ///< int32_t or int.

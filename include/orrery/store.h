@@ -60,7 +60,8 @@ extern "C" {
 typedef struct orr_world orr_world;
 
 /// A 64-bit value chosen by the user. The tags of an entity are part of the identity of its
-/// cluster. Only a tag with a name (orr_tag_register()) can be saved.
+/// cluster. Only a tag with a name (orr_tag_register()) can be saved. Tag 0 can be added to entities,
+/// but no query can select it: begin with 1.
 typedef uint64_t orr_tag;
 
 /// Handle of a cluster of one world. The generation detects handles of deleted clusters. All-zero

@@ -14,9 +14,22 @@ void orri_near_begin(orri_near* near, const char* name, size_t size)
     near->distance = size <= 4 ? 1 : (uint32_t)size / 3 + 1;
 }
 
+// The least distance to a name, or to a name without its first namespaces: "State" is as near to
+// "game::State" as to "State".
+static uint32_t near_distance(const orri_near* near, const char* name)
+{
+    uint32_t least = orri_text_distance(near->name, name, near->distance);
+    for (const char* at = strstr(name, "::"); at != NULL && at[2] != '\0'; at = strstr(at, "::")) {
+        at += 2;
+        uint32_t distance = orri_text_distance(near->name, at, near->distance);
+        least = distance < least ? distance : least;
+    }
+    return least;
+}
+
 void orri_near_offer(orri_near* near, const char* name)
 {
-    uint32_t distance = orri_text_distance(near->name, name, near->distance);
+    uint32_t distance = near_distance(near, name);
     if (distance < near->distance) {
         near->distance = distance;
         near->count = 0;

@@ -86,8 +86,8 @@ bool orri_name_valid(const char* name);
 #define ORRI_NEAR_MOST 3 // Most similar names that are shown.
 
 // Collects the names most similar to an unknown name: all with the least distance, in the order
-// offered. At most a third of the bytes, plus one, may differ. Never allocates; the offered names
-// must stay valid.
+// offered. At most a third of the bytes, plus one, may differ; namespaces at the beginning of an
+// offered name may be missing. Never allocates; the offered names must stay valid.
 typedef struct orri_near {
     char name[ORRI_NAME_MAX + 1]; // The unknown name, cut to ORRI_NAME_MAX bytes.
     uint32_t distance;            // The least distance so far.

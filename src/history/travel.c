@@ -59,6 +59,17 @@ static void travel_nearest(const orr_world* world, uint64_t tick, char* out, siz
     }
 }
 
+// True if several pipelines count ticks of the world, so that a caller may take ticks of one of them
+// for ticks of the world.
+static bool travel_counts_several(const orr_world* world)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; world->schedule != NULL && i < world->schedule->pipeline_count; i++) {
+        count += !world->schedule->pipelines[i]->spectator;
+    }
+    return count > 1;
+}
+
 static orr_result travel_refuse(orr_world* world, uint64_t tick)
 {
     char nearest[128];
@@ -71,9 +82,11 @@ static orr_result travel_refuse(orr_world* world, uint64_t tick)
             (unsigned long long)tick, nearest);
     }
     return orri_refuse(&world->env, ORR_ERR_PAST, ORR_LOG_ID_CALL_REFUSED,
-                       "orr_time_travel: tick %llu is past (the world is at tick %llu) and not "
+                       "orr_time_travel: tick %llu is past (the world is at tick %llu%s) and not "
                        "remembered%s",
-                       (unsigned long long)tick, (unsigned long long)world->tick, nearest);
+                       (unsigned long long)tick, (unsigned long long)world->tick,
+                       travel_counts_several(world) ? ", counting the ticks of all pipelines" : "",
+                       nearest);
 }
 
 bool orri_history_is_current(orr_world* world, const orri_memory* memory)

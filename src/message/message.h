@@ -367,8 +367,9 @@ bool orri_event_cursors_take(orr_world* world, orri_event_cursors* set);
 // its next run.
 void orri_event_cursors_done(orr_world* world, orri_event_cursors* set);
 // Reserve makes room for `count` events of a type: all that will be appended until the next
-// reserve. False when refused (reported). Append then cannot fail.
-bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count);
+// reserve. False when refused (reported, with the name of the sending system). Append then cannot
+// fail.
+bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count, const char* sender);
 void orri_events_append(orr_world* world, orr_type type, const void* values, uint32_t count);
 // Returns ORR_ERR_TYPE (reported) for types that cannot be events.
 orr_result orri_event_check(const orr_world* world, const char* call, orr_type type);

@@ -10,15 +10,21 @@
 static const orr_hot_span* columns_span(const orr_iter* it, orr_type type)
 {
     if (it->now == NULL && it->commands != NULL) {
-        if (orri_access_checked(it->world)) {
+        bool checked = orri_access_checked(it->world);
+        bool indirect = checked && orri_access_of(it->world)->indirect;
+        if (checked) {
             (*orri_access_of(it->world)->violations)++;
         }
-        (void)orri_refuse(orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
-                          "system '%s' asks its run for %s, but the system is called once and its "
-                          "run has no rows; loop over its query: ORR_EACH (it, orr_run_query(run)) "
-                          "(an indirect system receives messages instead)",
-                          orri_access_checked(it->world) ? orri_access_of(it->world)->system : "?",
-                          type.id != 0 ? orri_type_label(it->world, type) : "rows");
+        (void)orri_refuse(
+            orri_env_of(it->world), ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
+            "system '%s' asks its run for %s, but the system is %s and its run has no "
+            "rows; %s",
+            checked ? orri_access_of(it->world)->system : "?",
+            type.id != 0 ? orri_type_label(it->world, type) : "rows",
+            indirect ? "indirect" : "called once",
+            indirect ? "read messages with orr_receive() or ORR_MESSAGES, or set its "
+                       ".kind to ORR_DIRECT"
+                     : "loop over its query: ORR_EACH (it, orr_run_query(run))");
         return NULL;
     }
     ORR_ASSERT(it->now != NULL && it->era == *it->era_now);

@@ -229,3 +229,22 @@ ORR_TEST(near_names_of_up_to_four_letters_differ_by_one_edit)
     near_check("Hunt", "Hurt", "; did you mean 'Hurt'?");
     near_check("Hilth", "Health", "; did you mean 'Health'?"); // Five letters: two edits.
 }
+
+// In C++ the name of a type begins with its namespaces, which are easily forgotten in a text.
+ORR_TEST(near_name_without_its_namespaces_is_found)
+{
+    near_check("State", "game::State", "; did you mean 'game::State'?");
+    near_check("Stat", "game::State", "; did you mean 'game::State'?");
+    near_check("fx::Spark", "game::fx::Spark", "; did you mean 'game::fx::Spark'?");
+    near_check("Spark", "game::fx::Spark", "; did you mean 'game::fx::Spark'?");
+    near_check("Spark", "Spark::Heat", "");
+    near_check("x", "game::", "");
+    orri_near near;
+    orri_near_begin(&near, "State", 5);
+    orri_near_offer(&near, "Stage");
+    orri_near_offer(&near, "game::State");
+    orri_near_offer(&near, "physics::State");
+    CHECK_EQ(near.count, 2);
+    CHECK_STR(near.found[0], "game::State");
+    CHECK_STR(near.found[1], "physics::State");
+}

@@ -178,6 +178,25 @@ ORR_TEST(travel_forward_starts_from_the_last_remembered_tick_on_the_way)
 
 // ---- forgetting ---------------------------------------------------------------------------------
 
+// The world's tick counts the ticks of all pipelines, which a program may take for those of "main".
+ORR_TEST(travel_refused_in_a_world_of_several_pipelines_says_which_ticks_count)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, &(orr_world_desc){.rate_hz = 50});
+    CHECK(orr_pipeline_add(world,
+                           &(orr_pipeline_desc){.name = "view", .rate_hz = 50, .spectator = true})
+              .id != 0);
+    KIT_STEP(world, 3);
+    CHECK_RESULT(orr_time_travel(world, 2), ORR_ERR_PAST);
+    KIT_ERROR(&k, ORR_ERR_PAST, "tick 2 is past (the world is at tick 3) and not remembered");
+    CHECK(orr_pipeline_add(world, &(orr_pipeline_desc){.name = "fast", .rate_hz = 100}).id != 0);
+    KIT_STEP(world, 3);
+    CHECK_RESULT(orr_time_travel(world, 2), ORR_ERR_PAST);
+    KIT_ERROR(&k, ORR_ERR_PAST,
+              "tick 2 is past (the world is at tick 11, counting the ticks of all pipelines)");
+    kit_end(&k);
+}
+
 ORR_TEST(travel_to_a_forgotten_tick_names_the_remembered_ticks)
 {
     kit k = {0};

@@ -45,7 +45,7 @@ void orri_log_drop(const orr_world* world, orri_rights* rights, const char* kind
              entity.id != 0 ? " for " : "", entity.id != 0 ? id.text : "", why);
 }
 
-// Logs ComponentAdded for components that were there: once per commit and buffer.
+// Logs ComponentAdded for components that were there: once per commit and buffer (run of the system).
 ORRI_COLD static void commit_log_twice(const orr_world* world, const orr_command_buffer* commands)
 {
     orri_id_text id = orri_entity_format(world, commands->note.twice_entity);
@@ -54,11 +54,19 @@ ORRI_COLD static void commit_log_twice(const orr_world* world, const orr_command
     if (commands->note.twice > 1) {
         orri_text_add(&text, " (and %llu more)", (unsigned long long)(commands->note.twice - 1));
     }
+    const orri_type* type = orri_type_at(&world->schema, commands->note.twice_type);
+    const char* label = orri_type_label(world, commands->note.twice_type);
+    if (type != NULL && type->info.size == 0) { // A marker has no value to set.
+        orri_log(orri_env_of(world), ORR_LOG_ID_ADDED_TWICE,
+                 "system '%s' sent ComponentAdded of %s for %s%s, which already has it: nothing is "
+                 "added. Exclude such entities by its .query (\"!%s\"), or check first (orr_has)",
+                 commands->rights->name, label, id.text, more, label);
+        return;
+    }
     orri_log(orri_env_of(world), ORR_LOG_ID_ADDED_TWICE,
              "system '%s' sent ComponentAdded of %s for %s%s, which already has it: the value is "
              "set, nothing is added. Send a change (orr_send_change), or check first (orr_has)",
-             commands->rights->name, orri_type_label(world, commands->note.twice_type), id.text,
-             more);
+             commands->rights->name, label, id.text, more);
 }
 
 void orri_command_buffer_report(const orr_command_buffer* commands)

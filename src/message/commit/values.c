@@ -133,8 +133,8 @@ static orr_result values_reserve_events(values_work* w, orr_type type)
             count += of ? array->count : 0;
         }
     }
-    if (count == 0 ||
-        (count <= UINT32_MAX && orri_events_reserve(w->world, type, (uint32_t)count))) {
+    if (count == 0 || (count <= UINT32_MAX &&
+                       orri_events_reserve(w->world, type, (uint32_t)count, w->rights->name))) {
         return ORR_OK;
     }
     return count > UINT32_MAX ? ORR_ERR_CAPACITY : orri_env_result(&w->world->env);

@@ -213,23 +213,24 @@ ORRI_COLD static bool event_drop_spectators(orr_world* world, orri_event_queue* 
 }
 
 ORRI_COLD static bool event_refuse_full(orr_world* world, const orri_event_queue* queue,
-                                        uint32_t count)
+                                        uint32_t count, const char* sender)
 {
     if (count > queue->limit) { // No reader could make room for them.
         (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
-                          "%u events %s were sent by one system in one tick, but at most %u may "
-                          "wait: all of them are dropped. Send fewer, or raise the limit with "
+                          "system '%s' sent %u events %s in one tick, but at most %u may wait: all "
+                          "of them are dropped. Send fewer, or raise the limit with "
                           "orr_events_limit()",
-                          count, queue->info->info.name, queue->limit);
+                          sender, count, queue->info->info.name, queue->limit);
         return false;
     }
     const orri_cursor* slowest = event_slowest(queue);
     const char* name = slowest->set->name;
     (void)orri_refuse(&world->env, ORR_ERR_CAPACITY, ORR_LOG_ID_QUEUE_FULL,
-                      "%u events %s wait and %u more were sent, but at most %u may wait; system "
-                      "'%s' has not read %u of them. Let it run and call orr_events() in every "
-                      "run, disable it, send fewer, or raise the limit with orr_events_limit()",
-                      queue->count, queue->info->info.name, count, queue->limit,
+                      "%u events %s wait and system '%s' sent %u more, but at most %u may wait; "
+                      "system '%s' has not read %u of them. Let it run and call orr_events() in "
+                      "every run, disable it, send fewer, or raise the limit with "
+                      "orr_events_limit()",
+                      queue->count, queue->info->info.name, sender, count, queue->limit,
                       name != NULL ? name : "(without a name)", queue->count);
     return false;
 }
@@ -301,7 +302,7 @@ void orri_event_refill(orri_event_queue* queue, const void* values, uint32_t cou
     }
 }
 
-bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count)
+bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count, const char* sender)
 {
     orri_event_queue* queue = orri_event_queue_of(world, type);
     if (queue == NULL) {
@@ -315,7 +316,7 @@ bool orri_events_reserve(orr_world* world, orr_type type, uint32_t count)
         bool others = event_drop_spectators(world, queue);
         if ((uint64_t)queue->count + count > queue->limit) {
             queue->skips = !others;
-            return !others || event_refuse_full(world, queue, count);
+            return !others || event_refuse_full(world, queue, count, sender);
         }
     }
     return event_room(world, queue, count);

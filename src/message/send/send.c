@@ -96,10 +96,11 @@ static orr_result send_check_arrays(orr_command_buffer* commands, const char* ca
                        call, commands->rights->name, type->info.name, field);
 }
 
-// Checks values. References to entities that do not exist yet are allowed. Owned handles must
-// exist, because the buffer counts them.
+// Checks values of `entities` (NULL: of events). References to entities that do not exist yet are
+// allowed. Owned handles must exist, because the buffer counts them.
 static orr_result send_check_value(orr_command_buffer* commands, const char* call,
-                                   const orri_type* type, const void* values, uint32_t count)
+                                   const orri_type* type, const orr_entity* entities,
+                                   const void* values, uint32_t count)
 {
     if (ORR_UNLIKELY(values == NULL && type->info.size > 0 && count > 0)) {
         return orri_refuse(&commands->world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SEND_REFUSED,
@@ -124,6 +125,7 @@ static orr_result send_check_value(orr_command_buffer* commands, const char* cal
     orr_result result = ORR_OK;
     for (uint32_t i = 0; ORR_UNLIKELY(type->has_range) && result == ORR_OK && i < count; i++) {
         result = orri_check_range(commands->world, call, type,
+                                  entities != NULL ? entities[i] : (orr_entity){0},
                                   (const uint8_t*)values + (size_t)i * type->info.size);
     }
     return result;
@@ -293,7 +295,7 @@ static orr_result send_add_slow(orr_command_buffer* commands, orr_entity entity,
     result = result == ORR_OK ? send_check_type(commands, call, type, entity, &info) : result;
     result = result == ORR_OK ? send_check_add(commands, call, type, entity) : result;
     if (result == ORR_OK && value != NULL) {
-        result = send_check_value(commands, call, info, value, 1);
+        result = send_check_value(commands, call, info, &entity, value, 1);
     }
     if (result != ORR_OK) {
         return result;
@@ -437,7 +439,8 @@ static orr_result send_change_rows(orr_command_buffer* commands, const char* cal
         return orri_refuse_right(commands->world, rights, call, field, type, first);
     }
     result = send_check_id(commands, call, info, ids, count, false);
-    result = result == ORR_OK ? send_check_value(commands, call, info, values, count) : result;
+    result = result == ORR_OK ? send_check_value(commands, call, info, entities, values, count)
+                              : result;
     if (result != ORR_OK || count == 0) {
         return result;
     }
@@ -817,7 +820,7 @@ orr_result orr_send_event_type(orr_run* run, orr_type type, const void* value)
         }
     }
     const orri_type* info = orri_type_at(&commands->world->schema, type);
-    orr_result result = send_check_value(commands, call, info, value, 1);
+    orr_result result = send_check_value(commands, call, info, NULL, value, 1);
     return result == ORR_OK
                ? send_one(commands, call, ORRI_COMMAND_EVENT, type, info, (orr_entity){0}, 0, value)
                : result;

@@ -72,7 +72,7 @@ static orr_result send_many_check_column(const send_many* m, uint32_t i)
     orr_result result = ORR_OK;
     for (uint32_t row = 0; ORR_UNLIKELY(info->has_range) && result == ORR_OK && row < m->count;
          row++) {
-        result = orri_check_range(m->commands->world, "orr_send_create_many", info,
+        result = orri_check_range(m->commands->world, "orr_send_create_many", info, (orr_entity){0},
                                   (const uint8_t*)data->values + (size_t)row * info->info.size);
     }
     return result;

@@ -353,12 +353,11 @@ orr_result orri_ticks_result(orr_world* world, orr_result result)
                  text[0] != '\0' ? "a posted call was refused something"
                                  : "an event queue was full");
     }
-    orri_error_text_set(&world->env,
-                        "tick %llu ran, but %s: %s (%s). The log has the details, "
-                        "orr_system_stats_get() the counts",
+    orri_error_text_set(&world->env, "tick %llu ran, but %s: %s (%s). The log has the details%s",
                         (unsigned long long)schedule->refused_tick, subject,
                         text[0] != '\0' ? text : orr_result_text(schedule->refused),
-                        orr_result_name(schedule->refused));
+                        orr_result_name(schedule->refused),
+                        name[0] != '\0' ? ", orr_system_stats_get() the counts" : "");
     return schedule->refused;
 }
 

@@ -165,7 +165,8 @@ orr_result orri_rest_make(orri_rest* rest)
         const orri_bundle_item* item = &bundle->items[i];
         orr_result result = ORR_OK;
         if (bundle_rest_wants(rest, i) && item->value != NULL) {
-            result = orri_check_value(world, rest->call, item->type, NULL, item->value);
+            result =
+                orri_check_value(world, rest->call, item->type, (orr_entity){0}, NULL, item->value);
         }
         if (bundle_rest_wants(rest, i) && result == ORR_OK) {
             result = orri_type_pinned(item->type)

@@ -78,6 +78,7 @@ static inline uint8_t* component_value(const orr_world* world, const orri_record
 typedef struct component_check {
     const orr_world* world;
     const orri_type* type;
+    orr_entity owner;  // The entity that gets the value, for the error text; null: not known.
     const void* old;   // The value that is replaced; NULL: none.
     orr_entity wanted; // The dead entity that is searched for in `old`.
 } component_check;
@@ -110,32 +111,41 @@ static const void* component_old_value(const orr_world* world, const orr_entity*
     return record != NULL ? component_value(world, record, entities[i], type) : NULL;
 }
 
+// Name and id of an entity, for an error text; "" for null.
+static orri_id_text component_name(const orr_world* world, orr_entity entity)
+{
+    return entity.id != 0 ? orri_entity_format(world, entity) : (orri_id_text){""};
+}
+
 // Refuses a value with a reference to a dead entity, or with an owned string or array that is gone.
 static orr_result component_check_value(const orr_world* world, const char* call,
                                         const orri_type* type, const void* value,
                                         component_check* check)
 {
     const char* field = "";
+    const char* of = check->owner.id != 0 ? " of " : "";
     orr_entity rejected = orri_value_entity_reject(type, value, component_accepts, check, &field);
     if (rejected.id != 0) {
+        orri_id_text owner = component_name(world, check->owner);
         orri_id_text name = orri_entity_format(world, rejected);
         return orri_refuse(orri_env_of(world), ORR_ERR_ENTITY, ORR_LOG_ID_ENTITY_REFUSED,
-                           "%s: %s.%s refers to entity %s, which is not alive; store a live "
+                           "%s: %s.%s%s%s refers to entity %s, which is not alive; store a live "
                            "entity or null",
-                           call, type->info.name, field, name.text);
+                           call, type->info.name, field, of, owner.text, name.text);
     }
     if (type->info.has_owned && orri_value_owned_gone(type, value, &field)) {
+        orri_id_text owner = component_name(world, check->owner);
         return orri_refuse(
             orri_env_of(world), ORR_ERR_ARGUMENT, ORR_LOG_ID_VALUE_REFUSED,
-            "%s: %s.%s holds an owned string or array that was freed, or is of another "
+            "%s: %s.%s%s%s holds an owned string or array that was freed, or is of another "
             "world; store it in the tick in which it was made",
-            call, type->info.name, field);
+            call, type->info.name, field, of, owner.text);
     }
-    return type->has_range ? orri_check_range(world, call, type, value) : ORR_OK;
+    return type->has_range ? orri_check_range(world, call, type, check->owner, value) : ORR_OK;
 }
 
 orr_result orri_check_range(const orr_world* world, const char* call, const orri_type* type,
-                            const void* value)
+                            orr_entity entity, const void* value)
 {
     char number[ORRI_NUMBER_SIZE];
     const orr_field_info* field = orri_value_out_of_range(type, value, number);
@@ -143,9 +153,10 @@ orr_result orri_check_range(const orr_world* world, const char* call, const orri
         return ORR_OK;
     }
     return orri_refuse(orri_env_of(world), ORR_ERR_RANGE, ORR_LOG_ID_VALUE_REFUSED,
-                       "%s: %s of %s is %s, but its range is %g to %g; clamp the value, or change "
-                       "min and max of the field",
-                       call, field->name, type->info.name, number, field->attributes.min,
+                       "%s: %s of %s%s%s is %s, but its range is %g to %g; clamp the value, or "
+                       "change min and max of the field",
+                       call, field->name, type->info.name, entity.id != 0 ? " of " : "",
+                       component_name(world, entity).text, number, field->attributes.min,
                        field->attributes.max);
 }
 
@@ -182,6 +193,7 @@ orr_result orri_check_references(const orr_world* world, const char* call, const
         if (component_refers_to_live(world, type, value)) {
             continue;
         }
+        check.owner = entities != NULL ? entities[i] : (orr_entity){0};
         check.old = component_old_value(world, entities, i, type);
         orr_result result = component_check_value(world, call, type, value, &check);
         if (result != ORR_OK) {
@@ -192,9 +204,9 @@ orr_result orri_check_references(const orr_world* world, const char* call, const
 }
 
 orr_result orri_check_value(const orr_world* world, const char* call, const orri_type* type,
-                            const void* old, const void* value)
+                            orr_entity entity, const void* old, const void* value)
 {
-    component_check check = {.world = world, .type = type, .old = old};
+    component_check check = {.world = world, .type = type, .owner = entity, .old = old};
     return type->info.has_entities || type->info.has_owned || type->has_range
                ? component_check_value(world, call, type, value, &check)
                : ORR_OK;

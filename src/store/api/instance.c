@@ -289,7 +289,8 @@ static orr_result instance_add_check(orr_world* world, const char* call, orr_ent
         result = orri_check_open_of(world, call, type, entity);
     }
     if (result == ORR_OK && value != NULL) {
-        result = orri_check_value(world, call, orri_type_at(&world->schema, type), NULL, value);
+        result =
+            orri_check_value(world, call, orri_type_at(&world->schema, type), entity, NULL, value);
     }
     return result;
 }
@@ -460,7 +461,8 @@ static orr_result instance_set_multiple(orr_world* world, const char* call, orr_
     if (value == NULL && found->info.size > 0) {
         return orri_refuse_argument(world, call, "the value is NULL");
     }
-    orr_result result = orri_check_value(world, call, found, instance_value(&cell, i), value);
+    orr_result result =
+        orri_check_value(world, call, found, entity, instance_value(&cell, i), value);
     if (result == ORR_OK && !orri_rows_prepare(world, cell.chunk, cell.column, cell.slot, 1)) {
         result = orri_env_result(&world->env);
     }

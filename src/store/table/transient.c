@@ -276,8 +276,8 @@ orr_result orri_transient_set(orr_world* world, const char* call, orr_entity ent
                                     "the value is NULL; call orr_add() for the preset");
     }
     const orri_pool* pool = orri_pool_find(world, type);
-    result =
-        orri_check_value(world, call, found, orri_pool_get(pool, orri_id_index(entity)), value);
+    result = orri_check_value(world, call, found, entity,
+                              orri_pool_get(pool, orri_id_index(entity)), value);
     return result == ORR_OK ? orri_pinned_set(world, call, entity, found, value) : result;
 }
 

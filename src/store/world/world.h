@@ -816,16 +816,18 @@ orr_result orri_stage_values(orr_world* world, const char* call, const orri_type
 // Sets the values, or destructs the copies.
 void orri_stage_end(orr_world* world, orri_staged* staged, bool set);
 // Refuses a value with a number outside the range of its field. Call for types with has_range.
+// `entity` is named in the error text; null: not known.
 orr_result orri_check_range(const orr_world* world, const char* call, const orri_type* type,
-                            const void* value);
+                            orr_entity entity, const void* value);
 // Refuses values with references to entities that are not alive, with owned handles that are no
 // longer valid, or with numbers outside the range of their field. A dead reference is accepted if
 // the entity's current value (of `entities`, may be NULL) already has it.
 orr_result orri_check_references(const orr_world* world, const char* call, const orri_type* type,
                                  const orr_entity* entities, const void* values, uint32_t count);
-// The same for one value that replaces `old` (may be NULL).
+// The same for one value of `entity` (for the error text; null: not known) that replaces `old` (may
+// be NULL).
 orr_result orri_check_value(const orr_world* world, const char* call, const orri_type* type,
-                            const void* old, const void* value);
+                            orr_entity entity, const void* old, const void* value);
 
 // ---- cell.c: the values a row has of a type -----------------------------------------------------
 

@@ -231,14 +231,14 @@ static void receiver_expects(receiver* e, uint32_t first, uint32_t count)
 static void hit(orr_world* w, uint32_t number)
 {
     orr_type type = KIT_TYPE(w, Hit);
-    CHECK(orri_events_reserve(w, type, 1));
+    CHECK(orri_events_reserve(w, type, 1, "sender"));
     orri_events_append(w, type, &(Hit){number}, 1);
 }
 
 static void ring(orr_world* w)
 {
     orr_type type = KIT_TYPE(w, Bell);
-    CHECK(orri_events_reserve(w, type, 1));
+    CHECK(orri_events_reserve(w, type, 1, "sender"));
     orri_events_append(w, type, &(Hit){0}, 1);
 }
 

@@ -52,7 +52,7 @@ static void receiver_end(orr_world* world, receiver* e)
 static void send(orr_world* world, uint32_t number)
 {
     orr_type type = KIT_TYPE(world, Hit);
-    CHECK(orri_events_reserve(world, type, 1));
+    CHECK(orri_events_reserve(world, type, 1, "sender"));
     orri_events_append(world, type, &(Hit){number}, 1);
 }
 
@@ -169,7 +169,7 @@ ORR_TEST(event_marker_is_counted)
     orr_type bell = KIT_TYPE(world, Bell);
     receiver a;
     receiver_open_types(world, &a, "a", &bell, 1);
-    CHECK(orri_events_reserve(world, bell, 3));
+    CHECK(orri_events_reserve(world, bell, 3, "sender"));
     orri_events_append(world, bell, NULL, 3);
     receiver_begin(world, &a);
     uint32_t count;
@@ -218,29 +218,30 @@ ORR_TEST(event_past_the_limit_is_refused_with_the_remedy)
     receiver_open(world, &quick, "quick");
     receiver_open(world, &slow, "slow");
     CHECK_OK(orr_events_limit(world, hit, 5));
-    CHECK(!orri_events_reserve(world, hit, 6)); // Reading would not help.
+    CHECK(!orri_events_reserve(world, hit, 6, "sender")); // Reading would not help.
     CHECK_STR(k.errors.text,
-              "6 events Hit were sent by one system in one tick, but at most 5 may wait: all of "
+              "system 'sender' sent 6 events Hit in one tick, but at most 5 may wait: all of "
               "them are dropped. Send fewer, or raise the limit with orr_events_limit()");
     for (uint32_t i = 0; i < 4; i++) {
         send(world, i);
     }
     receiver_expect(world, &quick, 0, 4);
     uint64_t hash = orri_events_hash(world, 1);
-    CHECK(!orri_events_reserve(world, hit, 2));
+    CHECK(!orri_events_reserve(world, hit, 2, "sender"));
     CHECK_RESULT(k.errors.result, ORR_ERR_CAPACITY);
     CHECK_EQ(k.errors.id, ORR_LOG_ID_QUEUE_FULL);
     CHECK_STR(
         k.errors.text,
-        "4 events Hit wait and 2 more were sent, but at most 5 may wait; system 'slow' has not "
-        "read 4 of them. Let it run and call orr_events() in every run, disable it, send fewer, or "
+        "4 events Hit wait and system 'sender' sent 2 more, but at most 5 may wait; system 'slow' "
+        "has not read 4 of them. Let it run and call orr_events() in every run, disable it, send "
+        "fewer, or "
         "raise the limit with orr_events_limit()");
     CHECK_EQ(orri_events_hash(world, 1), hash);
     send(world, 4);                            // One more has room.
     CHECK_OK(orr_events_limit(world, hit, 2)); // Below the number that waits: nothing is lost.
-    CHECK(!orri_events_reserve(world, hit, 1));
+    CHECK(!orri_events_reserve(world, hit, 1, "sender"));
     receiver_expect(world, &slow, 0, 5);
-    CHECK(!orri_events_reserve(world, hit, 2)); // `quick` has one left.
+    CHECK(!orri_events_reserve(world, hit, 2, "sender")); // `quick` has one left.
     CHECK_CONTAINS(k.errors.text, "quick");
     receiver_expect(world, &quick, 4, 1);
     send(world, 5);
@@ -398,7 +399,7 @@ ORR_TEST(event_out_of_memory_has_no_effect)
         }
         orri_event_cursors_enable(world, cursors, true);
         for (uint32_t i = 0; i < 200; i++) {
-            while (!orri_events_reserve(world, types[0], 1)) {
+            while (!orri_events_reserve(world, types[0], 1, "sender")) {
                 CHECK_EQ(++refused, k.memory.refused);
                 CHECK_CONTAINS(k.errors.text, "Hit");
                 CHECK_EQ(orri_event_queue_of(world, types[0])->count, i);
@@ -460,7 +461,7 @@ static void send_loud(orr_world* world, uint8_t fill, uint8_t a, double b, uint1
     memset(&value, fill, sizeof value);
     value.a = a, value.b = b, value.c = c;
     orr_type type = KIT_TYPE(world, Loud);
-    CHECK(orri_events_reserve(world, type, 1));
+    CHECK(orri_events_reserve(world, type, 1, "sender"));
     orri_events_append(world, type, &value, 1);
 }
 
@@ -556,7 +557,7 @@ static void listening_send(listening* l)
             memcpy((uint32_t*)(void*)values + i, &number, sizeof number);
         }
     }
-    CHECK(orri_events_reserve(l->world, l->types[kind], count));
+    CHECK(orri_events_reserve(l->world, l->types[kind], count, "sender"));
     orri_events_append(l->world, l->types[kind], values, count);
 }
 

@@ -78,6 +78,15 @@ static void add_twice(orr_run* run)
 {
     CHECK_OK(orr_send_add(run, bob, Position, {7, 8, 9}));
 }
+static void add_marker_twice(orr_run* run)
+{
+    CHECK_OK(orr_send_add_preset(run, bob, Frozen));
+    CHECK_OK(orr_send_add_preset(run, bob, Frozen));
+}
+static void read_rows(orr_run* run)
+{
+    CHECK(orr_read(run, Position) == NULL);
+}
 static void transact_dead(orr_run* run)
 {
     CHECK_OK(orr_transact(run, ORR_OP_ADD, dead, Health, value, 1));
@@ -285,7 +294,22 @@ static const mistake mistakes[] = {
      1,
      0,
      0,
-     .text = "orr_send_add: liters of Fuel is 500, but its range is 0 to 100"},
+     .text = "orr_send_add: liters of Fuel of bob (0v1) is 500, but its range is 0 to 100"},
+    {"rows of an indirect system",
+     {.run = read_rows, .kind = ORR_INDIRECT},
+     ORR_ERR_STATE,
+     1,
+     1,
+     0,
+     .text = "asks its run for Position, but the system is indirect and its run has no rows; read "
+             "messages"},
+    {"rows of a system that is called once",
+     {.run = read_rows, .once = true},
+     ORR_ERR_STATE,
+     1,
+     1,
+     0,
+     .text = "but the system is called once and its run has no rows; loop over its query"},
     {"undeclared import",
      {.run = import_other},
      ORR_ERR_STATE,
@@ -344,6 +368,15 @@ static const mistake mistakes[] = {
      0,
      .text = "which already has it: the value is set, nothing is added",
      .added_twice = 1},
+    {"addition of a marker that is there",
+     {.run = add_marker_twice, .adds = "Frozen"},
+     ORR_OK,
+     0,
+     0,
+     0,
+     .text = "which already has it: nothing is added. Exclude such entities by its .query "
+             "(\"!Frozen\"), or check first",
+     .added_twice = 1},
     {"import from a disabled system",
      {.run = import_paused, .imports = "other, paused"},
      ORR_OK,
@@ -373,7 +406,7 @@ static orr_world* world_with(const orr_system_desc* desc, uint32_t workers, orr_
         orr_world_create(&(orr_world_desc){.workers = workers, .log = {.sink = keep_line}});
     CHECK(world != NULL);
     orr_access_check_set(world, ORR_ACCESS_CHECK_CALLS);
-    ORR_REGISTER(world, Position, Velocity, Health, Link, Hit, Fuel);
+    ORR_REGISTER(world, Position, Velocity, Health, Link, Hit, Fuel, Frozen);
     bob = orr_create_named(world, "bob");
     CHECK_OK(orr_set(world, bob, Position, {1, 2, 3}));
     CHECK(orr_create_named(world, "tom").id != 0);
@@ -717,6 +750,7 @@ ORR_TEST(update_run_until_travel_posted_calls_and_replays_return_the_first_mista
     CHECK_OK(orr_post(world, wrong_call, NULL, 0));
     CHECK_RESULT(orr_step(world, 1), ORR_ERR_ENTITY);
     CHECK_CONTAINS(orr_error_last(world), "a posted call was refused something: orr_destroy: ");
+    CHECK(strstr(orr_error_last(world), "orr_system_stats_get") == NULL); // It is no system's.
     KIT_STEP(world, 1);
     orr_world_destroy(world);
 

@@ -632,7 +632,7 @@ ORR_TEST(step_that_dropped_events_returns_it)
     most = 1;
     CHECK_RESULT(orr_step(world, 1), ORR_ERR_CAPACITY);
     KIT_ERROR(&k, ORR_ERR_CAPACITY,
-              "4 events Hit wait and 1 more were sent, but at most 4 may wait");
+              "4 events Hit wait and system 'send' sent 1 more, but at most 4 may wait");
     CHECK_CONTAINS(orr_error_last(world), "tick 2 ran, but an event queue was full: ");
     CHECK(!orr_tick_open(world));
     CHECK_EQ(kit_stats(world, send).dropped, 1);

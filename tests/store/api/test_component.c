@@ -628,10 +628,10 @@ ORR_TEST(component_array_with_an_element_out_of_its_range_is_refused)
     CHECK_OK(orr_set(world, e, Scores, {list, {0}}));
     CHECK_RESULT(orr_set(world, e, Scores, {orr_array_make(world, bad, 2, sizeof bad[0]), {0}}),
                  ORR_ERR_RANGE);
-    CHECK_CONTAINS(k.errors.text, "list of Scores is 4, but its range is 1 to 3");
+    CHECK_CONTAINS(k.errors.text, "list of Scores of 0v1 is 4, but its range is 1 to 3");
     CHECK_RESULT(orr_set(world, e, Scores, {list, orr_array_make(world, &wrong, 1, sizeof wrong)}),
                  ORR_ERR_RANGE);
-    CHECK_CONTAINS(k.errors.text, "high of Scores is 11");
+    CHECK_CONTAINS(k.errors.text, "high of Scores of 0v1 is 11");
     k.errors = (kit_errors){0};
     kit_end(&k);
 }
@@ -646,17 +646,17 @@ ORR_TEST(component_value_out_of_its_range_is_refused_and_named)
     CHECK_OK(orr_set(world, e, Gauge, {5, 10, 1}));
     CHECK_OK(orr_set(world, e, Gauge, {-5, 1, 0}));
     CHECK_RESULT(orr_set(world, e, Gauge, {-6, 1, 0}), ORR_ERR_RANGE);
-    CHECK_CONTAINS(k.errors.text, "low of Gauge is -6, but its range is -5 to 5");
+    CHECK_CONTAINS(k.errors.text, "low of Gauge of 0v1 is -6, but its range is -5 to 5");
     CHECK_RESULT(orr_set(world, e, Gauge, {0, 11, 0}), ORR_ERR_RANGE);
-    CHECK_CONTAINS(k.errors.text, "high of Gauge is 11, but its range is 1 to 10");
+    CHECK_CONTAINS(k.errors.text, "high of Gauge of 0v1 is 11, but its range is 1 to 10");
     CHECK_RESULT(orr_set(world, e, Gauge, {0, 1, 1.5f}), ORR_ERR_RANGE);
-    CHECK_CONTAINS(k.errors.text, "share of Gauge is 1.5");
+    CHECK_CONTAINS(k.errors.text, "share of Gauge of 0v1 is 1.5");
     CHECK_RESULT(orr_set(world, e, Gauge, {0, 1, NAN}), ORR_ERR_RANGE);
     const Gauge* now = orr_get(world, e, Gauge);
     CHECK(now->low == -5 && now->high == 1 && now->share == 0);
     Panel panel = {1, {{0, 1, 0}, {0, 99, 0}}};
     CHECK_RESULT(orr_put(world, e, Panel, &panel), ORR_ERR_RANGE);
-    CHECK_CONTAINS(k.errors.text, "high of Panel is 99");
+    CHECK_CONTAINS(k.errors.text, "high of Panel of 0v1 is 99");
     CHECK(!orr_has(world, e, Panel));
     panel.gauges[1].high = 9;
     CHECK_OK(orr_put(world, e, Panel, &panel));

@@ -164,7 +164,7 @@ ORR_TEST(print_of_an_id_is_the_same_in_all_texts)
     CHECK_RESULT(orr_destroy(world, again), ORR_ERR_ENTITY); // In error texts.
     CHECK_CONTAINS(k.errors.text, "entity 0v2s3 is dead");
     CHECK_RESULT(orr_set(world, bob, Link, {dead, 2}), ORR_ERR_ENTITY);
-    CHECK_CONTAINS(k.errors.text, "refers to entity 0v1s3, which");
+    CHECK_CONTAINS(k.errors.text, "Link.target of bob (1v1s3) refers to entity 0v1s3, which");
     k.errors.count = 0;
     kit_end(&k);
 }

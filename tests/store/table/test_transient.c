@@ -139,7 +139,7 @@ ORR_TEST(transient_entity_is_refused_by_calls_that_change_state)
     CHECK_CONTAINS(k.errors.text, "is transient, and Position is not");
     CHECK_RESULT(orr_add(world, a, Body), ORR_ERR_ARGUMENT);
     CHECK_RESULT(orr_set(world, bob, Link, {a, 1}), ORR_ERR_ENTITY);
-    CHECK_CONTAINS(k.errors.text, "Link.target refers to entity");
+    CHECK_CONTAINS(k.errors.text, "Link.target of 0v1 refers to entity");
     CHECK_RESULT(orr_name_set(world, a, (orr_entity){0}, "ann"), ORR_ERR_ENTITY);
     CHECK_CONTAINS(k.errors.text, "this call is not for transient entities");
     CHECK_RESULT(orr_tag_add(world, a, 7), ORR_ERR_ENTITY);
