@@ -447,8 +447,8 @@ typedef struct orr_realtime_desc {
 /// thread". `desc` may be NULL. Allocates.
 /// @return the error that ended the run; else the first refusal in its ticks, as orr_step(); else
 /// ORR_OK. Errors: ORR_ERR_STATE if a thread cannot be created; ORR_ERR_ARGUMENT if `record` or
-/// `replay` does not fit; ORR_ERR_TYPE if an impure system changes a type that cannot be recorded;
-/// ORR_ERR_CONFLICT by a replay; ORR_ERR_MEMORY.
+/// `replay` does not fit, or `hashes` or `paced` is set without them; ORR_ERR_TYPE if an impure
+/// system changes a type that cannot be recorded; ORR_ERR_CONFLICT by a replay; ORR_ERR_MEMORY.
 ORR_API_REALTIME orr_result orr_realtime(orr_world* world, const orr_realtime_desc* desc);
 /// Ends orr_realtime() after every pipeline has finished its tick. From any thread, also inside a
 /// system. No effect if the world does not run in real time. In a replay, calls by systems and

@@ -144,6 +144,10 @@ static bool terms_unknown_type(terms_parser* p, const char* name, size_t size)
                               terms_words[i], terms_words[i]);
         }
     }
+    if (orri_scan_equals(name, size, "not") || orri_scan_equals(name, size, "without")) {
+        return terms_fail(p, ORR_ERR_TYPE, name,
+                          "no type '%s'; to exclude a type write '!Position'", near.name);
+    }
     if (orri_type_starved(&p->world->schema, name, size) != NULL) {
         return terms_fail(p, ORR_ERR_MEMORY, name,
                           "out of memory: the registration of '%s' was refused; register it again "

@@ -516,6 +516,10 @@ static orr_result realtime_check(orr_world* world, const orr_realtime_desc* desc
     }
     if (desc->record != NULL && desc->replay != NULL) {
         wrong = "a replay cannot be recorded; set .record or .replay, not both";
+    } else if (desc->paced && desc->replay == NULL) {
+        wrong = ".paced is a setting of replays; set .replay, too";
+    } else if (desc->hashes && desc->record == NULL && desc->replay == NULL) {
+        wrong = ".hashes is a setting of recordings; set .record, too";
     } else if (desc->replay != NULL && desc->replay->lockstep) {
         wrong = "the recording is of lockstep; replay it with orr_replay()";
     } else if (desc->replay != NULL && desc->replay->turn_count == 0 && !desc->replay->full &&

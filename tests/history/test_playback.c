@@ -519,7 +519,7 @@ ORR_TEST(world_that_travelled_back_plays_back_to_the_same_state)
     CHECK_EQ(stretcher_of(world, a)->state, ORR_STRETCH_OUTSIDE_SLOTS);
     static const uint64_t ticks[] = {14, 5, 14, 29, 5, 27};
     for (uint32_t i = 0; i < 6; i++) {
-        CHECK_OK(orr_time_travel(world, ticks[i]));
+        CHECK_RESULT(orr_time_travel(world, ticks[i]), ticks[i] > 16 ? ORR_ERR_PAST : ORR_OK);
         CHECK_EQ(orr_world_hash(world), hashes[ticks[i]]);
     }
     kit_end(&k);

@@ -248,8 +248,10 @@ static bool run_ticks(program_run* r, const program_step* step, const program_tr
                !orr_remembered(r->world, track->ticks[r->at])) {
         // Ahead in time. A remembered tick would be restored, with changes that later steps made.
         result = orr_time_travel(r->world, track->ticks[r->at]);
-        PROGRAM_CHECK(r, result == ORR_OK, "orr_time_travel to tick %u is %s: %s",
+        PROGRAM_CHECK(r, program_ran(r, result), "orr_time_travel to tick %u is %s: %s",
                       (uint32_t)track->ticks[r->at], orr_result_name(result), r->k.errors.text);
+        PROGRAM_CHECK(r, orr_world_tick(r->world) == track->ticks[r->at],
+                      "orr_time_travel stopped at tick %u", (uint32_t)orr_world_tick(r->world));
     } else {
         for (uint32_t i = 0; i < step->number; i++) {
             run_tick(r);
@@ -371,8 +373,8 @@ static void run_glance(program_run* r, uint32_t slot, const program_track* track
     if (program_refused(r) && result == ORR_ERR_MEMORY) {
         result = orr_time_travel(r->world, tick);
     }
-    PROGRAM_CHECK(r, result == ORR_OK, "orr_time_travel ahead is %s: %s", orr_result_name(result),
-                  r->k.errors.text);
+    PROGRAM_CHECK(r, program_ran(r, result) && orr_world_tick(r->world) == tick,
+                  "orr_time_travel ahead is %s: %s", orr_result_name(result), r->k.errors.text);
     out->travels += 2;
 }
 

@@ -356,6 +356,10 @@ ORR_TEST(record_and_replay_at_the_wrong_moment_are_refused)
     CHECK_CONTAINS(s.k.errors.text, "empty");
     CHECK_RESULT(orr_realtime(s.world, &(orr_realtime_desc){.replay = a}), ORR_ERR_ARGUMENT);
     CHECK_CONTAINS(s.k.errors.text, "orr_realtime: the recording is empty");
+    CHECK_RESULT(orr_realtime(s.world, &(orr_realtime_desc){.paced = true}), ORR_ERR_ARGUMENT);
+    CHECK_CONTAINS(s.k.errors.text, ".paced is a setting of replays");
+    CHECK_RESULT(orr_realtime(s.world, &(orr_realtime_desc){.hashes = true}), ORR_ERR_ARGUMENT);
+    CHECK_CONTAINS(s.k.errors.text, ".hashes is a setting of recordings");
     CHECK_OK(orr_record(s.world, a, NULL));
     CHECK_RESULT(orr_record(s.world, b, NULL), ORR_ERR_STATE);
     CHECK_RESULT(orr_replay(s.world, a, NULL, NULL), ORR_ERR_STATE);
