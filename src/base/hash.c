@@ -89,22 +89,54 @@ static uint64_t hash_long(uint64_t lane, const unsigned char** data, size_t* siz
     return hash_step(hash_step(lanes[0], lanes[1], lanes[2]), lanes[3], 0);
 }
 
-uint64_t orr_hash(const void* data, size_t size, uint64_t seed)
+static uint64_t hash_begin(size_t size, uint64_t seed)
 {
-    const unsigned char* at = data;
-    uint64_t lane = orri_hash_fold(seed ^ HASH_SEED, (uint64_t)size ^ HASH_SIZE) + seed;
-    if (size <= 16) {
-        return hash_finish(hash_short(lane, at, size));
-    }
-    if (size > 64) {
-        lane = hash_long(lane, &at, &size);
-    }
+    return orri_hash_fold(seed ^ HASH_SEED, (uint64_t)size ^ HASH_SIZE) + seed;
+}
+
+// At most 64 bytes, the end of more than 16.
+static uint64_t hash_end(uint64_t lane, const unsigned char* at, size_t size)
+{
     const unsigned char* end = at + size;
     for (; size > 16; size -= 16, at += 16) {
         lane = hash_step16(lane, at);
     }
     return hash_finish(
         hash_step16(lane, end - 16)); // Overlaps the previous step by 16 - size bytes.
+}
+
+uint64_t orr_hash(const void* data, size_t size, uint64_t seed)
+{
+    const unsigned char* at = data;
+    uint64_t lane = hash_begin(size, seed);
+    if (size <= 16) {
+        return hash_finish(hash_short(lane, at, size));
+    }
+    if (size > 64) {
+        lane = hash_long(lane, &at, &size);
+    }
+    return hash_end(lane, at, size);
+}
+
+uint64_t orri_hash_read(size_t size, uint64_t seed, orri_hash_reader read, void* user)
+{
+    unsigned char buffer[128]; // The last 64 bytes that were hashed, and the next ones.
+    unsigned char* next = buffer + 64;
+    size_t at = 0;
+    uint64_t lane = hash_begin(size, seed);
+    if (size > 64) {
+        uint64_t lanes[4] = {lane, lane + HASH_LANE, lane + 2 * HASH_LANE, lane + 3 * HASH_LANE};
+        for (; size - at > 64; at += 64) {
+            read(user, at, next, 64);
+            for (int i = 0; i < 4; i++) {
+                lanes[i] = hash_step16(lanes[i], next + (size_t)16 * (size_t)i);
+            }
+            memcpy(buffer, next, 64);
+        }
+        lane = hash_step(hash_step(lanes[0], lanes[1], lanes[2]), lanes[3], 0);
+    }
+    read(user, at, next, size - at);
+    return size <= 16 ? hash_finish(hash_short(lane, next, size)) : hash_end(lane, next, size - at);
 }
 
 #undef HASH_SEED

@@ -36,6 +36,10 @@ static inline uint64_t orri_hash_word(uint64_t h, uint64_t word)
            0x2545F4914F6CDD1Du;
 }
 
+// The same value as orr_hash(), of bytes that `read` writes to `out`, at most 64 at once, in order.
+typedef void (*orri_hash_reader)(void* user, size_t at, unsigned char* out, size_t size);
+uint64_t orri_hash_read(size_t size, uint64_t seed, orri_hash_reader read, void* user);
+
 // ---- bits ---------------------------------------------------------------------------------------
 
 static inline bool orri_bit_get(const uint64_t* words, uint32_t index)

@@ -43,6 +43,13 @@ typedef struct orri_opaque {
     const orri_type* type;
 } orri_opaque;
 
+// An orr_string or orr_array handle.
+typedef struct orri_owned {
+    uint32_t offset;
+    // Elements of an orr_array whose bytes may differ where their values do not; otherwise NULL.
+    const orri_type* element;
+} orri_owned;
+
 // The lists are flat: they include the fields of nested structs and the elements of fixed arrays,
 // by ascending offset from the start of the outermost value.
 typedef struct orri_type_detail {
@@ -51,7 +58,7 @@ typedef struct orri_type_detail {
     uint32_t height;          // Levels of nested structs, this one included; 0 for other kinds.
     const orri_float_run* floats;
     const orri_gap* gaps;
-    const uint32_t* owned; // Offsets of orr_string and orr_array handles.
+    const orri_owned* owned;
     const orri_opaque* opaques;
     uint32_t float_count, gap_count, owned_count, opaque_count;
     bool floats_only; // The whole value is one run of floats.

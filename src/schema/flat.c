@@ -21,7 +21,7 @@ void orri_flat_order(const orri_type* type, uint16_t* order)
 typedef struct flat_lists {
     orri_float_run* floats;
     orri_gap* gaps;
-    uint32_t* owned;
+    orri_owned* owned;
     orri_opaque* opaques;
     uint32_t float_count, gap_count, owned_count, opaque_count;
     orri_float_run last; // The newest run of floats; the next float may extend it.
@@ -53,10 +53,10 @@ static void flat_add_gap(flat_lists* lists, uint32_t offset, uint32_t size)
     }
 }
 
-static void flat_add_owned(flat_lists* lists, uint32_t offset)
+static void flat_add_owned(flat_lists* lists, uint32_t offset, const orri_type* element)
 {
     if (lists->owned != NULL) {
-        lists->owned[lists->owned_count] = offset;
+        lists->owned[lists->owned_count] = (orri_owned){offset, element};
     }
     lists->owned_count++;
 }
@@ -81,7 +81,7 @@ static void flat_add_value(flat_lists* lists, const orri_type* type, uint32_t of
         flat_add_gap(lists, offset + detail->gaps[i].offset, detail->gaps[i].size);
     }
     for (uint32_t i = 0; i < detail->owned_count; i++) {
-        flat_add_owned(lists, offset + detail->owned[i]);
+        flat_add_owned(lists, offset + detail->owned[i].offset, detail->owned[i].element);
     }
     for (uint32_t i = 0; i < detail->opaque_count; i++) {
         flat_add_opaque(lists, offset + detail->opaques[i].offset, detail->opaques[i].type);
@@ -130,8 +130,11 @@ static void flat_add_all(flat_lists* lists, const orri_type* type)
         flat_add_floats(lists, 0, 1, type->info.kind == ORR_KIND_F64);
         break;
     case ORR_KIND_STRING:
+        flat_add_owned(lists, 0, NULL);
+        break;
     case ORR_KIND_ARRAY:
-        flat_add_owned(lists, 0);
+        flat_add_owned(lists, 0,
+                       type->detail->element->canonical_bytes ? NULL : type->detail->element);
         break;
     case ORR_KIND_OPAQUE:
         if (type->codec.hash != NULL) {
@@ -151,7 +154,7 @@ bool orri_flat_make(orri_build* build, orri_type* type)
     flat_lists full = {
         .floats = ORRI_ARENA(env, &build->arena, orri_float_run, lists.float_count),
         .gaps = ORRI_ARENA(env, &build->arena, orri_gap, lists.gap_count),
-        .owned = ORRI_ARENA(env, &build->arena, uint32_t, lists.owned_count),
+        .owned = ORRI_ARENA(env, &build->arena, orri_owned, lists.owned_count),
         .opaques = ORRI_ARENA(env, &build->arena, orri_opaque, lists.opaque_count),
     };
     if (full.floats == NULL || full.gaps == NULL || full.owned == NULL || full.opaques == NULL) {

@@ -113,7 +113,7 @@ void orri_rows_retain(const orri_type* type, const void* rows, uint32_t count)
     for (uint32_t i = 0; i < count && detail->owned_count > 0; i++, row += type->info.size) {
         for (uint32_t o = 0; o < detail->owned_count; o++) {
             orr_string handle;
-            memcpy(&handle, row + detail->owned[o], sizeof handle);
+            memcpy(&handle, row + detail->owned[o].offset, sizeof handle);
             orri_blob_retain(type->schema, handle);
         }
     }
@@ -126,7 +126,7 @@ void orri_rows_release(const orri_type* type, void* rows, uint32_t count)
     for (uint32_t i = 0; i < count && detail->owned_count > 0; i++, row += type->info.size) {
         for (uint32_t o = 0; o < detail->owned_count; o++) {
             orr_string handle;
-            memcpy(&handle, row + detail->owned[o], sizeof handle);
+            memcpy(&handle, row + detail->owned[o].offset, sizeof handle);
             orri_blob_release(type->schema, handle);
         }
     }
@@ -216,7 +216,7 @@ static void rows_canon(const orri_type* type, unsigned char* data, rows_window w
         }
     }
     for (uint32_t i = 0; i < detail->owned_count; i++) {
-        if (rows_clip(window, detail->owned[i], sizeof(orr_string), &part)) {
+        if (rows_clip(window, detail->owned[i].offset, sizeof(orr_string), &part)) {
             memset(data + part.from, 0, part.to - part.from); // The content's hash is added later.
         }
     }
@@ -257,13 +257,65 @@ static bool rows_have_nan(const orri_type* type, const unsigned char* rows, size
     return false;
 }
 
+static uint64_t rows_hash_opaques(const orri_type* type, const unsigned char* row, uint64_t h)
+{
+    for (uint32_t i = 0; i < type->detail->opaque_count; i++) {
+        const orr_codec* codec = &type->detail->opaques[i].type->codec;
+        h = orri_hash_word(h, codec->hash(codec->user, row + type->detail->opaques[i].offset));
+    }
+    return h;
+}
+
+// The elements of an owned array, as they were made.
+typedef struct rows_elements {
+    const orri_type* type;
+    const unsigned char* data;
+} rows_elements;
+
+// Bytes `at` to `at + size` of the canonical elements. The ends never cut a float, since both are
+// aligned.
+static void rows_read_elements(void* user, size_t at, unsigned char* out, size_t size)
+{
+    const rows_elements* elements = user;
+    uint32_t stride = elements->type->info.size;
+    memcpy(out, elements->data + at, size);
+    while (size > 0) {
+        uint32_t from = (uint32_t)(at % stride), left = stride - from;
+        uint32_t part = size < left ? (uint32_t)size : left;
+        rows_canon(elements->type, out, (rows_window){from, from + part});
+        at += part, out += part, size -= part;
+    }
+}
+
+// Hash of an array whose elements may have padding, NaNs and opaque values. Elements that are
+// canonical have the hash of the blob.
+static uint64_t rows_hash_elements(const orri_type* element, const orri_blob* blob)
+{
+    uint32_t size = element->info.size, count = blob->size / size;
+    const orri_type_detail* detail = element->detail;
+    if (blob->element_size != size || (detail->gap_count + detail->opaque_count == 0 &&
+                                       !rows_have_nan(element, blob->data, count))) {
+        return blob->hash;
+    }
+    rows_elements elements = {element, blob->data};
+    uint64_t h = orri_hash_read(blob->size, size, rows_read_elements, &elements);
+    for (uint32_t i = 0; i < count && detail->opaque_count > 0; i++) {
+        h = rows_hash_opaques(element, elements.data + (size_t)i * size, h);
+    }
+    return h;
+}
+
 static uint64_t rows_hash_owned(const orri_type* type, const unsigned char* row, uint64_t h)
 {
     for (uint32_t i = 0; i < type->detail->owned_count; i++) {
+        const orri_owned* owned = &type->detail->owned[i];
         orr_string handle;
-        memcpy(&handle, row + type->detail->owned[i], sizeof handle);
+        memcpy(&handle, row + owned->offset, sizeof handle);
         const orri_blob* blob = orri_blob_at(type->schema, handle);
-        h = orri_hash_word(h, blob != NULL ? blob->hash : 0);
+        uint64_t hash = blob == NULL             ? 0
+                        : owned->element == NULL ? blob->hash
+                                                 : rows_hash_elements(owned->element, blob);
+        h = orri_hash_word(h, hash);
     }
     return h;
 }
@@ -278,11 +330,7 @@ static uint64_t rows_hash_extras(const orri_type* type, const unsigned char* row
         return h;
     }
     for (size_t i = 0; i < count; i++, rows += type->info.size) {
-        for (uint32_t o = 0; o < detail->opaque_count; o++) {
-            const orr_codec* codec = &detail->opaques[o].type->codec;
-            h = orri_hash_word(h, codec->hash(codec->user, rows + detail->opaques[o].offset));
-        }
-        h = rows_hash_owned(type, rows, h);
+        h = rows_hash_owned(type, rows, rows_hash_opaques(type, rows, h));
     }
     return h;
 }
@@ -459,7 +507,7 @@ bool orri_value_owned_gone(const orri_type* type, const void* value, const char*
 {
     for (uint32_t i = 0; i < type->detail->owned_count; i++) {
         orr_string handle;
-        uint32_t offset = type->detail->owned[i];
+        uint32_t offset = type->detail->owned[i].offset;
         memcpy(&handle, (const unsigned char*)value + offset, sizeof handle);
         if (handle.id == 0 || orri_blob_at(type->schema, handle) != NULL) {
             continue;

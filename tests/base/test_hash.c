@@ -73,6 +73,22 @@ static void words_distinct(uint64_t* words, size_t count)
     }
 }
 
+static void read_bytes(void* user, size_t at, unsigned char* out, size_t size)
+{
+    memcpy(out, (const unsigned char*)user + at, size);
+}
+
+ORR_TEST(hash_of_bytes_read_in_parts_is_that_of_the_whole)
+{
+    unsigned char data[300];
+    for (size_t i = 0; i < sizeof data; i++) {
+        data[i] = (unsigned char)(i * i + 7 * i);
+    }
+    for (size_t size = 0; size <= sizeof data; size++) {
+        CHECK_EQ(orri_hash_read(size, 11, read_bytes, data), orr_hash(data, size, 11));
+    }
+}
+
 ORR_TEST(hash_of_zeros_differs_for_every_size)
 {
     static const unsigned char zeros[1000];

@@ -383,6 +383,41 @@ ORR_TEST(rows_hash_ignores_padding)
     fixture_end(&f);
 }
 
+ORR_STRUCT(Lists, (orr_array, padded, (.element = ORR_TYPE(Padded))),
+           (orr_array, mixed, (.element = ORR_TYPE(Mixed))))
+
+// Bytes between the fields of an element, and the kind of a NaN, are not part of its value.
+ORR_TEST(rows_hash_ignores_padding_and_nan_bits_in_owned_arrays)
+{
+    fixture f;
+    fixture_begin(&f);
+    const orri_type* type = fixture_type(&f, ORR_TYPE(Lists));
+    for (uint32_t count = 1; count < 40; count++) {
+        Padded p[2][40];
+        Mixed m[2][40] = {{{0}}};
+        Lists lists[2] = {{{0}, {0}}};
+        for (int k = 0; k < 2; k++) {
+            memset(p[k], k == 0 ? 0 : 0xEE, sizeof p[k]);
+            for (uint32_t i = 0; i < count; i++) {
+                p[k][i].a = (uint8_t)i, p[k][i].b = i, p[k][i].c = (uint16_t)i;
+                m[k][i].c = i % 3 == 0 ? i : k == 0 ? (double)NAN : -(double)NAN;
+            }
+            CHECK(orri_blob_make(&f.schema, p[k], count * (uint32_t)sizeof(Padded), sizeof(Padded),
+                                 (orr_string*)(void*)&lists[k].padded));
+            CHECK(orri_blob_make(&f.schema, m[k], count * (uint32_t)sizeof(Mixed), sizeof(Mixed),
+                                 (orr_string*)(void*)&lists[k].mixed));
+        }
+        uint64_t hash = orri_rows_hash(type, &lists[0], 1, 5);
+        CHECK_EQ(orri_rows_hash(type, &lists[1], 1, 5), hash);
+        CHECK_EQ(orr_value_compare(&type->info, &lists[0], &lists[1]), 0);
+        p[1][count - 1].c ^= 1; // Every value counts.
+        CHECK(orri_blob_make(&f.schema, p[1], count * (uint32_t)sizeof(Padded), sizeof(Padded),
+                             (orr_string*)(void*)&lists[1].padded));
+        CHECK(orri_rows_hash(type, &lists[1], 1, 5) != hash);
+    }
+    fixture_end(&f);
+}
+
 ORR_TEST(rows_hash_of_values_larger_than_a_piece_is_canonical_too)
 {
     fixture f;
