@@ -102,6 +102,10 @@ plant "missing generation bump" \
     src/store/table/entity_index.c 's/\(orri_record\)\{generation \+ 1, free_first\}/(orri_record){generation, free_first}/'
 plant "static desc taken for another one with the same place" \
     include/orrery/store.h 's/ORR_LIKELY\(entry->desc == static_desc\)/ORR_LIKELY(entry->desc != NULL)/'
+plant "static descs stay away from their first place" \
+    src/schema/type.c 's/if \(displaced < schema->static_displaced\)/if (false)/'
+plant "table of static descs changed without orr_type_of" \
+    src/schema/type.c 's/\*schema->shown = \*table;/schema->shown->entries = table->entries;/'
 plant "run of recycled ids not checked to its end" \
     src/store/table/entity_index.c '/^static inline bool index_give_run/,/^}/s/int32_t i = 0; i < INDEX_RUN;/int32_t i = 0; i < INDEX_RUN - 1;/'
 plant "generations not checked when many values are copied" \

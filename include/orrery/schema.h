@@ -350,7 +350,8 @@ typedef struct orr_hot_static {
 // Hash table of the static descs that were used, by address, with open addressing.
 typedef struct orr_hot_statics {
     const orr_hot_static* entries;
-    uint32_t mask; // Number of entries - 1.
+    uint64_t multiplier; // Odd. Chosen so that few descs, usually none, want the same entry.
+    uint32_t mask;       // Number of entries - 1.
 } orr_hot_statics;
 
 // The entry of a desc, unless another desc took it. The high bits of the product depend on all bits
@@ -358,7 +359,7 @@ typedef struct orr_hot_statics {
 static inline const orr_hot_static* orr_hot_static_at(const orr_hot_statics* statics,
                                                       const orr_type_desc* static_desc)
 {
-    uint64_t product = (uint64_t)(uintptr_t)static_desc * 0x9E3779B97F4A7C15u;
+    uint64_t product = (uint64_t)(uintptr_t)static_desc * statics->multiplier;
     return &statics->entries[(uint32_t)(product >> 32) & statics->mask];
 }
 

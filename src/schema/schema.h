@@ -71,10 +71,12 @@ struct orri_schema {
     // Ids of types by name: open addressing, 0 is empty. Never iterated.
     uint32_t* names;
     uint32_t name_capacity; // A power of two, or 0.
-    // Known static descs: open addressing by address, at most an eighth is used, so that most descs
-    // are where orr_type_of() looks for them inline. Never iterated.
-    orr_hot_static* statics;
-    uint32_t static_count, static_capacity; // A power of two, or 0.
+    // Known static descs: open addressing by address, at most a sixteenth is used. Never iterated.
+    // The descs that are not at the entry where orr_type_of() looks for them inline are counted.
+    orr_hot_statics statics;
+    orr_hot_static* static_memory; // [2 * static_capacity] one half is in use,
+    uint32_t static_offset;        // from this entry on.
+    uint32_t static_count, static_displaced, static_capacity; // A power of two, or 0.
     orr_hot_statics* shown; // Where orr_type_of() reads the table; NULL: a schema without a world.
     // Several threads may look types up, so nothing is added to the tables. Static descs that were
     // not found are noted in `missed` and added by orri_schema_thaw().

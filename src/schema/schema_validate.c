@@ -20,11 +20,17 @@ static orr_result schema_check_types(orri_schema* schema)
             return schema_broken(schema, "a type is not found by its name", i + 1);
         }
     }
+    uint32_t displaced = 0;
     for (uint32_t i = 0; i < schema->static_capacity; i++) {
-        const orr_hot_static* entry = &schema->statics[i];
+        const orr_hot_static* entry = &schema->statics.entries[i];
         if (entry->desc != NULL && entry->id - schema->type_base >= schema->type_count) {
             return schema_broken(schema, "a static desc leads to no type", entry->id);
         }
+        displaced += entry->desc != NULL &&
+                     orr_hot_static_at(&schema->statics, entry->desc) != entry;
+    }
+    if (displaced != schema->static_displaced) {
+        return schema_broken(schema, "displaced static descs are miscounted", displaced);
     }
     return ORR_OK;
 }

@@ -20,7 +20,8 @@ void orri_schema_term(orri_schema* schema)
     }
     ORRI_RELEASE(env, ORR_MEMORY_SCHEMA, schema->types, schema->type_capacity);
     ORRI_FREE(env, ORR_MEMORY_SCHEMA, uint32_t, schema->names, schema->name_capacity);
-    ORRI_FREE(env, ORR_MEMORY_SCHEMA, orr_hot_static, schema->statics, schema->static_capacity);
+    ORRI_FREE(env, ORR_MEMORY_SCHEMA, orr_hot_static, schema->static_memory,
+              (size_t)2 * schema->static_capacity);
     orri_blobs_term(schema);
     *schema = (orri_schema){.env = env};
 }
@@ -293,42 +294,96 @@ orr_result orri_type_register(orri_schema* schema, const orr_type_desc* desc, or
 
 // ---- static descs -------------------------------------------------------------------------------
 
-// The place of a static desc in the table, or the empty place where it belongs.
-static orr_hot_static* type_static_slot(orr_hot_static* entries, uint32_t capacity,
-                                        const orr_type_desc* desc)
+#define TYPE_STATICS_FIRST    128u
+#define TYPE_STATICS_SPREAD   16u  // Entries for each desc.
+#define TYPE_STATICS_TRIES    32u  // Multipliers that are tried,
+#define TYPE_STATICS_TRY_MOST 128u // with at most so many descs: with more, hardly any would do.
+#define TYPE_MULTIPLIER       0x9E3779B97F4A7C15u
+
+// The entry of a static desc, or the empty entry where it belongs.
+static const orr_hot_static* type_static_slot(const orr_hot_statics* table,
+                                              const orr_type_desc* desc)
 {
-    orr_hot_statics table = {entries, capacity - 1};
-    uint32_t at = (uint32_t)(orr_hot_static_at(&table, desc) - entries);
-    while (entries[at].desc != desc && entries[at].desc != NULL) {
-        at = (at + 1) & (capacity - 1);
+    const orr_hot_static* entry = orr_hot_static_at(table, desc);
+    while (entry->desc != desc && entry->desc != NULL) {
+        entry = &table->entries[((uint32_t)(entry - table->entries) + 1) & table->mask];
     }
-    return &entries[at];
+    return entry;
+}
+
+// Enters a desc. Returns 1 if it is not where orr_type_of() looks for it, else 0.
+static uint32_t type_static_enter(const orr_hot_statics* table, orr_hot_static* entries,
+                                  orr_hot_static fresh)
+{
+    const orr_hot_static* slot = type_static_slot(table, fresh.desc);
+    entries[slot - table->entries] = fresh;
+    return slot != orr_hot_static_at(table, fresh.desc);
+}
+
+// Copies a table into the empty one at `entries`. Returns the number of displaced descs.
+static uint32_t type_statics_copy(const orr_hot_statics* from, const orr_hot_statics* to,
+                                  orr_hot_static* entries)
+{
+    uint32_t displaced = 0;
+    for (uint32_t i = 0; from->entries != NULL && i <= from->mask; i++) {
+        if (from->entries[i].desc != NULL) {
+            displaced += type_static_enter(to, entries, from->entries[i]);
+        }
+    }
+    return displaced;
+}
+
+static void type_statics_use(orri_schema* schema, const orr_hot_statics* table, uint32_t displaced)
+{
+    schema->statics = *table;
+    schema->static_displaced = displaced;
+    if (schema->shown != NULL) {
+        *schema->shown = *table;
+    }
+}
+
+// Looks for a multiplier with which fewer descs, or none, are displaced. Addresses differ from run
+// to run, so without it each run would find other types slow to look up.
+static void type_statics_spread(orri_schema* schema)
+{
+    uint32_t capacity = schema->static_capacity;
+    uint64_t multiplier = schema->statics.multiplier;
+    for (uint32_t i = 0; i < TYPE_STATICS_TRIES && schema->static_displaced > 0 &&
+                         schema->static_count <= TYPE_STATICS_TRY_MOST;
+         i++) {
+        multiplier *= TYPE_MULTIPLIER;
+        uint32_t offset = capacity - schema->static_offset;
+        orr_hot_static* entries = schema->static_memory + offset;
+        memset(entries, 0, capacity * sizeof *entries);
+        orr_hot_statics table = {entries, multiplier, capacity - 1};
+        uint32_t displaced = type_statics_copy(&schema->statics, &table, entries);
+        if (displaced < schema->static_displaced) {
+            schema->static_offset = offset;
+            type_statics_use(schema, &table, displaced);
+        }
+    }
 }
 
 // Makes room for one more static desc.
 static bool type_statics_reserve(orri_schema* schema)
 {
-    if ((schema->static_count + 1) * 8 <= schema->static_capacity) {
+    uint32_t old = schema->static_capacity;
+    if ((schema->static_count + 1) * TYPE_STATICS_SPREAD <= old) {
         return true;
     }
-    uint32_t capacity = schema->static_capacity != 0 ? schema->static_capacity * 2 : 64;
-    orr_hot_static* entries =
-        ORRI_ALLOC_ZERO(schema->env, ORR_MEMORY_SCHEMA, orr_hot_static, capacity);
-    if (entries == NULL) {
+    uint32_t capacity = old != 0 ? old * 2 : TYPE_STATICS_FIRST;
+    orr_hot_static* memory =
+        ORRI_ALLOC_ZERO(schema->env, ORR_MEMORY_SCHEMA, orr_hot_static, (size_t)2 * capacity);
+    if (memory == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < schema->static_capacity; i++) {
-        if (schema->statics[i].desc != NULL) {
-            *type_static_slot(entries, capacity, schema->statics[i].desc) = schema->statics[i];
-        }
-    }
-    ORRI_FREE(schema->env, ORR_MEMORY_SCHEMA, orr_hot_static, schema->statics,
-              schema->static_capacity);
-    schema->statics = entries;
+    orr_hot_statics table = {memory, TYPE_MULTIPLIER, capacity - 1};
+    type_statics_use(schema, &table, type_statics_copy(&schema->statics, &table, memory));
+    ORRI_FREE(schema->env, ORR_MEMORY_SCHEMA, orr_hot_static, schema->static_memory,
+              (size_t)2 * old);
+    schema->static_memory = memory;
+    schema->static_offset = 0;
     schema->static_capacity = capacity;
-    if (schema->shown != NULL) {
-        *schema->shown = (orr_hot_statics){entries, capacity - 1};
-    }
     return true;
 }
 
@@ -369,9 +424,11 @@ static orr_type type_static_add(orri_schema* schema, const orr_type_desc* desc)
         }
         return (orr_type){0};
     }
-    *type_static_slot(schema->statics, schema->static_capacity, desc) =
-        (orr_hot_static){desc, type.id};
+    orr_hot_static* entries = schema->static_memory + schema->static_offset;
+    schema->static_displaced +=
+        type_static_enter(&schema->statics, entries, (orr_hot_static){desc, type.id});
     schema->static_count++;
+    type_statics_spread(schema);
     return type;
 }
 
@@ -416,8 +473,7 @@ void orri_schema_thaw(orri_schema* schema)
 orr_type orri_type_static_find(const orri_schema* schema, const orr_type_desc* desc)
 {
     if (ORR_LIKELY(schema->static_capacity != 0)) {
-        const orr_hot_static* entry =
-            type_static_slot(schema->statics, schema->static_capacity, desc);
+        const orr_hot_static* entry = type_static_slot(&schema->statics, desc);
         if (ORR_LIKELY(entry->desc == desc && desc != NULL)) {
             return (orr_type){entry->id};
         }

@@ -317,11 +317,13 @@ ORR_TEST(validate_finds_violated_invariants)
         }
     }
     for (uint32_t i = 0; i < f.schema.static_capacity; i++) {
-        if (f.schema.statics[i].desc != NULL) {
-            CHECK_BREAKS(&f, f.schema.statics[i].id, 2, "a static desc leads to no type");
-            CHECK_BREAKS(&f, f.schema.statics[i].id, 0, "a static desc leads to no type");
+        orr_hot_static* entry = &f.schema.static_memory[f.schema.static_offset + i];
+        if (entry->desc != NULL) {
+            CHECK_BREAKS(&f, entry->id, 2, "a static desc leads to no type");
+            CHECK_BREAKS(&f, entry->id, 0, "a static desc leads to no type");
         }
     }
+    CHECK_BREAKS(&f, f.schema.static_displaced, 1, "displaced static descs are miscounted");
     CHECK_BREAKS(&f, freed->count, 1, "a free slot has a count or is young");
     CHECK_BREAKS(&f, counted->count, 0, "a blob with count 0 is not young");
     CHECK_BREAKS(&f, f.schema.blob_live, 3, "blob_live is wrong");

@@ -73,7 +73,7 @@ static void world_init(orr_world* world, const orr_world_desc* desc)
 {
     orri_schema_init(&world->schema, &world->env, world_limit(desc->types_max, ORR_TYPES_MAX));
     static const orr_hot_static none; // A table with one free entry.
-    world->hot.statics = (orr_hot_statics){&none, 0};
+    world->hot.statics = (orr_hot_statics){&none, 1, 0};
     world->schema.shown = &world->hot.statics;
     world->hot.type_base = world->schema.type_base = world_type_base();
     world->schema.clock = &world->tick;

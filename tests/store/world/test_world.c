@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A world as a whole: creating and destroying, memory, independence of other worlds, errors and
 // log.
+#include "store/world/world.h"
 #include "support/fake_platform.h"
 #include "support/store_kit.h"
 #include "test.h"
@@ -353,6 +354,32 @@ ORR_TEST(type_declared_twice_is_one_type_or_refused_if_the_declarations_differ)
                                   "declaration: field value: the preset is 50 and was 100");
     CHECK_EQ(orr_type_of(world, &other).id, 0); // Every time, not only the first.
     k.errors.count = 0;
+    kit_end(&k);
+}
+
+// Addresses differ from run to run. With 32 descs in 512 entries a fixed multiplier would leave
+// about one of them displaced, and each use of it would be a call.
+ORR_TEST(type_of_few_descs_is_found_inline)
+{
+    kit k = {0};
+    orr_world* world = kit_begin(&k, NULL);
+    static orr_type_desc descs[32];
+    static char names[32][16];
+    orr_type types[32];
+    for (uint32_t i = 0; i < 32; i++) {
+        snprintf(names[i], sizeof names[i], "Few%u", i);
+        descs[i] = (orr_type_desc){.name = names[i]};
+        types[i] = orr_type_of(world, &descs[i]);
+        CHECK(types[i].id != 0);
+        CHECK_OK(orr_world_validate(world));
+    }
+    CHECK_EQ(world->schema.static_displaced, 0);
+    for (uint32_t i = 0; i < 32; i++) {
+        const orr_hot_static* entry = orr_hot_static_at(&world->hot.statics, &descs[i]);
+        CHECK(entry->desc == &descs[i]);
+        CHECK_EQ(entry->id, types[i].id);
+        CHECK_EQ(orr_type_of(world, &descs[i]).id, types[i].id);
+    }
     kit_end(&k);
 }
 
