@@ -262,11 +262,16 @@ static bool diff_written_any(const orr_world* world, const orr_query* query)
 
 orr_result orri_diff_written(orr_world* world, const orr_query* query, orr_system source)
 {
-    if (!orri_has_readers(world) || !diff_written_any(world, query)) {
+    if (!orri_has_readers(world)) {
         return ORR_OK;
     }
     const struct orri_baseline* baseline = world->messages->baseline;
-    if (orri_diff_quiet(world) && baseline->dirty_note_count == 0) {
+    bool noted = baseline->dirty_note_count > 0;
+    if ((!noted && world->loops.unstamped == 0 && orri_diff_quiet(world)) ||
+        !diff_written_any(world, query)) {
+        return ORR_OK;
+    }
+    if (orri_diff_quiet(world) && !noted) {
         return ORR_OK;
     }
     orri_diff diff = {.world = world,

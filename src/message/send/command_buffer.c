@@ -6,7 +6,6 @@
 #include "message/send/command_buffer.h"
 
 #define BUFFER_ROWS_MIN 16   // Of a new command array.
-#define BUFFER_TURN     64   // Commits between two trims.
 #define BUFFER_KEPT_MIN 4096 // Blocks of at most this many bytes are never trimmed.
 
 // ---- error texts --------------------------------------------------------------------------------
@@ -651,6 +650,7 @@ bool orri_command_buffers_refused(orr_world* world)
 {
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
     return command_buffers != NULL &&
+           ORR_UNLIKELY(atomic_load_explicit(&command_buffers->refused, memory_order_relaxed)) &&
            atomic_exchange_explicit(&command_buffers->refused, false, memory_order_relaxed);
 }
 
@@ -684,10 +684,6 @@ static void buffer_trim(orr_world* world, orr_command_buffer* commands)
 void orri_command_buffers_trim(orr_world* world)
 {
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
-    if (++command_buffers->turn < BUFFER_TURN) {
-        return;
-    }
-    command_buffers->turn = 0;
     // One more than waited at once: a run gets its buffer before it is known whether it sends.
     uint32_t kept = command_buffers->used_peak + 1;
     orr_command_buffer** link = &command_buffers->free;
@@ -770,5 +766,4 @@ void orri_command_buffers_term(orr_world* world)
 }
 
 #undef BUFFER_ROWS_MIN
-#undef BUFFER_TURN
 #undef BUFFER_KEPT_MIN
