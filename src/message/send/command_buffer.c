@@ -236,6 +236,17 @@ static orri_command_array* buffer_slot(orr_command_buffer* commands, orri_comman
     return found;
 }
 
+// Empties an array that was last used for the same kind and type, with the block and layout of then.
+static void buffer_array_renew(orri_command_array* array, uint32_t order_index)
+{
+    array->count = 0;
+    array->sequence_run_count = 0;
+    array->order_index = order_index;
+    array->next1 = 0;
+    array->created_only = array->bundled = false;
+    array->used = true;
+}
+
 // Puts a new array at the end of `order`. NULL when refused (reported).
 static orri_command_array* buffer_array_make(orr_command_buffer* commands, orri_command_kind kind,
                                              orr_type type, const orri_type* info)
@@ -250,12 +261,20 @@ static orri_command_array* buffer_array_make(orr_command_buffer* commands, orri_
         (void)orri_command_buffer_refuse_memory(commands);
         return NULL;
     }
+    bool spectates = commands->rights->spectator;
+    uint32_t place = commands->order_count++;
+    commands->order[place] = (uint32_t)(array - commands->arrays);
+    if (array->block != NULL && array->kind == kind && array->type.id == type.id &&
+        array->info == info && !array->bulk && !spectates && array->fast_append) {
+        buffer_array_renew(array, place);
+        return array;
+    }
     *array = (orri_command_array){.kind = kind,
                                   .type = type,
                                   .info = info,
                                   .stride = buffer_stride(kind, info),
                                   .used = true,
-                                  .order_index = commands->order_count,
+                                  .order_index = place,
                                   .block = array->block,
                                   .block_size = array->block_size,
                                   .peak = array->peak,
@@ -263,12 +282,11 @@ static orri_command_array* buffer_array_make(orr_command_buffer* commands, orri_
                                   .sequence_run_capacity = array->sequence_run_capacity};
     bool plain = array->stride == 0 || info == NULL ||
                  (info->plain && !info->info.has_padding && !info->has_range);
-    array->plain_values = plain && !commands->rights->spectator;
+    array->plain_values = plain && !spectates;
     array->fast_append = array->plain_values && !buffer_has_ids(array);
     if (array->block != NULL) {
         buffer_reuse_block(array);
     }
-    commands->order[commands->order_count++] = (uint32_t)(array - commands->arrays);
     return array;
 }
 
@@ -345,7 +363,9 @@ static void buffer_empty(orr_command_buffer* commands)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
         orri_command_array* array = &commands->arrays[commands->order[i]];
-        orri_command_array_clear(array);
+        if (array->count > 0) {
+            orri_command_array_clear(array);
+        }
         array->used = false;
         array->sequence_run_count = 0;
     }
