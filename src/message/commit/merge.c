@@ -35,7 +35,8 @@ static bool merge_grow(orri_merge* merge, void** list, uint32_t* capacity, uint3
 {
     uint64_t more = 2 * (uint64_t)*capacity > needed ? 2 * (uint64_t)*capacity : needed;
     more = more < 8 ? 8 : more;
-    void* to = more <= UINT32_MAX ? orri_merge_take(merge, orri_size_mul(size, (size_t)more)) : NULL;
+    void* to = more <= UINT32_MAX ? orri_merge_take(merge, orri_size_mul(size, (size_t)more))
+                                  : NULL;
     if (to == NULL) {
         return false;
     }

@@ -330,11 +330,11 @@ static orri_snapshot* snapshot_make(orr_world* world)
         .slot_count = world->clusters.slot_count,
         .pool_count = snapshot_pools_count(world),
     };
-    orri_snapshot* snapshot =
-        snapshot_newest_reserve(world)
-            ? orri_alloc_zero(&world->env, ORR_MEMORY_SHARE, snapshot_own_bytes(&counts),
-                              _Alignof(orri_snapshot))
-            : NULL;
+    orri_snapshot* snapshot = snapshot_newest_reserve(world)
+                                  ? orri_alloc_zero(&world->env, ORR_MEMORY_SHARE,
+                                                    snapshot_own_bytes(&counts),
+                                                    _Alignof(orri_snapshot))
+                                  : NULL;
     if (snapshot == NULL) {
         return NULL;
     }
