@@ -194,16 +194,17 @@ orr_result orri_diff_own(orr_world* world, orr_system source, bool by_commit,
     if (!orri_has_readers(world)) {
         return ORR_OK;
     }
+    bool quiet = orri_diff_quiet(world);
+    if (quiet && world->messages->baseline->dirty_note_count == 0) {
+        return ORR_OK;
+    }
     orri_diff diff = {.world = world,
                       .baseline = world->messages->baseline,
                       .source = source,
                       .by_commit = by_commit,
                       .foreign = foreign,
                       .values_only = !structure};
-    if (orri_diff_quiet(world)) {
-        return diff.baseline->dirty_note_count > 0 ? diff_noted(&diff) : ORR_OK;
-    }
-    return diff_do(&diff, structure);
+    return quiet ? diff_noted(&diff) : diff_do(&diff, structure);
 }
 
 // Only a travel makes a cluster lose enable bits. New clusters are compared anyway.
