@@ -158,6 +158,9 @@ typedef struct orr_platform {
     /// Called before every operation of orr_sched_kind on `word`, for tests that control the
     /// scheduling. Default NULL: nothing is called, and a sched point costs one branch.
     void (*sched_point)(void* user, orr_sched_kind kind, const void* word);
+    /// Points at a byte that is not 0 while the process has one thread. Counters then change without
+    /// locked instructions. Default NULL: not known.
+    const char* single_threaded;
 } orr_platform;
 
 /// The table of the operating system for which this library was built. It never changes.

@@ -30,6 +30,9 @@ void orri_env_init(orri_env* env, const orr_platform* platform, const orr_alloca
         env->allocator = (orr_allocator){env->platform->memory_alloc, env->platform->memory_free,
                                          env->platform->user};
     }
+    static const char unknown = 0;
+    env->single_threaded = env->platform->single_threaded != NULL ? env->platform->single_threaded
+                                                                  : &unknown;
     env->bytes_max = bytes_max;
     env_log_init(env, log);
 }

@@ -44,7 +44,8 @@ enum {
 typedef struct orri_env {
     const orr_platform* platform;
     orr_allocator allocator;
-    uint64_t bytes_max; // Limit of total.bytes; 0: no limit.
+    const char* single_threaded; // Not 0: counters need no locked instructions. Never NULL.
+    uint64_t bytes_max;          // Limit of total.bytes; 0: no limit.
     orri_mem_counter total;
     orri_mem_counter by_purpose[ORR_MEMORY_PURPOSE_COUNT];
     _Atomic uint64_t refusals; // Allocations that were refused.

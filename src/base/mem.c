@@ -5,6 +5,18 @@
 #include "base/env.h"
 #include "base/util.h"
 
+// Adds to a counter; to subtract, adds the negative number. `alone`: the process has one thread. A
+// locked instruction costs as much as a small allocation.
+static inline uint64_t mem_add(_Atomic uint64_t* counter, uint64_t more, bool alone)
+{
+    if (alone) {
+        uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+        atomic_store_explicit(counter, before + more, memory_order_relaxed);
+        return before;
+    }
+    return atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+}
+
 static void mem_peak(orri_mem_counter* counter, uint64_t bytes)
 {
     uint64_t peak = atomic_load_explicit(&counter->bytes_peak, memory_order_relaxed);
@@ -14,19 +26,23 @@ static void mem_peak(orri_mem_counter* counter, uint64_t bytes)
     }
 }
 
-static void mem_uncount(orri_mem_counter* counter, uint64_t size)
+static inline void mem_uncount(orri_mem_counter* counter, uint64_t size, bool alone)
 {
-    atomic_fetch_sub_explicit(&counter->bytes, size, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&counter->blocks, 1, memory_order_relaxed);
+    mem_add(&counter->bytes, 0 - size, alone);
+    mem_add(&counter->blocks, UINT64_MAX, alone);
 }
 
 // Counts the bytes before they are requested from the allocator, so that threads that allocate at
 // the same time cannot exceed the limit together. *out receives the new total.
-static bool mem_reserve(orri_env* env, uint64_t size, uint64_t* out)
+static bool mem_reserve(orri_env* env, uint64_t size, bool alone, uint64_t* out)
 {
+    if (ORR_LIKELY(env->bytes_max == 0)) {
+        *out = mem_add(&env->total.bytes, size, alone) + size;
+        return true;
+    }
     uint64_t bytes = atomic_load_explicit(&env->total.bytes, memory_order_relaxed);
     do {
-        if (env->bytes_max != 0 && (bytes > env->bytes_max || size > env->bytes_max - bytes)) {
+        if (bytes > env->bytes_max || size > env->bytes_max - bytes) {
             return false;
         }
     } while (!atomic_compare_exchange_weak_explicit(&env->total.bytes, &bytes, bytes + size,
@@ -35,14 +51,13 @@ static bool mem_reserve(orri_env* env, uint64_t size, uint64_t* out)
     return true;
 }
 
-static void mem_count(orri_env* env, orr_memory_purpose purpose, uint64_t size, uint64_t total)
+static inline void mem_count(orri_env* env, orri_mem_counter* counter, uint64_t size, bool alone,
+                             uint64_t total)
 {
-    orri_mem_counter* counter = &env->by_purpose[purpose];
-    uint64_t before = atomic_fetch_add_explicit(&counter->bytes, size, memory_order_relaxed);
-    mem_peak(counter, before + size);
+    mem_peak(counter, mem_add(&counter->bytes, size, alone) + size);
     mem_peak(&env->total, total);
-    atomic_fetch_add_explicit(&counter->blocks, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&env->total.blocks, 1, memory_order_relaxed);
+    mem_add(&counter->blocks, 1, alone);
+    mem_add(&env->total.blocks, 1, alone);
 }
 
 // The address that represents a block of 0 bytes: aligned, not NULL, and a fault when accessed.
@@ -58,19 +73,21 @@ void* orri_alloc(orri_env* env, orr_memory_purpose purpose, size_t size, size_t 
     if (size == 0) {
         return mem_nothing(align);
     }
+    bool alone = *env->single_threaded != 0;
     uint64_t total;
-    if (size > PTRDIFF_MAX || !mem_reserve(env, size, &total)) {
+    if (size > PTRDIFF_MAX || !mem_reserve(env, size, alone, &total)) {
         atomic_fetch_add_explicit(&env->refusals, 1, memory_order_relaxed);
         return NULL;
     }
     void* ptr = env->allocator.alloc(env->allocator.user, size, align);
     if (ptr == NULL) {
-        atomic_fetch_sub_explicit(&env->total.bytes, size, memory_order_relaxed);
+        mem_add(&env->total.bytes, 0 - (uint64_t)size, *env->single_threaded != 0);
         atomic_fetch_add_explicit(&env->refusals, 1, memory_order_relaxed);
         return NULL;
     }
     ORR_ASSERT(((uintptr_t)ptr & (align - 1)) == 0);
-    mem_count(env, purpose, size, total);
+    // Asked again: the allocator may have started a thread.
+    mem_count(env, &env->by_purpose[purpose], size, *env->single_threaded != 0, total);
     return ptr;
 }
 
@@ -91,8 +108,9 @@ void orri_free(orri_env* env, orr_memory_purpose purpose, void* ptr, size_t size
     ORR_ASSERT((unsigned)purpose < ORR_MEMORY_PURPOSE_COUNT);
     ORR_ASSERT(atomic_load_explicit(&env->by_purpose[purpose].bytes, memory_order_relaxed) >= size);
     env->allocator.free(env->allocator.user, ptr, size, align);
-    mem_uncount(&env->by_purpose[purpose], size);
-    mem_uncount(&env->total, size);
+    bool alone = *env->single_threaded != 0;
+    mem_uncount(&env->by_purpose[purpose], size, alone);
+    mem_uncount(&env->total, size, alone);
 }
 
 static orr_memory_use mem_use(const orri_mem_counter* counter)

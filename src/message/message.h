@@ -226,6 +226,8 @@ orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* chang
 // that were reserved and not used. On refusal (reported with the system and the remedy) nothing was
 // done and everything still waits; the call can be repeated.
 orr_result orri_commit(orr_world* world);
+// The same when nothing waits. False: something waits, and nothing was done.
+bool orri_commit_nothing(orr_world* world);
 // Drops and counts everything that waits.
 void orri_commit_abandon(orr_world* world);
 // The system whose command the last commit applied to an entity; with several, the last one. Null:
@@ -336,7 +338,7 @@ orr_result orri_diff_written(orr_world* world, const orr_query* query, orr_syste
 orr_result orri_diff_own(orr_world* world, orr_system source, bool by_commit,
                          const orri_foreign* foreign, bool structure);
 // True when a reader is enabled.
-bool orri_has_readers(const orr_world* world);
+static inline bool orri_has_readers(const orr_world* world);
 // True when an enabled reader must receive everything: the next diff visits all rows and values.
 bool orri_readers_fresh(const orr_world* world);
 // The same for one reader.
@@ -397,6 +399,7 @@ struct orri_messages {
     // the past that readers were not notified of yet because memory was refused.
     struct orri_posts* posts_ready;
     struct orri_messages_past* unsettled;
+    uint32_t readers; // Enabled readers.
     // Name of a system for messages, "" when the system was removed. Set by the scheduler; NULL:
     // there are no systems.
     const char* (*system_name)(const orr_world* world, orr_system system);
@@ -414,5 +417,10 @@ struct orri_messages {
 struct orri_messages* orri_messages_of(orr_world* world);
 void orri_command_buffers_term(orr_world* world);
 void orri_baseline_term(orr_world* world);
+
+static inline bool orri_has_readers(const orr_world* world)
+{
+    return world->messages != NULL && world->messages->readers > 0;
+}
 
 #endif

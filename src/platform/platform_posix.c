@@ -38,12 +38,43 @@
 #endif
 #endif
 
+// A byte of libc; NULL: it has none.
+#if defined(__has_include)
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define PLATFORM_SINGLE_THREADED (&__libc_single_threaded)
+#endif
+#endif
+#ifndef PLATFORM_SINGLE_THREADED
+#define PLATFORM_SINGLE_THREADED NULL
+#endif
+
 #define PLATFORM_SECOND_NS 1000000000u
 // Bytes per read or write call: Linux transfers at most 2 GiB less a page, macOS refuses more than
 // INT_MAX.
 #define PLATFORM_IO_MAX ((size_t)1 << 30)
 
 // ---- memory -------------------------------------------------------------------------------------
+
+// Small blocks with a large alignment lie within a larger block of malloc(), whose address is stored
+// before them. posix_memalign() cuts a block out of a larger one and frees both rests, which costs
+// several times as much as malloc() and splits the heap. AddressSanitizer must know where a block
+// ends, so there it is used for all sizes.
+#if defined(__SANITIZE_ADDRESS__)
+#define PLATFORM_PADDED_MAX 0u
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PLATFORM_PADDED_MAX 0u
+#endif
+#endif
+#ifndef PLATFORM_PADDED_MAX
+#define PLATFORM_PADDED_MAX 16384u
+#endif
+
+static bool platform_memory_padded(size_t size, size_t align)
+{
+    return size <= PLATFORM_PADDED_MAX && align <= 64;
+}
 
 static void* platform_memory_alloc(void* user, size_t size, size_t align)
 {
@@ -52,12 +83,25 @@ static void* platform_memory_alloc(void* user, size_t size, size_t align)
         return malloc(size);
     }
     void* ptr = NULL;
-    return posix_memalign(&ptr, align, size) == 0 ? ptr : NULL;
+    if (!platform_memory_padded(size, align)) {
+        return posix_memalign(&ptr, align, size) == 0 ? ptr : NULL;
+    }
+    char* whole = malloc(size + align);
+    if (whole == NULL) {
+        return NULL;
+    }
+    // At least the size of a pointer is free before the block, since malloc() aligns to more.
+    ptr = whole + align - ((uintptr_t)whole & (align - 1));
+    memcpy((char*)ptr - sizeof whole, &whole, sizeof whole);
+    return ptr;
 }
 
 static void platform_memory_free(void* user, void* ptr, size_t size, size_t align)
 {
-    (void)user, (void)size, (void)align;
+    (void)user;
+    if (ptr != NULL && align > alignof(max_align_t) && platform_memory_padded(size, align)) {
+        memcpy(&ptr, (const char*)ptr - sizeof ptr, sizeof ptr);
+    }
     free(ptr);
 }
 
@@ -519,10 +563,13 @@ const orr_platform* orr_platform_default(void)
         .thread_cores = platform_thread_cores,
         .thread_wait = platform_thread_wait,
         .thread_wake = platform_thread_wake,
+        .single_threaded = PLATFORM_SINGLE_THREADED,
     };
     return &table;
 }
 
+#undef PLATFORM_PADDED_MAX
+#undef PLATFORM_SINGLE_THREADED
 #undef PLATFORM_FUTEX
 #undef PLATFORM_SECOND_NS
 #undef PLATFORM_IO_MAX

@@ -69,4 +69,5 @@ set(ORR_SMALL_SCHEDULE
     src/schedule/system/type_owner.c
     src/schedule/tick/shuffle.c
     src/schedule/tick/single_entity.c
+    src/schedule/tick/step.c
     src/schedule/tick/time_scale.c)

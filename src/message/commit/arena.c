@@ -3,7 +3,7 @@
 // pages from the system would cost more than what is written to them.
 #include "message/send/command_buffer.h"
 
-#define COMMIT_ARENA_BLOCK_MIN 65536u
+#define COMMIT_ARENA_BLOCK_MIN 4096u
 #define COMMIT_ARENA_HEADER    64u // Of a block, so that the memory after it is aligned.
 _Static_assert(sizeof(orri_commit_arena_block) <= COMMIT_ARENA_HEADER,
                "the header of a block fits a cache line");

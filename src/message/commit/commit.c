@@ -6,6 +6,8 @@
 #include "message/send/command_buffer.h"
 #include "store/pool/pool.h"
 
+#define COMMIT_TURN 64u // Commits between two trims.
+
 // ---- logging ------------------------------------------------------------------------------------
 
 void orri_note_drop(orr_command_buffer* commands, const orri_command_array* array, uint32_t row,
@@ -362,7 +364,9 @@ static void commit_destroy_short_lived(const orri_merge* merge)
 static void commit_reset(orr_world* world, struct orri_command_buffers* command_buffers)
 {
     command_buffers->reserved = command_buffers->provisional = 0;
-    orri_command_ids_end_instances(world, command_buffers);
+    if (command_buffers->instances_reserved != 0) {
+        orri_command_ids_end_instances(world, command_buffers);
+    }
     command_buffers->cursor = (orri_index_cursor){0};
     if (ORR_UNLIKELY(command_buffers->withholds)) {
         orri_posts_set_ready(command_buffers);
@@ -370,25 +374,40 @@ static void commit_reset(orr_world* world, struct orri_command_buffers* command_
     if (ORR_UNLIKELY(command_buffers->transient_ids)) {
         orri_command_ids_forget_transient(command_buffers);
     }
-    orri_command_buffers_trim(world);
+    if (++command_buffers->turn == COMMIT_TURN) {
+        command_buffers->turn = 0;
+        orri_command_buffers_trim(world);
+    }
+}
+
+bool orri_commit_nothing(orr_world* world)
+{
+    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
+    if (command_buffers == NULL) {
+        return true;
+    }
+    if (command_buffers->first != NULL || command_buffers->transient_first != NULL) {
+        return false;
+    }
+    command_buffers->sender_count = 0;
+    command_buffers->merged = false;
+    commit_reset(world, command_buffers);
+    return true;
 }
 
 orr_result orri_commit(orr_world* world)
 {
-    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
-    if (command_buffers == NULL) {
+    if (orri_commit_nothing(world)) {
         return ORR_OK;
     }
+    struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
     if (ORR_UNLIKELY(command_buffers->transient_first != NULL)) {
         orr_result result = orri_transient_sends_commit(world);
         if (result != ORR_OK) {
             return result;
         }
     }
-    if (command_buffers->first == NULL) {
-        command_buffers->sender_count = 0;
-        command_buffers->merged = false;
-        commit_reset(world, command_buffers);
+    if (orri_commit_nothing(world)) {
         return ORR_OK;
     }
     bool replaced = orri_provisional_ids_replace(world);
@@ -439,3 +458,5 @@ void orri_commit_abandon(orr_world* world)
         commit_reset(world, command_buffers);
     }
 }
+
+#undef COMMIT_TURN

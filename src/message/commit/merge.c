@@ -16,9 +16,6 @@ void orri_merge_end(orri_merge* merge)
 {
     orri_env* env = &merge->world->env;
     orri_net_change_end(merge);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->refs, merge->ref_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->groups, merge->group_capacity);
-    ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->senders, merge->sender_capacity);
     ORRI_RELEASE(env, ORR_MEMORY_TEMP, merge->short_lived, merge->short_lived_capacity);
     if (merge->item_count > merge->command_buffers->item_peak) {
         merge->command_buffers->item_peak = merge->item_count;
@@ -31,10 +28,37 @@ void* orri_merge_take(orri_merge* merge, size_t size)
     return orri_commit_arena_take(merge->world, &merge->command_buffers->arena, size);
 }
 
+// Grows a list in the memory of the commit, which is freed at the end of the merge. False when
+// memory is refused (not reported).
+static bool merge_grow(orri_merge* merge, void** list, uint32_t* capacity, uint32_t needed,
+                       size_t size)
+{
+    uint64_t more = 2 * (uint64_t)*capacity > needed ? 2 * (uint64_t)*capacity : needed;
+    more = more < 8 ? 8 : more;
+    void* to = more <= UINT32_MAX ? orri_merge_take(merge, orri_size_mul(size, (size_t)more))
+                                  : NULL;
+    if (to == NULL) {
+        return false;
+    }
+    // Read and written as bytes: the caller's pointer is of another type.
+    void* from;
+    memcpy(&from, (const void*)list, sizeof from);
+    if (*capacity > 0) {
+        memcpy(to, from, *capacity * size);
+    }
+    memcpy((void*)list, &to, sizeof to);
+    *capacity = (uint32_t)more;
+    return true;
+}
+
+#define MERGE_RESERVE(merge, list, capacity, needed) \
+    ((needed) <= *(capacity) ||                      \
+     merge_grow(merge, (void**)(list), capacity, needed, sizeof **(list)))
+
 bool orri_merge_buffer_add(orri_merge* merge, orr_command_buffer* commands)
 {
-    if (!ORRI_RESERVE(&merge->world->env, ORR_MEMORY_TEMP, &merge->refs, &merge->ref_capacity,
-                      merge->ref_count + commands->order_count)) {
+    if (!MERGE_RESERVE(merge, &merge->refs, &merge->ref_capacity,
+                       merge->ref_count + commands->order_count)) {
         return false;
     }
     merge->commands = commands;
@@ -68,10 +92,9 @@ bool orri_merge_item(orri_merge* merge, uint32_t place, uint32_t row)
 
 bool orri_merge_group(orri_merge* merge, const orri_group* group, orri_rights* sender)
 {
-    orri_env* env = &merge->world->env;
     uint32_t needed = merge->group_count + 1;
-    if (!ORRI_RESERVE(env, ORR_MEMORY_TEMP, &merge->groups, &merge->group_capacity, needed) ||
-        !ORRI_RESERVE(env, ORR_MEMORY_TEMP, &merge->senders, &merge->sender_capacity, needed)) {
+    if (!MERGE_RESERVE(merge, &merge->groups, &merge->group_capacity, needed) ||
+        !MERGE_RESERVE(merge, &merge->senders, &merge->sender_capacity, needed)) {
         return false;
     }
     merge->groups[merge->group_count] = *group;
@@ -487,4 +510,5 @@ bool orri_merge_items(orri_merge* merge)
 }
 
 #undef MERGE_PARTS_MAX
+#undef MERGE_RESERVE
 #undef MERGE_SEQUENCE

@@ -166,14 +166,26 @@ static void pending_find_bundle(orr_command_buffer* commands, uint32_t place)
     }
 }
 
-static void pending_find_bundles(orr_command_buffer* commands)
+// True when the buffer has structure: only with it can there be bundles.
+static bool pending_has_structure(const orr_command_buffer* commands)
+{
+    bool structure = false;
+    for (uint32_t i = 0; i < commands->order_count && !structure; i++) {
+        const orri_command_array* array = &commands->arrays[commands->order[i]];
+        structure = array->kind != ORRI_COMMAND_CHANGE && array->kind != ORRI_COMMAND_EVENT &&
+                    array->count > 0;
+    }
+    return structure;
+}
+
+static void pending_find_bundles(orr_command_buffer* commands, bool structure)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
         orri_command_array* array = &commands->arrays[commands->order[i]];
         array->next1 = 0;
         array->bundled = false;
     }
-    for (uint32_t i = 0; i < commands->order_count; i++) {
+    for (uint32_t i = 0; structure && i < commands->order_count; i++) {
         const orri_command_array* array = &commands->arrays[commands->order[i]];
         if (!array->bundled && pending_may_align(array)) {
             pending_find_bundle(commands, i);
@@ -275,8 +287,9 @@ static void pending_add_array(const orr_world* world, struct orri_command_buffer
 // is not structure; a change in a bundle with structure is marked with it.
 void orri_pending_add(struct orri_command_buffers* command_buffers, orr_command_buffer* commands)
 {
-    pending_find_bundles(commands);
-    for (int pass = 0; pass < 2; pass++) {
+    bool structure = pending_has_structure(commands);
+    pending_find_bundles(commands, structure);
+    for (int pass = 0; structure && pass < 2; pass++) {
         for (uint32_t i = 0; i < commands->order_count; i++) {
             orri_command_array* array = &commands->arrays[commands->order[i]];
             if (array->bundled || array->count == 0 || !pending_is_structure(array) ||

@@ -503,10 +503,6 @@ static void values_finish(values_work* w)
 
 static orr_result values_commit(values_work* w, orri_rights* rights, bool* changed)
 {
-    if (values_next(w, NULL) == NULL) {
-        return ORR_OK;
-    }
-    w->merge = orri_merge_begin(w->world);
     orr_result result = values_mark(w) && values_prepare_all(w) ? ORR_OK : ORR_ERR_MEMORY;
     result = result == ORR_OK ? values_prepare_events(w) : result;
     result = result == ORR_OK ? orri_merge_apply(&w->merge) : result;
@@ -534,9 +530,17 @@ orr_result orri_commit_values(orr_world* world, orri_rights* rights, bool* chang
     if (ORR_UNLIKELY(!orri_provisional_ids_replace(world))) {
         return orri_refuse_commit(world, rights, false);
     }
-    return values_commit(
-        &(values_work){.world = world, .command_buffers = command_buffers, .rights = rights},
-        rights, changed);
+    values_work w; // Most of it is the merge, which is not needed if nothing was sent.
+    w.world = world;
+    w.command_buffers = command_buffers;
+    w.rights = rights;
+    if (values_next(&w, NULL) == NULL) {
+        return ORR_OK;
+    }
+    w.merge = orri_merge_begin(world);
+    w.changed = w.missed = false;
+    w.noted = NULL;
+    return values_commit(&w, rights, changed);
 }
 
 #undef VALUES_FEW

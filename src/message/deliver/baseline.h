@@ -99,6 +99,8 @@ typedef struct orri_baseline_type {
     uint32_t note_count, note1; // Its notes of dirty rows: number, and 1 + index of the last one.
 } orri_baseline_type;
 
+#define ORRI_DIRTY_ROWS_RUN 8u // Average length of a run of noted rows that pays.
+
 // The rows of one block to which sent values were written (dirty_rows.c).
 typedef struct orri_dirty_rows_note {
     uint64_t before;  // Version of the block before the first of these writes,
@@ -435,6 +437,12 @@ static inline orri_dirty_rows_note* orri_dirty_rows_open(const orri_dirty_rows_l
     uint32_t number1 = chunk < dirty_notes->capacity ? dirty_notes->dirty_note1[chunk] : 0;
     orri_dirty_rows_note* dirty = number1 != 0 ? &dirty_notes->all[number1 - 1] : NULL;
     return dirty != NULL && dirty->version == dirty_notes->epoch ? dirty : NULL;
+}
+// True when most noted rows have noted neighbours: they are faster compared as arrays than one by one.
+bool orri_dirty_rows_in_runs(const orri_dirty_rows_note* dirty);
+static inline bool orri_dirty_rows_dense(const orri_dirty_rows_note* dirty)
+{
+    return dirty->rows >= ORRI_DIRTY_ROWS_RUN && orri_dirty_rows_in_runs(dirty);
 }
 // The only rows of a block that may differ, if the block was compared up to version `seen`. NULL:
 // any row may differ.

@@ -194,16 +194,17 @@ orr_result orri_diff_own(orr_world* world, orr_system source, bool by_commit,
     if (!orri_has_readers(world)) {
         return ORR_OK;
     }
+    bool quiet = orri_diff_quiet(world);
+    if (quiet && world->messages->baseline->dirty_note_count == 0) {
+        return ORR_OK;
+    }
     orri_diff diff = {.world = world,
                       .baseline = world->messages->baseline,
                       .source = source,
                       .by_commit = by_commit,
                       .foreign = foreign,
                       .values_only = !structure};
-    if (orri_diff_quiet(world)) {
-        return diff.baseline->dirty_note_count > 0 ? diff_noted(&diff) : ORR_OK;
-    }
-    return diff_do(&diff, structure);
+    return quiet ? diff_noted(&diff) : diff_do(&diff, structure);
 }
 
 // Only a travel makes a cluster lose enable bits. New clusters are compared anyway.
@@ -262,11 +263,16 @@ static bool diff_written_any(const orr_world* world, const orr_query* query)
 
 orr_result orri_diff_written(orr_world* world, const orr_query* query, orr_system source)
 {
-    if (!orri_has_readers(world) || !diff_written_any(world, query)) {
+    if (!orri_has_readers(world)) {
         return ORR_OK;
     }
     const struct orri_baseline* baseline = world->messages->baseline;
-    if (orri_diff_quiet(world) && baseline->dirty_note_count == 0) {
+    bool noted = baseline->dirty_note_count > 0;
+    if ((!noted && world->loops.unstamped == 0 && orri_diff_quiet(world)) ||
+        !diff_written_any(world, query)) {
+        return ORR_OK;
+    }
+    if (orri_diff_quiet(world) && !noted) {
         return ORR_OK;
     }
     orri_diff diff = {.world = world,

@@ -668,6 +668,77 @@ static bool diff_rows_push_new(diff_rows_scan* s, orri_chunk* chunk, uint32_t sl
     return true;
 }
 
+// Number of rows from here on, at most `most`, of entities with consecutive indexes that the
+// baseline has alive and with shape `shape1`.
+static uint32_t diff_rows_count_heads(const diff_rows_scan* s, const uint32_t* ids, uint32_t shape1,
+                                      uint32_t most)
+{
+    const orri_head* heads = orri_head_at(s->diff->baseline, ids[0]);
+    const orri_record* records = orri_record_at(s->diff->world, ids[0]);
+    uint32_t n = 0;
+    while (n < most && ids[n] == ids[0] + n && heads[n].shape1 == shape1 &&
+           heads[n].generation == records[n].generation) {
+        n++;
+    }
+    return n;
+}
+
+// Number of bits from `first` on, at most `most` and within one word, that equal the first.
+static uint32_t diff_rows_count_bits(const uint64_t* words, uint32_t first, uint32_t most)
+{
+    uint64_t bits = words[first >> 6] >> (first & 63), differ = (bits & 1) != 0 ? ~bits : bits;
+    uint32_t left = 64 - (first & 63), n = differ != 0 ? (uint32_t)__builtin_ctzll(differ) : 64;
+    n = n < left ? n : left;
+    return n < most ? n : most;
+}
+
+// Number of rows from here on, at most `most`, of entities with consecutive indexes that came from
+// the same other shape and that the same readers knew: what adding a type to many entities leaves
+// behind. 0: the row is not one of these.
+static uint32_t diff_rows_count_moved(diff_rows_scan* s, const orri_chunk* chunk, uint32_t slot,
+                                      uint32_t most)
+{
+    const struct orri_baseline* baseline = s->diff->baseline;
+    const uint32_t* ids = orri_chunk_ids(chunk) + slot;
+    uint32_t index = ids[0], shape1 = orri_head_at(baseline, index)->shape1;
+    uint32_t room = ORRI_BASELINE_SIZE - (index & ORRI_BASELINE_MASK);
+    most = most < room ? most : room;
+    if (most < 2 || s->diff->by_commit || ids[1] != index + 1 || shape1 == 0 ||
+        shape1 == s->shape->number1) {
+        return 0;
+    }
+    uint32_t n = diff_rows_count_heads(s, ids, shape1, most);
+    if (n < 2 || orri_shape_same(orri_shape_at(baseline, shape1), s->shape) ||
+        diff_rows_alone(s, shape1)) {
+        return 0;
+    }
+    for (uint32_t r = 0; r < baseline->on_count; r++) {
+        n = diff_rows_count_bits(baseline->on[r]->members.words, index, n);
+    }
+    return n;
+}
+
+static bool diff_rows_push_moved(diff_rows_scan* s, orri_chunk* chunk, uint32_t slot,
+                                 uint32_t count)
+{
+    struct orri_baseline* baseline = s->diff->baseline;
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    diff_rows_sets(s, slot & 63, index, true);
+    if (!orri_runs_room(s->diff)) {
+        return false;
+    }
+    orri_runs_push(baseline,
+                   &(orri_run){.chunk = chunk,
+                               .slot = slot,
+                               .index = index,
+                               .count = count,
+                               .shape1 = orri_head_at(baseline, index)->shape1,
+                               .cause = ORR_CAUSE_COMPONENT,
+                               .source = orri_diff_source(s->diff, index)},
+                   s->before, s->after);
+    return true;
+}
+
 // Compares up to 64 rows; `wanted` has a bit for each.
 static bool diff_rows_word(diff_rows_scan* s, orri_chunk* chunk, uint32_t word, uint64_t wanted)
 {
@@ -677,13 +748,15 @@ static bool diff_rows_word(diff_rows_scan* s, orri_chunk* chunk, uint32_t word, 
         uint32_t bit = (uint32_t)__builtin_ctzll(left), slot = word * 64 + bit;
         uint64_t gap = ~(left >> bit);
         uint32_t most = gap != 0 ? (uint32_t)__builtin_ctzll(gap) : 64;
-        uint32_t count = s->all_or_none && !s->enabled ? diff_rows_count_new(s, chunk, slot, most)
-                                                       : 0;
-        if (!(count > 0 ? diff_rows_push_new(s, chunk, slot, count)
-                        : diff_rows_row(s, chunk, slot))) {
+        bool alike = s->all_or_none && !s->enabled; // The same readers select neighbouring rows.
+        uint32_t fresh = alike ? diff_rows_count_new(s, chunk, slot, most) : 0;
+        uint32_t moved = alike && fresh == 0 ? diff_rows_count_moved(s, chunk, slot, most) : 0;
+        if (!(fresh > 0   ? diff_rows_push_new(s, chunk, slot, fresh)
+              : moved > 0 ? diff_rows_push_moved(s, chunk, slot, moved)
+                          : diff_rows_row(s, chunk, slot))) {
             return false;
         }
-        uint32_t next = bit + (count > 0 ? count : 1);
+        uint32_t next = bit + (fresh > 0 ? fresh : moved > 0 ? moved : 1);
         left &= next < 64 ? UINT64_MAX << next : 0;
     }
     return true;

@@ -247,19 +247,25 @@ static bool diff_values_rows(diff_values_scan* s, orri_chunk* chunk, uint32_t co
     return mask == 0 || diff_values_differ(s, chunk, column, slot, index, mask);
 }
 
-// Compares only the rows that were noted as written.
+// Compares only the rows that were noted as written: neighbours as arrays, scattered rows one by one.
 static bool diff_values_dirty(diff_values_scan* s, orri_chunk* chunk, uint32_t column,
                               const orri_dirty_rows_note* dirty)
 {
-    if (!s->by_row && !s->diff->by_commit) {
+    if (!s->by_row && !s->diff->by_commit && !orri_dirty_rows_dense(dirty)) {
         return orri_sparse_rows_push(s->diff, s->type, chunk, column, dirty, s->all);
     }
-    for (uint32_t w = 0; w < ORR_CHUNK_CAPACITY / 64; w++) {
-        for (uint64_t left = dirty->bits[w]; left != 0; left &= left - 1) {
-            uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(left);
-            if (!diff_values_rows(s, chunk, column, slot, 1)) {
+    const uint32_t* ids = orri_chunk_ids(chunk);
+    for (uint32_t words = dirty->words; words != 0; words &= words - 1) {
+        uint32_t word = (uint32_t)__builtin_ctz(words);
+        for (uint64_t left = dirty->bits[word]; left != 0;) {
+            uint32_t bit = (uint32_t)__builtin_ctzll(left), slot = word * 64 + bit;
+            uint64_t gap = ~(left >> bit);
+            uint32_t count = gap != 0 ? (uint32_t)__builtin_ctzll(gap) : 64;
+            count = diff_values_sequence(ids + slot, count);
+            if (!diff_values_rows(s, chunk, column, slot, count)) {
                 return false;
             }
+            left &= bit + count < 64 ? UINT64_MAX << (bit + count) : 0;
         }
     }
     return true;

@@ -72,6 +72,19 @@ orri_dirty_rows_note* orri_dirty_rows_begin(orr_world* world, orri_baseline_type
     return dirty;
 }
 
+bool orri_dirty_rows_in_runs(const orri_dirty_rows_note* dirty)
+{
+    uint32_t runs = 0, most = dirty->rows / ORRI_DIRTY_ROWS_RUN;
+    if ((uint32_t)__builtin_popcount(dirty->words) > most) {
+        return false;
+    }
+    for (uint32_t words = dirty->words; words != 0 && runs <= most; words &= words - 1) {
+        uint64_t bits = dirty->bits[__builtin_ctz(words)];
+        runs += (uint32_t)__builtin_popcountll(bits & ~(bits << 1));
+    }
+    return runs <= most;
+}
+
 const orri_dirty_rows_note* orri_dirty_rows_of(const struct orri_baseline* baseline,
                                                const orri_baseline_type* type,
                                                const orri_chunk* chunk, uint32_t column,
@@ -81,8 +94,9 @@ const orri_dirty_rows_note* orri_dirty_rows_of(const struct orri_baseline* basel
     const orri_dirty_rows_note* dirty = number1 != 0 ? &baseline->dirty_notes[number1 - 1] : NULL;
     bool whole = dirty != NULL && dirty->version == chunk->columns[column].version &&
                  dirty->before <= seen;
-    // With many written rows, comparing all of them as arrays is faster.
-    return whole && dirty->rows <= ORR_CHUNK_CAPACITY / 16 ? dirty : NULL;
+    // With many scattered rows, comparing all rows as arrays is faster.
+    bool few = whole && (dirty->rows <= ORR_CHUNK_CAPACITY / 16 || orri_dirty_rows_dense(dirty));
+    return few ? dirty : NULL;
 }
 
 void orri_dirty_rows_clear(struct orri_baseline* baseline)

@@ -4,18 +4,17 @@
 // as bytes, without calling hooks. Owned handles are counted, so that texts stay readable.
 #include "message/deliver/baseline.h"
 
-// A bump allocator over the batch; first it only measures.
+// A bump allocator over the batch.
 typedef struct message_batch_room {
-    uint8_t* base; // NULL: only measuring.
+    uint8_t* base;
     size_t used;
 } message_batch_room;
 
 static void* message_batch_take(message_batch_room* room, size_t size, size_t align)
 {
-    room->used = (room->used + align - 1) & ~(align - 1);
-    void* at = room->base != NULL ? room->base + room->used : NULL;
-    room->used += size;
-    return at;
+    size_t at = (room->used + align - 1) & ~(align - 1);
+    room->used = at + size;
+    return room->base + at;
 }
 
 #define BATCH_TAKE(room, type, count) \
@@ -157,12 +156,29 @@ static bool message_batch_has_ids(const orri_diff* diff, const orri_batch_desc* 
            diff->baseline->run_list.items[run->item].id != 0;
 }
 
-// Lays out all arrays: once to measure, once to take addresses.
+// Bytes of a batch: each array with what its alignment may cost.
+static size_t message_batch_bytes(const orri_diff* diff, const orri_batch_desc* desc, uint32_t rows,
+                                  uint32_t column_count, uint32_t readers)
+{
+    size_t bytes = sizeof(orri_batch) + readers * sizeof(orri_message_view) +
+                   rows * (sizeof(orr_entity) + sizeof(orr_component_id)) +
+                   (size_t)column_count * (readers + 1) * sizeof(orr_message_column) + 64;
+    bytes += message_batch_has_values(desc)
+                 ? (size_t)desc->type->info.size * rows + ORRI_BLOCK_ALIGN
+                 : 0;
+    for (uint32_t c = 0; c < column_count; c++) {
+        const orri_batch_column* column = &diff->baseline->columns[c];
+        bytes += (column->type->type->info.size + sizeof(orr_component_id)) * column->count +
+                 (rows + (size_t)1) * sizeof(uint32_t) + ORRI_BLOCK_ALIGN + 16;
+    }
+    return bytes;
+}
+
+// Lays out all arrays.
 static void message_batch_lay(orri_diff* diff, const orri_batch_desc* desc,
                               message_batch_room* room, uint32_t rows, uint32_t column_count,
-                              orri_batch* out)
+                              uint32_t readers, orri_batch* out)
 {
-    uint32_t readers = message_batch_readers(diff, desc);
     orr_message* m = &out->message;
     out->view_count = readers;
     out->views = BATCH_TAKE(room, orri_message_view, readers);
@@ -443,20 +459,18 @@ orri_batch* orri_batch_build(orri_diff* diff, const orri_batch_desc* desc)
     uint32_t rows = message_batch_rows(diff, desc), columns = 0;
     bool listed = desc->kind != ORR_ENTITY_ADDED ||
                   message_batch_list_columns(diff, desc, rows, &columns);
-    orri_batch counted = {0};
-    message_batch_room room = {NULL, sizeof(orri_batch)};
-    if (listed) {
-        message_batch_lay(diff, desc, &room, rows, columns, &counted);
-    }
-    orri_batch* made = listed ? message_batch_alloc(diff->world, room.used) : NULL;
+    uint32_t readers = message_batch_readers(diff, desc);
+    size_t bytes = listed ? message_batch_bytes(diff, desc, rows, columns, readers) : 0;
+    orri_batch* made = listed ? message_batch_alloc(diff->world, bytes) : NULL;
     if (made == NULL) {
         (void)orri_refuse_memory(&diff->world->env, "building a message");
         return NULL;
     }
     *made = (orri_batch){.bytes = made->bytes, .type = desc->type, .shape = desc->shape};
     made->message.count = rows;
-    room = (message_batch_room){(uint8_t*)made, sizeof(orri_batch)};
-    message_batch_lay(diff, desc, &room, rows, columns, made);
+    message_batch_room room = {(uint8_t*)made, sizeof(orri_batch)};
+    message_batch_lay(diff, desc, &room, rows, columns, readers, made);
+    ORR_ASSERT(room.used <= bytes);
     made->refs = made->view_count;
     message_batch_fill(diff, desc, made);
     return made;

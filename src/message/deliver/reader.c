@@ -312,6 +312,7 @@ static void reader_list(struct orri_baseline* baseline, orri_reader* reader)
         baseline->on_count--;
     }
     baseline->stale = true;
+    reader->world->messages->readers = baseline->on_count;
 }
 
 void orri_reader_enable(orr_world* world, orri_reader* reader, bool on)
@@ -359,12 +360,6 @@ void orri_reader_destroy(orr_world* world, orri_reader* reader)
         orri_reader_enable(world, reader, false);
         orri_reader_free(world, reader);
     }
-}
-
-bool orri_has_readers(const orr_world* world)
-{
-    return world->messages != NULL && world->messages->baseline != NULL &&
-           world->messages->baseline->on_count > 0;
 }
 
 bool orri_reader_fresh(const orri_reader* reader)

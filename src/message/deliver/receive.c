@@ -26,9 +26,14 @@ static orr_type receive_type(const orr_message* message, const orr_type_desc* de
     return orr_type_find(message->world, desc->name);
 }
 
-// Compares names: a world has one type of a name, and finding it costs more.
+// A desc that was used in the world before is in the table of descs. For others names are compared:
+// a world has one type of a name.
 static bool receive_is_of(const orr_message* message, const orr_type_desc* desc)
 {
+    const orr_hot_static* known = orr_hot_static_at(&message->world->hot.statics, desc);
+    if (ORR_LIKELY(known->desc == desc)) {
+        return known->id == message->type.id;
+    }
     const orri_type* type = orri_type_at(&message->world->schema, message->type);
     return type != NULL && strcmp(type->info.name, desc->name) == 0;
 }

@@ -416,8 +416,8 @@ void orri_runs_keep(orri_diff* diff)
                 baseline->out_first[k] = run_list->first[k];
             }
             baseline->out_last[k] = run_list->last[k];
+            run_list->first[k] = run_list->last[k] = NULL;
         }
-        run_list->first[k] = run_list->last[k] = NULL;
     }
     orri_runs_clear(diff->baseline);
 }

@@ -6,7 +6,6 @@
 #include "message/send/command_buffer.h"
 
 #define BUFFER_ROWS_MIN 16   // Of a new command array.
-#define BUFFER_TURN     64   // Commits between two trims.
 #define BUFFER_KEPT_MIN 4096 // Blocks of at most this many bytes are never trimmed.
 
 // ---- error texts --------------------------------------------------------------------------------
@@ -237,6 +236,17 @@ static orri_command_array* buffer_slot(orr_command_buffer* commands, orri_comman
     return found;
 }
 
+// Empties an array that was last used for the same kind and type, with the block and layout of then.
+static void buffer_array_renew(orri_command_array* array, uint32_t order_index)
+{
+    array->count = 0;
+    array->sequence_run_count = 0;
+    array->order_index = order_index;
+    array->next1 = 0;
+    array->created_only = array->bundled = false;
+    array->used = true;
+}
+
 // Puts a new array at the end of `order`. NULL when refused (reported).
 static orri_command_array* buffer_array_make(orr_command_buffer* commands, orri_command_kind kind,
                                              orr_type type, const orri_type* info)
@@ -251,12 +261,20 @@ static orri_command_array* buffer_array_make(orr_command_buffer* commands, orri_
         (void)orri_command_buffer_refuse_memory(commands);
         return NULL;
     }
+    bool spectates = commands->rights->spectator;
+    uint32_t place = commands->order_count++;
+    commands->order[place] = (uint32_t)(array - commands->arrays);
+    if (array->block != NULL && array->kind == kind && array->type.id == type.id &&
+        array->info == info && !array->bulk && !spectates && array->fast_append) {
+        buffer_array_renew(array, place);
+        return array;
+    }
     *array = (orri_command_array){.kind = kind,
                                   .type = type,
                                   .info = info,
                                   .stride = buffer_stride(kind, info),
                                   .used = true,
-                                  .order_index = commands->order_count,
+                                  .order_index = place,
                                   .block = array->block,
                                   .block_size = array->block_size,
                                   .peak = array->peak,
@@ -264,12 +282,11 @@ static orri_command_array* buffer_array_make(orr_command_buffer* commands, orri_
                                   .sequence_run_capacity = array->sequence_run_capacity};
     bool plain = array->stride == 0 || info == NULL ||
                  (info->plain && !info->info.has_padding && !info->has_range);
-    array->plain_values = plain && !commands->rights->spectator;
+    array->plain_values = plain && !spectates;
     array->fast_append = array->plain_values && !buffer_has_ids(array);
     if (array->block != NULL) {
         buffer_reuse_block(array);
     }
-    commands->order[commands->order_count++] = (uint32_t)(array - commands->arrays);
     return array;
 }
 
@@ -346,7 +363,9 @@ static void buffer_empty(orr_command_buffer* commands)
 {
     for (uint32_t i = 0; i < commands->order_count; i++) {
         orri_command_array* array = &commands->arrays[commands->order[i]];
-        orri_command_array_clear(array);
+        if (array->count > 0) {
+            orri_command_array_clear(array);
+        }
         array->used = false;
         array->sequence_run_count = 0;
     }
@@ -651,6 +670,7 @@ bool orri_command_buffers_refused(orr_world* world)
 {
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
     return command_buffers != NULL &&
+           ORR_UNLIKELY(atomic_load_explicit(&command_buffers->refused, memory_order_relaxed)) &&
            atomic_exchange_explicit(&command_buffers->refused, false, memory_order_relaxed);
 }
 
@@ -684,10 +704,6 @@ static void buffer_trim(orr_world* world, orr_command_buffer* commands)
 void orri_command_buffers_trim(orr_world* world)
 {
     struct orri_command_buffers* command_buffers = orri_command_buffers_at(world);
-    if (++command_buffers->turn < BUFFER_TURN) {
-        return;
-    }
-    command_buffers->turn = 0;
     // One more than waited at once: a run gets its buffer before it is known whether it sends.
     uint32_t kept = command_buffers->used_peak + 1;
     orr_command_buffer** link = &command_buffers->free;
@@ -770,5 +786,4 @@ void orri_command_buffers_term(orr_world* world)
 }
 
 #undef BUFFER_ROWS_MIN
-#undef BUFFER_TURN
 #undef BUFFER_KEPT_MIN

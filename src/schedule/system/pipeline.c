@@ -16,8 +16,9 @@ uint64_t orri_pipeline_due(const orri_pipeline* pipe, uint64_t after)
     uint64_t count = pipe->ran + 1 + after, left = ORRI_TIME_MAX_NS - pipe->start_ns;
     ORR_ASSERT(pipe->start_ns <= ORRI_TIME_MAX_NS);
     if (pipe->rate_hz <= 0) {
-        return count <= left / pipe->interval_ns ? pipe->start_ns + count * pipe->interval_ns
-                                                 : UINT64_MAX;
+        uint64_t ns;
+        bool fits = !__builtin_mul_overflow(count, pipe->interval_ns, &ns) && ns <= left;
+        return fits ? pipe->start_ns + ns : UINT64_MAX;
     }
     double ns = (double)count * 1e9 / pipe->rate_hz;
     return ns < (double)left ? pipe->start_ns + (uint64_t)ns : UINT64_MAX; // Never due.

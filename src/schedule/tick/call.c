@@ -266,6 +266,17 @@ static void call_run_fill(const orri_system* system, orr_run* run)
     run->tick = system->pipe->tick;
 }
 
+// A run without rows. The spans stay as they are: `now` points at none.
+static void call_run_empty(orr_world* world, const orri_system* system, orr_run* run)
+{
+    static const uint32_t never = 0;
+    memset(run, 0, offsetof(orr_run, spans));
+    run->world = world;
+    run->query = system->query;
+    run->era_now = &never;
+    call_run_fill(system, run);
+}
+
 // ---- running over rows --------------------------------------------------------------------------
 
 // Begins a unit: refused calls are noted with its number, and a system with .combine has an export
@@ -282,9 +293,8 @@ static inline void call_unit(const orri_system* system, orr_run* run, uint32_t u
 // A call without rows.
 static void call_once(orr_world* world, orri_system* system, void (*function)(orr_run* run))
 {
-    static const uint32_t never = 0;
-    orr_run run = {.world = world, .query = system->query, .era_now = &never};
-    call_run_fill(system, &run);
+    orr_run run;
+    call_run_empty(world, system, &run);
     run.commands = call_buffer(world, system, 0);
     orri_this_thread.unit = 0;
     function(&run);
@@ -538,9 +548,8 @@ void orri_system_call_row(orr_world* world, orri_system* system, uint32_t index,
 ORRI_COLD static void call_back(orr_world* world, orri_system* system,
                                 void (*callback)(orr_run* run))
 {
-    static const uint32_t never = 0;
-    orr_run run = {.world = world, .query = system->query, .era_now = &never};
-    call_run_fill(system, &run);
+    orr_run run;
+    call_run_empty(world, system, &run);
     run.commands = call_buffer(world, system, 0);
     orri_this_thread.unit = 0;
     if (callback == NULL) {

@@ -218,12 +218,12 @@ static orr_result tick_commit(orri_pipeline* pipe)
     orr_world* world = pipe->world;
     if (pipe->phase == TICK_COMMIT) {
         // Also when nothing waits: unused reserved ids are returned.
-        bool pending = orri_commit_pending(world);
-        orr_result result = tick_commit_all(pipe);
+        bool nothing = orri_commit_nothing(world);
+        orr_result result = nothing ? ORR_OK : tick_commit_all(pipe);
         if (result != ORR_OK) {
             return result;
         }
-        pipe->phase = pending ? TICK_COMMIT_DIFF : TICK_TRANSACT;
+        pipe->phase = nothing ? TICK_TRANSACT : TICK_COMMIT_DIFF;
     }
     if (pipe->phase == TICK_COMMIT_DIFF) {
         orr_system sender;
@@ -299,14 +299,13 @@ static bool tick_commit_scoped(orri_pipeline* pipe, orr_result* out)
     return done;
 }
 
-// Does `work`, in real time with structure held exclusively if it `changes` structure or the driver
+// In real time: does `work`, with structure held exclusively if it `changes` structure or the driver
 // wants that.
 static orr_result tick_locked(orri_pipeline* pipe, bool changes,
                               orr_result (*work)(orri_pipeline* pipe))
 {
-    changes = pipe->world->realtime &&
-              (changes || pipe->world->schedule->driver->wants_exclusive(pipe));
-    return ORR_UNLIKELY(changes) ? tick_exclusive(pipe, work) : work(pipe);
+    changes = changes || pipe->world->schedule->driver->wants_exclusive(pipe);
+    return changes ? tick_exclusive(pipe, work) : work(pipe);
 }
 
 static orr_result tick_transact_early(orri_pipeline* pipe)
@@ -500,6 +499,19 @@ static bool tick_ends_exclusive(const orri_pipeline* pipe, const orri_step* step
            (provisional > 0 && provisional > orri_command_buffers_withheld_left(pipe->world));
 }
 
+static orr_result tick_point_realtime(orri_pipeline* pipe, const orri_step* step)
+{
+    if (!step->commit) {
+        return tick_locked(pipe, false, tick_transact_early);
+    }
+    bool pending = orri_commit_pending(pipe->world);
+    orr_result result;
+    if (pending && pipe->phase == 0 && tick_commit_scoped(pipe, &result)) {
+        return result;
+    }
+    return tick_locked(pipe, pending || pipe->phase > 0, tick_commit);
+}
+
 // A point: the ends of the group's systems, then a commit or transactions.
 static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
 {
@@ -532,16 +544,10 @@ static orr_result tick_point(orri_pipeline* pipe, const orri_step* step)
             return result;
         }
     }
-    if (!step->commit) {
-        return tick_locked(pipe, false, tick_transact_early);
+    if (ORR_UNLIKELY(pipe->world->realtime)) {
+        return tick_point_realtime(pipe, step);
     }
-    bool pending = orri_commit_pending(pipe->world);
-    orr_result result;
-    if (ORR_UNLIKELY(pipe->world->realtime) && pending && pipe->phase == 0 &&
-        tick_commit_scoped(pipe, &result)) {
-        return result;
-    }
-    return tick_locked(pipe, pending || pipe->phase > 0, tick_commit);
+    return step->commit ? tick_commit(pipe) : tick_transact(pipe, true);
 }
 
 // ---- the tick -----------------------------------------------------------------------------------
@@ -551,16 +557,26 @@ static orr_result tick_part(orri_pipeline* pipe)
 {
     switch (pipe->stage) {
     case ORRI_STAGE_LIFE:
-        if (ORR_UNLIKELY(pipe->replanned && pipe->world->realtime) && !tick_life_any(pipe)) {
+        if (ORR_LIKELY(!pipe->replanned)) {
+            return ORR_OK;
+        }
+        if (!pipe->world->realtime) {
+            return tick_life(pipe);
+        }
+        if (!tick_life_any(pipe)) {
             // No system begins or ends: other pipelines' systems need not wait.
             tick_life_subscribe(pipe);
             pipe->replanned = false;
+            return ORR_OK;
         }
-        return pipe->replanned ? tick_locked(pipe, true, tick_life) : ORR_OK;
+        return tick_locked(pipe, true, tick_life);
     case ORRI_STAGE_OUTSIDE:
+        if (ORR_LIKELY(!pipe->world->realtime)) {
+            return tick_outside(pipe);
+        }
         return tick_locked(pipe,
                            pipe->replanned || pipe->phase > 0 || orri_commit_pending(pipe->world) ||
-                               (pipe->world->realtime && tick_reader_fresh(pipe)),
+                               tick_reader_fresh(pipe),
                            tick_outside);
     default: {
         const orri_step* step = &pipe->steps[pipe->at];
@@ -619,8 +635,9 @@ static orr_result tick_begin(orri_pipeline* pipe, float dt)
     if (world->append.open != NULL) {
         return orri_check_open(world, "orr_step");
     }
-    orr_result result = orri_command_buffers_begin(world) ? ORR_OK : ORR_ERR_MEMORY;
-    if (result == ORR_OK && !world->realtime) {
+    bool ready = ORR_LIKELY(world->messages != NULL) || orri_command_buffers_begin(world);
+    orr_result result = ready ? ORR_OK : ORR_ERR_MEMORY;
+    if (ready && ORR_UNLIKELY(world->messages->unsettled != NULL) && !world->realtime) {
         result = orri_messages_settle(world);
     }
     if (result == ORR_OK) { // In real time plans are made at sync points.

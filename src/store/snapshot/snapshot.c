@@ -311,28 +311,39 @@ static uint32_t snapshot_pools_count(const orr_world* world)
     return count;
 }
 
-// Allocates a snapshot with empty lists, some of which may be NULL when memory is refused.
+// Bytes of a snapshot: the struct, and its lists behind it in the same allocation.
+static size_t snapshot_own_bytes(const orri_snapshot* counts)
+{
+    return sizeof *counts + counts->page_count * sizeof *counts->pages +
+           counts->cluster_count * sizeof *counts->clusters +
+           counts->pool_count * sizeof *counts->pools + counts->slot_count * sizeof *counts->slots;
+}
+
+// Allocates a snapshot with empty lists. NULL when refused (not reported).
 static orri_snapshot* snapshot_make(orr_world* world)
 {
+    orri_snapshot counts = {
+        .world = world,
+        .losses = world->cow.losses,
+        .page_count = (world->hot.count + ORRI_PAGE_SIZE - 1) / ORRI_PAGE_SIZE,
+        .cluster_count = world->clusters.count,
+        .slot_count = world->clusters.slot_count,
+        .pool_count = snapshot_pools_count(world),
+    };
     orri_snapshot* snapshot = snapshot_newest_reserve(world)
-                                  ? ORRI_ALLOC_ZERO(&world->env, ORR_MEMORY_SHARE, orri_snapshot, 1)
+                                  ? orri_alloc_zero(&world->env, ORR_MEMORY_SHARE,
+                                                    snapshot_own_bytes(&counts),
+                                                    _Alignof(orri_snapshot))
                                   : NULL;
     if (snapshot == NULL) {
         return NULL;
     }
-    orri_env* env = &world->env;
+    *snapshot = counts;
+    snapshot->pages = (orri_share**)(void*)(snapshot + 1);
+    snapshot->clusters = (orri_cluster_node**)(void*)(snapshot->pages + counts.page_count);
+    snapshot->pools = (orri_pool_node**)(void*)(snapshot->clusters + counts.cluster_count);
+    snapshot->slots = (orri_saved_slot*)(void*)(snapshot->pools + counts.pool_count);
     world->cow.snapshots->count++;
-    snapshot->world = world;
-    snapshot->losses = world->cow.losses;
-    snapshot->page_count = (world->hot.count + ORRI_PAGE_SIZE - 1) / ORRI_PAGE_SIZE;
-    snapshot->cluster_count = world->clusters.count;
-    snapshot->slot_count = world->clusters.slot_count;
-    snapshot->pool_count = snapshot_pools_count(world);
-    snapshot->pages = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_share*, snapshot->page_count);
-    snapshot->clusters =
-        ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_cluster_node*, snapshot->cluster_count);
-    snapshot->slots = ORRI_ALLOC(env, ORR_MEMORY_SHARE, orri_saved_slot, snapshot->slot_count);
-    snapshot->pools = ORRI_ALLOC_ZERO(env, ORR_MEMORY_SHARE, orri_pool_node*, snapshot->pool_count);
     return snapshot;
 }
 
@@ -402,13 +413,8 @@ orri_snapshot* orri_snapshot_take(orr_world* world)
     }
     orri_world_settle(world);
     orri_snapshot* snapshot = snapshot_make(world);
-    if (snapshot == NULL || snapshot->pages == NULL || snapshot->clusters == NULL ||
-        snapshot->slots == NULL || snapshot->pools == NULL) {
-        if (snapshot != NULL) {
-            orri_snapshot_release(world, snapshot);
-        } else {
-            snapshot_newest_drop(world);
-        }
+    if (snapshot == NULL) {
+        snapshot_newest_drop(world);
         (void)orri_refuse_memory(&world->env, "taking a snapshot");
         return NULL;
     }
@@ -422,16 +428,15 @@ orri_snapshot* orri_snapshot_take(orr_world* world)
 
 void orri_snapshot_release(orr_world* world, orri_snapshot* snapshot)
 {
-    orri_env* env = &world->env;
-    for (uint32_t p = 0; snapshot->pages != NULL && p < snapshot->page_count; p++) {
+    for (uint32_t p = 0; p < snapshot->page_count; p++) {
         if (snapshot->pages[p] != NULL) {
             orri_share_release(world, snapshot->pages[p]);
         }
     }
-    for (uint32_t i = 0; snapshot->clusters != NULL && i < snapshot->cluster_count; i++) {
+    for (uint32_t i = 0; i < snapshot->cluster_count; i++) {
         snapshot_cluster_release(world, snapshot->clusters[i]);
     }
-    for (uint32_t p = 0; snapshot->pools != NULL && p < snapshot->pool_count; p++) {
+    for (uint32_t p = 0; p < snapshot->pool_count; p++) {
         orri_pool_node* node = snapshot->pools[p];
         uint32_t index = node != NULL ? orri_type_index(world, (orr_type){node->pool->type->id})
                                       : 0;
@@ -441,12 +446,8 @@ void orri_snapshot_release(orr_world* world, orri_snapshot* snapshot)
         }
     }
     snapshot_tags_release(world, snapshot->tags);
-    ORRI_FREE(env, ORR_MEMORY_SHARE, orri_share*, snapshot->pages, snapshot->page_count);
-    ORRI_FREE(env, ORR_MEMORY_SHARE, orri_cluster_node*, snapshot->clusters,
-              snapshot->cluster_count);
-    ORRI_FREE(env, ORR_MEMORY_SHARE, orri_saved_slot, snapshot->slots, snapshot->slot_count);
-    ORRI_FREE(env, ORR_MEMORY_SHARE, orri_pool_node*, snapshot->pools, snapshot->pool_count);
-    ORRI_FREE(env, ORR_MEMORY_SHARE, orri_snapshot, snapshot, 1);
+    orri_free(&world->env, ORR_MEMORY_SHARE, snapshot, snapshot_own_bytes(snapshot),
+              _Alignof(orri_snapshot));
     world->cow.snapshots->count--;
     snapshot_newest_drop(world);
 }
@@ -645,10 +646,7 @@ void orri_snapshot_bytes(const orri_snapshot* snapshot, uint64_t round, uint64_t
                          uint64_t* shared)
 {
     snapshot_sum sum = {.round = round};
-    sum.own = sizeof *snapshot + snapshot->page_count * sizeof *snapshot->pages +
-              snapshot->cluster_count * sizeof *snapshot->clusters +
-              snapshot->slot_count * sizeof *snapshot->slots +
-              snapshot->pool_count * sizeof *snapshot->pools;
+    sum.own = snapshot_own_bytes(snapshot);
     for (uint32_t p = 0; p < snapshot->page_count; p++) {
         snapshot_sum_share(&sum, snapshot->pages[p]);
     }

@@ -222,6 +222,51 @@ ORR_TEST(rows_in_any_order_are_sent_correctly)
     stage_end(&s);
 }
 
+// Neighbouring entities that come to the same cluster from several, and of which a reader knew some.
+ORR_TEST(neighbours_that_moved_are_sent_with_what_they_had)
+{
+    stage s;
+    orr_world* w = stage_begin(&s);
+    mirror* m[3] = {mirror_make(w, "Velocity, ?Health, ?Body", false, DELIVER_KIT_ALL),
+                    mirror_make(w, "Velocity, Body, ?Health", false, DELIVER_KIT_ALL),
+                    mirror_make(w, "Velocity, !Health", false, DELIVER_KIT_ALL)};
+    enum {
+        MANY = 300
+    };
+    static orr_entity ids[MANY];
+    orr_type body = KIT_TYPE(w, Body);
+    CHECK_OK(orr_create_many(w, KIT_CLUSTER(w, Velocity), MANY, NULL, 0, ids));
+    for (uint32_t round = 0; round < 6; round++) {
+        CHECK_OK(orri_diff_run(w, (orr_system){0, 0}, false));
+        for (uint32_t i = 0; i < 3; i++) {
+            mirror_take(m[i]);
+            mirror_compare(m[i]);
+        }
+        for (uint32_t i = 0; i < MANY; i++) {
+            if (round == 0 && i % 7 < 3) {
+                CHECK_OK(orr_set(w, ids[i], Body, {(int32_t)i, 1}));
+            } else if (round == 1 && i % 7 >= 3) {
+                CHECK_OK(orr_set(w, ids[i], Body, {(int32_t)i, 2}));
+            } else if (round == 2) {
+                CHECK_OK(orr_component_enable(w, ids[i], body, i % 5 != 0));
+            } else if (round == 3) {
+                CHECK_OK(orr_remove(w, ids[i], Body)); // The second reader knew four of five.
+            } else if (round == 4) {
+                CHECK_OK(orr_set(w, ids[i], Health, {(int32_t)i, 1}));
+            }
+        }
+        if (round == 1) { // Now all come to one cluster, from two.
+            for (uint32_t i = 0; i < MANY; i++) {
+                CHECK_OK(orr_add(w, ids[i], Frozen));
+            }
+        }
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        mirror_free(m[i]);
+    }
+    stage_end(&s);
+}
+
 // More runs than a run list holds, of every kind.
 ORR_TEST(run_lists_that_are_full_are_sent_in_parts)
 {
