@@ -262,8 +262,8 @@ ORR_API orr_result orr_system_remove(orr_world* world, orr_system system);
 /// @return ORR_ERR_ARGUMENT if there is no such system; ORR_ERR_STATE inside a parallel system, and
 /// in a system of a spectator for a system of the simulation; ORR_ERR_MEMORY.
 ORR_API orr_result orr_system_enable(orr_world* world, orr_system system, bool on);
-/// Enables or disables all systems of a group; as orr_system_enable(). ORR_ERR_ARGUMENT also if no
-/// system is in the group.
+/// Enables or disables all systems of a group, or none if refused; as orr_system_enable().
+/// ORR_ERR_ARGUMENT also if no system is in the group.
 ORR_API orr_result orr_group_enable(orr_world* world, const char* group, bool on);
 /// True if the system will run in the next tick in which it is due.
 ORR_API bool orr_system_enabled(const orr_world* world, orr_system system);
