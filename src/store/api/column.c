@@ -213,9 +213,10 @@ const void* orr_span_read(const orr_world* world, orr_cluster handle, orr_type t
     ORR_ASSERT(world != NULL);
     if (!orri_access_reads(world, "orr_span_read", type, (orr_entity){0})) {
         return NULL;
-    }
-    uint32_t column;
     ORR_ASSERT(count != NULL);
+    }
+        *count = 0;
+    uint32_t column;
     uint32_t wanted = *count;
     const orri_cluster* cluster = orri_cluster_at(world, handle);
     const orri_chunk* chunk = column_span_chunk(world, cluster, type, row, &column);
@@ -273,9 +274,10 @@ void* orr_span_write(orr_world* world, orr_cluster handle, orr_type type, uint32
     ORR_ASSERT(world != NULL);
     if (!orri_access_writes(world, "orr_span_write", type, (orr_entity){0})) {
         return NULL;
-    }
-    uint32_t column;
     ORR_ASSERT(count != NULL);
+    }
+        *count = 0;
+    uint32_t column;
     uint32_t wanted = *count;
     const orri_cluster* cluster = orri_cluster_at(world, handle);
     orri_chunk* chunk = column_span_chunk(world, cluster, type, row, &column);

@@ -82,6 +82,7 @@ static void span_read(orr_run* run)
 static void instance_get(orr_run* run)
 {
     CHECK(orr_instance_get(run->world, s.bob, s.cargo, s.crate) == NULL);
+    CHECK_EQ(count, 0);
 }
 static void instances_get(orr_run* run)
 {
@@ -241,6 +242,7 @@ static void span_write(orr_run* run)
 static void instance_set(orr_run* run)
 {
     CHECK_RESULT(orr_instance_set(run->world, s.bob, s.cargo, s.crate, &(Cargo){9}), ORR_ERR_STATE);
+    CHECK_EQ(count, 0);
 }
 static void instance_edit(orr_run* run)
 {
