@@ -177,7 +177,7 @@ typedef struct orr_system_desc {
     /// not write has an undefined value. Plain types only. Not with `once`.
     const char* overwrites;
     /// The system accesses nothing but the rows it is given: no `by_id`, no sends, no orr_alive(),
-    /// orr_print() or orr_entity_count(). In real time, commits of other pipelines then wait for it
+    /// orr_print() or orr_entity_count(), and no call that finds clusters. In real time, commits of other pipelines then wait for it
     /// only if they touch clusters that it iterates. No effect for a system with terms of multiple
     /// or pinned types, or of types with strings, arrays or hooks. Not with `once`.
     bool own_rows;
