@@ -616,8 +616,8 @@ typedef struct orr_system_stats {
     uint64_t queued;      ///< Entities in messages that it has not taken yet.
 } orr_system_stats;
 /// Gets the statistics of a system. Call between ticks.
-/// @return ORR_ERR_ARGUMENT if there is no such system; ORR_ERR_STATE inside a system, with `*out`
-/// set to zero.
+/// @return ORR_ERR_ARGUMENT if there is no such system; ORR_ERR_STATE inside a system. On error
+/// `*out` is untouched.
 ORR_API orr_result orr_system_stats_get(const orr_world* world, orr_system system,
                                         orr_system_stats* out);
 /// Counts and times of a worker since the world was created. Worker 0 is the thread that drives the
@@ -638,7 +638,7 @@ typedef struct orr_worker_stats {
 ORR_API uint32_t orr_worker_count(const orr_world* world);
 /// Gets the statistics of a worker. Call between ticks.
 /// @return ORR_ERR_ARGUMENT if there is no such worker; ORR_ERR_STATE inside a system. On error
-/// `*out` is zero.
+/// `*out` is untouched.
 ORR_API orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker,
                                         orr_worker_stats* out);
 /// Times every tick instead of every 16th. Costs reading the clock for each system. Default off.
