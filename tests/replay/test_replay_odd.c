@@ -249,6 +249,27 @@ ORR_TEST(cut_of_an_empty_recording_is_refused_as_empty)
     orr_recording_destroy(recording);
 }
 
+ORR_TEST(comparison_with_an_empty_recording_is_refused_as_empty)
+{
+    stage s;
+    orr_recording* full = odd_run(3, 1);
+    orr_recording* empty = orr_recording_create();
+    orr_recording_difference difference = {.tick = 7};
+    CHECK_RESULT(orr_recording_compare(full, empty, &difference), ORR_ERR_STATE);
+    CHECK_CONTAINS(empty->env.error_text, "orr_recording_compare: the second recording is empty");
+    CHECK_RESULT(orr_recording_compare(empty, full, &difference), ORR_ERR_STATE);
+    CHECK_CONTAINS(empty->env.error_text, "orr_recording_compare: the first recording is empty");
+    stage_make(&s, NULL, true);
+    dev = (device){0};
+    CHECK_OK(orr_realtime(s.world, &(orr_realtime_desc){.ticks = 2, .record = empty}));
+    CHECK_RESULT(orr_recording_compare(full, empty, &difference), ORR_ERR_STATE);
+    CHECK_CONTAINS(empty->env.error_text, "the second recording is of a run in real time");
+    CHECK_EQ(difference.tick, 7);
+    stage_end(&s);
+    orr_recording_destroy(full);
+    orr_recording_destroy(empty);
+}
+
 // ---- unchecked ticks ----------------------------------------------------------------------------
 
 ORR_TEST(replay_without_earlier_comparison_reports_no_agreeing_tick)
