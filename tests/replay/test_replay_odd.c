@@ -132,7 +132,7 @@ static void odd_change_refused(const odd_change* c)
     CHECK_RESULT(orr_recording_cut(c->recording, 1), ORR_ERR_STATE);
     CHECK_RESULT(orr_record(c->other, c->recording, NULL), ORR_ERR_STATE);
     CHECK_CONTAINS(orr_error_last(c->other), "orr_record: a world replays this recording");
-    CHECK_RESULT(orr_recording_load(c->other, c->recording, "/none"), ORR_ERR_ARGUMENT);
+    CHECK_RESULT(orr_recording_load(c->other, c->recording, "/none"), ORR_ERR_STATE);
     CHECK_CONTAINS(orr_error_last(c->other), "orr_recording_load: a world replays this recording");
     CHECK_RESULT(orr_realtime(c->other, &(orr_realtime_desc){.ticks = 1, .record = c->recording}),
                  ORR_ERR_ARGUMENT);
