@@ -50,8 +50,8 @@ typedef struct orr_record_desc {
 /// (orr_recording_stats.full). `desc` may be NULL. Allocates.
 /// @return ORR_ERR_STATE if the world or the recording is in use, or a tick is half done;
 /// ORR_ERR_CONFLICT if the recording to append to does not end at the world's tick and hash;
-/// ORR_ERR_TYPE if an impure system changes a type with strings, arrays or hooks; ORR_ERR_MEMORY
-/// (without `append` the recording may have been emptied then).
+/// ORR_ERR_TYPE if an impure system changes a type with strings, arrays or hooks; ORR_ERR_MEMORY.
+/// On error the recording is unchanged.
 ORR_API_REPLAY orr_result orr_record(orr_world* world, orr_recording* recording,
                                      const orr_record_desc* desc);
 /// Ends the recording, with the hash of the world as it is now. Allocates.

@@ -270,6 +270,34 @@ ORR_TEST(comparison_with_an_empty_recording_is_refused_as_empty)
     orr_recording_destroy(empty);
 }
 
+// The recording has its own memory: its limit is the only way to refuse it some.
+ORR_TEST(record_without_memory_leaves_the_recording_as_it_was)
+{
+    stage s;
+    stage_make(&s, &(orr_world_desc){.rate_hz = 60}, true);
+    orr_recording* recording = orr_recording_create();
+    dev = (device){0};
+    CHECK_OK(orr_record(s.world, recording, NULL));
+    CHECK_OK(orr_step(s.world, 3));
+    CHECK_OK(orr_record_end(s.world));
+    orr_recording_stats before, stats;
+    orr_recording_stats_get(recording, &before);
+    recording->env.bytes_max = 1;
+    CHECK_RESULT(orr_record(s.world, recording, NULL), ORR_ERR_MEMORY);
+    CHECK_CONTAINS(s.k.errors.text, "beginning a recording");
+    orr_recording_stats_get(recording, &stats);
+    CHECK(stats.ticks == before.ticks && stats.ticks >= 3 && stats.bytes == before.bytes);
+    recording->env.bytes_max = 0;
+    uint64_t tick = orr_world_tick(s.world);
+    CHECK_OK(orr_record(s.world, recording, NULL));
+    CHECK_OK(orr_step(s.world, 1));
+    CHECK_OK(orr_record_end(s.world));
+    orr_recording_stats_get(recording, &stats);
+    CHECK(stats.ticks < before.ticks && stats.tick_first == tick);
+    stage_end(&s);
+    orr_recording_destroy(recording);
+}
+
 // ---- unchecked ticks ----------------------------------------------------------------------------
 
 ORR_TEST(replay_without_earlier_comparison_reports_no_agreeing_tick)
