@@ -50,8 +50,8 @@ typedef struct orr_record_desc {
 /// (orr_recording_stats.full). `desc` may be NULL. Allocates.
 /// @return ORR_ERR_STATE if the world or the recording is in use, or a tick is half done;
 /// ORR_ERR_CONFLICT if the recording to append to does not end at the world's tick and hash;
-/// ORR_ERR_TYPE if an impure system changes a type with strings, arrays or hooks; ORR_ERR_MEMORY
-/// (without `append` the recording may have been emptied then).
+/// ORR_ERR_TYPE if an impure system changes a type with strings, arrays or hooks; ORR_ERR_MEMORY.
+/// On error the recording is unchanged.
 ORR_API_REPLAY orr_result orr_record(orr_world* world, orr_recording* recording,
                                      const orr_record_desc* desc);
 /// Ends the recording, with the hash of the world as it is now. Allocates.
@@ -124,7 +124,7 @@ ORR_API_REPLAY orr_result orr_recording_save(orr_world* world, const orr_recordi
 /// @return ORR_ERR_FORMAT if the file is not a recording, or of another version; ORR_ERR_CORRUPT if
 /// a block is damaged (the log has the byte offset), if it has impossible numbers, or if a file of
 /// real time is truncated; ORR_ERR_CONFLICT if the data of a call has another size than the
-/// registered one; ORR_ERR_ARGUMENT if the path is NULL or the recording is in use; ORR_ERR_STATE
+/// registered one; ORR_ERR_ARGUMENT if the path is NULL; ORR_ERR_STATE if the recording is in use,
 /// inside a system and in real time; ORR_ERR_IO; ORR_ERR_MEMORY.
 ORR_API_REPLAY orr_result orr_recording_load(orr_world* world, orr_recording* recording,
                                              const char* path);

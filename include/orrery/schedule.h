@@ -177,7 +177,7 @@ typedef struct orr_system_desc {
     /// not write has an undefined value. Plain types only. Not with `once`.
     const char* overwrites;
     /// The system accesses nothing but the rows it is given: no `by_id`, no sends, no orr_alive(),
-    /// orr_print() or orr_entity_count(). In real time, commits of other pipelines then wait for it
+    /// orr_print() or orr_entity_count(), and no call that finds clusters. In real time, commits of other pipelines then wait for it
     /// only if they touch clusters that it iterates. No effect for a system with terms of multiple
     /// or pinned types, or of types with strings, arrays or hooks. Not with `once`.
     bool own_rows;
@@ -262,8 +262,8 @@ ORR_API orr_result orr_system_remove(orr_world* world, orr_system system);
 /// @return ORR_ERR_ARGUMENT if there is no such system; ORR_ERR_STATE inside a parallel system, and
 /// in a system of a spectator for a system of the simulation; ORR_ERR_MEMORY.
 ORR_API orr_result orr_system_enable(orr_world* world, orr_system system, bool on);
-/// Enables or disables all systems of a group; as orr_system_enable(). ORR_ERR_ARGUMENT also if no
-/// system is in the group.
+/// Enables or disables all systems of a group, or none if refused; as orr_system_enable().
+/// ORR_ERR_ARGUMENT also if no system is in the group.
 ORR_API orr_result orr_group_enable(orr_world* world, const char* group, bool on);
 /// True if the system will run in the next tick in which it is due.
 ORR_API bool orr_system_enabled(const orr_world* world, orr_system system);
@@ -616,8 +616,8 @@ typedef struct orr_system_stats {
     uint64_t queued;      ///< Entities in messages that it has not taken yet.
 } orr_system_stats;
 /// Gets the statistics of a system. Call between ticks.
-/// @return ORR_ERR_ARGUMENT if there is no such system; ORR_ERR_STATE inside a system, with `*out`
-/// set to zero.
+/// @return ORR_ERR_ARGUMENT if there is no such system; ORR_ERR_STATE inside a system. On error
+/// `*out` is untouched.
 ORR_API orr_result orr_system_stats_get(const orr_world* world, orr_system system,
                                         orr_system_stats* out);
 /// Counts and times of a worker since the world was created. Worker 0 is the thread that drives the
@@ -638,7 +638,7 @@ typedef struct orr_worker_stats {
 ORR_API uint32_t orr_worker_count(const orr_world* world);
 /// Gets the statistics of a worker. Call between ticks.
 /// @return ORR_ERR_ARGUMENT if there is no such worker; ORR_ERR_STATE inside a system. On error
-/// `*out` is zero.
+/// `*out` is untouched.
 ORR_API orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker,
                                         orr_worker_stats* out);
 /// Times every tick instead of every 16th. Costs reading the clock for each system. Default off.

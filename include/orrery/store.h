@@ -354,8 +354,8 @@ ORR_API const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster c
 
 /// Values of a type in rows that are contiguous in memory, also across chunks that are adjacent. On
 /// entry `*count` is the number of rows wanted from `row` on; on return it is the number of rows in
-/// the run. Returns NULL and sets `*count` to 0 past the end or if there is no such column. Calls
-/// for several types can share one count, since each call can only lower it:
+/// the run. Returns NULL and sets `*count` to 0 past the end, if there is no such column, or if
+/// refused. Calls for several types can share one count, since each call can only lower it:
 ///
 ///     for (uint32_t row = 0, n; row < info.row_count; row += n) {
 ///         n = info.row_count - row;

@@ -101,12 +101,25 @@ static bool file_inspect_hashes(const orr_recording* a, const orr_recording* b, 
     return true;
 }
 
+// Refuses a comparison: one of the recordings is not of lockstep. Reported to that one.
+static orr_result file_inspect_refuse(const orr_recording* a, const orr_recording* b)
+{
+    const orr_recording* wrong = a->lockstep ? b : a;
+    orri_env* env = &((orr_recording*)(uintptr_t)wrong)->env;
+    return orri_refuse(
+        env, ORR_ERR_STATE, ORR_LOG_ID_CALL_REFUSED,
+        "orr_recording_compare: the %s recording is %s", wrong == a ? "first" : "second",
+        wrong->turn_count == 0 ? "empty; record to it, or load it"
+                               : "of a run in real time, whose ticks overlap; only recordings of "
+                                 "lockstep can be compared");
+}
+
 orr_result orr_recording_compare(const orr_recording* a, const orr_recording* b,
                                  orr_recording_difference* out)
 {
     ORR_ASSERT(a != NULL && b != NULL && out != NULL);
     if (!a->lockstep || !b->lockstep) {
-        return ORR_ERR_STATE;
+        return file_inspect_refuse(a, b);
     }
     *out = (orr_recording_difference){.what = ""};
     if (a->begin_tick != b->begin_tick) {

@@ -601,8 +601,8 @@ orr_result orr_recording_load(orr_world* world, orr_recording* recording, const 
     if (result != ORR_OK || path == NULL || busy != NULL) {
         return result != ORR_OK
                    ? result
-                   : orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_CALL_REFUSED,
-                                 "orr_recording_load: %s",
+                   : orri_refuse(&world->env, path == NULL ? ORR_ERR_ARGUMENT : ORR_ERR_STATE,
+                                 ORR_LOG_ID_CALL_REFUSED, "orr_recording_load: %s",
                                  path == NULL ? "the path is NULL; pass a path" : busy);
     }
     const orr_platform* platform = world->env.platform;

@@ -59,6 +59,25 @@ static orr_result record_check_append(orr_world* world, const orr_recording* rec
     return ORR_OK;
 }
 
+// Empties the recording, which then begins with the world as it is now. Memory for its first mark
+// is reserved before, so that it is unchanged if refused.
+static bool record_restart(orr_world* world, orr_recording* recording)
+{
+    orri_lockstep_log_mark* marks = NULL;
+    uint32_t capacity = 0;
+    if (!ORRI_RESERVE(&recording->env, ORR_MEMORY_SYSTEM, &marks, &capacity, 1)) {
+        return false;
+    }
+    orri_recording_clear(recording);
+    recording->marks = marks;
+    recording->mark_capacity = capacity;
+    recording->lockstep = recording->hashed = true;
+    recording->begin_tick = world->tick;
+    recording->begin_hash = orr_world_hash(world);
+    recording->time_ns = world->schedule->time_ns;
+    return true;
+}
+
 orr_result orr_record(orr_world* world, orr_recording* recording, const orr_record_desc* desc)
 {
     ORR_ASSERT(world != NULL && recording != NULL);
@@ -75,14 +94,9 @@ orr_result orr_record(orr_world* world, orr_recording* recording, const orr_reco
     if (log == NULL) {
         return orri_refuse_memory(&world->env, "beginning a recording");
     }
-    if (!desc->append || recording->mark_count == 0) {
-        orri_recording_clear(recording);
-        recording->lockstep = recording->hashed = true;
-        recording->begin_tick = world->tick;
-        recording->begin_hash = orr_world_hash(world);
-        recording->time_ns = world->schedule->time_ns;
-    }
-    if (!orri_lockstep_log_mark_now(world, recording)) {
+    bool restarts = !desc->append || recording->mark_count == 0;
+    if ((restarts && !record_restart(world, recording)) ||
+        !orri_lockstep_log_mark_now(world, recording)) {
         ORRI_FREE(&world->env, ORR_MEMORY_SYSTEM, orri_lockstep_log, log, 1);
         return orri_refuse_memory(&world->env, "beginning a recording");
     }

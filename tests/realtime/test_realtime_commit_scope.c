@@ -371,6 +371,7 @@ ORR_TEST(scoped_commits_without_memory_lose_nothing)
 // ---- calls that are refused to systems with own_rows --------------------------------------------
 
 static orr_entity scope_other;
+static orr_address scope_address;
 
 static void scope_peek(orr_run* run)
 {
@@ -383,6 +384,15 @@ static void scope_peek(orr_run* run)
         char text[64];
         orr_entity_print(run->world, scope_other, text, sizeof text);
         CHECK_CONTAINS(text, "not readable here");
+    } else if (strcmp(what, "clusters") == 0) {
+        CHECK_EQ(orr_clusters_find(run->world, &(orr_cluster_match){0}, NULL, 0), 0);
+    } else if (strcmp(what, "next") == 0) {
+        CHECK_EQ(orr_cluster_next(run->world, (orr_cluster){0}).id, 0);
+    } else if (strcmp(what, "find") == 0) {
+        orr_type rock = orr_type_of(run->world, ORR_TYPE(Rock));
+        CHECK_EQ(orr_cluster_find(run->world, &(orr_cluster_desc){&rock, 1, NULL, 0, NULL}).id, 0);
+    } else if (strcmp(what, "address") == 0) {
+        CHECK(!orr_address_valid(run->world, &scope_address));
     } else {
         CHECK(orr_get(run->world, scope_other, Rock) == NULL);
     }
@@ -390,11 +400,13 @@ static void scope_peek(orr_run* run)
 
 ORR_TEST(own_rows_system_that_reads_other_rows_is_named)
 {
-    static const char* const peeks[] = {"alive", "count", "print", "get"};
+    static const char* const peeks[] = {"alive", "count", "print",   "get",
+                                        "next",  "find",  "address", "clusters"};
     for (uint32_t i = 0; i < ORRI_COUNT(peeks); i++) {
         kit k;
         orr_world* world = scope_begin(&k, 2);
         scope_other = orr_create(world);
+        CHECK_OK(orr_address_get(world, scope_other, &scope_address));
         KIT_SYSTEM(world, .name = "peek", .query = "Rock", .own_rows = true, .settings = peeks[i],
                    .run = scope_peek);
         CHECK_RESULT(orr_step(world, 1), ORR_ERR_STATE);

@@ -73,12 +73,15 @@ ORR_TEST(realtime_odd_parts_with_access_checks_replay)
 
 ORR_TEST(realtime_all_odd_parts_with_trace_and_journal_replay)
 {
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/orr_test_realtime_odd_%llu.json",
+             (unsigned long long)orr_platform_default()->clock_ns(NULL));
     odd_run(&(odd_desc){.workers = 2,
                         .parts = (UINT64_C(1) << ODD_PARTS) - 1,
                         .ticks = test_brief() ? 10 : 0,
                         .journal = true,
-                        .trace = "realtime_odd.trace.json"});
-    remove("realtime_odd.trace.json");
+                        .trace = path});
+    CHECK_EQ(remove(path), 0);
 }
 
 ORR_TEST(realtime_pairs_of_odd_parts_replay)

@@ -8,6 +8,8 @@
 static struct {
     orr_world* world;
     orr_entity entity;
+    orr_address address; // Of the entity.
+    orr_type tree;
     _Atomic uint32_t refused; // Calls of the handler, on any thread.
     // The other thread makes its calls between `begins` and `over`.
     _Atomic bool begins, over;
@@ -32,6 +34,39 @@ static void other_thread_call(const char* name, bool refused)
     st.first_allowed = !refused && st.first_allowed == NULL ? name : st.first_allowed;
 }
 
+// Calls about places, tags and enable bits. They are refused before they read a record or a chunk,
+// which threads of the world may be changing.
+static void other_thread_looks(void)
+{
+    orr_world* world = st.world;
+    orr_entity out;
+    orr_cluster_info info;
+    orr_type tree = st.tree;
+    orr_cluster cluster = st.address.cluster;
+    other_thread_call("orr_alive", !orr_alive(world, st.entity));
+    other_thread_call("orr_entity_count", orr_entity_count(world) == 0);
+    other_thread_call("orr_entity_cluster", orr_entity_cluster(world, st.entity).id == 0);
+    other_thread_call("orr_address_valid", !orr_address_valid(world, &st.address));
+    other_thread_call("orr_cluster_find",
+                      orr_cluster_find(world, &(orr_cluster_desc){&tree, 1, NULL, 0, NULL}).id ==
+                          0);
+    other_thread_call("orr_cluster_next", orr_cluster_next(world, (orr_cluster){0}).id == 0);
+    other_thread_call("orr_clusters_find",
+                      orr_clusters_find(world, &(orr_cluster_match){0}, NULL, 0) == 0);
+    other_thread_call("orr_cluster_info_get",
+                      orr_cluster_info_get(world, cluster, &info) != ORR_OK);
+    other_thread_call("orr_chunk_count", orr_chunk_count(world, cluster, 0) == 0);
+    other_thread_call("orr_chunk_entities", orr_chunk_entities(world, cluster, 0, &out, 1) == 0);
+    other_thread_call("orr_column_enabled", orr_column_enabled(world, cluster, 0, tree) == NULL);
+    other_thread_call("orr_tag_has", !orr_tag_has(world, st.entity, 5));
+    other_thread_call("orr_tag_add", orr_tag_add(world, st.entity, 5) != ORR_OK);
+    other_thread_call("orr_tag_remove", orr_tag_remove(world, st.entity, 5) != ORR_OK);
+    other_thread_call("orr_entity_enable", orr_entity_enable(world, st.entity, true) != ORR_OK);
+    other_thread_call("orr_component_enable",
+                      orr_component_enable(world, st.entity, tree, true) != ORR_OK);
+    other_thread_call("orr_world_entity", orr_world_entity(world).id == 0);
+}
+
 // Calls from a single value to the whole world.
 static void other_thread_calls(void)
 {
@@ -50,6 +85,7 @@ static void other_thread_calls(void)
                       KIT_ADD(world, .name = "x", .once = true, .run = tree_grow).id == 0);
     other_thread_call("orr_system_remove",
                       orr_system_remove(world, orr_system_find(world, "look")) != ORR_OK);
+    other_thread_looks();
 }
 
 // An inline call that looks up the entity before it can be refused. The lookup races with a thread
@@ -61,7 +97,7 @@ static void other_thread_read(void)
 
 enum {
     OTHER_THREAD_ROUNDS = 20,
-    OTHER_THREAD_CALLS = 12
+    OTHER_THREAD_CALLS = 29
 };
 
 static void other_thread_main(void* arg)
@@ -96,6 +132,10 @@ static void other_thread_begin(void)
     trees_add(st.world, 50);
     st.entity = orr_create(st.world);
     CHECK_OK(orr_set(st.world, st.entity, Tree, {0, 0}));
+    CHECK_OK(orr_tag_add(st.world, st.entity, 5));
+    CHECK_OK(orr_address_get(st.world, st.entity, &st.address));
+    st.tree = orr_type_of(st.world, ORR_TYPE(Tree));
+    CHECK(orr_world_entity(st.world).id != 0);
 }
 
 static void other_thread_run(void (*thread)(void* arg), const orr_realtime_desc* desc)
@@ -169,7 +209,7 @@ static void other_thread_is_refused(void (*run)(orr_run* run))
     other_thread_run(other_thread_main, &(orr_realtime_desc){.ticks = 8});
     CHECK_EQ(st.calls, OTHER_THREAD_ROUNDS * OTHER_THREAD_CALLS);
     CHECK_EQ(st.refused, st.calls); // Each refusal was reported.
-    other_thread_end(51);
+    other_thread_end(52);
 }
 
 ORR_TEST(realtime_other_thread_is_refused_while_a_system_runs)
@@ -237,7 +277,7 @@ ORR_TEST(realtime_other_thread_is_refused_at_any_moment)
     KIT_SYSTEM(st.world, .name = "ask", .once = true, .run = loose_post);
     other_thread_run(loose_thread, NULL);
     CHECK(loose_made > 0 && st.refused == st.calls);
-    other_thread_end(51 + loose_made);
+    other_thread_end(52 + loose_made);
 }
 
 // ---- allowed calls at the beginning and end of runs ---------------------------------------------
@@ -278,7 +318,7 @@ ORR_TEST(realtime_pause_time_scale_and_stop_of_another_thread_around_begin_and_e
     CHECK_OK(orr_realtime(st.world, &(orr_realtime_desc){.ticks = 3}));
     CHECK_EQ(hard_ticks(st.world, "main"), 3);
     CHECK_EQ(st.refused, 0);
-    other_thread_end(51);
+    other_thread_end(52);
 }
 
 // ---- calls posted while real time begins --------------------------------------------------------

@@ -132,7 +132,7 @@ static void odd_change_refused(const odd_change* c)
     CHECK_RESULT(orr_recording_cut(c->recording, 1), ORR_ERR_STATE);
     CHECK_RESULT(orr_record(c->other, c->recording, NULL), ORR_ERR_STATE);
     CHECK_CONTAINS(orr_error_last(c->other), "orr_record: a world replays this recording");
-    CHECK_RESULT(orr_recording_load(c->other, c->recording, "/none"), ORR_ERR_ARGUMENT);
+    CHECK_RESULT(orr_recording_load(c->other, c->recording, "/none"), ORR_ERR_STATE);
     CHECK_CONTAINS(orr_error_last(c->other), "orr_recording_load: a world replays this recording");
     CHECK_RESULT(orr_realtime(c->other, &(orr_realtime_desc){.ticks = 1, .record = c->recording}),
                  ORR_ERR_ARGUMENT);
@@ -246,6 +246,55 @@ ORR_TEST(cut_of_an_empty_recording_is_refused_as_empty)
     orr_recording* recording = orr_recording_create();
     CHECK_RESULT(orr_recording_cut(recording, 0), ORR_ERR_STATE);
     CHECK_CONTAINS(recording->env.error_text, "it is empty"); // It belongs to no world.
+    orr_recording_destroy(recording);
+}
+
+ORR_TEST(comparison_with_an_empty_recording_is_refused_as_empty)
+{
+    stage s;
+    orr_recording* full = odd_run(3, 1);
+    orr_recording* empty = orr_recording_create();
+    orr_recording_difference difference = {.tick = 7};
+    CHECK_RESULT(orr_recording_compare(full, empty, &difference), ORR_ERR_STATE);
+    CHECK_CONTAINS(empty->env.error_text, "orr_recording_compare: the second recording is empty");
+    CHECK_RESULT(orr_recording_compare(empty, full, &difference), ORR_ERR_STATE);
+    CHECK_CONTAINS(empty->env.error_text, "orr_recording_compare: the first recording is empty");
+    stage_make(&s, NULL, true);
+    dev = (device){0};
+    CHECK_OK(orr_realtime(s.world, &(orr_realtime_desc){.ticks = 2, .record = empty}));
+    CHECK_RESULT(orr_recording_compare(full, empty, &difference), ORR_ERR_STATE);
+    CHECK_CONTAINS(empty->env.error_text, "the second recording is of a run in real time");
+    CHECK_EQ(difference.tick, 7);
+    stage_end(&s);
+    orr_recording_destroy(full);
+    orr_recording_destroy(empty);
+}
+
+// The recording has its own memory: its limit is the only way to refuse it some.
+ORR_TEST(record_without_memory_leaves_the_recording_as_it_was)
+{
+    stage s;
+    stage_make(&s, &(orr_world_desc){.rate_hz = 60}, true);
+    orr_recording* recording = orr_recording_create();
+    dev = (device){0};
+    CHECK_OK(orr_record(s.world, recording, NULL));
+    CHECK_OK(orr_step(s.world, 3));
+    CHECK_OK(orr_record_end(s.world));
+    orr_recording_stats before, stats;
+    orr_recording_stats_get(recording, &before);
+    recording->env.bytes_max = 1;
+    CHECK_RESULT(orr_record(s.world, recording, NULL), ORR_ERR_MEMORY);
+    CHECK_CONTAINS(s.k.errors.text, "beginning a recording");
+    orr_recording_stats_get(recording, &stats);
+    CHECK(stats.ticks == before.ticks && stats.ticks >= 3 && stats.bytes == before.bytes);
+    recording->env.bytes_max = 0;
+    uint64_t tick = orr_world_tick(s.world);
+    CHECK_OK(orr_record(s.world, recording, NULL));
+    CHECK_OK(orr_step(s.world, 1));
+    CHECK_OK(orr_record_end(s.world));
+    orr_recording_stats_get(recording, &stats);
+    CHECK(stats.ticks < before.ticks && stats.tick_first == tick);
+    stage_end(&s);
     orr_recording_destroy(recording);
 }
 

@@ -7,7 +7,6 @@ orr_result orr_system_stats_get(const orr_world* world, orr_system handle, orr_s
 {
     ORR_ASSERT(world != NULL && out != NULL);
     if (orri_access_checked(world)) {
-        *out = (orr_system_stats){0};
         return orri_refuse_running(world, "orr_system_stats_get");
     }
     const orri_system* system = orri_system_at(world, handle);
@@ -40,7 +39,6 @@ uint32_t orr_worker_count(const orr_world* world)
 orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker, orr_worker_stats* out)
 {
     ORR_ASSERT(world != NULL && out != NULL);
-    *out = (orr_worker_stats){0};
     if (orri_access_checked(world)) {
         return orri_refuse_running(world, "orr_worker_stats_get");
     }
@@ -51,6 +49,7 @@ orr_result orr_worker_stats_get(const orr_world* world, uint32_t worker, orr_wor
             "orr_worker_stats_get: there is no worker %u; there are %u, numbered from 0", worker,
             count);
     }
+    *out = (orr_worker_stats){0};
     if (world->schedule != NULL) {
         *out = worker == 0 ? world->schedule->serial_stats : *out;
         orri_parallel_stats(world, worker, out);
@@ -89,7 +88,7 @@ size_t orr_stats_print(const orr_world* world, char* out, size_t out_size)
                   "us/tick", "max us");
     for (orr_system s = orr_system_next(world, (orr_system){0}); s.id != 0;
          s = orr_system_next(world, s)) {
-        orr_system_stats stats;
+        orr_system_stats stats = {0};
         (void)orr_system_stats_get(world, s, &stats);
         double each =
             stats.timed_ticks > 0 ? (double)stats.time_ns / 1000.0 / (double)stats.timed_ticks : 0;

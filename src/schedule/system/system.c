@@ -657,24 +657,32 @@ orri_system* orri_system_here(const orr_world* world)
     return here ? (orri_system*)(uintptr_t)orri_this_thread.system : world->schedule->running;
 }
 
-// A running system's request waits until its command buffers are closed: then it is applied, in
-// the order of systems.
-static orr_result system_request(orr_world* world, orri_system* by, orri_system_request request)
+// True if requests of the running system (NULL: none runs) wait until its command buffers are
+// closed: then they are applied, in the order of systems.
+static bool system_requests_wait(const orri_system* by)
 {
+    return by != NULL && (orri_impure_records(by) || by->pipe->stage == ORRI_STAGE_STEPS);
+}
+
+// Makes room for requests of the running system. `target`: one of them, for the error text.
+static orr_result system_requests_reserve(orr_world* world, orri_system* by,
+                                          const orri_system* target, uint32_t count)
+{
+    if (!system_requests_wait(by)) {
+        return ORR_OK;
+    }
     if (by->desc.parallel) {
         by->rights.counts.violations++;
         return orri_refuse(
             &world->env, ORR_ERR_STATE, ORR_LOG_ID_ACCESS_VIOLATION,
             "system '%s' is parallel and enables or disables '%s', but its runs have no order; "
             "send an event to a system that is not parallel, and do it there",
-            by->desc.name, request.target->desc.name);
+            by->desc.name, target->desc.name);
     }
-    if (!ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &by->requests, &by->request_capacity,
-                      by->request_count + 1)) {
-        return orri_refuse_memory(&world->env, "enabling or disabling a system");
-    }
-    by->requests[by->request_count++] = request;
-    return ORR_OK;
+    return ORRI_RESERVE(&world->env, ORR_MEMORY_SYSTEM, &by->requests, &by->request_capacity,
+                        by->request_count + count)
+               ? ORR_OK
+               : orri_refuse_memory(&world->env, "enabling or disabling systems");
 }
 
 static void system_enable_set(orr_world* world, const orri_system_request* request)
@@ -700,19 +708,15 @@ void orri_system_apply_requests(orr_world* world, orri_system* system)
     }
 }
 
-// Enables or disables a system: now, or at the point of the running system.
-static orr_result system_set(orr_world* world, orri_system_request request)
+// Enables or disables a system: now, or at the point of the running system, which has room for the
+// request.
+static void system_set(orr_world* world, orri_system* by, orri_system_request request)
 {
-    orri_system* by = orri_system_here(world);
-    if (orri_spectator_refuses(world, by, "enables or disables", request.target)) {
-        return ORR_ERR_STATE;
+    if (system_requests_wait(by)) {
+        by->requests[by->request_count++] = request;
+    } else {
+        system_enable_set(world, &request);
     }
-    bool kept = by != NULL && (orri_impure_records(by) || by->pipe->stage == ORRI_STAGE_STEPS);
-    if (kept) {
-        return system_request(world, by, request);
-    }
-    system_enable_set(world, &request);
-    return ORR_OK;
 }
 
 orr_result orr_system_enable(orr_world* world, orr_system handle, bool on)
@@ -722,27 +726,47 @@ orr_result orr_system_enable(orr_world* world, orr_system handle, bool on)
     if (system == NULL || system->removed) {
         return system_refuse_handle(world, "orr_system_enable", handle);
     }
-    return system_set(world, (orri_system_request){system, false, on});
+    orri_system* by = orri_system_here(world);
+    if (orri_spectator_refuses(world, by, "enables or disables", system)) {
+        return ORR_ERR_STATE;
+    }
+    orr_result result = system_requests_reserve(world, by, system, 1);
+    if (result == ORR_OK) {
+        system_set(world, by, (orri_system_request){system, false, on});
+    }
+    return result;
 }
 
 orr_result orr_group_enable(orr_world* world, const char* group, bool on)
 {
     ORR_ASSERT(world != NULL);
-    bool found = false;
-    orr_result result = ORR_OK;
-    for (orri_system* system = group != NULL ? orri_system_group_first(world, group, strlen(group))
-                                             : NULL;
-         result == ORR_OK && system != NULL; system = system->group_next) {
+    orri_system* first = group != NULL ? orri_system_group_first(world, group, strlen(group))
+                                       : NULL;
+    orri_system* by = orri_system_here(world);
+    // All members are checked before the first is set: a refused call has no effect.
+    uint32_t count = 0;
+    const orri_system* one = NULL;
+    for (const orri_system* system = first; system != NULL; system = system->group_next) {
+        if (!system->removed && orri_spectator_refuses(world, by, "enables or disables", system)) {
+            return ORR_ERR_STATE;
+        }
+        count += !system->removed;
+        one = one == NULL && !system->removed ? system : one;
+    }
+    if (count == 0) {
+        return orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
+                           "orr_group_enable: no system is in a group '%s'; check the name, or "
+                           "set .group",
+                           group != NULL ? group : "(null)");
+    }
+    orr_result result = system_requests_reserve(world, by, one, count);
+    for (orri_system* system = first; result == ORR_OK && system != NULL;
+         system = system->group_next) {
         if (!system->removed) {
-            found = true;
-            result = system_set(world, (orri_system_request){system, true, on});
+            system_set(world, by, (orri_system_request){system, true, on});
         }
     }
-    return found ? result
-                 : orri_refuse(&world->env, ORR_ERR_ARGUMENT, ORR_LOG_ID_SYSTEM_REFUSED,
-                               "orr_group_enable: no system is in a group '%s'; check the name, or "
-                               "set .group",
-                               group != NULL ? group : "(null)");
+    return result;
 }
 
 bool orr_system_enabled(const orr_world* world, orr_system handle)

@@ -46,9 +46,11 @@ uint32_t orr_chunk_entities(const orr_world* world, orr_cluster handle, uint32_t
                             orr_entity* out, uint32_t out_count)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_access_places(world, "orr_chunk_entities", (orr_entity){0})) {
+        return 0;
+    }
     const orri_chunk* chunk = column_chunk(world, handle, number);
-    if (chunk == NULL || out == NULL ||
-        !orri_access_places(world, "orr_chunk_entities", (orr_entity){0})) {
+    if (chunk == NULL || out == NULL) {
         return 0;
     }
     uint32_t rows = orri_chunk_rows(chunk);
@@ -125,12 +127,12 @@ const uint64_t* orr_column_enabled(const orr_world* world, orr_cluster handle, u
                                    orr_type type)
 {
     ORR_ASSERT(world != NULL);
-    orri_chunk* chunk = column_chunk(world, handle, number);
     static const orr_entity no_entity = {0};
     bool allowed = type.id != 0
                        ? orri_access_reads(world, "orr_column_enabled", type, no_entity)
                        : orri_access_builtin(world, "orr_column_enabled", "orr_enabled", no_entity);
-    if (chunk == NULL || !allowed) {
+    orri_chunk* chunk = allowed ? column_chunk(world, handle, number) : NULL;
+    if (chunk == NULL) {
         return NULL;
     }
     int32_t column = type.id == 0 ? (int32_t)chunk->cluster->type_count
@@ -211,11 +213,12 @@ const void* orr_span_read(const orr_world* world, orr_cluster handle, orr_type t
                           uint32_t* count)
 {
     ORR_ASSERT(world != NULL);
+    ORR_ASSERT(count != NULL);
     if (!orri_access_reads(world, "orr_span_read", type, (orr_entity){0})) {
+        *count = 0;
         return NULL;
     }
     uint32_t column;
-    ORR_ASSERT(count != NULL);
     uint32_t wanted = *count;
     const orri_cluster* cluster = orri_cluster_at(world, handle);
     const orri_chunk* chunk = column_span_chunk(world, cluster, type, row, &column);
@@ -271,11 +274,12 @@ void* orr_span_write(orr_world* world, orr_cluster handle, orr_type type, uint32
                      uint32_t* count)
 {
     ORR_ASSERT(world != NULL);
+    ORR_ASSERT(count != NULL);
     if (!orri_access_writes(world, "orr_span_write", type, (orr_entity){0})) {
+        *count = 0;
         return NULL;
     }
     uint32_t column;
-    ORR_ASSERT(count != NULL);
     uint32_t wanted = *count;
     const orri_cluster* cluster = orri_cluster_at(world, handle);
     orri_chunk* chunk = column_span_chunk(world, cluster, type, row, &column);

@@ -58,11 +58,11 @@ ORRI_COLD static orr_result enable_component_slow(orr_world* world, orr_entity e
                                                   orr_type type, bool on)
 {
     ORR_ASSERT(world != NULL);
-    const orri_record* record = orri_record_find(world, entity);
     orr_result result = orri_check_open_of(world, "orr_enable", type, entity);
     if (result != ORR_OK) {
         return result;
     }
+    const orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return orri_transient_enable(world, "orr_enable", entity, type, on);
     }
@@ -100,8 +100,10 @@ static inline uint32_t enable_column_near(const orr_world* world, uint32_t type_
 orr_result orr_component_enable(orr_world* world, orr_entity entity, orr_type type, bool on)
 {
     // Calls nothing, so that no register must be saved: the slow path asserts.
-    const orri_record* record = world != NULL ? orri_record_find(world, entity) : NULL;
-    if (ORR_LIKELY(record != NULL && orri_world_open(world))) {
+    const orri_record* record = ORR_LIKELY(world != NULL && orri_world_open(world))
+                                    ? orri_record_find(world, entity)
+                                    : NULL;
+    if (ORR_LIKELY(record != NULL)) {
         uint32_t place = record->place, id = place >> ORRI_SLOT_BITS;
         uint32_t column = enable_column_near(world, orri_type_index(world, type), id);
         if (ORR_LIKELY(column != 0)) {
@@ -138,11 +140,15 @@ bool orri_component_enabled(const orr_world* world, orr_entity entity, orr_type 
 orr_result orr_entity_enable(orr_world* world, orr_entity entity, bool on)
 {
     ORR_ASSERT(world != NULL);
-    orri_record* record = orri_record_find(world, entity);
+    // A system that may not change rows may not read the record either.
+    if (ORR_UNLIKELY(orri_access_checked(world))) {
+        return orri_refuse_structure(world, "orr_entity_enable", (orr_type){0}, entity);
+    }
+    const orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return orri_refuse_entity(world, "orr_entity_enable", entity, (orr_type){0});
     }
-    orr_result result = orri_check_open_of(world, "orr_entity_enable", (orr_type){0}, entity);
+    orr_result result = orri_check_open(world, "orr_entity_enable");
     if (result != ORR_OK) {
         return result;
     }

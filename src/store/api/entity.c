@@ -519,7 +519,9 @@ static orri_chunk* entity_address_chunk(const orr_world* world, const orr_addres
 bool orr_address_valid(const orr_world* world, const orr_address* address)
 {
     ORR_ASSERT(world != NULL);
-    return entity_address_chunk(world, address) != NULL;
+    return orri_access_looks(world, "orr_address_valid",
+                             address != NULL ? address->entity : (orr_entity){0}) &&
+           entity_address_chunk(world, address) != NULL;
 }
 
 static orr_result entity_refuse_address(const orr_world* world, const char* call,

@@ -149,7 +149,8 @@ orr_cluster orr_cluster_find(const orr_world* world, const orr_cluster_desc* des
 {
     ORR_ASSERT(world != NULL);
     find_set set;
-    if (find_set_fill(world, "orr_cluster_find", desc, &set) != ORR_OK) {
+    if (!orri_access_looks(world, "orr_cluster_find", (orr_entity){0}) ||
+        find_set_fill(world, "orr_cluster_find", desc, &set) != ORR_OK) {
         return (orr_cluster){0};
     }
     const orri_cluster* cluster = orri_cluster_lookup_sized(
@@ -179,6 +180,9 @@ orr_result orr_cluster_info_get(const orr_world* world, orr_cluster handle, orr_
 orr_cluster orr_cluster_next(const orr_world* world, orr_cluster handle)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_access_looks(world, "orr_cluster_next", (orr_entity){0})) {
+        return (orr_cluster){0};
+    }
     const orri_cluster* next = NULL;
     if (handle.id == 0) {
         next = world->clusters.first;
@@ -271,7 +275,8 @@ uint32_t orr_clusters_find(const orr_world* world, const orr_cluster_match* matc
     ORR_ASSERT(world != NULL);
     static const orr_cluster_match all = {0};
     const orr_cluster_match* wanted = match != NULL ? match : &all;
-    if (!find_match_valid(world, "orr_clusters_find", wanted)) {
+    if (!orri_access_looks(world, "orr_clusters_find", (orr_entity){0}) ||
+        !find_match_valid(world, "orr_clusters_find", wanted)) {
         return 0;
     }
     if (out == NULL && out_count > 0) {

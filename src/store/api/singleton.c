@@ -7,6 +7,9 @@
 orr_entity orr_world_entity(orr_world* world)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_access_looks(world, "orr_world_entity", (orr_entity){0})) {
+        return (orr_entity){0};
+    }
     if (orri_record_find(world, world->singleton) != NULL) {
         return world->singleton;
     }

@@ -250,15 +250,19 @@ static uint32_t tag_list_without(const orri_cluster* from, orr_tag tag, orr_tag*
 static orr_result tag_change(orr_world* world, const char* call, orr_entity entity, orr_tag tag,
                              bool add)
 {
+    // A system that may not change rows may not read the record either.
+    if (ORR_UNLIKELY(orri_access_checked(world))) {
+        return orri_refuse_structure(world, call, (orr_type){0}, entity);
+    }
     const orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return orri_refuse_entity(world, call, entity, (orr_type){0});
     }
     orri_cluster* from = orri_place_chunk(world, record->place)->cluster;
-    if (orri_cluster_has_tag(from, tag) == add && ORR_LIKELY(!orri_access_checked(world))) {
+    if (orri_cluster_has_tag(from, tag) == add) {
         return ORR_OK;
     }
-    orr_result result = orri_check_open_of(world, call, (orr_type){0}, entity);
+    orr_result result = orri_check_open(world, call);
     if (result != ORR_OK) {
         return result;
     }
@@ -295,7 +299,10 @@ orr_result orr_tag_remove(orr_world* world, orr_entity entity, orr_tag tag)
 bool orr_tag_has(const orr_world* world, orr_entity entity, orr_tag tag)
 {
     ORR_ASSERT(world != NULL);
+    if (!orri_access_builtin(world, "orr_tag_has", "orr_tags", entity)) {
+        return false;
+    }
     const orri_record* record = orri_record_find(world, entity);
-    return orri_access_builtin(world, "orr_tag_has", "orr_tags", entity) && record != NULL &&
+    return record != NULL &&
            orri_cluster_has_tag(orri_place_chunk(world, record->place)->cluster, tag);
 }

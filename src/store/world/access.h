@@ -198,8 +198,8 @@ static inline bool orri_access_owns(const orr_world* world, const char* call)
 {
     return ORR_LIKELY(!orri_access_checked(world)) || orri_access_owns_slow(world, call);
 }
-// Asks whether entities are alive, how many there are, which types they have: refused only with
-// `.own_rows`.
+// Asks whether entities are alive, how many there are, which types they have, which clusters there
+// are: refused only with `.own_rows`, and to threads that run no system in real time.
 ORRI_NOINLINE bool orri_access_looks_slow(const orr_world* world, const char* call,
                                           orr_entity entity);
 static inline bool orri_access_looks(const orr_world* world, const char* call, orr_entity entity)

@@ -126,8 +126,9 @@ ORR_TEST(worker_stats_without_workers_are_the_driving_threads)
 
 static void ask_inside(orr_run* run)
 {
-    orr_worker_stats stats;
+    orr_worker_stats stats = {.taken = 7};
     CHECK_RESULT(orr_worker_stats_get(run->world, 0, &stats), ORR_ERR_STATE);
+    CHECK_EQ(stats.taken, 7);
 }
 
 ORR_TEST(worker_stats_are_printed_below_the_systems)

@@ -50,6 +50,10 @@ static void chunk_entities(orr_run* run)
     orr_entity out[4];
     CHECK_EQ(orr_chunk_entities(run->world, s.cluster, 0, out, 4), 0);
 }
+static void chunk_entities_beyond(orr_run* run) // Refused before the chunk is looked for.
+{
+    CHECK_EQ(orr_chunk_entities(run->world, s.cluster, 99, NULL, 0), 0);
+}
 static void column_read(orr_run* run)
 {
     CHECK(orr_column_read(run->world, s.cluster, 0, s.position) == NULL);
@@ -78,6 +82,7 @@ static void span_read(orr_run* run)
 {
     uint32_t count = 1;
     CHECK(orr_span_read(run->world, s.cluster, s.position, 0, &count) == NULL);
+    CHECK_EQ(count, 0);
 }
 static void instance_get(orr_run* run)
 {
@@ -237,6 +242,7 @@ static void span_write(orr_run* run)
 {
     uint32_t count = 1;
     CHECK(orr_span_write(run->world, s.cluster, s.position, 0, &count) == NULL);
+    CHECK_EQ(count, 0);
 }
 static void instance_set(orr_run* run)
 {
@@ -327,6 +333,7 @@ static const violation violations[] = {
     {"orr_address_read", address_read, "Position", "bob", NOT_READERS},
     {"orr_entity_cluster", entity_cluster, NULL, "bob", NO_MATCH | INDIRECT},
     {"orr_chunk_entities", chunk_entities, NULL, NULL, NO_MATCH | INDIRECT},
+    {"orr_chunk_entities", chunk_entities_beyond, NULL, NULL, NO_MATCH | INDIRECT},
     {"orr_column_read", column_read, "Position", NULL, NOT_READERS},
     {"orr_column_tick", column_tick, "Position", NULL, NOT_READERS},
     {"orr_column_version", column_version, "Position", NULL, NOT_READERS},

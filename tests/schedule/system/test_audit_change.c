@@ -82,6 +82,20 @@ static void tag_add(orr_run* run)
 {
     CHECK_RESULT(orr_tag_add(run->world, s.bob, 6), ORR_ERR_STATE);
 }
+// A dead entity: refused before its record is read.
+static const orr_entity dead = {UINT64_C(1) << 32 | 5000};
+static void entity_enable_dead(orr_run* run)
+{
+    CHECK_RESULT(orr_entity_enable(run->world, dead, false), ORR_ERR_STATE);
+}
+static void tag_add_dead(orr_run* run)
+{
+    CHECK_RESULT(orr_tag_add(run->world, dead, 6), ORR_ERR_STATE);
+}
+static void tag_remove_dead(orr_run* run)
+{
+    CHECK_RESULT(orr_tag_remove(run->world, dead, 5), ORR_ERR_STATE);
+}
 static void tag_add_again(orr_run* run)
 {
     CHECK_RESULT(orr_tag_add(run->world, s.bob, 5), ORR_ERR_STATE);
@@ -362,6 +376,9 @@ static const violation violations[] = {
     {"orr_tag_add", tag_add, NULL, "bob", ALL_FLAVOURS},
     {"orr_tag_add", tag_add_again, NULL, "bob", ALL_FLAVOURS},
     {"orr_tag_remove", tag_remove, NULL, "bob", ALL_FLAVOURS},
+    {"orr_entity_enable", entity_enable_dead, NULL, NULL, ALL_FLAVOURS},
+    {"orr_tag_add", tag_add_dead, NULL, NULL, ALL_FLAVOURS},
+    {"orr_tag_remove", tag_remove_dead, NULL, NULL, ALL_FLAVOURS},
     {"orr_component_add_many", add_many, "Tiny", "bob", ALL_FLAVOURS},
     {"orr_component_remove_many", take_many, "Position", "bob", ALL_FLAVOURS},
     {"orr_cluster_get", cluster_get, NULL, NULL, ALL_FLAVOURS},

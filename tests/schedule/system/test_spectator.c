@@ -464,12 +464,13 @@ ORR_TEST(spectator_events_and_exports_do_not_reach_the_simulation)
     kit_end(&k);
 }
 
-static orr_system mover, looker;
+static orr_system mover, looker, early;
 
 static void switches_all(orr_run* run)
 {
     CHECK_RESULT(orr_system_enable(run->world, mover, false), ORR_ERR_STATE);
     CHECK_RESULT(orr_group_enable(run->world, "bodies", false), ORR_ERR_STATE);
+    CHECK(orr_system_enabled(run->world, early)); // The call had no effect.
     CHECK_OK(orr_system_enable(run->world, looker, false));
     orr_pause(run->world, true);
 }
@@ -486,6 +487,8 @@ ORR_TEST(spectator_cannot_enable_or_pause_the_simulation)
 {
     kit k = {0};
     orr_world* world = refusal_begin(&k);
+    early = KIT_SYSTEM(world, .name = "early", .pipeline = "view", .once = true, .group = "bodies",
+                       .run = kit_run_nothing);
     mover =
         KIT_SYSTEM(world, .name = "mover", .once = true, .group = "bodies", .run = looks_around);
     looker = KIT_SYSTEM(world, .name = "looker", .pipeline = "view", .once = true,

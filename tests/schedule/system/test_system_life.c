@@ -111,6 +111,69 @@ ORR_TEST(system_runs_only_if_it_and_its_group_are_enabled)
     kit_end(&k);
 }
 
+// ---- a group that is disabled without memory ----------------------------------------------------
+
+enum {
+    MANY = 40
+};
+
+static struct {
+    failing_alloc* memory;
+    uint64_t fail_at; // In the second tick.
+    uint64_t refused;
+} many;
+
+static void disable_many(orr_run* run)
+{
+    if (run->tick == 2) {
+        failing_alloc_arm(many.memory, many.fail_at, false);
+        orr_result result = orr_group_enable(run->world, "many", false);
+        many.refused = many.memory->refused;
+        failing_alloc_arm(many.memory, 0, false);
+        CHECK_RESULT(result, many.refused > 0 ? ORR_ERR_MEMORY : ORR_OK);
+    }
+}
+
+// Number of systems of the group that are disabled after the call.
+static uint32_t count_disabled(uint64_t fail_at)
+{
+    kit k;
+    orr_world* world = begin_rows(&k);
+    orr_system systems[MANY];
+    many.memory = &k.memory;
+    many.fail_at = fail_at;
+    KIT_SYSTEM(world, .name = "disable", .once = true, .run = disable_many);
+    for (uint32_t i = 0; i < MANY; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "s%u", i);
+        systems[i] =
+            KIT_SYSTEM(world, .name = name, .once = true, .group = "many", .run = kit_run_nothing);
+    }
+    KIT_STEP(world, 1);
+    KIT_STEP_RESULT(world, 1, fail_at > 0 && many.refused > 0 ? ORR_ERR_MEMORY : ORR_OK);
+    uint32_t disabled = 0;
+    for (uint32_t i = 0; i < MANY; i++) {
+        disabled += !orr_system_enabled(world, systems[i]);
+    }
+    k.errors = (kit_errors){0};
+    kit_end(&k);
+    return disabled;
+}
+
+// Whichever allocation is refused: all systems of the group are disabled, or none.
+ORR_TEST(group_disabled_inside_a_system_without_memory_has_no_effect)
+{
+    uint64_t fail_at = 1;
+    for (; fail_at < 100; fail_at++) {
+        uint32_t disabled = count_disabled(fail_at);
+        CHECK_EQ(disabled, many.refused > 0 ? 0 : MANY);
+        if (many.refused == 0) {
+            break;
+        }
+    }
+    CHECK(fail_at > 1 && fail_at < 100);
+}
+
 // Enabled while its group is disabled: the system waits for the group. A group is removed with its
 // last member.
 ORR_TEST(group_disabled_holds_back_enabled_systems_and_ends_with_its_members)

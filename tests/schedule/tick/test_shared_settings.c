@@ -143,10 +143,11 @@ ORR_TEST(system_that_steps_another_world_keeps_its_declarations)
 
 static void meddle(orr_run* run)
 {
-    orr_system_stats stats;
+    orr_system_stats stats = {.ticks = 7};
     orr_stats_time_all(run->world, true);
     orr_world_memory_limit(run->world, 1);
     CHECK_RESULT(orr_system_stats_get(run->world, orr_run_self(run), &stats), ORR_ERR_STATE);
+    CHECK_EQ(stats.ticks, 7);
     CHECK_EQ(orr_stats_print(run->world, NULL, 0), 0);
     orr_access_check_set(run->world, ORR_ACCESS_CHECK_OFF);
 }
