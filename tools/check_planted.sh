@@ -287,7 +287,11 @@ plant "skipped id lost from the free list" \
 plant "change set adds pinned values after its destroyed entities released theirs" \
     src/store/change/execute.c '/^void orri_change_execute/,/^}/{s/orri_change_execute_sparse\(c\);/(void)0;/;s/execute_close\(c\);/execute_close(c);orri_change_execute_sparse(c);/}'
 plant "pinned values of a refused bundle not removed" \
-    src/store/api/bundle_rest.c '/^static void bundle_rest_unmake\(/,/^}/s/bundle_rest_unmake_pinned\(rest, i, rest->rows\);/(void)0;/'
+    src/store/change/sparse.c '/^static void sparse_unmake_pinned\(/,/^}/s/orri_pool_unmake\(.*\);/(void)orri_pool_cursor_next(fill->pool, \&cursor);/'
+plant "bundle gives all entities the further instances of the first" \
+    src/store/change/sparse.c '/^static void sparse_put_instances\(/,/^}/s/i < group->count/i < 1/'
+plant "refused hook leaves further instances of a bundle" \
+    src/store/change/sparse.c '/^static orr_result sparse_stage_instances_of\(/,/^}/s/orri_rows_destruct\(type, values, i\);/(void)0;/'
 plant "message sent to a reader that matches only some of the rows" \
     src/message/deliver/runs.c 's/\*same = \*same && orri_set_equal/*same = *same || orri_set_equal/'
 plant "baseline keeps the rows of destroyed entities" \
@@ -391,7 +395,7 @@ plant "commit points consider the first sixty-four types only" \
 plant "plan says that a system without a query selects what is destroyed" \
     src/schedule/plan/plan.c '/^static bool plan_selects_destroyed/,/^}/s/return leaf->term_count > 0 \&\&/return leaf->term_count + 1 > 0 \&\&/'
 plant "full access check inspects the first chunk only" \
-    src/schedule/system/audit.c 's/i < cluster->chunk_count; i\+\+/i < 1 \&\& i < cluster->chunk_count; i++/'
+    src/schedule/system/audit.c 's/copied = !values \|\| walk/copied = !values || walk.block.number > 0 || walk/'
 plant "full access check reports the writes of another system" \
     src/schedule/system/audit.c '/^orri_audit_watch\* orri_audit_begin/,/^}/s/watch->epoch = orri_epoch_next\(world\);/watch->epoch = world->epoch;/'
 plant "system sees its own writes as changed" \

@@ -3,7 +3,6 @@ set(ORR_SOURCES_STORE
     src/store/api/batch.c
     src/store/api/bundle.c
     src/store/api/bundle_parse.c
-    src/store/api/bundle_rest.c
     src/store/api/column.c
     src/store/api/component.c
     src/store/api/enable.c
@@ -70,7 +69,6 @@ set(ORR_SMALL_STORE
     src/store/api/batch.c
     src/store/api/bundle.c
     src/store/api/bundle_parse.c
-    src/store/api/bundle_rest.c
     src/store/api/column.c
     src/store/api/entity_print.c
     src/store/api/find.c

@@ -3,6 +3,7 @@
 // runs and compared afterwards. So writes through read pointers, or through pointers kept from
 // elsewhere, are found, reported and undone. For debugging: it copies the world.
 #include "schedule/schedule.h"
+#include "store/snapshot/blocks.h"
 
 // Bytes that must be the same afterwards.
 typedef struct audit_piece {
@@ -67,55 +68,34 @@ static bool audit_may_write(const orr_world* world, const orri_system* system, b
     return false;
 }
 
-static bool audit_copy_cluster(orr_world* world, const orri_system* system, orri_audit_watch* watch,
-                               const orri_cluster* cluster)
+// Copies the values of a block; pinned values one by one, unless they may be written.
+static bool audit_copy_block(orr_world* world, const orri_system* system, orri_audit_watch* watch,
+                             const orri_block* block)
 {
-    bool selected = system->desc.kind == ORR_DIRECT &&
-                    orri_entries_find(system->query, cluster) != UINT32_MAX;
-    for (uint32_t c = 0; c < cluster->type_count; c++) {
-        const orri_cluster_column* column = &cluster->columns[c];
-        if (column->size == 0) {
-            continue;
-        }
-        bool writable = audit_may_write(world, system, selected, column->type);
-        for (uint32_t i = 0; i < cluster->chunk_count; i++) {
-            const orri_chunk* chunk = cluster->chunks[i];
-            audit_piece piece = {.data = chunk->columns[c].data,
-                                 .size = (size_t)orri_chunk_rows(chunk) * column->size,
-                                 .row_size = column->size,
-                                 .chunk = chunk,
-                                 .column = c,
-                                 .writable = writable,
-                                 .type = column->type};
-            if (!audit_add(world, watch, piece)) {
-                return false;
-            }
-        }
+    const orri_pool* pool = block->pool;
+    bool selected =
+        system->desc.kind == ORR_DIRECT &&
+        (pool != NULL || orri_entries_find(system->query, block->chunk->cluster) != UINT32_MAX);
+    bool writable = audit_may_write(world, system, selected, block->type);
+    audit_piece piece = {.data = (uint8_t*)(uintptr_t)block->data,
+                         .size = block->bytes,
+                         .row_size = (uint32_t)(block->bytes / block->rows),
+                         .chunk = block->chunk,
+                         .column = block->column,
+                         .writable = writable,
+                         .type = block->type};
+    if (pool == NULL) {
+        return audit_add(world, watch, piece);
     }
-    return true;
-}
-
-static bool audit_copy_pool(orr_world* world, const orri_system* system, orri_audit_watch* watch,
-                            const orri_pool* pool)
-{
-    if (audit_may_write(world, system, system->desc.kind == ORR_DIRECT, pool->type)) {
-        return true;
+    bool copied = true;
+    piece.pool = pool;
+    piece.size = pool->size;
+    for (uint32_t i = 0; copied && !writable && i < block->rows; i++) {
+        piece.slot = (block->number << pool->slot_bits) + i;
+        piece.data = orri_pool_at(pool, piece.slot);
+        copied = block->owners[i] == ORRI_INDEX_NONE || audit_add(world, watch, piece);
     }
-    for (uint32_t slot = 0; slot < pool->slot_count; slot++) {
-        if (orri_pool_owner(pool, slot) == ORRI_INDEX_NONE) {
-            continue;
-        }
-        audit_piece piece = {.data = orri_pool_at(pool, slot),
-                             .size = pool->size,
-                             .row_size = pool->size,
-                             .pool = pool,
-                             .slot = slot,
-                             .type = pool->type};
-        if (!audit_add(world, watch, piece)) {
-            return false;
-        }
-    }
-    return true;
+    return copied;
 }
 
 static bool audit_copy_states(orr_world* world, const orri_system* system, orri_audit_watch* watch)
@@ -158,12 +138,10 @@ orri_audit_watch* orri_audit_begin(orr_world* world, const orri_system* system)
     orri_world_settle(world);
     watch->epoch = orri_epoch_next(world);
     bool copied = audit_copy_states(world, system, watch);
-    for (const orri_cluster* cluster = world->clusters.first; copied && cluster != NULL;
-         cluster = cluster->next) {
-        copied = audit_copy_cluster(world, system, watch, cluster);
-    }
-    for (uint32_t i = 0; copied && i < world->pinned.count; i++) {
-        copied = audit_copy_pool(world, system, watch, world->pinned.list[i]);
+    for (orri_blocks walk = orri_blocks_begin_all(world); copied && orri_blocks_next(&walk);) {
+        bool values = walk.block.kind == ORRI_BLOCK_VALUES || walk.block.kind == ORRI_BLOCK_POOL;
+        copied = !values || walk.block.bytes == 0 ||
+                 audit_copy_block(world, system, watch, &walk.block);
     }
     if (!copied) { // Without memory the system runs unchecked.
         audit_free(world, watch);

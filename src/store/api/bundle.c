@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Bundles are registered once, and then created, added and removed as a whole. Each of these moves
-// a row once.
-//
-// Everything that can be refused is made before the move: values of new columns, and the items that
-// a move does not bring (bundle_rest.c).
+// a row once. Creating and adding are change sets with one group (change/change_set.h).
 #include "store/api/bundle.h"
-#include "store/relation/relation.h"
+#include "store/change/change_set.h"
+#include "store/pool/pool.h"
 #include "store/table/required_types.h"
 #include "store/world/access.h"
 
@@ -301,279 +299,186 @@ static const orri_bundle* bundle_find(const orr_world* world, const char* call, 
     return bundle;
 }
 
-// ---- creating -----------------------------------------------------------------------------------
+// ---- what a bundle gives ------------------------------------------------------------------------
 
-// Arrays of values for orr_create_many().
-typedef struct bundle_data {
-    orr_column_data columns[ORR_CLUSTER_TYPES_MAX];
-    uint32_t count;
-} bundle_data;
+typedef struct bundle_gift_item {
+    orri_instance_change instance;
+    orri_given given;
+} bundle_gift_item;
 
-static void bundle_data_free(orr_world* world, bundle_data* data, uint32_t rows)
-{
-    while (data->count-- > 0) {
-        const orr_column_data* column = &data->columns[data->count];
-        uint32_t size = orri_type_at(&world->schema, column->type)->info.size;
-        orri_free(&world->env, ORR_MEMORY_TEMP, (void*)(uintptr_t)column->values,
-                  orri_size_mul(size, rows), ORRI_BLOCK_ALIGN);
-    }
-}
-
-// Repeats the values of all items that the creation of rows brings, once for each row. False when
-// refused (not reported).
-static bool bundle_data_make(orr_world* world, const orri_bundle* bundle, uint32_t rows,
-                             bundle_data* data)
-{
-    data->count = 0;
-    for (uint32_t i = 0; i < bundle->item_count; i++) {
-        const orri_bundle_item* item = &bundle->items[i];
-        if (item->value == NULL || orri_rest_has(bundle, i)) {
-            continue;
-        }
-        uint32_t size = item->type->info.size;
-        uint8_t* values =
-            orri_alloc(&world->env, ORR_MEMORY_TEMP, orri_size_mul(size, rows), ORRI_BLOCK_ALIGN);
-        if (values == NULL) {
-            return false;
-        }
-        for (uint32_t row = 0; row < rows; row++) {
-            memcpy(values + (size_t)row * size, item->value, size);
-        }
-        data->columns[data->count++] = (orr_column_data){{item->type->id}, values};
-    }
-    return true;
-}
-
-static orr_result bundle_create_rows(orr_world* world, const orri_bundle* bundle,
-                                     orri_cluster* cluster, uint32_t count, orr_entity* out)
-{
-    bundle_data data;
-    orr_result result = ORR_OK;
-    if (!bundle_data_make(world, bundle, count, &data)) {
-        result = orri_refuse_memory(&world->env, "creating entities of a bundle");
-    } else {
-        result = orr_create_many(world, orri_cluster_handle(cluster), count, data.columns,
-                                 data.count, out);
-    }
-    bundle_data_free(world, &data, count);
-    return result;
-}
-
-static orr_result bundle_create_all(orr_world* world, const orri_bundle* bundle,
-                                    orri_cluster* cluster, uint32_t count, orr_entity* out)
-{
-    orri_rest rest = {.world = world, .call = "orr_bundle_create", .bundle = bundle, .rows = count};
-    orr_result result = orri_rest_make(&rest);
-    if (result != ORR_OK) {
-        return result;
-    }
-    result = bundle_create_rows(world, bundle, cluster, count, out);
-    if (result == ORR_OK) {
-        orri_rest_put(&rest, out);
-    } else {
-        orri_rest_abandon(&rest);
-    }
-    return result;
-}
-
-// True when the bundle has items that the creation of rows does not bring.
-static bool bundle_any_rest(const orri_bundle* bundle)
-{
-    for (uint32_t i = 0; i < bundle->item_count; i++) {
-        if (orri_rest_has(bundle, i)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-orr_result orr_bundle_create(orr_world* world, orr_bundle handle, uint32_t count, orr_entity* out)
-{
-    ORR_ASSERT(world != NULL);
-    const char* call = "orr_bundle_create";
-    orr_result result = orri_check_open(world, call);
-    const orri_bundle* bundle = result == ORR_OK ? bundle_find(world, call, handle) : NULL;
-    if (bundle == NULL) {
-        return result != ORR_OK ? result : ORR_ERR_ARGUMENT;
-    }
-    bundle_set set;
-    set.type_count = set.tag_count = 0;
-    result = bundle_set_add(world, call, bundle, &set);
-    if (result != ORR_OK || count == 0) {
-        return result;
-    }
-    bool created, keeps = out == NULL && bundle_any_rest(bundle);
-    orr_entity* entities = keeps ? ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orr_entity, count)
-                                 : out;
-    if (keeps && entities == NULL) {
-        return orri_refuse_memory(&world->env, "creating entities of a bundle");
-    }
-    orri_cluster* cluster = bundle_obtain(world, call, &set, NULL, bundle, &created);
-    result = cluster != NULL ? bundle_create_all(world, bundle, cluster, count, entities)
-                             : orri_env_result(&world->env);
-    if (result != ORR_OK && cluster != NULL && created) {
-        orri_cluster_undo(world, cluster);
-    }
-    if (keeps) {
-        ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orr_entity, entities, count);
-    }
-    return result;
-}
-
-// ---- adding -------------------------------------------------------------------------------------
-
-// Adding a bundle to an entity: values of new columns are copied before the move and put in their
-// places after it.
-typedef struct bundle_move {
+// The items that entities get, as a group of a change set.
+typedef struct bundle_gift {
     orr_world* world;
+    const char* call;
     const orri_bundle* bundle;
-    orr_entity entity;
-    const orri_cluster* from;
-    uint8_t* copies; // One after another, as aligned as a block.
-    size_t size;
-    uint32_t made; // Items whose copy is made, or that have none.
-} bundle_move;
+    const orri_cluster* from; // Cluster of the entity that gets the bundle; NULL: it is created.
+    orri_group group;
+    bundle_gift_item* items;         // [item_count] Memory of the two lists.
+    orri_instance_change* instances; // Instances after the first.
+    orri_given* given;               // Items that are the first of their type.
+} bundle_gift;
 
-// Bytes of an item's copy; 0: the entity has the type, the item is the preset, or orri_rest_put()
-// brings it.
-static size_t bundle_copy_size(const bundle_move* m, uint32_t i)
+// True when an entity gets the items of a type: it keeps those it has.
+static bool bundle_gives(const bundle_gift* gift, const orri_bundle_item* item)
 {
-    const orri_bundle_item* item = &m->bundle->items[i];
-    bool copied = item->value != NULL && !orri_rest_has(m->bundle, i) &&
-                  orri_cluster_find_column(m->from, (orr_type){item->type->id}) < 0;
-    size_t size = ((size_t)item->type->info.size + ORRI_BLOCK_ALIGN - 1) &
-                  ~(size_t)(ORRI_BLOCK_ALIGN - 1);
-    return copied ? size : 0;
+    orr_type type = {item->type->id};
+    return gift->from == NULL ||
+           (bundle_pinned(item) ? orri_pool_get(orri_pool_find(gift->world, type),
+                                                orri_id_index(gift->group.entities[0])) == NULL
+                                : orri_cluster_find_column(gift->from, type) < 0);
 }
 
-static orr_result bundle_copy_one(bundle_move* m, uint32_t i, uint8_t* copy)
+// Lists the first item of a type, with its value once for each entity.
+static orr_result bundle_give_first(bundle_gift* gift, const orri_bundle_item* item)
 {
-    const orri_bundle_item* item = &m->bundle->items[i];
-    const char* call = "orr_bundle_add";
-    orr_result result = orri_check_references(m->world, call, item->type, NULL, item->value, 1);
-    if (result != ORR_OK) {
-        return result;
+    uint32_t size = item->type->info.size, count = gift->group.count;
+    const uint8_t* values = item->value;
+    if (values != NULL && count > 1) {
+        uint8_t* copies = orri_alloc(&gift->world->env, ORR_MEMORY_TEMP, orri_size_mul(size, count),
+                                     ORRI_BLOCK_ALIGN);
+        if (copies == NULL) {
+            return orri_refuse_memory(&gift->world->env, "making the values of a bundle");
+        }
+        for (uint32_t row = 0; row < count; row++) {
+            memcpy(copies + (size_t)row * size, values, size);
+        }
+        values = copies;
     }
-    if (!orri_rows_copy(item->type, copy, item->value, 1)) {
-        return orri_refuse_hook(m->world, call, item->type);
-    }
-    m->made = i + 1; // From here on bundle_copies_end() destructs the copy.
-    orri_relation* relation = orri_table_relation(m->world, item->type);
-    if (relation != NULL &&
-        !orri_relation_prepare(m->world, relation, orri_id_index(m->entity), copy)) {
-        return orri_refuse_memory(&m->world->env, "indexing entity references");
-    }
+    gift->given[gift->group.given_count++] = (orri_given){{item->type->id}, values};
     return ORR_OK;
 }
 
-static orr_result bundle_copy_values(bundle_move* m)
+// Lists item `i`, if the entity gets it.
+static orr_result bundle_give(bundle_gift* gift, uint32_t i)
 {
-    for (uint32_t i = 0; i < m->bundle->item_count; i++) {
-        m->size += bundle_copy_size(m, i);
-    }
-    m->copies = orri_alloc(&m->world->env, ORR_MEMORY_TEMP, m->size, ORRI_BLOCK_ALIGN);
-    if (m->copies == NULL) {
-        return orri_refuse_memory(&m->world->env, "adding a bundle");
-    }
-    size_t at = 0;
-    for (uint32_t i = 0; i < m->bundle->item_count; i++) {
-        size_t size = bundle_copy_size(m, i);
-        orr_result result = size > 0 ? bundle_copy_one(m, i, m->copies + at) : ORR_OK;
-        if (result != ORR_OK) {
-            return result;
-        }
-        m->made = i + 1;
-        at += size;
-    }
-    return ORR_OK;
-}
-
-// Replaces the preset by a copy. The row was just made and is not shared, so nothing can be
-// refused.
-static void bundle_put(const bundle_move* m, const orri_type* type, void* copy)
-{
-    orr_type handle = {type->id};
-    const orri_record* record = orri_record_find(m->world, m->entity);
-    orri_chunk* chunk = orri_place_chunk(m->world, record->place);
-    int32_t column = orri_cluster_find_column(chunk->cluster, handle);
-    uint32_t slot = orri_place_slot(record->place);
-    uint8_t* data = orri_rows_write(m->world, chunk, (uint32_t)column, slot, 1);
-    ORR_ASSERT(data != NULL);
-    data += (size_t)slot * chunk->cluster->columns[column].size;
-    orri_rows_destruct(type, data, 1);
-    orri_rows_move(type, data, copy, 1);
-    orri_relation* relation = orri_table_relation(m->world, type);
-    if (relation != NULL) {
-        orri_relation_set(m->world, relation, orri_id_index(m->entity), data);
-    }
-}
-
-// Puts the copies in their places, or destructs them.
-static void bundle_copies_end(bundle_move* m, bool put)
-{
-    size_t at = 0;
-    for (uint32_t i = 0; i < m->made; i++) {
-        size_t size = bundle_copy_size(m, i);
-        const orri_type* type = m->bundle->items[i].type;
-        if (size > 0 && put) {
-            bundle_put(m, type, m->copies + at);
-        } else if (size > 0) {
-            orri_rows_destruct(type, m->copies + at, 1);
-        }
-        at += size;
-    }
-    orri_free(&m->world->env, ORR_MEMORY_TEMP, m->copies, m->size, ORRI_BLOCK_ALIGN);
-}
-
-// Moves one row. A cluster created for it is undone when the move is refused.
-static orr_result bundle_move_row(orr_world* world, const char* call, orr_entity entity,
-                                  orri_cluster* from, orri_cluster* to, bool created)
-{
-    if (from == to) {
+    const orri_bundle_item* item = &gift->bundle->items[i];
+    uint32_t first = 0;
+    if (!bundle_gives(gift, item)) {
         return ORR_OK;
     }
-    const orri_transition* transition = orri_transition_pair_get(world, from, to);
-    orr_result result = transition != NULL ? orri_move_one(world, call, transition,
-                                                           orri_id_index(entity), NULL, NULL)
-                                           : orri_env_result(&world->env);
+    orr_result result = item->value != NULL ? orri_check_value(gift->world, gift->call, item->type,
+                                                               (orr_entity){0}, NULL, item->value)
+                                            : ORR_OK;
+    while (gift->bundle->items[first].type != item->type) {
+        first++;
+    }
+    if (result == ORR_OK && first == i) {
+        result = bundle_give_first(gift, item);
+    } else if (result == ORR_OK) {
+        gift->instances[gift->group.instance_count++] =
+            (orri_instance_change){.type = {item->type->id}, .value = item->value};
+    }
+    return result;
+}
+
+static void bundle_gift_free(bundle_gift* gift)
+{
+    orri_env* env = &gift->world->env;
+    uint32_t count = gift->group.count;
+    for (uint32_t k = 0; count > 1 && k < gift->group.given_count; k++) {
+        const orri_given* given = &gift->given[k];
+        uint32_t size = orri_type_at(&gift->world->schema, given->type)->info.size;
+        orri_free(env, ORR_MEMORY_TEMP, (void*)(uintptr_t)given->values, orri_size_mul(size, count),
+                  ORRI_BLOCK_ALIGN);
+    }
+    ORRI_FREE(env, ORR_MEMORY_TEMP, bundle_gift_item, gift->items, gift->bundle->item_count);
+}
+
+// Applies the group. A cluster created for it is undone when it is refused.
+static orr_result bundle_gift_apply(bundle_gift* gift, const bundle_set* set)
+{
+    orr_world* world = gift->world;
+    bool created;
+    orri_cluster* to = bundle_obtain(world, gift->call, set, gift->from, gift->bundle, &created);
+    if (to == NULL) {
+        return orri_env_result(&world->env);
+    }
+    gift->group.cluster = orri_cluster_handle(to);
+    gift->group.as_call = true;
+    orri_change_set_desc desc = {
+        .call = gift->call, .groups = &gift->group, .count = 1, .ids_in_order = true};
+    orr_result result = orri_change_set_apply(world, &desc);
     if (result != ORR_OK && created) {
         orri_cluster_undo(world, to);
     }
     return result;
 }
 
-// Makes all values, moves the row, and puts the values in their places.
-static orr_result bundle_add_to(bundle_move* m, orri_cluster* from, orri_cluster* to, bool created)
+// Gives the bundle to all entities of the group. Their types and tags will be those of `set`.
+static orr_result bundle_give_all(bundle_gift* gift, const bundle_set* set)
 {
-    orr_world* world = m->world;
-    orri_rest rest = {.world = world,
-                      .call = "orr_bundle_add",
-                      .bundle = m->bundle,
-                      .from = from,
-                      .entity = m->entity,
-                      .index = orri_id_index(m->entity),
-                      .rows = 1};
-    orr_result result = orri_rest_make(&rest);
+    orr_world* world = gift->world;
+    uint32_t count = gift->bundle->item_count;
+    gift->items = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, bundle_gift_item, count);
+    if (gift->items == NULL) {
+        return orri_refuse_memory(&world->env, "making the values of a bundle");
+    }
+    gift->instances = (orri_instance_change*)(void*)gift->items;
+    gift->given = (orri_given*)(void*)(gift->instances + count);
+    gift->group.instances = gift->instances;
+    gift->group.given = gift->given;
+    orr_result result = ORR_OK;
+    for (uint32_t i = 0; result == ORR_OK && i < count; i++) {
+        result = bundle_give(gift, i);
+    }
+    if (result == ORR_OK) {
+        result = bundle_gift_apply(gift, set);
+    }
+    bundle_gift_free(gift);
+    return result;
+}
+
+// ---- creating -----------------------------------------------------------------------------------
+
+// Creates entities with the next ids.
+static orr_result bundle_create(bundle_gift* gift, const bundle_set* set, orr_entity* ids)
+{
+    orr_world* world = gift->world;
+    orri_index_cursor cursor = {0};
+    orr_result result = orri_index_reserve(world, gift->call, gift->group.count);
+    if (result == ORR_OK) {
+        bool next = orri_index_next(world, &cursor, 0, ids, gift->group.count);
+        ORR_ASSERT(next);
+        gift->group.entities = ids;
+        result = bundle_give_all(gift, set);
+    }
     if (result != ORR_OK) {
-        if (created) {
-            orri_cluster_undo(world, to);
-        }
-        return result;
-    }
-    result = bundle_copy_values(m);
-    if (result == ORR_OK) {
-        result = bundle_move_row(world, "orr_bundle_add", m->entity, from, to, created);
-    } else if (created) {
-        orri_cluster_undo(world, to);
-    }
-    bundle_copies_end(m, result == ORR_OK);
-    if (result == ORR_OK) {
-        orri_rest_put(&rest, &m->entity);
-    } else {
-        orri_rest_abandon(&rest);
+        orri_index_trim(world);
     }
     return result;
 }
+
+orr_result orr_bundle_create(orr_world* world, orr_bundle handle, uint32_t count, orr_entity* out)
+{
+    ORR_ASSERT(world != NULL);
+    bundle_gift gift = {.world = world, .call = "orr_bundle_create", .group.count = count};
+    orr_result result = orri_check_open(world, gift.call);
+    gift.bundle = result == ORR_OK ? bundle_find(world, gift.call, handle) : NULL;
+    if (gift.bundle == NULL) {
+        return result != ORR_OK ? result : ORR_ERR_ARGUMENT;
+    }
+    bundle_set set;
+    set.type_count = set.tag_count = 0;
+    result = bundle_set_add(world, gift.call, gift.bundle, &set);
+    if (result != ORR_OK || count == 0) {
+        return result;
+    }
+    orr_entity one, *ids = &one;
+    if (count > 1) {
+        ids = ORRI_ALLOC(&world->env, ORR_MEMORY_TEMP, orr_entity, count);
+    }
+    result = ids != NULL ? bundle_create(&gift, &set, ids)
+                         : orri_refuse_memory(&world->env, "creating entities of a bundle");
+    if (result == ORR_OK && out != NULL) {
+        memcpy(out, ids, count * sizeof *ids);
+    }
+    if (count > 1) {
+        ORRI_FREE(&world->env, ORR_MEMORY_TEMP, orr_entity, ids, count);
+    }
+    return result;
+}
+
+// ---- adding -------------------------------------------------------------------------------------
 
 // Checks that adding and removing have in common.
 static orr_result bundle_check(orr_world* world, const char* call, orr_entity entity,
@@ -590,23 +495,18 @@ static orr_result bundle_check(orr_world* world, const char* call, orr_entity en
 orr_result orr_bundle_add(orr_world* world, orr_entity entity, orr_bundle handle)
 {
     ORR_ASSERT(world != NULL);
-    const char* call = "orr_bundle_add";
-    bundle_move m = {.world = world, .entity = entity};
-    orr_result result = bundle_check(world, call, entity, handle, &m.bundle);
-    if (result != ORR_OK) {
-        return result;
-    }
+    bundle_gift gift = {.world = world,
+                        .call = "orr_bundle_add",
+                        .group = {ORRI_CHANGE_KIND_CHANGE, .entities = &entity, .count = 1}};
     bundle_set set;
-    bool created;
-    orri_cluster* from = orri_place_chunk(world, orri_record_find(world, entity)->place)->cluster;
-    bundle_set_of_cluster(&set, from);
-    result = bundle_set_add(world, call, m.bundle, &set);
+    orr_result result = bundle_check(world, gift.call, entity, handle, &gift.bundle);
     if (result != ORR_OK) {
         return result;
     }
-    orri_cluster* to = bundle_obtain(world, call, &set, from, m.bundle, &created);
-    m.from = from;
-    return to != NULL ? bundle_add_to(&m, from, to, created) : orri_env_result(&world->env);
+    gift.from = orri_place_chunk(world, orri_record_find(world, entity)->place)->cluster;
+    bundle_set_of_cluster(&set, gift.from);
+    result = bundle_set_add(world, gift.call, gift.bundle, &set);
+    return result == ORR_OK ? bundle_give_all(&gift, &set) : result;
 }
 
 // ---- removing -----------------------------------------------------------------------------------
@@ -625,6 +525,23 @@ static orr_result bundle_check_remove(const orr_world* world, const char* call, 
         }
     }
     return ORR_OK;
+}
+
+// Moves the row of an entity. A cluster created for it is undone when it is refused.
+static orr_result bundle_move(orr_world* world, const char* call, orr_entity entity,
+                              orri_cluster* from, orri_cluster* to, bool created)
+{
+    if (from == to) {
+        return ORR_OK;
+    }
+    const orri_transition* transition = orri_transition_pair_get(world, from, to);
+    orr_result result = transition != NULL ? orri_move_one(world, call, transition,
+                                                           orri_id_index(entity), NULL, NULL)
+                                           : orri_env_result(&world->env);
+    if (result != ORR_OK && created) {
+        orri_cluster_undo(world, to);
+    }
+    return result;
 }
 
 orr_result orr_bundle_remove(orr_world* world, orr_entity entity, orr_bundle handle)
@@ -646,11 +563,12 @@ orr_result orr_bundle_remove(orr_world* world, orr_entity entity, orr_bundle han
         return result;
     }
     orri_cluster* to = bundle_obtain(world, call, &set, from, NULL, &created);
-    result = to != NULL ? bundle_move_row(world, call, entity, from, to, created)
+    result = to != NULL ? bundle_move(world, call, entity, from, to, created)
                         : orri_env_result(&world->env);
     for (uint32_t i = 0; result == ORR_OK && i < bundle->item_count; i++) {
-        if (bundle_pinned(&bundle->items[i])) { // Cannot be refused: it needs no memory.
-            result = orr_component_remove(world, entity, (orr_type){bundle->items[i].type->id});
+        orri_pool* pool = orri_pool_find(world, (orr_type){bundle->items[i].type->id});
+        if (pool != NULL) { // No type needs a pinned one.
+            orri_pool_remove(world, pool, orri_id_index(entity));
         }
     }
     return result;

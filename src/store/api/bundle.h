@@ -28,31 +28,6 @@ const orri_bundle* orri_bundle_at(const orr_world* world, orr_bundle bundle);
 const orri_bundle* orri_bundle_named(const orr_world* world, const char* name);
 void orri_bundles_term(orr_world* world);
 
-// ---- bundle_rest.c: items that the move of a row does not bring ---------------------------------
-
-// Pinned values and further instances of one bundle, for one live entity or for new ones.
-typedef struct orri_rest {
-    orr_world* world;
-    const char* call;
-    const orri_bundle* bundle;
-    // Cluster of the entity that gets the bundle; NULL: entities are created.
-    const orri_cluster* from;
-    orr_entity entity;
-    uint32_t index;  // Index of `entity`.
-    uint32_t rows;   // Entities that get the bundle.
-    uint8_t* values; // Staged further instances: item by item, row by row.
-    size_t size;
-} orri_rest;
-
-// True when item `i` is pinned, or an instance after the first of its type.
-bool orri_rest_has(const orri_bundle* bundle, uint32_t i);
-// Before the move: makes the values. On refusal (reported) nothing is left.
-orr_result orri_rest_make(orri_rest* rest);
-// After the move: puts the values in their places. Cannot fail.
-void orri_rest_put(orri_rest* rest, const orr_entity* entities);
-// If the move was refused: destructs the values.
-void orri_rest_abandon(orri_rest* rest);
-
 // ---- bundle_parse.c -----------------------------------------------------------------------------
 
 // Parses the items and tags of a bundle. On refusal (reported, with the position in the text) the

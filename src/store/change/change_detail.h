@@ -126,10 +126,11 @@ typedef struct orri_change {
     bool* enable_applies;   // By enable change: it is not skipped.
     // Scratch of target.c, by multiple type and existing instance: the set removes it by id.
     bool* marks;
-    void** instance_values;   // By instance change: its staged value; NULL: none.
-    orr_string* texts;        // By renaming: the staged text; null: the name is not allowed.
+    void**
+        instance_values; // By instance change: its staged values, one for each entity; NULL: none.
+    orr_string* texts;   // By renaming: the staged text; null: the name is not allowed.
     uint8_t* instance_memory; // Memory of `instance_values`.
-    size_t instance_size;
+    uint64_t instance_size;
     uint32_t route_count, column_count, cluster_count, created_count, route_skip_count, skip_count,
         made_count, copies_count, pool_fill_count, instance_count, enable_count, text_count,
         name_count, mark_count;

@@ -88,11 +88,12 @@ static bool change_set_alloc(orri_change* c)
     for (uint32_t g = 0; c->work != NULL && g < c->desc->count; g++) {
         const orri_group* group = &c->desc->groups[g];
         bool sparse = group->kind != ORRI_CHANGE_KIND_DESTROY && group->count > 0;
+        bool creates = group->kind == ORRI_CHANGE_KIND_CREATE;
         ORR_ASSERT(group->count <= 1 || !sparse ||
-                   (group->instance_count == 0 && group->enable_count == 0 && !group->renamed));
-        c->place_count +=
-            group->kind != ORRI_CHANGE_KIND_CREATE && group->places == NULL ? group->count : 0;
-        c->create_count += group->kind == ORRI_CHANGE_KIND_CREATE ? group->count : 0;
+                   ((group->instance_count == 0 || creates) && group->enable_count == 0 &&
+                    !group->renamed));
+        c->place_count += !creates && group->places == NULL ? group->count : 0;
+        c->create_count += creates ? group->count : 0;
         c->work[g].instance_first = c->instance_count;
         c->work[g].enable_first = c->enable_count;
         c->work[g].text = c->text_count;
@@ -269,7 +270,8 @@ static void change_set_free(orri_change* c)
     change_set_free_copies(c);
     change_set_free_cascade(c);
     if (c->instance_memory != NULL) {
-        orri_free(env, ORR_MEMORY_TEMP, c->instance_memory, c->instance_size, ORRI_BLOCK_ALIGN);
+        orri_free(env, ORR_MEMORY_TEMP, c->instance_memory, (size_t)c->instance_size,
+                  ORRI_BLOCK_ALIGN);
     }
     if (c->work != c->work_one) {
         ORRI_FREE(env, ORR_MEMORY_TEMP, orri_group_work, c->work, c->desc->count + 1);

@@ -145,12 +145,13 @@ typedef struct orri_group {
     // that is not alive.
     const uint32_t* places;
     // Creation: cluster whose types and tags the entity starts with. Null: none.
-    // Change: cluster that the entities go to, where the caller knows it. Null: the cluster with the
-    // types and tags after the change.
+    // Change, or a creation with `as_call`: cluster that the entities go to, where the caller knows
+    // it, with room for all added instances. Null: the cluster with the types and tags after the
+    // change.
     orr_cluster cluster;
     // The group is the list of a call such as orr_destroy_many() or orr_component_add_many(): an
-    // entity that is listed twice refuses the set. A change gives or takes exactly one type, and
-    // what refuses the single call refuses the set.
+    // entity that is listed twice refuses the set. A change without `cluster` gives or takes exactly
+    // one type, and what refuses the single call refuses the set.
     bool as_call;
     // Types that the entity gets: set where it has the type, added where it lacks it. Pinned types
     // are allowed.
@@ -162,8 +163,8 @@ typedef struct orri_group {
     uint32_t taken_count;
     const orr_tag *tags_on, *tags_off; // Tags to add and to remove.
     uint32_t tag_on_count, tag_off_count;
-    // The fields below are allowed in groups of one entity only.
-    // Instances added for a type that is also in `taken` stay.
+    // The fields below are allowed in groups of one entity only, but for instances that created
+    // entities get. Instances added for a type that is also in `taken` stay.
     const orri_instance_change* instances;
     uint32_t instance_count;
     const orri_enable_change* enables; // Applied after everything else.

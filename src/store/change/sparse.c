@@ -217,9 +217,11 @@ static bool sparse_valued(const orri_change* c, const orri_group_work* work,
     return c->instance_applies[work->instance_first + d] && !group->instances[d].removed;
 }
 
-static size_t sparse_instance_bytes(const orri_type* type)
+// Bytes of the staged values of one instance change: one value for each entity.
+static uint64_t sparse_instance_bytes(const orri_type* type, const orri_group* group)
 {
-    return ((size_t)type->info.size + ORRI_BLOCK_ALIGN - 1) & ~(size_t)(ORRI_BLOCK_ALIGN - 1);
+    uint64_t size = (uint64_t)type->info.size * group->count;
+    return (size + ORRI_BLOCK_ALIGN - 1) & ~(uint64_t)(ORRI_BLOCK_ALIGN - 1);
 }
 
 static orr_result sparse_alloc_instances(orri_change* c)
@@ -228,12 +230,13 @@ static orr_result sparse_alloc_instances(orri_change* c)
         const orri_group* group = &c->desc->groups[g];
         for (uint32_t d = 0; sparse_applies(group) && d < group->instance_count; d++) {
             if (sparse_valued(c, &c->work[g], group, d)) {
-                c->instance_size += sparse_instance_bytes(sparse_type(c, group->instances[d].type));
+                c->instance_size +=
+                    sparse_instance_bytes(sparse_type(c, group->instances[d].type), group);
             }
         }
     }
-    c->instance_memory =
-        orri_alloc(&c->world->env, ORR_MEMORY_TEMP, c->instance_size, ORRI_BLOCK_ALIGN);
+    size_t size = c->instance_size < SIZE_MAX ? (size_t)c->instance_size : SIZE_MAX;
+    c->instance_memory = orri_alloc(&c->world->env, ORR_MEMORY_TEMP, size, ORRI_BLOCK_ALIGN);
     return c->instance_memory != NULL
                ? ORR_OK
                : orri_refuse_memory(&c->world->env, "copying values of a change set");
@@ -241,7 +244,7 @@ static orr_result sparse_alloc_instances(orri_change* c)
 
 // Makes the instance values of one group outside the world, and prepares the entity's cell for
 // writing in case the row stays.
-static orr_result sparse_stage_instances_of(orri_change* c, uint32_t g, size_t* used)
+static orr_result sparse_stage_instances_of(orri_change* c, uint32_t g, uint64_t* used)
 {
     const orri_group* group = &c->desc->groups[g];
     const orri_group_work* work = &c->work[g];
@@ -256,12 +259,16 @@ static orr_result sparse_stage_instances_of(orri_change* c, uint32_t g, size_t* 
             return orri_env_result(&c->world->env);
         }
         if (!change->removed) {
-            uint8_t* value = c->instance_memory + *used;
-            if (!orri_instance_make(type, value, change->value)) {
-                return orri_refuse_hook(c->world, c->desc->call, type);
+            uint8_t* values = c->instance_memory + *used;
+            for (uint32_t i = 0; i < group->count; i++) {
+                if (!orri_instance_make(type, values + (size_t)i * type->info.size,
+                                        change->value)) {
+                    orri_rows_destruct(type, values, i);
+                    return orri_refuse_hook(c->world, c->desc->call, type);
+                }
             }
-            c->instance_values[work->instance_first + d] = value;
-            *used += sparse_instance_bytes(type);
+            c->instance_values[work->instance_first + d] = values;
+            *used += sparse_instance_bytes(type, group);
         }
     }
     return ORR_OK;
@@ -269,7 +276,7 @@ static orr_result sparse_stage_instances_of(orri_change* c, uint32_t g, size_t* 
 
 static orr_result sparse_stage_instances(orri_change* c)
 {
-    size_t used = 0;
+    uint64_t used = 0;
     orr_result result = sparse_alloc_instances(c);
     for (uint32_t g = 0; result == ORR_OK && g < c->desc->count; g++) {
         if (sparse_applies(&c->desc->groups[g])) {
@@ -288,7 +295,7 @@ static void sparse_unmake_instances(orri_change* c)
         for (uint32_t d = 0; sparse_applies(group) && d < group->instance_count; d++) {
             void* value = c->instance_values[c->work[g].instance_first + d];
             if (value != NULL) {
-                orri_rows_destruct(sparse_type(c, group->instances[d].type), value, 1);
+                orri_rows_destruct(sparse_type(c, group->instances[d].type), value, group->count);
             }
         }
     }
@@ -334,12 +341,15 @@ static void sparse_put_instances(orri_change* c, uint32_t g)
     const orri_group* group = &c->desc->groups[g];
     for (uint32_t d = 0; d < group->instance_count; d++) {
         const orri_instance_change* change = &group->instances[d];
-        void* value = c->instance_values[c->work[g].instance_first + d];
-        uint32_t index = orri_id_index(group->entities[0]);
-        if (value != NULL && change->id == 0) {
-            orri_instance_put(c->world, index, change->type, change->new_id, value);
-        } else if (value != NULL) {
-            orri_instance_replace(c->world, index, change->type, change->id, value);
+        uint8_t* value = c->instance_values[c->work[g].instance_first + d];
+        for (uint32_t i = 0; value != NULL && i < group->count; i++) {
+            uint32_t index = orri_id_index(group->entities[i]);
+            if (change->id == 0) {
+                orri_instance_put(c->world, index, change->type, change->new_id, value);
+            } else {
+                orri_instance_replace(c->world, index, change->type, change->id, value);
+            }
+            value += sparse_type(c, change->type)->info.size;
         }
     }
 }

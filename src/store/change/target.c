@@ -720,9 +720,12 @@ orr_result orri_change_target(orri_change* c, uint32_t g, orr_entity entity, orr
     const orri_group* group = orri_change_group(c, g);
     orr_result result = ORR_OK;
     route->skip_first = c->route_skip_count;
-    if (route->from != NULL && group->cluster.id != 0) {
+    if (group->cluster.id != 0 && (route->from != NULL || group->as_call)) {
         route->to = orri_cluster_at(c->world, group->cluster);
         ORR_ASSERT(route->to != NULL);
+        for (uint32_t d = 0; d < group->instance_count; d++) {
+            c->instance_applies[c->work[g].instance_first + d] = true;
+        }
     } else if (route->from != NULL && group->as_call) {
         result = target_follow(c, group, entity, route);
     } else {

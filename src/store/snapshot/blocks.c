@@ -81,6 +81,7 @@ static bool blocks_next_column(orri_blocks* walk)
     orri_block* block = &walk->block;
     block->kind = blocks_kind(c, cluster->type_count, cluster->column_count);
     block->cluster = cluster->index;
+    block->chunk = chunk;
     block->number = chunk->number;
     block->column = c;
     block->rows = orri_chunk_rows(chunk);
@@ -151,6 +152,7 @@ static void blocks_note_pool(orri_blocks* walk, const orri_pool* pool, uint32_t 
     walk->block.kind = ORRI_BLOCK_POOL;
     walk->block.number = walk->pool_block++;
     walk->block.rows = used;
+    walk->block.pool = pool;
     walk->block.type = pool->type;
     walk->block.bytes = (size_t)used * pool->size;
 }

@@ -55,6 +55,8 @@ typedef struct orri_block {
     // other kinds `share`.
     orri_share* share;
     orri_pool_share* pool_share;
+    const orri_chunk* chunk; // World: of a column; otherwise NULL.
+    const orri_pool* pool;   // Pools; otherwise NULL.
 } orri_block;
 
 typedef struct orri_blocks {
