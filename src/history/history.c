@@ -60,6 +60,9 @@ struct orri_history* orri_history_of(orr_world* world)
 uint32_t orri_history_find(const struct orri_history* history, uint64_t tick)
 {
     uint32_t first = 0, end = history != NULL ? history->memory_count : 0;
+    if (end > 0 && history->memories[end - 1].tick < tick) {
+        return end; // Usual in a tick, which comes after all of them.
+    }
     while (first < end) {
         uint32_t middle = first + (end - first) / 2;
         if (history->memories[middle].tick < tick) {

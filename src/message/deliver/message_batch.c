@@ -161,15 +161,20 @@ static size_t message_batch_bytes(const orri_diff* diff, const orri_batch_desc* 
                                   uint32_t column_count, uint32_t readers)
 {
     size_t bytes = sizeof(orri_batch) + readers * sizeof(orri_message_view) +
-                   rows * (sizeof(orr_entity) + sizeof(orr_component_id)) +
-                   (size_t)column_count * (readers + 1) * sizeof(orr_message_column) + 64;
-    bytes += message_batch_has_values(desc)
-                 ? (size_t)desc->type->info.size * rows + ORRI_BLOCK_ALIGN
-                 : 0;
+                   rows * sizeof(orr_entity) +
+                   (size_t)column_count * (readers + 1) * sizeof(orr_message_column) + 32;
+    if (message_batch_has_ids(diff, desc)) {
+        bytes += rows * sizeof(orr_component_id);
+    }
+    if (message_batch_has_values(desc)) {
+        bytes += (size_t)desc->type->info.size * rows + ORRI_BLOCK_ALIGN;
+    }
     for (uint32_t c = 0; c < column_count; c++) {
         const orri_batch_column* column = &diff->baseline->columns[c];
-        bytes += (column->type->type->info.size + sizeof(orr_component_id)) * column->count +
-                 (rows + (size_t)1) * sizeof(uint32_t) + ORRI_BLOCK_ALIGN + 16;
+        bool multiple = column->type->multiple, firsts = column->column < 0 || multiple;
+        bytes += (size_t)column->type->type->info.size * column->count + ORRI_BLOCK_ALIGN +
+                 (firsts ? (rows + (size_t)2) * sizeof(uint32_t) : 0) +
+                 (multiple ? column->count * sizeof(orr_component_id) : 0);
     }
     return bytes;
 }

@@ -16,6 +16,7 @@ typedef struct touching {
     orr_entity ids[ROWS + 1000];
     uint32_t count;
     uint32_t few, many;    // Changes that systems send in the next tick.
+    uint32_t neighbours;   // Neighbouring rows of each chunk that a system sends.
     uint32_t written;      // One row in so many is written in place; 0: none.
     bool mixed;            // Both, by one system.
     bool same;             // The sent values equal the old ones.
@@ -83,6 +84,16 @@ static void send_mixed(orr_run* run)
     }
 }
 
+// Rows next to each other: of neighbouring entities or, after some were destroyed, of any.
+static void send_neighbours(orr_run* run)
+{
+    const Position* p = orr_read(run, Position);
+    for (uint32_t i = 60; i < 60 + t.neighbours && i < run->count; i++) {
+        float x = t.same || i % 11 == 0 ? p[i].x : (float)(test_random() % 1000);
+        orr_send_change(run, orr_iter_entity(run, i), Position, {x, p[i].y, p[i].z});
+    }
+}
+
 static void receive(orr_run* run)
 {
     ORR_MESSAGES(m, run)
@@ -117,6 +128,8 @@ static void touching_begin(uint32_t workers)
                .run = write_some);
     KIT_SYSTEM(world, .name = "mixed", .query = "Position", .by_id = "Position",
                .changes = "Position", .run = send_mixed);
+    KIT_SYSTEM(world, .name = "neighbours", .query = "Position", .changes = "Position",
+               .run = send_neighbours);
     KIT_SYSTEM(world, .name = "many", .once = true, .by_id = "Position", .changes = "Position",
                .run = send_many);
     KIT_SYSTEM(world, .name = "hear", .kind = ORR_INDIRECT, .query = "Position", .run = receive,
@@ -198,6 +211,30 @@ ORR_TEST(sent_changes_few_and_many_of_one_system_are_all_reported)
     kit_end(&t.k);
 }
 
+ORR_TEST(sent_changes_of_neighbouring_rows_are_reported_and_nothing_else)
+{
+    touching_begin(0);
+    for (uint32_t round = 0; round < 4; round++) {
+        t.neighbours = round == 0 ? 7 : 40 * round; // 40: in one word of bits, and in two.
+        t.received = 0;
+        touching_step(0);
+        check_mirror();
+        CHECK(t.received > 3 * t.neighbours / 2 && t.received <= 3 * t.neighbours);
+        t.same = true;
+        t.received = 0;
+        touching_step(0);
+        CHECK_EQ(t.received, 0);
+        t.same = false;
+        t.neighbours = 0;
+        for (uint32_t i = 0; i < 50; i++) { // Later rows take their places.
+            CHECK_OK(orr_destroy(t.k.world, t.ids[50 + round + i * 4]));
+        }
+        touching_step(0);
+        check_mirror();
+    }
+    kit_end(&t.k);
+}
+
 // One step: what is sent, written, created, destroyed and moved is chosen at random.
 static void stir_one(orr_world* world)
 {
@@ -205,6 +242,7 @@ static void stir_one(orr_world* world)
     t.many = test_random() % 4 == 0 ? (uint32_t)(test_random() % ROWS) : 3;
     t.written = test_random() % 3 == 0 ? 5 : 0;
     t.mixed = test_random() % 4 == 0;
+    t.neighbours = test_random() % 3 == 0 ? (uint32_t)(test_random() % 100) : 0;
     t.same = test_random() % 8 == 0;
     orr_entity one = t.ids[test_random() % t.count];
     switch (orr_alive(world, one) ? test_random() % 5 : 5) {
