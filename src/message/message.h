@@ -341,6 +341,8 @@ orr_result orri_diff_own(orr_world* world, orr_system source, bool by_commit,
 static inline bool orri_has_readers(const orr_world* world);
 // True when an enabled reader must receive everything: the next diff visits all rows and values.
 bool orri_readers_fresh(const orr_world* world);
+// The same for readers that are part of the world's state only.
+bool orri_state_readers_fresh(const orr_world* world);
 // The same for one reader.
 bool orri_reader_fresh(const orri_reader* reader);
 

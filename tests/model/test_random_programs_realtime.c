@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -188,7 +189,10 @@ static void realtime_replay(program_run* r, const program* p, orr_recording* rec
         program_save_and_load(r, recording);
     }
     r->threads = true;
-    realtime_result(r, orr_realtime(r->world, &(orr_realtime_desc){.replay = recording}));
+    orr_result result = orr_realtime(r->world, &(orr_realtime_desc){.replay = recording});
+    PROGRAM_CHECK(r, strstr(orr_error_last(r->world), "the replay differs") == NULL, "%s",
+                  orr_error_last(r->world));
+    realtime_result(r, result);
     PROGRAM_CHECK(r, r->gifts == 0, "a replay called an impure system");
 }
 

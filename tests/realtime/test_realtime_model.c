@@ -224,6 +224,110 @@ ORR_TEST(realtime_stop_loses_nothing_in_any_schedule)
             explore_share(2000, 40, 40000));
 }
 
+// ---- spectators ---------------------------------------------------------------------------------
+
+// The messages of a reader that is part of the state, in the order in which they come.
+static void note(orr_run* run)
+{
+    Count* c = orr_state(run, Count);
+    ORR_MESSAGES(m, run)
+    {
+        const Apple* a = m->kind != ORR_ENTITY_REMOVED ? orr_values(m, Apple) : NULL;
+        c->received += m->count;
+        for (uint32_t i = 0; i < m->count; i++) {
+            c->last = c->last * 31 + m->entities[i].id * 8 + (uint64_t)m->kind;
+            c->last = c->last * 31 + (a != NULL ? a[i].tick : 0);
+        }
+    }
+}
+
+static void bump(orr_run* run)
+{
+    Apple* a = orr_write(run, Apple);
+    for (uint32_t i = 0; i < run->count; i++) {
+        a[i].tick += run->tick;
+        model_point();
+    }
+}
+
+static void watch(orr_run* run)
+{
+    ORR_MESSAGES(m, run)
+    {
+        model_now->done += m->kind == ORR_ENTITY_ADDED ? m->count : 0;
+    }
+}
+
+// Replaces the first entity, so that messages show when readers were notified.
+static void replace(orr_world* world, void* data, size_t size)
+{
+    (void)size;
+    orr_destroy(world, *(orr_entity*)data);
+    model_row(world, 9);
+}
+
+static orr_world* spectated_build(const orr_platform* platform, bool spectated)
+{
+    orr_world* world = orr_world_create(
+        &(orr_world_desc){.platform = platform, .rate_hz = 100, .on_error = model_error});
+    ORR_REGISTER(world, Apple, Berry, Core, Vine);
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "a", .rate_hz = 200});
+    orr_pipeline_add(world, &(orr_pipeline_desc){.name = "b", .rate_hz = 100});
+    orr_system_desc bumps = {.name = "bump", .pipeline = "a", .query = "write Apple", .run = bump};
+    controlled_check(orr_system_add(world, &bumps).id != 0, "refused");
+    orr_system_desc noted = {.name = "note",
+                             .pipeline = "b",
+                             .kind = ORR_INDIRECT,
+                             .query = "Apple",
+                             .state = ORR_TYPE(Count),
+                             .run = note};
+    controlled_check(orr_system_add(world, &noted).id != 0, "refused");
+    if (spectated) {
+        orr_pipeline_desc desc = {.name = "s", .rate_hz = 100, .spectator = true};
+        orr_system_desc watched = {
+            .name = "watch", .pipeline = "s", .kind = ORR_INDIRECT, .query = "Apple", .run = watch};
+        controlled_check(orr_pipeline_add(world, &desc).id != 0 &&
+                             orr_system_add(world, &watched).id != 0,
+                         "refused");
+    }
+    return world;
+}
+
+// A spectator's reader begins while one of the simulation does. The replay has no spectator.
+static void spectated_body(const orr_platform* platform, void* arg)
+{
+    (void)arg;
+    model m = {.platform = platform};
+    model_now = &m;
+    orr_recording* recording = orr_recording_create();
+    uint64_t hashes[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        orr_world* world = spectated_build(platform, i == 0);
+        orr_entity first = orr_create(world);
+        orr_set(world, first, Apple, {0, 0});
+        model_row(world, 1);
+        controlled_check(orr_call_register(world, "replace", replace, sizeof first) == ORR_OK &&
+                             (i == 1 || orr_post(world, replace, &first, sizeof first) == ORR_OK),
+                         "%s", orr_error_last(world));
+        orr_realtime_desc record = {.ticks = 3, .record = recording, .hashes = true};
+        orr_realtime_desc replay = {.replay = recording};
+        controlled_check(orr_realtime(world, i == 0 ? &record : &replay) == ORR_OK, "run %u: %s",
+                         (unsigned)i, orr_error_last(world));
+        hashes[i] = orr_world_hash(world);
+        orr_world_destroy(world);
+    }
+    controlled_check(hashes[0] == hashes[1], "the replay has another hash");
+    orr_recording_destroy(recording);
+}
+
+ORR_TEST(realtime_spectator_does_not_decide_when_readers_of_the_simulation_are_notified)
+{
+    explore("spectated, one preemption", spectated_body, NULL, CONTROLLED_DEPTH_FIRST,
+            explore_share(3000, 40, 40000));
+    explore("spectated, priorities", spectated_body, NULL, CONTROLLED_PRIORITIES,
+            explore_share(1000, 40, 20000));
+}
+
 // ---- commits while systems without structure loop -----------------------------------------------
 
 static uint64_t scope_commits; // Of all schedules.

@@ -367,6 +367,17 @@ bool orri_reader_fresh(const orri_reader* reader)
     return reader->on && reader->fresh;
 }
 
+bool orri_state_readers_fresh(const orr_world* world)
+{
+    const struct orri_baseline* baseline = orri_has_readers(world) ? world->messages->baseline
+                                                                   : NULL;
+    bool fresh = false;
+    for (uint32_t r = 0; baseline != NULL && !fresh && r < baseline->on_count; r++) {
+        fresh = baseline->on[r]->fresh && !baseline->on[r]->outside;
+    }
+    return fresh;
+}
+
 bool orri_readers_fresh(const orr_world* world)
 {
     const struct orri_baseline* baseline = orri_has_readers(world) ? world->messages->baseline

@@ -149,16 +149,23 @@ static bool tick_reader_fresh(const orri_pipeline* pipe)
     return fresh;
 }
 
-// Compares the world with the baseline and notifies readers. Not in the tick of a spectator: its
-// changes notify no reader, and changes from outside are reported when the simulation's next tick
-// begins. Otherwise a spectator would decide how these are divided into messages. In real time all
-// changes have been reported when a spectator ticks: there it only notifies those of its own readers
-// that have just begun.
+// Whether a tick of the pipeline notifies readers. Not that of a spectator: its changes notify no
+// reader, and changes from outside are reported when the simulation's next tick begins. Otherwise a
+// spectator would decide how these are divided into messages. In real time all changes have been
+// reported when a spectator ticks: there it only notifies those of its own readers that have just
+// begun. Not while readers of the simulation wait, too: the diff that they wait for notifies all
+// readers, and a spectator must not decide when that is.
+static bool tick_notifies(const orri_pipeline* pipe)
+{
+    return !pipe->spectator || (pipe->world->realtime && tick_reader_fresh(pipe) &&
+                                !orri_state_readers_fresh(pipe->world));
+}
+
+// Compares the world with the baseline and notifies readers.
 static orr_result tick_diff(orr_world* world, orr_system source, bool by_commit)
 {
     const orri_pipeline* pipe = world->schedule->now;
-    if (!orri_has_readers(world) ||
-        (pipe->spectator && !(world->realtime && tick_reader_fresh(pipe)))) {
+    if (!orri_has_readers(world) || !tick_notifies(pipe)) {
         return ORR_OK;
     }
     orr_result result =
