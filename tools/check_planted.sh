@@ -87,7 +87,7 @@ plant() { plants+=("$(printf '%s\037' "$@")"); }
 plant "swap-remove off by one" \
     src/store/table/row.c 's/orri_row_relocate\(world, chunk, slot, last, last_slot\)/orri_row_relocate(world, chunk, slot, last, last_slot - (last_slot > 0))/'
 plant "swap-remove off by one, fast path" \
-    src/store/world/world.h '/orri_row_close_gap/,/^}/s/last->columns\[c\]\.data \+ \(size_t\)last_slot/last->columns[c].data + (size_t)(last_slot - (last_slot > 0))/'
+    src/store/world/world.h '/orri_row_close_gap/,/^}/s/copy_words\(chunk, slot, last, last_slot\)/copy_words(chunk, slot, last, last_slot - (last_slot > 0))/'
 plant "parked chunk without enable bits taken back" \
     src/store/table/chunk.c '/^ORRI_COLD bool orri_cluster_add_bits/,/^}/s/    orri_parked_release\(world, cluster\);//'
 plant "parked chunk not stamped" \
@@ -95,13 +95,23 @@ plant "parked chunk not stamped" \
 plant "parked chunk with shares" \
     src/store/table/parked.c 's/chunk->share_count != 0 \|\| cluster->has_bits/cluster->has_bits/'
 plant "value set without a stamp, fast path" \
-    src/store/api/component.c '/^static inline bool component_set_fast/,/^}/s/version != orri_epoch\(world\)/version == UINT64_MAX/'
+    src/store/api/component.c '/^static inline bool component_set_near/,/^}/s/version != orri_epoch\(world\)/version == UINT64_MAX/'
 plant "component added in an open iteration, fast path" \
-    src/store/api/component.c '/^static inline bool component_edge_fast/,/^}/s/!orri_world_open\(world\)/false/'
+    src/store/api/component.c '/^static inline bool component_edge_near/,/^}/s/!orri_world_open\(world\)/false/'
 plant "missing generation bump" \
     src/store/table/entity_index.c 's/\(orri_record\)\{generation \+ 1, free_first\}/(orri_record){generation, free_first}/'
 plant "static desc taken for another one with the same place" \
     include/orrery/store.h 's/ORR_LIKELY\(entry->desc == static_desc\)/ORR_LIKELY(entry->desc != NULL)/'
+plant "preset forgotten when a row moves by words" \
+    src/store/table/transition.c 's/type->trivial && type->zero_preset/type->trivial/'
+plant "links forgotten when a row moves by words" \
+    src/store/table/transition.c 's/ && !transition->indexed;/;/'
+plant "enable bits of a row that moves by words not set" \
+    src/store/table/row.c 's/ \|\| to->has_bits\)\) \{/)) {/'
+plant "padding of a value kept when a row moves by words" \
+    src/store/table/transition.c 's/ && !type->info\.has_padding//'
+plant "value read from the world after its block has moved" \
+    src/store/table/row.c 's/value != NULL \? kept : NULL/value/'
 plant "static descs stay away from their first place" \
     src/schema/type.c 's/if \(displaced < schema->static_displaced\)/if (false)/'
 plant "table of static descs changed without orr_type_of" \
@@ -198,8 +208,8 @@ plant "query explained by the wrong term" \
     src/query/explain.c 's/explain_term\(query, leaf, failed, cluster, out\)/explain_term(query, leaf, 0, cluster, out)/'
 plant "reference link not removed when its value is overwritten" \
     src/store/relation/link.c '/^void orri_relation_set/,/^}/s/link_remove\(element, link\);/(void)0;/'
-plant "reference not linked when a row moves on the short path" \
-    src/store/table/row.c '/^bool orri_move_fast/,/^}/s/orri_relation_moved\(world, transition, row, index\);/(void)0;/'
+plant "reference not linked when a row moves" \
+    src/store/table/row.c '/^ORRI_NOINLINE static orr_result row_fill/,/^}/s/orri_relation_moved\(world, transition, row, index\);/(void)0;/'
 plant "reference to a destroyed entity not cleared" \
     src/store/relation/cascade.c '/^static void cascade_release/,/^}/s/bool clears = clear \|\| .*;/bool clears = clear;/'
 plant "cascaded entities of one level not sorted" \

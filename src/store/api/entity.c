@@ -170,11 +170,13 @@ static inline bool entity_create_fast(orr_world* world, orri_cluster* cluster, u
 {
     uint32_t row = cluster->row_count, slot = row & ORRI_SLOT_MASK;
     uint32_t index = orri_index_ready(world);
-    if (index == ORRI_INDEX_NONE || !cluster->direct_new ||
-        !orri_cluster_ready(world, cluster, row)) {
+    if (index == ORRI_INDEX_NONE || !cluster->direct_new) {
         return false;
     }
-    orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
+    orri_chunk* chunk = orri_cluster_ready(world, cluster, row);
+    if (ORR_UNLIKELY(chunk == NULL)) {
+        return false;
+    }
     orri_rows_open(chunk, slot, 1);
     for (uint32_t c = 0; c < type_count; c++) {
         uint32_t size = cluster->sizes[c];
@@ -455,10 +457,11 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
     orri_cluster* cluster = chunk->cluster;
     uint32_t last_row = cluster->row_count - 1;
     orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
+    uint32_t last_index = last->ids[last_row & ORRI_SLOT_MASK];
     if (ORR_LIKELY(cluster->direct && orri_world_quiet(world) &&
-                   orri_row_stamped(world, chunk, last, last_row, index))) {
+                   orri_row_stamped(world, chunk, last, index, last_index))) {
         orri_index_kill_one(world, index, record);
-        orri_row_close_gap(world, cluster, chunk, place, last, last_row);
+        orri_row_close_gap(world, cluster, chunk, place, last, last_row, last_index);
         return ORR_OK;
     }
     return entity_destroy_slow(world, chunk, orri_place_slot(place), index);
@@ -594,7 +597,7 @@ orr_cluster orr_entity_cluster(const orr_world* world, orr_entity entity)
     if (!orri_access_looks(world, "orr_entity_cluster", entity)) {
         return (orr_cluster){0};
     }
-    const orri_record* record = orri_record_find(world, entity);
+    orri_record* record = orri_record_find(world, entity);
     return record != NULL && orri_access_places(world, "orr_entity_cluster", entity)
                ? orri_cluster_handle(orri_place_chunk(world, record->place)->cluster)
                : (orr_cluster){0};
@@ -610,7 +613,7 @@ orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
     if (result != ORR_OK) {
         return result;
     }
-    const orri_record* record = orri_record_find(world, entity);
+    orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return orri_refuse_entity(world, call, entity, (orr_type){0});
     }
@@ -629,9 +632,7 @@ orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
     uint32_t row = orri_place_chunk(world, record->place)->number * ORR_CHUNK_CAPACITY +
                    orri_place_slot(record->place);
     result = orri_cells_fit(world, call, transition, row, 1);
-    return result == ORR_OK
-               ? orri_move_one(world, call, transition, orri_id_index(entity), NULL, NULL)
-               : result;
+    return result == ORR_OK ? orri_move_one(world, call, transition, record, NULL, NULL) : result;
 }
 
 orr_result orri_check_move(const orr_world* world, const char* call, orr_cluster from,

@@ -139,6 +139,33 @@ static inline void orri_value_move(void* to, const void* from, uint32_t size)
     }
 }
 
+// True for the sizes of values that orri_value_move_short() takes.
+#define ORRI_SIZE_SHORT_MAX 64u
+static inline bool orri_size_short(uint32_t size)
+{
+    return size <= ORRI_SIZE_SHORT_MAX && size % 4 == 0;
+}
+
+// Copies a plain value of a short size, from one position of an array to one of another. Makes no
+// call, so that loops over columns keep everything in registers.
+static inline void orri_value_move_short(void* to, uint32_t to_slot, const void* from,
+                                         uint32_t from_slot, uint32_t size)
+{
+    if (ORR_LIKELY(size == 8)) {
+        memcpy((uint64_t*)to + to_slot, (const uint64_t*)from + from_slot, 8);
+        return;
+    }
+    uint8_t* target = (uint8_t*)to + (size_t)to_slot * size;
+    const uint8_t* source = (const uint8_t*)from + (size_t)from_slot * size;
+    for (; size >= 8; size -= 8, target += 8, source += 8) {
+        memcpy(target, source, 8);
+        __asm__ volatile("" ::: "memory"); // The compiler would make a call of the loop.
+    }
+    if (size != 0) {
+        memcpy(target, source, 4);
+    }
+}
+
 static inline void orri_value_zero(void* to, uint32_t size)
 {
     if (size == 8) {
@@ -515,6 +542,17 @@ void orri_chunk_enter(orri_chunk* chunk);
 void orri_chunk_refresh_column(orri_chunk* chunk, uint32_t column);
 void orri_chunk_leave(const orri_chunk* chunk);
 void orri_chunk_refresh(orri_chunk* chunk);
+// Copies a row within its cluster, whose columns are all `words`: values and row id.
+static inline void orri_row_copy_words(orri_chunk* to, uint32_t to_slot, const orri_chunk* from,
+                                       uint32_t from_slot)
+{
+    const orri_cluster* cluster = to->cluster;
+    const uint32_t *size = cluster->sizes, *end = size + cluster->column_count;
+    const orri_column *target = to->columns, *source = from->columns;
+    for (; size < end; size++, target++, source++) {
+        orri_value_move_short(target->data, to_slot, source->data, from_slot, *size);
+    }
+}
 // Moves a row within its cluster: values, row id, enable bits, record. `to` is raw memory before,
 // `from` after.
 void orri_row_relocate(orr_world* world, orri_chunk* to, uint32_t to_slot, orri_chunk* from,
@@ -579,18 +617,19 @@ bool orri_parked_release_all(orr_world* world);
 // Checks of S4c, for the parked chunk of a cluster, and for the list of all.
 bool orri_parked_valid(const orr_world* world, const orri_cluster* cluster);
 bool orri_parked_list_valid(const orr_world* world);
-// For fast paths: true when a direct cluster has room for a row in a chunk that was stamped in this
-// epoch. Takes back a parked chunk.
-static inline bool orri_cluster_ready(orr_world* world, orri_cluster* cluster, uint32_t row)
+// For short paths: the chunk of a cluster's next row, if there is room and the chunk was stamped in
+// this epoch. NULL: it is not so. Takes back a parked chunk.
+static inline orri_chunk* orri_cluster_ready(orr_world* world, orri_cluster* cluster, uint32_t row)
 {
     if (ORR_LIKELY(row < cluster->row_capacity)) {
-        return orri_cluster_chunk_of(cluster, row)->stamp == world->epoch;
+        orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
+        return ORR_LIKELY(chunk->stamp == world->epoch) ? chunk : NULL;
     }
     if (cluster->parked == NULL || cluster->parked->stamp != world->epoch) {
-        return false;
+        return NULL;
     }
     orri_parked_take(world, cluster);
-    return true;
+    return orri_cluster_chunk_of(cluster, row);
 }
 
 // ---- cluster.c ----------------------------------------------------------------------------------
@@ -744,41 +783,37 @@ orr_result orri_check_move(const orr_world* world, const char* call, orr_cluster
 
 // ---- row.c: one row moves to another cluster, or is removed -------------------------------------
 
-// Moves the row of the entity at `index`. `value` (may be NULL) initialises the column of
+// Moves the row of the entity with this record. `value` (may be NULL) initialises the column of
 // `value_type` in the target instead of its preset.
 orr_result orri_move_one(orr_world* world, const char* call, const orri_transition* transition,
-                         uint32_t index, const orri_type* value_type, const void* value);
-// The fast path of it: a simple transition between direct clusters with room, all stamped in this
-// epoch. Nothing can be refused. False: nothing was done.
-bool orri_move_fast(orr_world* world, const orri_transition* transition, uint32_t index,
-                    const orri_type* value_type, const void* value);
+                         orri_record* record, const orri_type* value_type, const void* value);
 // Removes one row whose values were moved out or destructed: the cluster's last row fills the gap.
 // The row's chunk, the last chunk and the last row's record must be prepared.
 void orri_row_remove(orr_world* world, orri_chunk* chunk, uint32_t slot);
 // Prepares the removal of one row.
 bool orri_row_prepare_remove(orr_world* world, orri_chunk* chunk, uint32_t index);
-// Test for the fast path of both, in a direct cluster: true when chunks and records were stamped in
-// this epoch, so that nothing needs preparation or a stamp.
+// Test for the short path of both: true when chunks and records were stamped in this epoch, so that
+// nothing needs preparation or a stamp. `last_index` is the last row's entity.
 static inline bool orri_row_stamped(const orr_world* world, const orri_chunk* chunk,
-                                    const orri_chunk* last, uint32_t last_row, uint32_t index)
+                                    const orri_chunk* last, uint32_t index, uint32_t last_index)
 {
     return chunk->stamp == world->epoch && last->stamp == world->epoch &&
-           orri_index_fresh(world, index) &&
-           orri_index_fresh(world, last->ids[last_row & ORRI_SLOT_MASK]);
+           orri_index_fresh(world, index) && orri_index_fresh(world, last_index);
 }
-// Fast path of orri_row_remove(): the last row fills the gap at `place`. Of a direct cluster that
+// Short path of orri_row_remove(): the last row fills the gap at `place`. Of a direct cluster that
 // is stamped.
 static inline void orri_row_close_gap(orr_world* world, orri_cluster* cluster, orri_chunk* chunk,
-                                      uint32_t place, orri_chunk* last, uint32_t last_row)
+                                      uint32_t place, orri_chunk* last, uint32_t last_row,
+                                      uint32_t last_index)
 {
     uint32_t slot = orri_place_slot(place), last_slot = last_row & ORRI_SLOT_MASK;
     if (last != chunk || last_slot != slot) {
-        const uint32_t* sizes = cluster->sizes;
-        for (uint32_t c = 0; c < cluster->column_count; c++) {
-            orri_value_move(chunk->columns[c].data + (size_t)slot * sizes[c],
-                            last->columns[c].data + (size_t)last_slot * sizes[c], sizes[c]);
+        if (ORR_LIKELY(cluster->words)) {
+            orri_row_copy_words(chunk, slot, last, last_slot);
+        } else {
+            orri_row_relocate(world, chunk, slot, last, last_slot);
         }
-        orri_record_at(world, orri_chunk_ids(chunk)[slot])->place = place;
+        orri_record_at(world, last_index)->place = place;
     }
     cluster->row_count = last_row;
     orri_rows_close(last, last_slot, 1);

@@ -205,7 +205,7 @@ struct orri_cluster {
     uint32_t type_count, chunk_count;
     bool direct;           // `plain`, no enable bits: rows take the fast paths.
     bool direct_new;       // Also no multiple type: creating rows takes the fast path, too.
-    bool plain;            // All types are trivial: no values need a hook or a reference count.
+    bool words;            // `plain`, and orri_size_short() of all columns.
     bool has_bits;         // At least one column has enable bits.
     uint32_t column_count; // Columns without their enable bits.
     uint32_t* sizes;       // [column_count] bytes of a row. Copy of columns[].size for moves.
@@ -215,9 +215,10 @@ struct orri_cluster {
     uint32_t index; // In world->clusters.slots; a handle's id is index + 1.
     uint32_t generation;
     uint32_t tag_count;
-    uint32_t bucket_next;       // Next in the hash chain: index + 1; 0: end.
-    uint32_t chunk_capacity;    // Of `chunks`.
-    uint8_t level_first;        // Level at which a new first chunk starts.
+    uint32_t bucket_next;    // Next in the hash chain: index + 1; 0: end.
+    uint32_t chunk_capacity; // Of `chunks`.
+    uint8_t level_first;     // Level at which a new first chunk starts.
+    bool plain;              // All types are trivial: no values need a hook or a reference count.
     const uint16_t* capacities; // [type_count] instances a row has room for; 1 for unique types.
     const orr_type* types;      // [type_count] ascending by id.
     const orr_tag* tags;        // [tag_count] ascending.
@@ -276,8 +277,10 @@ typedef struct orri_transition {
     // Type and direction, if the transition adds or removes one type; 0: not an edge.
     uint64_t edge;
     uint32_t kept_count, new_count, dropped_count, resized_count;
-    bool simple;        // No column needs a hook, a reference count, a preset or a resize.
-    bool plain;         // Kept columns are moved by memcpy.
+    bool plain; // Kept columns are moved by memcpy.
+    // No column needs a hook, a reference count, a link, a preset or a resize, and all kept and added
+    // ones have an orri_size_short().
+    bool words;
     bool dropped_plain; // Dropped columns need no destruct.
     bool indexed;       // An added or dropped column has indexed references.
     // [kept_count] with the counts and ids of multiple types of equal capacity.
