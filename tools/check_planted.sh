@@ -107,11 +107,19 @@ plant "preset forgotten when a row moves by words" \
 plant "links forgotten when a row moves by words" \
     src/store/table/transition.c 's/ && !transition->indexed;/;/'
 plant "enable bits of a row that moves by words not set" \
-    src/store/table/row.c 's/ \|\| to->has_bits\)\) \{/)) {/'
+    src/store/table/row.c 's/transition->words && !to->has_bits/transition->words/'
 plant "padding of a value kept when a row moves by words" \
     src/store/table/transition.c 's/ && !type->info\.has_padding//'
 plant "value read from the world after its block has moved" \
     src/store/table/row.c 's/value != NULL \? kept : NULL/value/'
+plant "referrers of a destroyed entity not looked for, short path" \
+    src/store/world/world.h 's/\(world->relations\.count \| world->pinned\.live\) == 0/world->pinned.live == 0/'
+plant "structure changed in real time, or before readers are notified of a travel" \
+    src/store/world/world.h '/^static inline bool orri_world_open/,/^}/s/world->running\.access == NULL && //'
+plant "entity created in an unstamped page of the index" \
+    src/store/world/world.h '/^static inline orr_entity orri_index_give_ready/,/^}/s/!orri_index_fresh\(world, number\)/false/'
+plant "preset of an entity created by the short path is zero" \
+    src/store/api/entity.c 's/preset != NULL \? preset : orri_zeros/orri_zeros/'
 plant "static descs stay away from their first place" \
     src/schema/type.c 's/if \(displaced < schema->static_displaced\)/if (false)/'
 plant "table of static descs changed without orr_type_of" \
@@ -175,7 +183,7 @@ plant "distant chunks lost when a table grows over them" \
 plant "index pages of a refused creation kept" \
     src/store/api/entity.c 's/orri_index_trim\(world\);/(void)0;/'
 plant "pinned values of a destroyed entity kept, fast path" \
-    src/store/world/world.h '/orri_index_kill_one/,/^}/s/world->pinned.live != 0/false/'
+    src/store/world/world.h 's/\(world->relations\.count \| world->pinned\.live\) == 0/world->relations.count == 0/'
 plant "pinned value destructed before its listener is notified" \
     src/store/pool/pool.c '/^static void pool_leave/,/^}/{s/orri_rows_destruct\(.*\);/(void)0;/;s/if \(world->listener\.pinned_changed/orri_rows_destruct(pool->type, orri_pool_at(pool, slot), 1);&/}'
 plant "freed pinned slot keeps a cleared enable bit" \

@@ -614,8 +614,7 @@ static inline bool component_edge_near(orr_world* world, const char* call, orr_e
 {
     uint32_t index = orri_type_index(world, type);
     // A thread that may not access the world may not read the record either.
-    if (ORR_UNLIKELY(world->running.access != NULL || !orri_world_open(world) ||
-                     index >= world->tables.capacity)) {
+    if (ORR_UNLIKELY(!orri_world_open(world) || index >= world->tables.capacity)) {
         return false;
     }
     orri_record* record = orri_record_find(world, entity);

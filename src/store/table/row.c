@@ -4,9 +4,6 @@
 // values are moved, the cluster's last row fills the gap, and both records are written.
 #include "store/relation/relation.h"
 
-// Initial value of columns with a zero preset.
-static const uint8_t row_zeros[ORRI_SIZE_SHORT_MAX];
-
 // ---- enable bits --------------------------------------------------------------------------------
 
 // True when the source column has enable bits and the target column has none.
@@ -277,7 +274,7 @@ static inline void row_fill_words(const orri_transition* transition, orri_chunk*
     for (uint32_t i = 0; i < transition->new_count; i++) {
         uint32_t c = transition->added[i];
         bool given = value != NULL && to->columns[c].type == value_type;
-        orri_value_move_short(target->columns[c].data, target_slot, given ? value : row_zeros, 0,
+        orri_value_move_short(target->columns[c].data, target_slot, given ? value : orri_zeros, 0,
                               to->sizes[c]);
     }
     const orri_transition_pair *pair = transition->kept, *end = pair + transition->kept_count;
@@ -308,23 +305,6 @@ static orr_result row_prepare(orr_world* world, const char* call, const orri_tra
     return ORR_OK;
 }
 
-// Moves a row that is prepared.
-ORRI_NOINLINE static orr_result row_move(orr_world* world, const char* call,
-                                         const orri_transition* transition, uint32_t index,
-                                         const orri_type* value_type, const void* value)
-{
-    uint32_t place = orri_record_at(world, index)->place, slot = orri_place_slot(place);
-    uint32_t row = transition->to->row_count;
-    orri_chunk* chunk = orri_place_chunk(world, place);
-    orr_result result = row_fill(world, call, transition, chunk, slot, value_type, value);
-    if (ORR_LIKELY(result == ORR_OK)) {
-        orri_row_remove(world, chunk, slot);
-        orri_index_write(world, index)->place =
-            orri_place_make(orri_cluster_chunk_of(transition->to, row), row & ORRI_SLOT_MASK);
-    }
-    return result;
-}
-
 // Prepares and moves a row. The value is copied first, because it may be in a block of the world
 // that moves when the target cluster grows.
 ORRI_NOINLINE static orr_result row_prepare_and_move(orr_world* world, const char* call,
@@ -345,8 +325,17 @@ ORRI_NOINLINE static orr_result row_prepare_and_move(orr_world* world, const cha
         memcpy(kept, value, size);
     }
     orr_result result = row_prepare(world, call, transition, index);
+    uint32_t place = orri_record_at(world, index)->place, slot = orri_place_slot(place);
+    orri_chunk* chunk = orri_place_chunk(world, place);
+    uint32_t row = transition->to->row_count;
     if (result == ORR_OK) {
-        result = row_move(world, call, transition, index, value_type, value != NULL ? kept : NULL);
+        result =
+            row_fill(world, call, transition, chunk, slot, value_type, value != NULL ? kept : NULL);
+    }
+    if (ORR_LIKELY(result == ORR_OK)) {
+        orri_row_remove(world, chunk, slot);
+        orri_index_write(world, index)->place =
+            orri_place_make(orri_cluster_chunk_of(transition->to, row), row & ORRI_SLOT_MASK);
     }
     if (size > sizeof small) {
         orri_free(&world->env, ORR_MEMORY_TEMP, kept, size, ORRI_BLOCK_ALIGN);
@@ -368,15 +357,26 @@ orr_result orri_move_one(orr_world* world, const char* call, const orri_transiti
     orri_chunk* target = NULL;
     if (ORR_LIKELY(!from->has_bits && orri_row_stamped(world, chunk, last, index, last_index))) {
         target = orri_cluster_ready(world, to, row);
+        if (target == NULL && orri_parked_ready(world, to)) {
+            target = orri_cluster_chunk_of(to, row);
+        }
     }
     if (ORR_UNLIKELY(target == NULL)) {
         return row_prepare_and_move(world, call, transition, index, value_type, value);
     }
-    if (ORR_UNLIKELY(!transition->words || !from->words || to->has_bits)) {
-        return row_move(world, call, transition, index, value_type, value);
+    if (ORR_LIKELY(transition->words && !to->has_bits)) {
+        row_fill_words(transition, target, row, chunk, slot, value_type, value);
+    } else {
+        orr_result result = row_fill(world, call, transition, chunk, slot, value_type, value);
+        if (ORR_UNLIKELY(result != ORR_OK)) {
+            return result;
+        }
     }
-    row_fill_words(transition, target, row, chunk, slot, value_type, value);
-    orri_row_close_gap(world, from, chunk, place, last, last_row, last_index);
+    if (ORR_UNLIKELY(!from->direct)) {
+        orri_row_remove(world, chunk, slot);
+        record->place = orri_place_make(target, row & ORRI_SLOT_MASK);
+        return ORR_OK;
+    }
     record->place = orri_place_make(target, row & ORRI_SLOT_MASK);
-    return ORR_OK;
+    return orri_row_close_gap(world, from, chunk, place, last, last_row, last_index);
 }

@@ -203,8 +203,8 @@ struct orri_cluster {
     orri_chunk** chunks;
     uint32_t row_count, row_capacity; // Rows in use; rows that there is memory for.
     uint32_t type_count, chunk_count;
-    bool direct;           // `plain`, no enable bits: rows take the fast paths.
-    bool direct_new;       // Also no multiple type: creating rows takes the fast path, too.
+    bool direct;           // `words`, no enable bits: rows take the short paths.
+    bool direct_new;       // Also no multiple type: creating rows takes the short path, too.
     bool words;            // `plain`, and orri_size_short() of all columns.
     bool has_bits;         // At least one column has enable bits.
     uint32_t column_count; // Columns without their enable bits.
