@@ -181,22 +181,29 @@ static bool component_refers_to_live(const orr_world* world, const orri_type* ty
     return live;
 }
 
+ORRI_NOINLINE static orr_result component_check_slow(const orr_world* world, const char* call,
+                                                     const orri_type* type,
+                                                     const orr_entity* entities, uint32_t i,
+                                                     const void* value)
+{
+    component_check check = {.world = world, .type = type};
+    check.owner = entities != NULL ? entities[i] : (orr_entity){0};
+    check.old = component_old_value(world, entities, i, type);
+    return component_check_value(world, call, type, value, &check);
+}
+
 orr_result orri_check_references(const orr_world* world, const char* call, const orri_type* type,
                                  const orr_entity* entities, const void* values, uint32_t count)
 {
     if (!type->info.has_entities && !type->info.has_owned && !type->has_range) {
         return ORR_OK;
     }
-    component_check check = {.world = world, .type = type};
     for (uint32_t i = 0; i < count; i++) {
         const uint8_t* value = (const uint8_t*)values + (size_t)i * type->info.size;
-        if (component_refers_to_live(world, type, value)) {
-            continue;
-        }
-        check.owner = entities != NULL ? entities[i] : (orr_entity){0};
-        check.old = component_old_value(world, entities, i, type);
-        orr_result result = component_check_value(world, call, type, value, &check);
-        if (result != ORR_OK) {
+        orr_result result = component_refers_to_live(world, type, value)
+                                ? ORR_OK
+                                : component_check_slow(world, call, type, entities, i, value);
+        if (ORR_UNLIKELY(result != ORR_OK)) {
             return result;
         }
     }

@@ -248,8 +248,11 @@ struct orri_cluster {
     size_t row_bytes; // Of a row in all columns.
     // The chunk that was given up last, kept for the next row (parked.c); NULL: none.
     orri_chunk* parked;
-    size_t parked_bytes;                     // Its part of world->chunks.parked_bytes.
-    orri_cluster *parked_prev, *parked_next; // In world->chunks.parked_first.
+    // The cluster is in the list of world->chunks.parked_first: it has a parked chunk, or had one
+    // that is in use again. So a chunk that is parked and used in turn stays on the list.
+    bool parked_listed;
+    size_t parked_bytes; // What the cluster counts in world->chunks.parked_bytes.
+    orri_cluster *parked_prev, *parked_next;
 };
 _Static_assert(offsetof(orri_cluster, index) <= 64, "the hot part of a cluster is one line");
 
@@ -453,10 +456,11 @@ typedef struct orri_chunks {
     uint32_t count, capacity, free_capacity, free_count;
     orri_source row_small[ORRI_LEVELS]; // Row ids of first chunks that are not full size, by level.
     orri_source bits;                   // Enable bits of unique types.
-    // Clusters with a parked chunk (parked.c), in the order in which the chunks were parked.
+    // Clusters with `parked_listed`, in the order in which they came onto the list.
     orri_cluster *parked_first, *parked_last;
-    uint32_t parked_count;
-    uint64_t parked_bytes;    // Bytes of these chunks beyond those of their clusters' rows.
+    uint32_t parked_listed, parked_count; // Clusters on the list; parked chunks.
+    // Bytes of the chunks that these clusters have or had parked, beyond those of their rows.
+    uint64_t parked_bytes;
     uint64_t parked_refusals; // env.refusals when a chunk was parked last.
 } orri_chunks;
 
