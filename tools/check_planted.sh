@@ -120,6 +120,10 @@ plant "entity created in an unstamped page of the index" \
     src/store/world/world.h '/^static inline orr_entity orri_index_give_ready/,/^}/s/!orri_index_fresh\(world, number\)/false/'
 plant "preset of an entity created by the short path is zero" \
     src/store/api/entity.c 's/preset != NULL \? preset : orri_zeros/orri_zeros/'
+plant "run of ended ids not checked to its end" \
+    src/store/table/entity_index.c '/^static inline bool index_kill_together/,/^}/s/uint32_t i = 0; i < INDEX_RUN;/uint32_t i = 0; i < INDEX_RUN - 1;/'
+plant "deleted cluster stays on the list of parked chunks" \
+    src/store/table/parked.c '/^void orri_parked_release\(/,/^}/s/if \(cluster->parked_listed\) \{/if (chunk != NULL) {/'
 plant "static descs stay away from their first place" \
     src/schema/type.c 's/if \(displaced < schema->static_displaced\)/if (false)/'
 plant "table of static descs changed without orr_type_of" \
