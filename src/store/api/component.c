@@ -118,9 +118,9 @@ static orri_id_text component_name(const orr_world* world, orr_entity entity)
 }
 
 // Refuses a value with a reference to a dead entity, or with an owned string or array that is gone.
-static orr_result component_check_value(const orr_world* world, const char* call,
-                                        const orri_type* type, const void* value,
-                                        component_check* check)
+ORRI_NOINLINE static orr_result component_check_value(const orr_world* world, const char* call,
+                                                      const orri_type* type, const void* value,
+                                                      component_check* check)
 {
     const char* field = "";
     const char* of = check->owner.id != 0 ? " of " : "";

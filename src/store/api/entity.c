@@ -188,17 +188,23 @@ static inline orr_entity entity_create_ready(orr_world* world, orri_cluster* clu
     return entity;
 }
 
+ORRI_NOINLINE static orr_entity entity_create_typed(orr_world* world, orri_cluster* cluster)
+{
+    return entity_create_ready(world, cluster, cluster->type_count);
+}
+
 // Long path of a creation. A cluster created for it is undone when it is refused.
-static inline orr_entity entity_create_far(orr_world* world, const char* call,
-                                           orri_cluster* cluster, bool created)
+ORRI_NOINLINE static orr_entity entity_create_far(orr_world* world, const char* call,
+                                                  orri_cluster* cluster, bool created)
 {
     orr_entity entity = {0};
     if (ORR_LIKELY(orri_world_open(world)) || orri_check_open(world, call) == ORR_OK) {
         if (orri_parked_ready(world, cluster)) {
-            entity = entity_create_ready(world, cluster, cluster->type_count);
+            entity = entity_create_typed(world, cluster);
         }
-        if (entity.id == 0) {
-            (void)orri_rows_create(world, call, cluster, 1, NULL, 0, &entity);
+        if (entity.id == 0 &&
+            orri_rows_create(world, call, cluster, 1, NULL, 0, &entity) != ORR_OK) {
+            orri_cluster_trim(world, cluster);
         }
     }
     if (entity.id == 0 && created) {
@@ -243,11 +249,6 @@ ORRI_COLD static orr_entity entity_refuse_cluster(const orr_world* world, const 
     return (orr_entity){0};
 }
 
-ORRI_NOINLINE static orr_entity entity_create_in_far(orr_world* world, orri_cluster* cluster)
-{
-    return entity_create_far(world, "orr_create_in", cluster, false);
-}
-
 orr_entity orr_create_in(orr_world* world, orr_cluster handle)
 {
     ORR_ASSERT(world != NULL);
@@ -256,12 +257,12 @@ orr_entity orr_create_in(orr_world* world, orr_cluster handle)
         return entity_refuse_cluster(world, "orr_create_in", handle);
     }
     if (ORR_LIKELY(orri_world_open(world))) {
-        orr_entity entity = entity_create_ready(world, cluster, cluster->type_count);
+        orr_entity entity = entity_create_typed(world, cluster);
         if (ORR_LIKELY(entity.id != 0)) {
             return entity;
         }
     }
-    return entity_create_in_far(world, cluster);
+    return entity_create_far(world, "orr_create_in", cluster, false);
 }
 
 // Checks the values given to orr_create_many().
@@ -419,8 +420,8 @@ orr_entity orr_copy(orr_world* world, orr_entity source)
 
 // Slow path of orr_destroy(): prepares shared blocks, runs hooks, stamps everything, and destroys
 // what cascades reach.
-static orr_result entity_destroy_slow(orr_world* world, orri_chunk* chunk, uint32_t slot,
-                                      uint32_t index)
+ORRI_COLD static orr_result entity_destroy_slow(orr_world* world, orri_chunk* chunk, uint32_t slot,
+                                                uint32_t index)
 {
     const orri_cluster* cluster = chunk->cluster;
     orr_result result =

@@ -711,31 +711,20 @@ static void chunk_relocate_bits(orri_chunk* to, uint32_t to_slot, orri_chunk* fr
     }
 }
 
-// Moves the values and the row id of a row within its cluster.
-static void chunk_relocate_values(orri_chunk* to, uint32_t to_slot, orri_chunk* from,
-                                  uint32_t from_slot)
-{
-    const orri_cluster* cluster = to->cluster;
-    const uint32_t* sizes = cluster->sizes;
-    for (uint32_t c = 0; c < cluster->column_count; c++) {
-        const orri_type* type = cluster->plain ? NULL : cluster->columns[c].type;
-        if (ORR_LIKELY(type == NULL || type->plain)) {
-            orri_value_move(to->columns[c].data + (size_t)to_slot * sizes[c],
-                            from->columns[c].data + (size_t)from_slot * sizes[c], sizes[c]);
-        } else {
-            orri_cells_move(orri_cells_at(to, c, to_slot), orri_cells_at(from, c, from_slot), 1);
-        }
-    }
-}
-
 void orri_row_relocate(orr_world* world, orri_chunk* to, uint32_t to_slot, orri_chunk* from,
                        uint32_t from_slot)
 {
     const orri_cluster* cluster = to->cluster;
-    if (ORR_LIKELY(cluster->words)) {
-        orri_row_copy_words(to, to_slot, from, from_slot);
-    } else {
-        chunk_relocate_values(to, to_slot, from, from_slot);
+    const uint32_t* sizes = cluster->sizes;
+    for (uint32_t c = 0; c < cluster->column_count; c++) {
+        uint8_t* target = to->columns[c].data + (size_t)to_slot * sizes[c];
+        uint8_t* source = from->columns[c].data + (size_t)from_slot * sizes[c];
+        const orri_type* type = cluster->plain ? NULL : cluster->columns[c].type;
+        if (ORR_LIKELY(type == NULL || type->plain)) {
+            orri_value_move(target, source, sizes[c]);
+        } else {
+            orri_cells_move(orri_cells_at(to, c, to_slot), orri_cells_at(from, c, from_slot), 1);
+        }
     }
     uint32_t index = orri_chunk_ids(to)[to_slot];
     if (ORR_UNLIKELY(cluster->has_bits)) {

@@ -340,23 +340,6 @@ void orri_index_retire(orri_record* record)
     *record = (orri_record){record->generation | ORRI_DEAD, ORRI_INDEX_NONE};
 }
 
-// Ends INDEX_RUN entities, if their records follow each other and none is retired. False: nothing was
-// done. The two loops have no dependency between their rounds, as those of index_give_run().
-static inline bool index_kill_together(orri_record* restrict record,
-                                       const uint32_t* restrict indexes, uint32_t free_first)
-{
-    uint32_t first = indexes[0], wrong = 0;
-    for (uint32_t i = 0; i < INDEX_RUN; i++) {
-        wrong |= indexes[i] ^ (first + i);
-        wrong |= (record[i].generation & ORRI_GENERATION_MASK) == ORRI_GENERATION_MAX;
-    }
-    for (uint32_t i = 0; wrong == 0 && i < INDEX_RUN; i++) {
-        record[i] = (orri_record){(record[i].generation | ORRI_DEAD) + 1, first + i - 1};
-    }
-    record->place = wrong == 0 ? free_first : record->place;
-    return wrong == 0;
-}
-
 // Ends the entities from indexes[0] on whose records are in one page. Returns how many. A record is
 // written as one word.
 static uint32_t index_kill_run(orr_world* world, const uint32_t* indexes, uint32_t count)
@@ -364,12 +347,6 @@ static uint32_t index_kill_run(orr_world* world, const uint32_t* indexes, uint32
     uint32_t first = indexes[0] & ~ORRI_PAGE_MASK, free_first = world->index.free_first;
     uint32_t i = 0, retired = 0;
     orri_record* records = orri_index_write(world, indexes[0]) - (indexes[0] - first);
-    // Entities that were created together mostly end together.
-    while (count - i >= INDEX_RUN && indexes[i] - first <= ORRI_PAGE_SIZE - INDEX_RUN &&
-           index_kill_together(&records[indexes[i] - first], indexes + i, free_first)) {
-        i += INDEX_RUN;
-        free_first = indexes[i - 1];
-    }
     for (; i < count; i++) {
         uint32_t offset = indexes[i] - first;
         if (offset >= ORRI_PAGE_SIZE) {

@@ -117,22 +117,13 @@ static inline bool row_make_value(orri_chunk* chunk, uint32_t column, uint32_t s
                                   const void* value)
 {
     const orri_cluster_column* entry = &chunk->cluster->columns[column];
-    const orri_type* type = entry->type;
-    if (ORR_UNLIKELY(entry->counts != 0)) {
-        return orri_cells_make(chunk, column, slot, 1, value);
-    }
-    uint32_t size = entry->size;
-    uint8_t* target = chunk->columns[column].data + (size_t)slot * size;
-    if (ORR_LIKELY(type->trivial && value == NULL && type->zero_preset)) {
-        orri_value_zero(target, size);
+    if (value != NULL && entry->type->trivial && !entry->type->info.has_padding &&
+        entry->counts == 0) {
+        orri_value_move(chunk->columns[column].data + (size_t)slot * entry->size, value,
+                        entry->size);
         return true;
     }
-    if (ORR_LIKELY(type->trivial && value != NULL && !type->info.has_padding)) {
-        orri_value_move(target, value, size);
-        return true;
-    }
-    return value != NULL ? orri_rows_copy(type, target, value, 1)
-                         : orri_rows_construct(type, target, 1);
+    return orri_cells_make(chunk, column, slot, 1, value);
 }
 
 // Constructs the values of the added columns until a hook refuses. Returns how many were made.
@@ -307,10 +298,9 @@ static orr_result row_prepare(orr_world* world, const char* call, const orri_tra
 
 // Prepares and moves a row. The value is copied first, because it may be in a block of the world
 // that moves when the target cluster grows.
-ORRI_NOINLINE static orr_result row_prepare_and_move(orr_world* world, const char* call,
-                                                     const orri_transition* transition,
-                                                     uint32_t index, const orri_type* value_type,
-                                                     const void* value)
+ORRI_COLD static orr_result row_prepare_and_move(orr_world* world, const char* call,
+                                                 const orri_transition* transition, uint32_t index,
+                                                 const orri_type* value_type, const void* value)
 {
     _Alignas(ORRI_BLOCK_ALIGN) uint8_t small[256];
     size_t size = value != NULL ? value_type->info.size : 0;

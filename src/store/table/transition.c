@@ -92,7 +92,7 @@ static bool transition_zeroed(const orri_cluster_column* column)
 }
 
 // Both type lists ascend: one merge finds the kept, dropped and added types.
-static void transition_fill(orri_transition* transition)
+ORRI_COLD static void transition_fill(orri_transition* transition)
 {
     const orri_cluster *from = transition->from, *to = transition->to;
     transition->kept = (orri_transition_pair*)(void*)(transition + 1);
@@ -146,7 +146,8 @@ static void transition_link(orr_world* world, orri_transition* transition)
 }
 
 // Makes a transition. NULL when refused (reported).
-static orri_transition* transition_create(orr_world* world, orri_cluster* from, orri_cluster* to)
+ORRI_COLD static orri_transition* transition_create(orr_world* world, orri_cluster* from,
+                                                    orri_cluster* to)
 {
     orri_transition* transition = NULL;
     if (transition_grow_buckets(world)) {
