@@ -87,7 +87,7 @@ plant() { plants+=("$(printf '%s\037' "$@")"); }
 plant "swap-remove off by one" \
     src/store/table/row.c 's/orri_row_relocate\(world, chunk, slot, last, last_slot\)/orri_row_relocate(world, chunk, slot, last, last_slot - (last_slot > 0))/'
 plant "swap-remove off by one, fast path" \
-    src/store/world/world.h '/orri_row_close_gap/,/^}/s/last->columns\[c\]\.data \+ \(size_t\)last_slot/last->columns[c].data + (size_t)(last_slot - (last_slot > 0))/'
+    src/store/world/world.h '/orri_row_close_gap/,/^}/s/copy_words\(chunk, slot, last, last_slot\)/copy_words(chunk, slot, last, last_slot - (last_slot > 0))/'
 plant "parked chunk without enable bits taken back" \
     src/store/table/chunk.c '/^ORRI_COLD bool orri_cluster_add_bits/,/^}/s/    orri_parked_release\(world, cluster\);//'
 plant "parked chunk not stamped" \
@@ -95,13 +95,33 @@ plant "parked chunk not stamped" \
 plant "parked chunk with shares" \
     src/store/table/parked.c 's/chunk->share_count != 0 \|\| cluster->has_bits/cluster->has_bits/'
 plant "value set without a stamp, fast path" \
-    src/store/api/component.c '/^static inline bool component_set_fast/,/^}/s/version != orri_epoch\(world\)/version == UINT64_MAX/'
+    src/store/api/component.c '/^static inline bool component_set_near/,/^}/s/version != orri_epoch\(world\)/version == UINT64_MAX/'
 plant "component added in an open iteration, fast path" \
-    src/store/api/component.c '/^static inline bool component_edge_fast/,/^}/s/!orri_world_open\(world\)/false/'
+    src/store/api/component.c '/^static inline bool component_edge_near/,/^}/s/!orri_world_open\(world\)/false/'
 plant "missing generation bump" \
     src/store/table/entity_index.c 's/\(orri_record\)\{generation \+ 1, free_first\}/(orri_record){generation, free_first}/'
 plant "static desc taken for another one with the same place" \
     include/orrery/store.h 's/ORR_LIKELY\(entry->desc == static_desc\)/ORR_LIKELY(entry->desc != NULL)/'
+plant "preset forgotten when a row moves by words" \
+    src/store/table/transition.c 's/type->trivial && type->zero_preset/type->trivial/'
+plant "links forgotten when a row moves by words" \
+    src/store/table/transition.c 's/ && !transition->indexed;/;/'
+plant "enable bits of a row that moves by words not set" \
+    src/store/table/row.c 's/transition->words && !to->has_bits/transition->words/'
+plant "padding of a value kept when a row moves by words" \
+    src/store/table/transition.c 's/ && !type->info\.has_padding//'
+plant "value read from the world after its block has moved" \
+    src/store/table/row.c 's/value != NULL \? kept : NULL/value/'
+plant "referrers of a destroyed entity not looked for, short path" \
+    src/store/world/world.h 's/\(world->relations\.count \| world->pinned\.live\) == 0/world->pinned.live == 0/'
+plant "structure changed in real time, or before readers are notified of a travel" \
+    src/store/world/world.h '/^static inline bool orri_world_open/,/^}/s/world->running\.access == NULL && //'
+plant "entity created in an unstamped page of the index" \
+    src/store/world/world.h '/^static inline orr_entity orri_index_give_ready/,/^}/s/!orri_index_fresh\(world, number\)/false/'
+plant "preset of an entity created by the short path is zero" \
+    src/store/api/entity.c 's/preset != NULL \? preset : orri_zeros/orri_zeros/'
+plant "deleted cluster stays on the list of parked chunks" \
+    src/store/table/parked.c '/^void orri_parked_release\(/,/^}/s/if \(cluster->parked_listed\) \{/if (chunk != NULL) {/'
 plant "static descs stay away from their first place" \
     src/schema/type.c 's/if \(displaced < schema->static_displaced\)/if (false)/'
 plant "table of static descs changed without orr_type_of" \
@@ -153,7 +173,7 @@ plant "owned handle not released" \
 plant "handle of a deleted cluster not recognised as stale" \
     src/store/table/cluster.c 's/slot->generation \+= was_visible;/(void)was_visible;/'
 plant "reference to a dead entity accepted" \
-    src/store/api/component.c '/^static orr_result component_check_value/,/^}/s/if \(rejected\.id != 0\)/if (false)/'
+    src/store/api/component.c '/^ORRI_NOINLINE static orr_result component_check_value/,/^}/s/if \(rejected\.id != 0\)/if (false)/'
 plant "type table not updated after a block grows" \
     src/store/table/chunk.c '/^ORRI_COLD static bool chunk_grow/,/^}/s/orri_chunk_refresh\(chunk\);/(void)0;/'
 plant "released owned string accepted" \
@@ -165,7 +185,7 @@ plant "distant chunks lost when a table grows over them" \
 plant "index pages of a refused creation kept" \
     src/store/api/entity.c 's/orri_index_trim\(world\);/(void)0;/'
 plant "pinned values of a destroyed entity kept, fast path" \
-    src/store/world/world.h '/orri_index_kill_one/,/^}/s/world->pinned.live != 0/false/'
+    src/store/world/world.h 's/\(world->relations\.count \| world->pinned\.live\) == 0/world->relations.count == 0/'
 plant "pinned value destructed before its listener is notified" \
     src/store/pool/pool.c '/^static void pool_leave/,/^}/{s/orri_rows_destruct\(.*\);/(void)0;/;s/if \(world->listener\.pinned_changed/orri_rows_destruct(pool->type, orri_pool_at(pool, slot), 1);&/}'
 plant "freed pinned slot keeps a cleared enable bit" \
@@ -198,8 +218,8 @@ plant "query explained by the wrong term" \
     src/query/explain.c 's/explain_term\(query, leaf, failed, cluster, out\)/explain_term(query, leaf, 0, cluster, out)/'
 plant "reference link not removed when its value is overwritten" \
     src/store/relation/link.c '/^void orri_relation_set/,/^}/s/link_remove\(element, link\);/(void)0;/'
-plant "reference not linked when a row moves on the short path" \
-    src/store/table/row.c '/^bool orri_move_fast/,/^}/s/orri_relation_moved\(world, transition, row, index\);/(void)0;/'
+plant "reference not linked when a row moves" \
+    src/store/table/row.c '/^ORRI_NOINLINE static orr_result row_fill/,/^}/s/orri_relation_moved\(world, transition, row, index\);/(void)0;/'
 plant "reference to a destroyed entity not cleared" \
     src/store/relation/cascade.c '/^static void cascade_release/,/^}/s/bool clears = clear \|\| .*;/bool clears = clear;/'
 plant "cascaded entities of one level not sorted" \

@@ -16,6 +16,8 @@
 // The same, for a loop that gcc takes for cold because its caller may call a cold function first:
 // then it would be compiled for size.
 #define ORRI_HOT __attribute__((noinline, hot))
+// Inlined into each of its callers, so that constant arguments leave out what they do not need.
+#define ORRI_INLINE static inline __attribute__((always_inline))
 
 #define ORRI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

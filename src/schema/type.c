@@ -321,8 +321,8 @@ static uint32_t type_static_enter(const orr_hot_statics* table, orr_hot_static* 
 }
 
 // Copies a table into the empty one at `entries`. Returns the number of displaced descs.
-static uint32_t type_statics_copy(const orr_hot_statics* from, const orr_hot_statics* to,
-                                  orr_hot_static* entries)
+ORRI_COLD static uint32_t type_statics_copy(const orr_hot_statics* from, const orr_hot_statics* to,
+                                            orr_hot_static* entries)
 {
     uint32_t displaced = 0;
     for (uint32_t i = 0; from->entries != NULL && i <= from->mask; i++) {
@@ -344,7 +344,7 @@ static void type_statics_use(orri_schema* schema, const orr_hot_statics* table, 
 
 // Looks for a multiplier with which fewer descs, or none, are displaced. Addresses differ from run
 // to run, so without it each run would find other types slow to look up.
-static void type_statics_spread(orri_schema* schema)
+ORRI_COLD static void type_statics_spread(orri_schema* schema)
 {
     uint32_t capacity = schema->static_capacity;
     uint64_t multiplier = schema->statics.multiplier;
@@ -365,7 +365,7 @@ static void type_statics_spread(orri_schema* schema)
 }
 
 // Makes room for one more static desc.
-static bool type_statics_reserve(orri_schema* schema)
+ORRI_COLD static bool type_statics_reserve(orri_schema* schema)
 {
     uint32_t old = schema->static_capacity;
     if ((schema->static_count + 1) * TYPE_STATICS_SPREAD <= old) {

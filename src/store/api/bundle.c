@@ -535,9 +535,10 @@ static orr_result bundle_move(orr_world* world, const char* call, orr_entity ent
         return ORR_OK;
     }
     const orri_transition* transition = orri_transition_pair_get(world, from, to);
-    orr_result result = transition != NULL ? orri_move_one(world, call, transition,
-                                                           orri_id_index(entity), NULL, NULL)
-                                           : orri_env_result(&world->env);
+    orr_result result =
+        transition != NULL ? orri_move_one(world, call, transition,
+                                           orri_record_at(world, orri_id_index(entity)), NULL, NULL)
+                           : orri_env_result(&world->env);
     if (result != ORR_OK && created) {
         orri_cluster_undo(world, to);
     }

@@ -118,9 +118,9 @@ static orri_id_text component_name(const orr_world* world, orr_entity entity)
 }
 
 // Refuses a value with a reference to a dead entity, or with an owned string or array that is gone.
-static orr_result component_check_value(const orr_world* world, const char* call,
-                                        const orri_type* type, const void* value,
-                                        component_check* check)
+ORRI_NOINLINE static orr_result component_check_value(const orr_world* world, const char* call,
+                                                      const orri_type* type, const void* value,
+                                                      component_check* check)
 {
     const char* field = "";
     const char* of = check->owner.id != 0 ? " of " : "";
@@ -181,22 +181,29 @@ static bool component_refers_to_live(const orr_world* world, const orri_type* ty
     return live;
 }
 
+ORRI_NOINLINE static orr_result component_check_slow(const orr_world* world, const char* call,
+                                                     const orri_type* type,
+                                                     const orr_entity* entities, uint32_t i,
+                                                     const void* value)
+{
+    component_check check = {.world = world, .type = type};
+    check.owner = entities != NULL ? entities[i] : (orr_entity){0};
+    check.old = component_old_value(world, entities, i, type);
+    return component_check_value(world, call, type, value, &check);
+}
+
 orr_result orri_check_references(const orr_world* world, const char* call, const orri_type* type,
                                  const orr_entity* entities, const void* values, uint32_t count)
 {
     if (!type->info.has_entities && !type->info.has_owned && !type->has_range) {
         return ORR_OK;
     }
-    component_check check = {.world = world, .type = type};
     for (uint32_t i = 0; i < count; i++) {
         const uint8_t* value = (const uint8_t*)values + (size_t)i * type->info.size;
-        if (component_refers_to_live(world, type, value)) {
-            continue;
-        }
-        check.owner = entities != NULL ? entities[i] : (orr_entity){0};
-        check.old = component_old_value(world, entities, i, type);
-        orr_result result = component_check_value(world, call, type, value, &check);
-        if (result != ORR_OK) {
+        orr_result result = component_refers_to_live(world, type, value)
+                                ? ORR_OK
+                                : component_check_slow(world, call, type, entities, i, value);
+        if (ORR_UNLIKELY(result != ORR_OK)) {
             return result;
         }
     }
@@ -560,9 +567,8 @@ bool orr_component_has(const orr_world* world, orr_entity entity, orr_type type)
 
 // Moves a row to the cluster with one type more or less. A cluster created for it is undone when
 // the move is refused.
-static orr_result component_move(orr_world* world, const char* call, const orri_record* record,
-                                 orr_entity entity, const orri_type* type, int direction,
-                                 const void* value)
+static orr_result component_move(orr_world* world, const char* call, orri_record* record,
+                                 const orri_type* type, int direction, const void* value)
 {
     bool created;
     orri_cluster* from = orri_place_chunk(world, record->place)->cluster;
@@ -572,33 +578,9 @@ static orr_result component_move(orr_world* world, const char* call, const orri_
         return orri_env_result(&world->env);
     }
     orri_cluster* to = transition->to;
-    orr_result result = orri_move_one(world, call, transition, orri_id_index(entity), type, value);
+    orr_result result = orri_move_one(world, call, transition, record, type, value);
     if (ORR_UNLIKELY(result != ORR_OK) && created) {
         orri_cluster_undo(world, to);
-    }
-    return result;
-}
-
-// Adds a component with a value. The value is copied first, because it may be in a block of the
-// world that moves when the target cluster grows.
-static orr_result component_set_new(orr_world* world, const orri_record* record, orr_entity entity,
-                                    const orri_type* type, const void* value)
-{
-    _Alignas(ORRI_BLOCK_ALIGN) uint8_t small[256];
-    size_t size = type->info.size;
-    uint8_t* kept = small;
-    if (size > sizeof small) {
-        kept = orri_alloc(&world->env, ORR_MEMORY_TEMP, size, ORRI_BLOCK_ALIGN);
-        if (kept == NULL) {
-            return orri_refuse_memory(&world->env, "copying a value");
-        }
-    }
-    if (size > 0) {
-        memcpy(kept, value, size);
-    }
-    orr_result result = component_move(world, "orr_set", record, entity, type, ORRI_EDGE_ADD, kept);
-    if (size > sizeof small) {
-        orri_free(&world->env, ORR_MEMORY_TEMP, kept, size, ORRI_BLOCK_ALIGN);
     }
     return result;
 }
@@ -633,17 +615,16 @@ ORRI_COLD static orr_result component_set_staged(orr_world* world, orr_entity en
     return result;
 }
 
-// Adds or removes a type in chunks where nothing can be refused: most calls. False: nothing was done.
-static inline bool component_edge_fast(orr_world* world, orr_entity entity, orr_type type,
-                                       int direction)
+// Adds or removes a type in chunks by the cluster's edge used last: most calls. False: not done.
+static inline bool component_edge_near(orr_world* world, const char* call, orr_entity entity,
+                                       orr_type type, int direction, orr_result* result)
 {
     uint32_t index = orri_type_index(world, type);
     // A thread that may not access the world may not read the record either.
-    if (ORR_UNLIKELY(world->running.access != NULL || !orri_world_open(world) ||
-                     index >= world->tables.capacity)) {
+    if (ORR_UNLIKELY(!orri_world_open(world) || index >= world->tables.capacity)) {
         return false;
     }
-    const orri_record* record = orri_record_find(world, entity);
+    orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
         return false;
     }
@@ -653,19 +634,23 @@ static inline bool component_edge_fast(orr_world* world, orr_entity entity, orr_
         return false;
     }
     if ((table->hot.data[chunk] != NULL) == (direction == ORRI_EDGE_ADD)) {
+        *result = ORR_OK;
         return true;
     }
     const orri_transition* transition = world->chunks.list[chunk]->cluster->edge_last;
-    return ORR_LIKELY(transition != NULL &&
-                      transition->edge == ((uint64_t)type.id << 1 | (unsigned)direction)) &&
-           !(direction == ORRI_EDGE_REMOVE && table->needed) &&
-           orri_move_fast(world, transition, orri_id_index(entity), NULL, NULL);
+    if (ORR_UNLIKELY(transition == NULL ||
+                     transition->edge != ((uint64_t)type.id << 1 | (unsigned)direction)) ||
+        (direction == ORRI_EDGE_REMOVE && table->needed)) {
+        return false;
+    }
+    *result = orri_move_one(world, call, transition, record, NULL, NULL);
+    return true;
 }
 
-// Sets a value that needs no check, in a block that was stamped in this epoch, or adds it where
-// nothing can be refused: most calls. False: nothing was done.
-static inline bool component_set_fast(orr_world* world, orr_entity entity, orr_type type,
-                                      const void* value)
+// Sets a value that needs no check, in a block that was stamped in this epoch, or adds it by the
+// cluster's edge used last: most calls. False: not done.
+static inline bool component_set_near(orr_world* world, orr_entity entity, orr_type type,
+                                      const void* value, orr_result* result)
 {
     uint32_t index = orri_type_index(world, type);
     // A thread that may not access the world may not read the record either.
@@ -673,7 +658,7 @@ static inline bool component_set_fast(orr_world* world, orr_entity entity, orr_t
                      value == NULL)) {
         return false;
     }
-    const orri_record* record = orri_record_find(world, entity);
+    orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
         return false;
     }
@@ -690,12 +675,16 @@ static inline bool component_set_fast(orr_world* world, orr_entity entity, orr_t
         }
         component_overwrite_plain(
             table->hot.data[id] + (size_t)orri_place_slot(record->place) * size, value, size);
+        *result = ORR_OK;
         return true;
     }
     const orri_transition* transition = chunk->cluster->edge_last;
-    return ORR_LIKELY(transition != NULL && transition->edge == (uint64_t)type.id << 1 &&
-                      orri_world_open(world)) &&
-           orri_move_fast(world, transition, orri_id_index(entity), table->type, value);
+    if (ORR_UNLIKELY(transition == NULL || transition->edge != (uint64_t)type.id << 1 ||
+                     !orri_world_open(world))) {
+        return false;
+    }
+    *result = orri_move_one(world, "orr_set", transition, record, table->type, value);
+    return true;
 }
 
 ORRI_NOINLINE static orr_result component_set_slow(orr_world* world, orr_entity entity,
@@ -704,7 +693,7 @@ ORRI_NOINLINE static orr_result component_set_slow(orr_world* world, orr_entity 
     if (!orri_access_writes(world, "orr_set", type, entity)) {
         return orri_env_result(&world->env);
     }
-    const orri_record* record = orri_record_find(world, entity);
+    orri_record* record = orri_record_find(world, entity);
     const orri_type* found = orri_type_at(&world->schema, type);
     if (ORR_UNLIKELY(record == NULL)) {
         return orri_transient_set(world, "orr_set", entity, type, value);
@@ -736,7 +725,9 @@ ORRI_NOINLINE static orr_result component_set_slow(orr_world* world, orr_entity 
     int32_t column = orri_table_column(world, orri_type_index(world, type), chunk->id);
     if (column < 0) {
         result = orri_check_open_of(world, "orr_set", type, entity);
-        return result == ORR_OK ? component_set_new(world, record, entity, found, value) : result;
+        return result == ORR_OK
+                   ? component_move(world, "orr_set", record, found, ORRI_EDGE_ADD, value)
+                   : result;
     }
     uint32_t slot = orri_place_slot(record->place);
     if (ORR_UNLIKELY(!found->plain)) {
@@ -756,14 +747,15 @@ ORRI_NOINLINE static orr_result component_set_slow(orr_world* world, orr_entity 
 orr_result orr_component_set(orr_world* world, orr_entity entity, orr_type type, const void* value)
 {
     ORR_ASSERT(world != NULL);
-    return ORR_LIKELY(component_set_fast(world, entity, type, value))
-               ? ORR_OK
+    orr_result result;
+    return ORR_LIKELY(component_set_near(world, entity, type, value, &result))
+               ? result
                : component_set_slow(world, entity, type, value);
 }
 
 // Adds or removes a type in chunks.
 ORRI_NOINLINE static orr_result component_edge_chunk(orr_world* world, const char* call,
-                                                     const orri_record* record, orr_entity entity,
+                                                     orri_record* record, orr_entity entity,
                                                      const orri_type* found, int direction)
 {
     orr_type type = {found->id};
@@ -788,14 +780,14 @@ ORRI_NOINLINE static orr_result component_edge_chunk(orr_world* world, const cha
             }
         }
     }
-    return component_move(world, call, record, entity, found, direction, NULL);
+    return component_move(world, call, record, found, direction, NULL);
 }
 
 ORRI_NOINLINE static orr_result component_edge(orr_world* world, const char* call,
                                                orr_entity entity, orr_type type, int direction)
 {
     ORR_ASSERT(world != NULL);
-    const orri_record* record = orri_record_find(world, entity);
+    orri_record* record = orri_record_find(world, entity);
     if (ORR_UNLIKELY(record == NULL)) {
         return orri_transient_edge(world, call, entity, type, direction == ORRI_EDGE_ADD);
     }
@@ -823,8 +815,9 @@ static inline orri_pool* component_pool_quick(const orr_world* world, orr_type t
 orr_result orr_component_add(orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_LIKELY(component_edge_fast(world, entity, type, ORRI_EDGE_ADD))) {
-        return ORR_OK;
+    orr_result result;
+    if (ORR_LIKELY(component_edge_near(world, "orr_add", entity, type, ORRI_EDGE_ADD, &result))) {
+        return result;
     }
     orri_pool* pool = component_pool_quick(world, type);
     return pool != NULL && orri_pool_add_quick(world, pool, entity)
@@ -835,8 +828,10 @@ orr_result orr_component_add(orr_world* world, orr_entity entity, orr_type type)
 orr_result orr_component_remove(orr_world* world, orr_entity entity, orr_type type)
 {
     ORR_ASSERT(world != NULL);
-    if (ORR_LIKELY(component_edge_fast(world, entity, type, ORRI_EDGE_REMOVE))) {
-        return ORR_OK;
+    orr_result result;
+    if (ORR_LIKELY(
+            component_edge_near(world, "orr_remove", entity, type, ORRI_EDGE_REMOVE, &result))) {
+        return result;
     }
     orri_pool* pool = component_pool_quick(world, type);
     return pool != NULL && orri_pool_remove_quick(world, pool, entity)

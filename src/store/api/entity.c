@@ -163,37 +163,49 @@ orr_result orri_rows_create(orr_world* world, const char* call, orri_cluster* cl
     return ORR_OK;
 }
 
-// Fast path: creates one row of `type_count` plain columns where there is room and everything is stamped in this
-// epoch. Most creations take it.
-static inline bool entity_create_fast(orr_world* world, orri_cluster* cluster, uint32_t type_count,
-                                      orr_entity* out)
+// Short path: creates one row of `type_count` plain columns where there is room and everything is
+// stamped in this epoch. Most creations take it. Null: nothing was done.
+static inline orr_entity entity_create_ready(orr_world* world, orri_cluster* cluster,
+                                             uint32_t type_count)
 {
     uint32_t row = cluster->row_count, slot = row & ORRI_SLOT_MASK;
-    uint32_t index = orri_index_ready(world);
-    if (index == ORRI_INDEX_NONE || !cluster->direct_new ||
-        !orri_cluster_ready(world, cluster, row)) {
-        return false;
+    orri_chunk* chunk = cluster->direct_new ? orri_cluster_ready(world, cluster, row) : NULL;
+    orr_entity entity = {0};
+    if (ORR_LIKELY(chunk != NULL)) {
+        entity = orri_index_give_ready(world, orri_place_make(chunk, slot));
     }
-    orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
+    if (ORR_UNLIKELY(entity.id == 0)) {
+        return entity;
+    }
     orri_rows_open(chunk, slot, 1);
     for (uint32_t c = 0; c < type_count; c++) {
-        uint32_t size = cluster->sizes[c];
-        orri_value_preset(cluster->columns[c].type, chunk->columns[c].data + (size_t)slot * size,
-                          size);
+        const void* preset = cluster->columns[c].type->preset;
+        orri_value_move_short(chunk->columns[c].data, slot, preset != NULL ? preset : orri_zeros, 0,
+                              cluster->sizes[c]);
     }
-    *out = orri_index_give_ready(world, index, orri_place_make(chunk, slot));
-    orri_chunk_ids(chunk)[slot] = index;
+    orri_chunk_ids(chunk)[slot] = orri_id_index(entity);
     cluster->row_count = row + 1;
-    return true;
+    return entity;
 }
 
-// Slow path of a creation. A cluster created for it is undone when it is refused.
-ORRI_COLD static orr_entity entity_create_slow(orr_world* world, const char* call,
-                                               orri_cluster* cluster, bool created)
+ORRI_NOINLINE static orr_entity entity_create_typed(orr_world* world, orri_cluster* cluster)
+{
+    return entity_create_ready(world, cluster, cluster->type_count);
+}
+
+// Long path of a creation. A cluster created for it is undone when it is refused.
+ORRI_NOINLINE static orr_entity entity_create_far(orr_world* world, const char* call,
+                                                  orri_cluster* cluster, bool created)
 {
     orr_entity entity = {0};
-    if (orri_check_open(world, call) == ORR_OK) {
-        (void)orri_rows_create(world, call, cluster, 1, NULL, 0, &entity);
+    if (ORR_LIKELY(orri_world_open(world)) || orri_check_open(world, call) == ORR_OK) {
+        if (orri_parked_ready(world, cluster)) {
+            entity = entity_create_typed(world, cluster);
+        }
+        if (entity.id == 0 &&
+            orri_rows_create(world, call, cluster, 1, NULL, 0, &entity) != ORR_OK) {
+            orri_cluster_trim(world, cluster);
+        }
     }
     if (entity.id == 0 && created) {
         orri_cluster_undo(world, cluster);
@@ -202,43 +214,55 @@ ORRI_COLD static orr_entity entity_create_slow(orr_world* world, const char* cal
 }
 
 // Creates an entity without components, and its cluster if needed.
-ORRI_COLD static orr_entity entity_create_first(orr_world* world)
+ORRI_NOINLINE static orr_entity entity_create_empty(orr_world* world)
 {
-    bool created;
-    if (orri_check_open(world, "orr_create") != ORR_OK) {
-        return (orr_entity){0};
+    ORR_ASSERT(world != NULL);
+    bool created = false;
+    orri_cluster* cluster = world->clusters.empty;
+    if (ORR_UNLIKELY(cluster == NULL)) {
+        if (orri_check_open(world, "orr_create") != ORR_OK) {
+            return (orr_entity){0};
+        }
+        cluster = orri_cluster_obtain_empty(world, "orr_create", &created);
     }
-    orri_cluster* cluster = orri_cluster_obtain_empty(world, "orr_create", &created);
-    return cluster != NULL ? entity_create_slow(world, "orr_create", cluster, created)
+    return cluster != NULL ? entity_create_far(world, "orr_create", cluster, created)
                            : (orr_entity){0};
 }
 
 orr_entity orr_create(orr_world* world)
 {
-    ORR_ASSERT(world != NULL);
-    orr_entity entity;
-    orri_cluster* cluster = world->clusters.empty;
-    if (ORR_LIKELY(cluster != NULL && orri_world_open(world)) &&
-        entity_create_fast(world, cluster, 0, &entity)) {
-        return entity;
+    // Calls nothing, so that no register must be saved: the long path asserts.
+    orri_cluster* cluster = world != NULL ? world->clusters.empty : NULL;
+    if (ORR_LIKELY(cluster != NULL && orri_world_open(world))) {
+        orr_entity entity = entity_create_ready(world, cluster, 0);
+        if (ORR_LIKELY(entity.id != 0)) {
+            return entity;
+        }
     }
-    return entity_create_first(world);
+    return entity_create_empty(world);
+}
+
+ORRI_COLD static orr_entity entity_refuse_cluster(const orr_world* world, const char* call,
+                                                  orr_cluster handle)
+{
+    (void)orri_refuse_cluster(world, call, handle);
+    return (orr_entity){0};
 }
 
 orr_entity orr_create_in(orr_world* world, orr_cluster handle)
 {
     ORR_ASSERT(world != NULL);
-    orr_entity entity;
     orri_cluster* cluster = orri_cluster_at(world, handle);
     if (ORR_UNLIKELY(cluster == NULL)) {
-        (void)orri_refuse_cluster(world, "orr_create_in", handle);
-        return (orr_entity){0};
+        return entity_refuse_cluster(world, "orr_create_in", handle);
     }
-    if (ORR_LIKELY(orri_world_open(world)) &&
-        entity_create_fast(world, cluster, cluster->type_count, &entity)) {
-        return entity;
+    if (ORR_LIKELY(orri_world_open(world))) {
+        orr_entity entity = entity_create_typed(world, cluster);
+        if (ORR_LIKELY(entity.id != 0)) {
+            return entity;
+        }
     }
-    return entity_create_slow(world, "orr_create_in", cluster, false);
+    return entity_create_far(world, "orr_create_in", cluster, false);
 }
 
 // Checks the values given to orr_create_many().
@@ -436,7 +460,8 @@ ORRI_COLD static orr_result entity_destroy_transient(orr_world* world, orr_entit
     return result;
 }
 
-orr_result orr_destroy(orr_world* world, orr_entity entity)
+// Long path of orr_destroy().
+ORRI_NOINLINE static orr_result entity_destroy_far(orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
     if (ORR_UNLIKELY(world->running.access !=
@@ -446,22 +471,32 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
             return result;
         }
     }
-    orri_record* record = orri_record_find(world, entity);
-    if (ORR_UNLIKELY(record == NULL)) {
-        return entity_destroy_transient(world, entity);
+    const orri_record* record = orri_record_find(world, entity);
+    return ORR_LIKELY(record != NULL)
+               ? entity_destroy_slow(world, orri_place_chunk(world, record->place),
+                                     orri_place_slot(record->place), orri_id_index(entity))
+               : entity_destroy_transient(world, entity);
+}
+
+orr_result orr_destroy(orr_world* world, orr_entity entity)
+{
+    // Calls nothing but the last step, so that no register must be saved: the long path asserts.
+    orri_record* record = world != NULL && ORR_LIKELY(orri_world_quiet(world))
+                              ? orri_record_find(world, entity)
+                              : NULL;
+    if (ORR_LIKELY(record != NULL)) {
+        uint32_t place = record->place, index = orri_id_index(entity);
+        orri_chunk* chunk = orri_place_chunk(world, place);
+        orri_cluster* cluster = chunk->cluster;
+        uint32_t last_row = cluster->row_count - 1;
+        orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
+        uint32_t last_index = last->ids[last_row & ORRI_SLOT_MASK];
+        if (ORR_LIKELY(cluster->direct && orri_row_stamped(world, chunk, last, index, last_index) &&
+                       orri_index_kill_one(world, index, record))) {
+            return orri_row_close_gap(world, cluster, chunk, place, last, last_row, last_index);
+        }
     }
-    uint32_t place = record->place, index = orri_id_index(entity);
-    orri_chunk* chunk = orri_place_chunk(world, place);
-    orri_cluster* cluster = chunk->cluster;
-    uint32_t last_row = cluster->row_count - 1;
-    orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
-    if (ORR_LIKELY(cluster->direct && orri_world_quiet(world) &&
-                   orri_row_stamped(world, chunk, last, last_row, index))) {
-        orri_index_kill_one(world, index, record);
-        orri_row_close_gap(world, cluster, chunk, place, last, last_row);
-        return ORR_OK;
-    }
-    return entity_destroy_slow(world, chunk, orri_place_slot(place), index);
+    return entity_destroy_far(world, entity);
 }
 
 bool orr_alive(const orr_world* world, orr_entity entity)
@@ -594,7 +629,7 @@ orr_cluster orr_entity_cluster(const orr_world* world, orr_entity entity)
     if (!orri_access_looks(world, "orr_entity_cluster", entity)) {
         return (orr_cluster){0};
     }
-    const orri_record* record = orri_record_find(world, entity);
+    orri_record* record = orri_record_find(world, entity);
     return record != NULL && orri_access_places(world, "orr_entity_cluster", entity)
                ? orri_cluster_handle(orri_place_chunk(world, record->place)->cluster)
                : (orr_cluster){0};
@@ -610,7 +645,7 @@ orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
     if (result != ORR_OK) {
         return result;
     }
-    const orri_record* record = orri_record_find(world, entity);
+    orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return orri_refuse_entity(world, call, entity, (orr_type){0});
     }
@@ -629,9 +664,7 @@ orr_result orr_entity_move(orr_world* world, orr_entity entity, orr_cluster to)
     uint32_t row = orri_place_chunk(world, record->place)->number * ORR_CHUNK_CAPACITY +
                    orri_place_slot(record->place);
     result = orri_cells_fit(world, call, transition, row, 1);
-    return result == ORR_OK
-               ? orri_move_one(world, call, transition, orri_id_index(entity), NULL, NULL)
-               : result;
+    return result == ORR_OK ? orri_move_one(world, call, transition, record, NULL, NULL) : result;
 }
 
 orr_result orri_check_move(const orr_world* world, const char* call, orr_cluster from,

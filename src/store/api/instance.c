@@ -99,7 +99,8 @@ static orr_result instance_follow(orr_world* world, const char* call,
         return orri_env_result(&world->env);
     }
     orri_cluster* to = transition->to;
-    orr_result result = orri_move_one(world, call, transition, orri_id_index(entity), type, value);
+    orr_result result = orri_move_one(world, call, transition,
+                                      orri_record_at(world, orri_id_index(entity)), type, value);
     if (result != ORR_OK && created) {
         orri_cluster_undo(world, to);
     }

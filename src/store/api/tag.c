@@ -254,7 +254,7 @@ static orr_result tag_change(orr_world* world, const char* call, orr_entity enti
     if (ORR_UNLIKELY(orri_access_checked(world))) {
         return orri_refuse_structure(world, call, (orr_type){0}, entity);
     }
-    const orri_record* record = orri_record_find(world, entity);
+    orri_record* record = orri_record_find(world, entity);
     if (record == NULL) {
         return orri_refuse_entity(world, call, entity, (orr_type){0});
     }
@@ -275,9 +275,8 @@ static orr_result tag_change(orr_world* world, const char* call, orr_entity enti
         return orri_env_result(&world->env);
     }
     const orri_transition* transition = orri_transition_pair_get(world, from, to);
-    result = transition != NULL
-                 ? orri_move_one(world, call, transition, orri_id_index(entity), NULL, NULL)
-                 : orri_env_result(&world->env);
+    result = transition != NULL ? orri_move_one(world, call, transition, record, NULL, NULL)
+                                : orri_env_result(&world->env);
     if (result != ORR_OK && created) {
         orri_cluster_undo(world, to);
     }

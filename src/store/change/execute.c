@@ -295,9 +295,9 @@ static void execute_destroy(orri_change* c, uint32_t g)
             orri_cells_destruct(orri_cells_at(chunk, column, slot), run);
         }
         uint32_t* ids = orri_chunk_ids(chunk) + slot;
-        if (run == 1) {
-            orri_index_kill_one(c->world, ids[0], orri_index_write(c->world, ids[0]));
-        } else {
+        bool ended = run == 1 && c->world->pinned.live == 0 &&
+                     orri_index_kill_one(c->world, ids[0], orri_index_write(c->world, ids[0]));
+        if (!ended) {
             orri_index_kill(c->world, ids, run);
         }
         for (uint32_t k = 0; k < run; k++) {

@@ -18,6 +18,7 @@ static const uint32_t chunk_level_rows[ORRI_LEVELS + 1] = {
 #define CHUNK_TABLE_SPREAD 16u
 
 uint8_t orri_marker_byte[ORRI_BLOCK_ALIGN];
+const uint8_t orri_zeros[ORRI_SIZE_SHORT_MAX];
 orri_table orri_table_none;
 
 // The level of a capacity.
@@ -641,6 +642,12 @@ void orri_cluster_trim(orr_world* world, orri_cluster* cluster)
         }
     }
     chunk_reset_capacity(cluster);
+}
+
+orr_result orri_cluster_trim_last(orr_world* world, orri_cluster* cluster)
+{
+    orri_cluster_trim(world, cluster);
+    return ORR_OK;
 }
 
 void orri_cluster_free_chunks(orr_world* world, orri_cluster* cluster)

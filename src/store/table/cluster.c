@@ -279,9 +279,11 @@ static bool cluster_init_columns(orr_world* world, orri_cluster* cluster)
         return false;
     }
     cluster->columns[cluster->type_count].size = sizeof(uint32_t);
+    cluster->words = cluster->plain;
     for (uint32_t c = 0; c < cluster->column_count; c++) {
         orri_cluster_column* column = &cluster->columns[c];
         cluster->sizes[c] = column->size;
+        cluster->words = cluster->words && orri_size_short(column->size);
         row_bytes += column->size;
         // Without stagger the same row of all columns would fall into the same cache sets.
         orri_source_init(&column->source, orri_block_bytes(column->size, ORRI_LEVELS),

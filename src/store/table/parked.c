@@ -31,31 +31,36 @@ static size_t parked_bytes(const orri_chunk* chunk)
     return bytes > live ? bytes - live : 0;
 }
 
-// Takes the parked chunk of a cluster off the list.
+// Takes a cluster off the list.
 static inline void parked_unlink(orr_world* world, orri_cluster* cluster)
 {
     *(cluster->parked_prev != NULL ? &cluster->parked_prev->parked_next
                                    : &world->chunks.parked_first) = cluster->parked_next;
     *(cluster->parked_next != NULL ? &cluster->parked_next->parked_prev
                                    : &world->chunks.parked_last) = cluster->parked_prev;
-    world->chunks.parked_count--;
+    world->chunks.parked_listed--;
     world->chunks.parked_bytes -= cluster->parked_bytes;
-    cluster->parked = NULL;
+    cluster->parked_listed = false;
 }
 
 void orri_parked_release(orr_world* world, orri_cluster* cluster)
 {
     orri_chunk* chunk = cluster->parked;
-    if (chunk != NULL) {
+    if (cluster->parked_listed) {
         parked_unlink(world, cluster);
+    }
+    if (chunk != NULL) {
+        cluster->parked = NULL;
+        world->chunks.parked_count--;
         orri_chunk_destroy(world, chunk);
     }
 }
 
 bool orri_parked_release_all(orr_world* world)
 {
-    bool any = world->chunks.parked_first != NULL;
+    bool any = false;
     while (world->chunks.parked_first != NULL) {
+        any = any || world->chunks.parked_first->parked != NULL;
         orri_parked_release(world, world->chunks.parked_first);
     }
     return any;
@@ -87,19 +92,27 @@ bool orri_chunk_park(orr_world* world, orri_chunk* chunk)
     if (bytes > PARKED_CHUNK_BYTES_MAX) {
         return false;
     }
+    if (ORR_LIKELY(cluster->parked == NULL && cluster->parked_listed &&
+                   cluster->parked_bytes == bytes)) {
+        cluster->parked = chunk;
+        world->chunks.parked_count++;
+        return true;
+    }
     orri_parked_release(world, cluster);
     orri_chunks* all = &world->chunks;
-    while (ORR_UNLIKELY(all->parked_count == PARKED_MAX ||
+    while (ORR_UNLIKELY(all->parked_listed == PARKED_MAX ||
                         bytes > PARKED_BYTES_MAX - all->parked_bytes)) {
         orri_parked_release(world, all->parked_first);
     }
     cluster->parked = chunk;
+    cluster->parked_listed = true;
     cluster->parked_bytes = bytes;
     cluster->parked_prev = all->parked_last;
     cluster->parked_next = NULL;
     *(all->parked_last != NULL ? &all->parked_last->parked_next : &all->parked_first) = cluster;
     all->parked_last = cluster;
     all->parked_count++;
+    all->parked_listed++;
     all->parked_bytes += bytes;
     return true;
 }
@@ -107,7 +120,8 @@ bool orri_chunk_park(orr_world* world, orri_chunk* chunk)
 void orri_parked_take(orr_world* world, orri_cluster* cluster)
 {
     orri_chunk* chunk = cluster->parked;
-    parked_unlink(world, cluster);
+    cluster->parked = NULL;
+    world->chunks.parked_count--;
     chunk->number = cluster->chunk_count;
     cluster->chunks[cluster->chunk_count++] = chunk;
     cluster->chunk_first = cluster->chunks[0];
@@ -120,6 +134,9 @@ bool orri_parked_valid(const orr_world* world, const orri_cluster* cluster)
     const orri_chunk* chunk = cluster->parked;
     if (chunk == NULL) {
         return true;
+    }
+    if (!cluster->parked_listed) {
+        return false;
     }
     for (uint32_t c = 0; c < chunk->column_count; c++) {
         if (chunk->columns[c].share != NULL) {
@@ -134,20 +151,22 @@ bool orri_parked_valid(const orr_world* world, const orri_cluster* cluster)
 
 bool orri_parked_list_valid(const orr_world* world)
 {
-    uint32_t count = 0;
+    uint32_t listed = 0, count = 0;
     uint64_t bytes = 0;
     const orri_cluster* last = NULL;
     for (const orri_cluster* cluster = world->chunks.parked_first; cluster != NULL;
          cluster = cluster->parked_next) {
-        if (cluster->parked == NULL || cluster->parked_prev != last) {
+        if (!cluster->parked_listed || cluster->parked_prev != last) {
             return false;
         }
         last = cluster;
-        count++;
+        listed++;
+        count += cluster->parked != NULL;
         bytes += cluster->parked_bytes;
     }
     return last == world->chunks.parked_last && count == world->chunks.parked_count &&
-           bytes == world->chunks.parked_bytes && count <= PARKED_MAX && bytes <= PARKED_BYTES_MAX;
+           listed == world->chunks.parked_listed && bytes == world->chunks.parked_bytes &&
+           listed <= PARKED_MAX && bytes <= PARKED_BYTES_MAX;
 }
 
 #undef PARKED_MAX

@@ -113,57 +113,48 @@ bool orri_column_construct(orri_cluster* cluster, uint32_t column, uint32_t firs
 }
 
 // Constructs the value of an added column: a copy of `value`, or the preset.
-static bool row_make_value(orri_chunk* chunk, uint32_t column, uint32_t slot, const void* value)
+static inline bool row_make_value(orri_chunk* chunk, uint32_t column, uint32_t slot,
+                                  const void* value)
 {
     const orri_cluster_column* entry = &chunk->cluster->columns[column];
-    const orri_type* type = entry->type;
-    if (ORR_UNLIKELY(entry->counts != 0)) {
-        return orri_cells_make(chunk, column, slot, 1, value);
-    }
-    uint8_t* target = chunk->columns[column].data + (size_t)slot * entry->size;
-    if (ORR_LIKELY(type->plain && value == NULL && type->zero_preset)) {
-        memset(target, 0, type->info.size);
+    if (value != NULL && entry->type->trivial && !entry->type->info.has_padding &&
+        entry->counts == 0) {
+        orri_value_move(chunk->columns[column].data + (size_t)slot * entry->size, value,
+                        entry->size);
         return true;
     }
-    if (ORR_LIKELY(type->plain && value != NULL && !type->info.has_padding)) {
-        orri_value_move(target, value, type->info.size);
-        return true;
-    }
-    return value != NULL ? orri_rows_copy(type, target, value, 1)
-                         : orri_rows_construct(type, target, 1);
+    return orri_cells_make(chunk, column, slot, 1, value);
 }
 
-// Constructs the values of all added columns, or none.
-static orr_result row_make_new(orr_world* world, const char* call,
-                               const orri_transition* transition, orri_chunk* target, uint32_t slot,
-                               const orri_type* value_type, const void* value)
+// Constructs the values of the added columns until a hook refuses. Returns how many were made.
+static uint32_t row_make_new(const orri_transition* transition, orri_chunk* target, uint32_t slot,
+                             const orri_type* value_type, const void* value)
 {
-    for (uint32_t i = 0; i < transition->new_count; i++) {
+    uint32_t i = 0;
+    for (; i < transition->new_count; i++) {
         uint32_t c = transition->added[i];
         const orri_type* type = transition->to->columns[c].type;
         if (ORR_UNLIKELY(!row_make_value(target, c, slot, type == value_type ? value : NULL))) {
-            while (i-- > 0) {
-                orri_column_destruct(transition->to, transition->added[i],
-                                     transition->to->row_count, 1);
-            }
-            return orri_refuse_hook(world, call, type);
+            break;
         }
     }
-    return ORR_OK;
+    return i;
 }
 
-// Makes room for the links of the added values. On refusal the values are destructed.
-static orr_result row_prepare_relations(orr_world* world, const orri_transition* transition,
-                                        uint32_t index)
+// The first `made` values were made; then a hook refused, or there was no room for their links.
+ORRI_COLD static orr_result row_refuse_new(orr_world* world, const char* call,
+                                           const orri_transition* transition, orri_chunk* target,
+                                           uint32_t made)
 {
-    uint32_t row = transition->to->row_count;
-    if (!transition->indexed || orri_relation_prepare_move(world, transition, row, index)) {
-        return ORR_OK;
+    orri_cluster* to = transition->to;
+    for (uint32_t i = made; i-- > 0;) {
+        orri_column_destruct(to, transition->added[i], to->row_count, 1);
     }
-    for (uint32_t i = 0; i < transition->new_count; i++) {
-        orri_column_destruct(transition->to, transition->added[i], row, 1);
-    }
-    return orri_refuse_memory(&world->env, "linking indexed references");
+    orri_rows_close(target, to->row_count & ORRI_SLOT_MASK, 1);
+    orri_cluster_trim(world, to);
+    return made < transition->new_count
+               ? orri_refuse_hook(world, call, to->columns[transition->added[made]].type)
+               : orri_refuse_memory(&world->env, "linking indexed references");
 }
 
 // ---- moving and removing ------------------------------------------------------------------------
@@ -207,12 +198,11 @@ static void row_keep(const orri_transition* transition, orri_chunk* target, uint
 {
     for (uint32_t i = 0; i < transition->kept_count; i++) {
         orri_transition_pair pair = transition->kept[i];
-        uint8_t* to = target->columns[pair.to].data + (size_t)target_slot * pair.size;
-        uint8_t* from = chunk->columns[pair.from].data + (size_t)slot * pair.size;
         const orri_type* type = transition->plain ? NULL
                                                   : transition->from->columns[pair.from].type;
         if (ORR_LIKELY(type == NULL || type->plain)) {
-            orri_value_move(to, from, pair.size);
+            orri_value_move(target->columns[pair.to].data + (size_t)target_slot * pair.size,
+                            chunk->columns[pair.from].data + (size_t)slot * pair.size, pair.size);
         } else {
             orri_cells_move(orri_cells_at(target, pair.to, target_slot),
                             orri_cells_at(chunk, pair.from, slot), 1);
@@ -231,81 +221,23 @@ static void row_drop(const orri_transition* transition, orri_chunk* chunk, uint3
     }
 }
 
-bool orri_move_fast(orr_world* world, const orri_transition* transition, uint32_t index,
-                    const orri_type* value_type, const void* value)
-{
-    orri_cluster *to = transition->to, *from = transition->from;
-    uint32_t row = to->row_count, last_row = from->row_count - 1;
-    if (!transition->simple || !from->direct || !to->direct ||
-        (value != NULL && value_type->info.has_padding)) {
-        return false;
-    }
-    orri_record* record = orri_record_at(world, index);
-    uint32_t place = record->place;
-    uint32_t slot = orri_place_slot(place), target_slot = row & ORRI_SLOT_MASK;
-    orri_chunk* chunk = orri_place_chunk(world, place);
-    orri_chunk* last = orri_cluster_chunk_of(from, last_row);
-    if (!orri_row_stamped(world, chunk, last, last_row, index) ||
-        (value != NULL && value_type->indexed_count > 0 &&
-         !orri_relation_prepare(world, orri_table_relation(world, value_type), index, value)) ||
-        !orri_cluster_ready(world, to, row)) {
-        return false;
-    }
-    orri_chunk* target = orri_cluster_chunk_of(to, row);
-    orri_rows_open(target, target_slot, 1);
-    for (uint32_t i = 0; i < transition->kept_count; i++) {
-        orri_transition_pair pair = transition->kept[i];
-        orri_value_move(target->columns[pair.to].data + (size_t)target_slot * pair.size,
-                        chunk->columns[pair.from].data + (size_t)slot * pair.size, pair.size);
-    }
-    for (uint32_t i = 0; i < transition->new_count; i++) {
-        uint32_t c = transition->added[i], size = to->sizes[c];
-        uint8_t* data = target->columns[c].data + (size_t)target_slot * size;
-        if (value != NULL && to->columns[c].type == value_type) {
-            orri_value_move(data, value, size);
-        } else {
-            orri_value_zero(data, size); // Simple transitions have zero presets.
-        }
-    }
-    if (ORR_UNLIKELY(transition->indexed)) {
-        orri_relation_moved(world, transition, row, index);
-    }
-    orri_chunk_ids(target)[target_slot] = index;
-    to->row_count = row + 1;
-    orri_row_close_gap(world, from, chunk, place, last, last_row);
-    record->place = orri_place_make(target, target_slot);
-    return true;
-}
-
-// The general path: hooks, shared blocks, the first change of an epoch.
-ORRI_NOINLINE static orr_result row_slow(orr_world* world, const char* call,
-                                         const orri_transition* transition, uint32_t index,
-                                         const orri_type* value_type, const void* value)
+// Fills the row behind the last one of the target with the values of a row, and enters its links.
+// Everything is prepared; only hooks and links may still be refused.
+ORRI_NOINLINE static orr_result row_fill(orr_world* world, const char* call,
+                                         const orri_transition* transition, orri_chunk* chunk,
+                                         uint32_t slot, const orri_type* value_type,
+                                         const void* value)
 {
     orri_cluster* to = transition->to;
-    if (ORR_UNLIKELY(to->row_count == to->row_capacity) && !orri_cluster_reserve(world, to, 1)) {
-        return orri_refuse_room(world, call);
-    }
-    uint32_t place = orri_record_at(world, index)->place;
-    uint32_t slot = orri_place_slot(place), target_slot = to->row_count & ORRI_SLOT_MASK;
-    orri_chunk* chunk = orri_place_chunk(world, place);
-    orri_chunk* target = orri_cluster_chunk_of(to, to->row_count);
-    if (!orri_transition_prepare_bits(world, transition) ||
-        !orri_chunk_prepare_rows(world, target, target_slot, 1) ||
-        !orri_row_prepare_remove(world, chunk, index)) {
-        orri_cluster_trim(world, to);
-        return orri_refuse_memory(&world->env, "preparing to move a row");
-    }
+    uint32_t row = to->row_count, target_slot = row & ORRI_SLOT_MASK;
+    uint32_t index = orri_chunk_ids(chunk)[slot];
+    orri_chunk* target = orri_cluster_chunk_of(to, row);
     orri_rows_open(target, target_slot, 1);
-    orr_result result =
-        row_make_new(world, call, transition, target, target_slot, value_type, value);
-    if (result == ORR_OK) {
-        result = row_prepare_relations(world, transition, index);
-    }
-    if (ORR_UNLIKELY(result != ORR_OK)) {
-        orri_rows_close(target, target_slot, 1);
-        orri_cluster_trim(world, to);
-        return result;
+    uint32_t made = row_make_new(transition, target, target_slot, value_type, value);
+    if (ORR_UNLIKELY(
+            made < transition->new_count ||
+            (transition->indexed && !orri_relation_prepare_move(world, transition, row, index)))) {
+        return row_refuse_new(world, call, transition, target, made);
     }
     orri_chunk_stamp_rows(world, target);
     row_keep(transition, target, target_slot, chunk, slot);
@@ -315,19 +247,126 @@ ORRI_NOINLINE static orr_result row_slow(orr_world* world, const char* call,
         orri_transition_move_bits(transition, target, target_slot, chunk, slot, 1);
     }
     if (transition->indexed) {
-        orri_relation_moved(world, transition, to->row_count, index);
+        orri_relation_moved(world, transition, row, index);
     }
-    to->row_count++;
-    orri_row_remove(world, chunk, slot);
-    orri_index_write(world, index)->place = orri_place_make(target, target_slot);
+    to->row_count = row + 1;
     return ORR_OK;
 }
 
-orr_result orri_move_one(orr_world* world, const char* call, const orri_transition* transition,
-                         uint32_t index, const orri_type* value_type, const void* value)
+// The same along a transition that is `words`, when the target was stamped: no hook, no link and no
+// call.
+static inline void row_fill_words(const orri_transition* transition, orri_chunk* target,
+                                  uint32_t row, const orri_chunk* chunk, uint32_t slot,
+                                  const orri_type* value_type, const void* value)
 {
-    if (ORR_LIKELY(orri_move_fast(world, transition, index, value_type, value))) {
+    orri_cluster* to = transition->to;
+    uint32_t target_slot = row & ORRI_SLOT_MASK;
+    orri_rows_open(target, target_slot, 1);
+    for (uint32_t i = 0; i < transition->new_count; i++) {
+        uint32_t c = transition->added[i];
+        bool given = value != NULL && to->columns[c].type == value_type;
+        orri_value_move_short(target->columns[c].data, target_slot, given ? value : orri_zeros, 0,
+                              to->sizes[c]);
+    }
+    const orri_transition_pair *pair = transition->kept, *end = pair + transition->kept_count;
+    for (; pair < end; pair++) {
+        orri_value_move_short(target->columns[pair->to].data, target_slot,
+                              chunk->columns[pair->from].data, slot, pair->size);
+    }
+    orri_chunk_ids(target)[target_slot] = orri_chunk_ids(chunk)[slot];
+    to->row_count = row + 1;
+}
+
+// Prepares a row's move: room, copies of shared blocks, enable bits.
+static orr_result row_prepare(orr_world* world, const char* call, const orri_transition* transition,
+                              uint32_t index)
+{
+    orri_cluster* to = transition->to;
+    if (ORR_UNLIKELY(to->row_count == to->row_capacity) && !orri_cluster_reserve(world, to, 1)) {
+        return orri_refuse_room(world, call);
+    }
+    orri_chunk* chunk = orri_place_chunk(world, orri_record_at(world, index)->place);
+    orri_chunk* target = orri_cluster_chunk_of(to, to->row_count);
+    if (!orri_transition_prepare_bits(world, transition) ||
+        !orri_chunk_prepare_rows(world, target, to->row_count & ORRI_SLOT_MASK, 1) ||
+        !orri_row_prepare_remove(world, chunk, index)) {
+        orri_cluster_trim(world, to);
+        return orri_refuse_memory(&world->env, "preparing to move a row");
+    }
+    return ORR_OK;
+}
+
+// Prepares and moves a row. The value is copied first, because it may be in a block of the world
+// that moves when the target cluster grows.
+ORRI_COLD static orr_result row_prepare_and_move(orr_world* world, const char* call,
+                                                 const orri_transition* transition, uint32_t index,
+                                                 const orri_type* value_type, const void* value)
+{
+    _Alignas(ORRI_BLOCK_ALIGN) uint8_t small[256];
+    size_t size = value != NULL ? value_type->info.size : 0;
+    uint8_t* kept = small;
+    if (size > sizeof small) {
+        kept = orri_alloc(&world->env, ORR_MEMORY_TEMP, size, ORRI_BLOCK_ALIGN);
+        if (kept == NULL) {
+            return orri_refuse_memory(&world->env, "copying a value");
+        }
+    }
+    if (size > 0) {
+        memcpy(kept, value, size);
+    }
+    orr_result result = row_prepare(world, call, transition, index);
+    uint32_t place = orri_record_at(world, index)->place, slot = orri_place_slot(place);
+    orri_chunk* chunk = orri_place_chunk(world, place);
+    uint32_t row = transition->to->row_count;
+    if (result == ORR_OK) {
+        result =
+            row_fill(world, call, transition, chunk, slot, value_type, value != NULL ? kept : NULL);
+    }
+    if (ORR_LIKELY(result == ORR_OK)) {
+        orri_row_remove(world, chunk, slot);
+        orri_index_write(world, index)->place =
+            orri_place_make(orri_cluster_chunk_of(transition->to, row), row & ORRI_SLOT_MASK);
+    }
+    if (size > sizeof small) {
+        orri_free(&world->env, ORR_MEMORY_TEMP, kept, size, ORRI_BLOCK_ALIGN);
+    }
+    return result;
+}
+
+// Most rows need no preparation: there is room, and all that will be written was stamped in this
+// epoch, so it is not shared.
+orr_result orri_move_one(orr_world* world, const char* call, const orri_transition* transition,
+                         orri_record* record, const orri_type* value_type, const void* value)
+{
+    orri_cluster *to = transition->to, *from = transition->from;
+    uint32_t place = record->place, slot = orri_place_slot(place);
+    uint32_t row = to->row_count, last_row = from->row_count - 1;
+    orri_chunk* chunk = orri_place_chunk(world, place);
+    orri_chunk* last = orri_cluster_chunk_of(from, last_row);
+    uint32_t last_index = last->ids[last_row & ORRI_SLOT_MASK], index = chunk->ids[slot];
+    orri_chunk* target = NULL;
+    if (ORR_LIKELY(!from->has_bits && orri_row_stamped(world, chunk, last, index, last_index))) {
+        target = orri_cluster_ready(world, to, row);
+        if (target == NULL && orri_parked_ready(world, to)) {
+            target = orri_cluster_chunk_of(to, row);
+        }
+    }
+    if (ORR_UNLIKELY(target == NULL)) {
+        return row_prepare_and_move(world, call, transition, index, value_type, value);
+    }
+    if (ORR_LIKELY(transition->words && !to->has_bits)) {
+        row_fill_words(transition, target, row, chunk, slot, value_type, value);
+    } else {
+        orr_result result = row_fill(world, call, transition, chunk, slot, value_type, value);
+        if (ORR_UNLIKELY(result != ORR_OK)) {
+            return result;
+        }
+    }
+    if (ORR_UNLIKELY(!from->direct)) {
+        orri_row_remove(world, chunk, slot);
+        record->place = orri_place_make(target, row & ORRI_SLOT_MASK);
         return ORR_OK;
     }
-    return row_slow(world, call, transition, index, value_type, value);
+    record->place = orri_place_make(target, row & ORRI_SLOT_MASK);
+    return orri_row_close_gap(world, from, chunk, place, last, last_row, last_index);
 }

@@ -192,7 +192,8 @@ static void transient_leave_row(orr_world* world, uint32_t place)
     orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
     orri_chunk_stamp(world, chunk);
     orri_chunk_stamp(world, last);
-    orri_row_close_gap(world, cluster, chunk, place, last, last_row);
+    (void)orri_row_close_gap(world, cluster, chunk, place, last, last_row,
+                             last->ids[last_row & ORRI_SLOT_MASK]);
 }
 
 void orri_transient_destroy(orr_world* world, orr_entity entity)

@@ -62,8 +62,10 @@ static size_t transition_bytes(const orri_cluster* from, const orri_cluster* to)
 // Adds a pair of columns to the kept ones.
 static void transition_keep(orri_transition* transition, uint32_t f, uint32_t t)
 {
+    uint32_t size = transition->from->columns[f].size;
     transition->kept[transition->kept_count++] =
-        (orri_transition_pair){(uint16_t)f, (uint16_t)t, transition->from->columns[f].size};
+        (orri_transition_pair){(uint16_t)f, (uint16_t)t, size};
+    transition->words = transition->words && orri_size_short(size);
 }
 
 // A multiple type that is kept: with its counts and ids, or resized to another capacity.
@@ -81,15 +83,23 @@ static void transition_keep_multiple(orri_transition* transition, uint32_t f, ui
     transition_keep(transition, f_counts + 1, t_counts + 1);
 }
 
+// True for an added column whose value is zero or, if it is given, a copy of its bytes.
+static bool transition_zeroed(const orri_cluster_column* column)
+{
+    const orri_type* type = column->type;
+    return type->trivial && type->zero_preset && !type->info.has_padding && column->counts == 0 &&
+           orri_size_short(column->size);
+}
+
 // Both type lists ascend: one merge finds the kept, dropped and added types.
-static void transition_fill(orri_transition* transition)
+ORRI_COLD static void transition_fill(orri_transition* transition)
 {
     const orri_cluster *from = transition->from, *to = transition->to;
     transition->kept = (orri_transition_pair*)(void*)(transition + 1);
     transition->resized = transition->kept + from->column_count;
     transition->added = (uint16_t*)(void*)(transition->resized + from->type_count);
     transition->dropped = transition->added + to->type_count;
-    transition->plain = transition->dropped_plain = transition->simple = true;
+    transition->plain = transition->dropped_plain = transition->words = true;
     uint32_t f = 0, t = 0;
     while (f < from->type_count || t < to->type_count) {
         uint32_t from_type = f < from->type_count ? from->types[f].id : UINT32_MAX;
@@ -107,15 +117,13 @@ static void transition_fill(orri_transition* transition)
             transition->indexed = transition->indexed || from->columns[f].by_value;
             f++;
         } else {
-            const orri_type* type = to->columns[t].type;
-            transition->simple = transition->simple && type->trivial && type->zero_preset &&
-                                 to->columns[t].counts == 0;
             transition->indexed = transition->indexed || to->columns[t].by_value;
+            transition->words = transition->words && transition_zeroed(&to->columns[t]);
             transition->added[transition->new_count++] = (uint16_t)t++;
         }
     }
-    transition->simple = transition->simple && transition->plain && transition->dropped_plain &&
-                         transition->resized_count == 0;
+    transition->words = transition->words && transition->plain && transition->dropped_plain &&
+                        transition->resized_count == 0 && !transition->indexed;
 }
 
 // Enters a transition into the look-up by pair, and into the lists of both clusters.
@@ -138,7 +146,8 @@ static void transition_link(orr_world* world, orri_transition* transition)
 }
 
 // Makes a transition. NULL when refused (reported).
-static orri_transition* transition_create(orr_world* world, orri_cluster* from, orri_cluster* to)
+ORRI_COLD static orri_transition* transition_create(orr_world* world, orri_cluster* from,
+                                                    orri_cluster* to)
 {
     orri_transition* transition = NULL;
     if (transition_grow_buckets(world)) {

@@ -139,6 +139,36 @@ static inline void orri_value_move(void* to, const void* from, uint32_t size)
     }
 }
 
+// True for the sizes of values that orri_value_move_short() takes.
+#define ORRI_SIZE_SHORT_MAX 64u
+static inline bool orri_size_short(uint32_t size)
+{
+    return size <= ORRI_SIZE_SHORT_MAX && size % 4 == 0;
+}
+
+// A value of a short size that is zero.
+extern const uint8_t orri_zeros[ORRI_SIZE_SHORT_MAX];
+
+// Copies a plain value of a short size, from one position of an array to one of another. Makes no
+// call, so that loops over columns keep everything in registers.
+static inline void orri_value_move_short(void* to, uint32_t to_slot, const void* from,
+                                         uint32_t from_slot, uint32_t size)
+{
+    if (ORR_LIKELY(size == 8)) {
+        memcpy((uint64_t*)to + to_slot, (const uint64_t*)from + from_slot, 8);
+        return;
+    }
+    uint8_t* target = (uint8_t*)to + (size_t)to_slot * size;
+    const uint8_t* source = (const uint8_t*)from + (size_t)from_slot * size;
+    for (; size >= 8; size -= 8, target += 8, source += 8) {
+        memcpy(target, source, 8);
+        __asm__ volatile("" ::: "memory"); // The compiler would make a call of the loop.
+    }
+    if (size != 0) {
+        memcpy(target, source, 4);
+    }
+}
+
 static inline void orri_value_zero(void* to, uint32_t size)
 {
     if (size == 8) {
@@ -263,13 +293,13 @@ static inline bool orri_in_error_handler(const orr_world* world)
 {
     return world->errors.in_handler != 0 && orri_refusing_here(&world->env);
 }
-// Fast test: true when structure may change now. False also in cases that orri_check_open()
-// decides, such as real time.
+// Short test: true when structure may change now. False also in cases that orri_check_open()
+// decides: in real time, and while readers wait to be notified of a travel, running.access is not
+// NULL.
 static inline bool orri_world_open(const orr_world* world)
 {
-    return world->append.open == NULL &&
-           (world->loops.iterating | world->loops.cached | world->errors.in_handler) == 0 &&
-           !world->realtime && world->running.notify_travel == NULL;
+    return world->running.access == NULL && world->append.open == NULL &&
+           (world->loops.iterating | world->loops.cached | world->errors.in_handler) == 0;
 }
 // Begins a tick that the world counts. (world.c)
 void orri_tick_advance(orr_world* world);
@@ -284,14 +314,11 @@ static inline void orri_world_settle(const orr_world* world)
         world->listener.settle((orr_world*)(uintptr_t)world);
     }
 }
-// orri_world_open(), and no type has indexed references: a row can be destroyed without looking for
-// referrers.
+// orri_world_open(), no type has indexed references and no entity a pinned value: a row is all that
+// an entity leaves.
 static inline bool orri_world_quiet(const orr_world* world)
 {
-    return world->append.open == NULL &&
-           (world->loops.iterating | world->loops.cached | world->errors.in_handler |
-            world->relations.count) == 0 &&
-           !world->realtime && world->running.notify_travel == NULL;
+    return orri_world_open(world) && (world->relations.count | world->pinned.live) == 0;
 }
 // True when other entities may refer to a destroyed entity through indexed fields.
 static inline bool orri_world_related(const orr_world* world)
@@ -375,35 +402,37 @@ static inline orri_record* orri_index_write(orr_world* world, uint32_t index)
     }
     return &world->hot.pages[page][index & ORRI_PAGE_MASK];
 }
-// Index of the next id if it can be given out without preparation: its page exists and was stamped
-// in this epoch. ORRI_INDEX_NONE: it cannot.
-static inline uint32_t orri_index_ready(const orr_world* world)
+// Makes the record of an index that of a live entity.
+static inline orr_entity orri_index_enter(orr_world* world, orri_record* record, uint32_t number,
+                                          uint32_t generation, uint32_t place)
 {
-    uint32_t next = world->index.free_first;
-    if (next == ORRI_INDEX_NONE) {
-        next = world->hot.count;
-        if (next >= world->limits.entities || next >> ORRI_PAGE_BITS >= world->index.page_count) {
-            return ORRI_INDEX_NONE;
-        }
-    }
-    return ORR_LIKELY(orri_index_fresh(world, next)) ? next : ORRI_INDEX_NONE;
+    *record = (orri_record){generation, place};
+    world->index.live_count++;
+    return orri_id_make(number, generation);
 }
-// Gives out the id of the index that orri_index_ready() has found, for a row at `place`.
-static inline orr_entity orri_index_give_ready(orr_world* world, uint32_t number, uint32_t place)
+// Gives out the next id without preparation, for a row at `place`: its page exists and was stamped
+// in this epoch. Null: nothing was done.
+static inline orr_entity orri_index_give_ready(orr_world* world, uint32_t place)
 {
     orri_index* index = &world->index;
-    orri_record* record = orri_record_at(world, number);
-    uint32_t generation = world->salt | 1;
-    if (number == index->free_first) {
+    uint32_t number = index->free_first;
+    if (number != ORRI_INDEX_NONE) {
+        if (ORR_UNLIKELY(!orri_index_fresh(world, number))) {
+            return (orr_entity){0};
+        }
+        orri_record* record = orri_record_at(world, number);
         index->free_first = record->place;
         index->free_count--;
-        generation = record->generation & ~ORRI_DEAD;
-    } else {
-        world->hot.count++;
+        return orri_index_enter(world, record, number, record->generation & ~ORRI_DEAD, place);
     }
-    *record = (orri_record){generation, place};
-    index->live_count++;
-    return orri_id_make(number, generation);
+    number = world->hot.count;
+    if (ORR_UNLIKELY(number >= world->limits.entities ||
+                     number >> ORRI_PAGE_BITS >= index->page_count ||
+                     !orri_index_fresh(world, number))) {
+        return (orr_entity){0};
+    }
+    world->hot.count = number + 1;
+    return orri_index_enter(world, orri_record_at(world, number), number, world->salt | 1, place);
 }
 // Gives out `count` ids to rows of one chunk from `slot` on; writes records, row ids and, if not
 // NULL, `out`.
@@ -419,20 +448,18 @@ ORRI_COLD void orri_index_retire(orri_record* record);
 // rows still exist.
 ORRI_COLD void orri_pinned_drop(orr_world* world, const uint32_t* indexes, uint32_t count);
 // Ends one entity: its record becomes dead. The record must be prepared; the row still exists.
-static inline void orri_index_kill_one(orr_world* world, uint32_t index, orri_record* record)
+// False: nothing was done, since the record's generations are used up; orri_index_kill() retires it.
+static inline bool orri_index_kill_one(orr_world* world, uint32_t index, orri_record* record)
 {
-    if (ORR_UNLIKELY(world->pinned.live != 0)) {
-        orri_pinned_drop(world, &index, 1);
-    }
     uint32_t generation = record->generation | ORRI_DEAD;
-    world->index.live_count--;
     if (ORR_UNLIKELY((generation & ORRI_GENERATION_MASK) == ORRI_GENERATION_MAX)) {
-        orri_index_retire(record);
-        return;
+        return false;
     }
     *record = (orri_record){generation + 1, world->index.free_first};
     world->index.free_first = index;
     world->index.free_count++;
+    world->index.live_count--;
+    return true;
 }
 // Ends the entities of some indexes, in order. Their records must be prepared; their rows still
 // exist.
@@ -503,6 +530,8 @@ static inline uint8_t* orri_column_write(orr_world* world, orri_chunk* chunk, ui
 bool orri_cluster_reserve(orr_world* world, orri_cluster* cluster, uint32_t count);
 // Parks or frees chunks without rows.
 void orri_cluster_trim(orr_world* world, orri_cluster* cluster);
+// The same as the last step of a call, which then saves no registers for it. Returns ORR_OK.
+ORRI_NOINLINE orr_result orri_cluster_trim_last(orr_world* world, orri_cluster* cluster);
 // Frees all chunks, a parked one too. The values of the rows must be destructed or owned by shares.
 void orri_cluster_free_chunks(orr_world* world, orri_cluster* cluster);
 // Adds enable bits, all on, for a column in every chunk. Column type_count: the bits of the
@@ -515,6 +544,17 @@ void orri_chunk_enter(orri_chunk* chunk);
 void orri_chunk_refresh_column(orri_chunk* chunk, uint32_t column);
 void orri_chunk_leave(const orri_chunk* chunk);
 void orri_chunk_refresh(orri_chunk* chunk);
+// Copies a row within its cluster, whose columns are all `words`: values and row id.
+static inline void orri_row_copy_words(orri_chunk* to, uint32_t to_slot, const orri_chunk* from,
+                                       uint32_t from_slot)
+{
+    const orri_cluster* cluster = to->cluster;
+    const uint32_t *size = cluster->sizes, *end = size + cluster->column_count;
+    const orri_column *target = to->columns, *source = from->columns;
+    for (; size < end; size++, target++, source++) {
+        orri_value_move_short(target->data, to_slot, source->data, from_slot, *size);
+    }
+}
 // Moves a row within its cluster: values, row id, enable bits, record. `to` is raw memory before,
 // `from` after.
 void orri_row_relocate(orr_world* world, orri_chunk* to, uint32_t to_slot, orri_chunk* from,
@@ -579,14 +619,23 @@ bool orri_parked_release_all(orr_world* world);
 // Checks of S4c, for the parked chunk of a cluster, and for the list of all.
 bool orri_parked_valid(const orr_world* world, const orri_cluster* cluster);
 bool orri_parked_list_valid(const orr_world* world);
-// For fast paths: true when a direct cluster has room for a row in a chunk that was stamped in this
-// epoch. Takes back a parked chunk.
-static inline bool orri_cluster_ready(orr_world* world, orri_cluster* cluster, uint32_t row)
+// For short paths: the chunk of a cluster's next row, if there is room and the chunk was stamped in
+// this epoch; NULL: it is not so.
+static inline orri_chunk* orri_cluster_ready(const orr_world* world, const orri_cluster* cluster,
+                                             uint32_t row)
 {
-    if (ORR_LIKELY(row < cluster->row_capacity)) {
-        return orri_cluster_chunk_of(cluster, row)->stamp == world->epoch;
+    if (ORR_UNLIKELY(row >= cluster->row_capacity)) {
+        return NULL;
     }
-    if (cluster->parked == NULL || cluster->parked->stamp != world->epoch) {
+    orri_chunk* chunk = orri_cluster_chunk_of(cluster, row);
+    return ORR_LIKELY(chunk->stamp == world->epoch) ? chunk : NULL;
+}
+// Takes back a parked chunk that was stamped in this epoch. False: there is none, or the cluster has
+// room.
+static inline bool orri_parked_ready(orr_world* world, orri_cluster* cluster)
+{
+    if (cluster->parked == NULL || cluster->parked->stamp != world->epoch ||
+        cluster->row_count < cluster->row_capacity) {
         return false;
     }
     orri_parked_take(world, cluster);
@@ -654,7 +703,7 @@ static inline uint32_t orri_cluster_entity_column(const orri_cluster* cluster)
 // Decides which fast paths the rows of a cluster may take, by its types and enable bits.
 static inline void orri_cluster_set_direct(orri_cluster* cluster)
 {
-    cluster->direct = cluster->plain && !cluster->has_bits;
+    cluster->direct = cluster->words && !cluster->has_bits;
     cluster->direct_new = cluster->direct && cluster->column_count == cluster->type_count + 1 &&
                           !cluster->indexed_preset;
 }
@@ -744,47 +793,37 @@ orr_result orri_check_move(const orr_world* world, const char* call, orr_cluster
 
 // ---- row.c: one row moves to another cluster, or is removed -------------------------------------
 
-// Moves the row of the entity at `index`. `value` (may be NULL) initialises the column of
+// Moves the row of the entity with this record. `value` (may be NULL) initialises the column of
 // `value_type` in the target instead of its preset.
 orr_result orri_move_one(orr_world* world, const char* call, const orri_transition* transition,
-                         uint32_t index, const orri_type* value_type, const void* value);
-// The fast path of it: a simple transition between direct clusters with room, all stamped in this
-// epoch. Nothing can be refused. False: nothing was done.
-bool orri_move_fast(orr_world* world, const orri_transition* transition, uint32_t index,
-                    const orri_type* value_type, const void* value);
+                         orri_record* record, const orri_type* value_type, const void* value);
 // Removes one row whose values were moved out or destructed: the cluster's last row fills the gap.
 // The row's chunk, the last chunk and the last row's record must be prepared.
 void orri_row_remove(orr_world* world, orri_chunk* chunk, uint32_t slot);
 // Prepares the removal of one row.
 bool orri_row_prepare_remove(orr_world* world, orri_chunk* chunk, uint32_t index);
-// Test for the fast path of both, in a direct cluster: true when chunks and records were stamped in
-// this epoch, so that nothing needs preparation or a stamp.
+// Test for the short path of both: true when chunks and records were stamped in this epoch, so that
+// nothing needs preparation or a stamp. `last_index` is the last row's entity.
 static inline bool orri_row_stamped(const orr_world* world, const orri_chunk* chunk,
-                                    const orri_chunk* last, uint32_t last_row, uint32_t index)
+                                    const orri_chunk* last, uint32_t index, uint32_t last_index)
 {
     return chunk->stamp == world->epoch && last->stamp == world->epoch &&
-           orri_index_fresh(world, index) &&
-           orri_index_fresh(world, last->ids[last_row & ORRI_SLOT_MASK]);
+           orri_index_fresh(world, index) && orri_index_fresh(world, last_index);
 }
-// Fast path of orri_row_remove(): the last row fills the gap at `place`. Of a direct cluster that
-// is stamped.
-static inline void orri_row_close_gap(orr_world* world, orri_cluster* cluster, orri_chunk* chunk,
-                                      uint32_t place, orri_chunk* last, uint32_t last_row)
+// Short path of orri_row_remove(): the last row fills the gap at `place`. Of a direct cluster that
+// is stamped. Returns ORR_OK, to be the last step of a call.
+static inline orr_result orri_row_close_gap(orr_world* world, orri_cluster* cluster,
+                                            orri_chunk* chunk, uint32_t place, orri_chunk* last,
+                                            uint32_t last_row, uint32_t last_index)
 {
     uint32_t slot = orri_place_slot(place), last_slot = last_row & ORRI_SLOT_MASK;
     if (last != chunk || last_slot != slot) {
-        const uint32_t* sizes = cluster->sizes;
-        for (uint32_t c = 0; c < cluster->column_count; c++) {
-            orri_value_move(chunk->columns[c].data + (size_t)slot * sizes[c],
-                            last->columns[c].data + (size_t)last_slot * sizes[c], sizes[c]);
-        }
-        orri_record_at(world, orri_chunk_ids(chunk)[slot])->place = place;
+        orri_row_copy_words(chunk, slot, last, last_slot);
+        orri_record_at(world, last_index)->place = place;
     }
     cluster->row_count = last_row;
     orri_rows_close(last, last_slot, 1);
-    if (ORR_UNLIKELY(last_slot == 0)) {
-        orri_cluster_trim(world, cluster);
-    }
+    return ORR_LIKELY(last_slot != 0) ? ORR_OK : orri_cluster_trim_last(world, cluster);
 }
 // Adds enable bits to the target of a transition where the source has some.
 bool orri_transition_prepare_bits(orr_world* world, const orri_transition* transition);

@@ -203,9 +203,9 @@ struct orri_cluster {
     orri_chunk** chunks;
     uint32_t row_count, row_capacity; // Rows in use; rows that there is memory for.
     uint32_t type_count, chunk_count;
-    bool direct;           // `plain`, no enable bits: rows take the fast paths.
-    bool direct_new;       // Also no multiple type: creating rows takes the fast path, too.
-    bool plain;            // All types are trivial: no values need a hook or a reference count.
+    bool direct;           // `words`, no enable bits: rows take the short paths.
+    bool direct_new;       // Also no multiple type: creating rows takes the short path, too.
+    bool words;            // `plain`, and orri_size_short() of all columns.
     bool has_bits;         // At least one column has enable bits.
     uint32_t column_count; // Columns without their enable bits.
     uint32_t* sizes;       // [column_count] bytes of a row. Copy of columns[].size for moves.
@@ -215,9 +215,10 @@ struct orri_cluster {
     uint32_t index; // In world->clusters.slots; a handle's id is index + 1.
     uint32_t generation;
     uint32_t tag_count;
-    uint32_t bucket_next;       // Next in the hash chain: index + 1; 0: end.
-    uint32_t chunk_capacity;    // Of `chunks`.
-    uint8_t level_first;        // Level at which a new first chunk starts.
+    uint32_t bucket_next;    // Next in the hash chain: index + 1; 0: end.
+    uint32_t chunk_capacity; // Of `chunks`.
+    uint8_t level_first;     // Level at which a new first chunk starts.
+    bool plain;              // All types are trivial: no values need a hook or a reference count.
     const uint16_t* capacities; // [type_count] instances a row has room for; 1 for unique types.
     const orr_type* types;      // [type_count] ascending by id.
     const orr_tag* tags;        // [tag_count] ascending.
@@ -247,8 +248,11 @@ struct orri_cluster {
     size_t row_bytes; // Of a row in all columns.
     // The chunk that was given up last, kept for the next row (parked.c); NULL: none.
     orri_chunk* parked;
-    size_t parked_bytes;                     // Its part of world->chunks.parked_bytes.
-    orri_cluster *parked_prev, *parked_next; // In world->chunks.parked_first.
+    // The cluster is in the list of world->chunks.parked_first: it has a parked chunk, or had one
+    // that is in use again. So a chunk that is parked and used in turn stays on the list.
+    bool parked_listed;
+    size_t parked_bytes; // What the cluster counts in world->chunks.parked_bytes.
+    orri_cluster *parked_prev, *parked_next;
 };
 _Static_assert(offsetof(orri_cluster, index) <= 64, "the hot part of a cluster is one line");
 
@@ -276,8 +280,10 @@ typedef struct orri_transition {
     // Type and direction, if the transition adds or removes one type; 0: not an edge.
     uint64_t edge;
     uint32_t kept_count, new_count, dropped_count, resized_count;
-    bool simple;        // No column needs a hook, a reference count, a preset or a resize.
-    bool plain;         // Kept columns are moved by memcpy.
+    bool plain; // Kept columns are moved by memcpy.
+    // No column needs a hook, a reference count, a link, a preset or a resize, and all kept and added
+    // ones have an orri_size_short().
+    bool words;
     bool dropped_plain; // Dropped columns need no destruct.
     bool indexed;       // An added or dropped column has indexed references.
     // [kept_count] with the counts and ids of multiple types of equal capacity.
@@ -450,10 +456,11 @@ typedef struct orri_chunks {
     uint32_t count, capacity, free_capacity, free_count;
     orri_source row_small[ORRI_LEVELS]; // Row ids of first chunks that are not full size, by level.
     orri_source bits;                   // Enable bits of unique types.
-    // Clusters with a parked chunk (parked.c), in the order in which the chunks were parked.
+    // Clusters with `parked_listed`, in the order in which they came onto the list.
     orri_cluster *parked_first, *parked_last;
-    uint32_t parked_count;
-    uint64_t parked_bytes;    // Bytes of these chunks beyond those of their clusters' rows.
+    uint32_t parked_listed, parked_count; // Clusters on the list; parked chunks.
+    // Bytes of the chunks that these clusters have or had parked, beyond those of their rows.
+    uint64_t parked_bytes;
     uint64_t parked_refusals; // env.refusals when a chunk was parked last.
 } orri_chunks;
 

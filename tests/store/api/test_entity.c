@@ -444,6 +444,38 @@ ORR_TEST(ids_recycled_in_one_call_are_those_recycled_one_by_one)
     }
 }
 
+// Rows of a cluster in any order end in one call as they would end one by one.
+ORR_TEST(ids_ended_in_one_call_are_recycled_as_those_ended_one_by_one)
+{
+    enum {
+        COUNT = 10000
+    };
+    static uint32_t order[COUNT];
+    static orr_entity ids[COUNT];
+    for (uint32_t kind = 0; kind < 6; kind++) {
+        uint32_t n = entity_order(kind, order, COUNT);
+        uint64_t hashes[2];
+        for (uint32_t w = 0; w < 2; w++) {
+            kit k = {0};
+            orr_world* world = kit_begin(&k, NULL);
+            CHECK_OK(orr_create_many(world, KIT_CLUSTER(world, Health), COUNT, NULL, 0, ids));
+            for (uint32_t i = 0; i < n; i++) {
+                CHECK_OK(orr_add(world, ids[order[i]], Position));
+            }
+            if (w == 0) {
+                CHECK_OK(orr_cluster_clear(world, KIT_CLUSTER(world, Health, Position)));
+            }
+            for (uint32_t i = 0; w == 1 && i < n; i++) {
+                CHECK_OK(orr_destroy(world, ids[order[i]]));
+            }
+            CHECK_OK(orr_world_validate(world));
+            hashes[w] = orr_world_hash(world);
+            kit_end(&k);
+        }
+        CHECK_EQ(hashes[0], hashes[1]);
+    }
+}
+
 // An id that was never given, made to look like the record of a dead entity.
 ORR_TEST(entity_id_made_up_from_a_dead_record_is_refused_everywhere)
 {

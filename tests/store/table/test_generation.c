@@ -59,20 +59,23 @@ ORR_TEST(generation_used_up_by_any_destroying_call_retires_the_index)
         kit k = {0};
         orr_world* world = kit_begin(&k, &(orr_world_desc){.id_salt = ORR_SALT_MAX});
         orr_cluster cluster = KIT_CLUSTER(world, Position);
-        orr_entity ids[10], all[60];
+        enum {
+            COUNT = 40 // Records end sixteen at a time, and the rest one by one.
+        };
+        orr_entity ids[COUNT], all[6 * COUNT];
         uint32_t count = 0;
         for (uint32_t life = 0; life < 6; life++) {
-            CHECK_OK(orr_create_many(world, cluster, 10, NULL, 0, ids));
-            for (uint32_t i = 0; i < 10; i++) {
+            CHECK_OK(orr_create_many(world, cluster, COUNT, NULL, 0, ids));
+            for (uint32_t i = 0; i < COUNT; i++) {
                 for (uint32_t j = 0; j < count; j++) {
                     CHECK(all[j].id != ids[i].id);
                 }
             }
             memcpy(all + count, ids, sizeof ids);
-            count += 10;
+            count += COUNT;
             switch (way) {
             case 0:
-                CHECK_OK(orr_destroy_many(world, ids, 10));
+                CHECK_OK(orr_destroy_many(world, ids, COUNT));
                 break;
             case 1:
                 CHECK_OK(orr_cluster_clear(world, cluster));
@@ -85,7 +88,7 @@ ORR_TEST(generation_used_up_by_any_destroying_call_retires_the_index)
                 cluster = KIT_CLUSTER(world, Position);
                 break;
             default:
-                for (uint32_t i = 0; i < 10; i++) {
+                for (uint32_t i = 0; i < COUNT; i++) {
                     CHECK_OK(orr_destroy(world, ids[i]));
                 }
                 break;
@@ -95,7 +98,8 @@ ORR_TEST(generation_used_up_by_any_destroying_call_retires_the_index)
                 CHECK(!orr_alive(world, all[j]));
             }
         }
-        CHECK_EQ(world->hot.count, 20); // Ten indexes lived three times, ten more too.
+        CHECK_EQ(world->hot.count,
+                 2 * COUNT); // Half of the indexes lived three times, then the others.
         kit_end(&k);
     }
 }

@@ -64,6 +64,9 @@ ORR_TEST(parked_full_chunk_is_used_again_without_allocation)
     CHECK_OK(orr_create_many(world, cluster, 2 * CAPACITY, NULL, 0, ids)); // More than is parked.
     CHECK_EQ(kit_info(world, cluster).chunk_count, 3);
     CHECK_EQ(world->chunks.parked_count, 0);
+    CHECK_OK(orr_cluster_delete(world, cluster)); // It is on the list, without a parked chunk.
+    CHECK_EQ(world->chunks.parked_listed, 0);
+    CHECK_EQ(world->chunks.parked_bytes, 0);
     kit_end(&k);
 }
 
