@@ -275,7 +275,8 @@ static void ranges_fetch(const orri_post_ranges* t, uint32_t range)
         uint32_t place = orri_record_at(t->world, i)->place, block = place >> ORRI_SLOT_BITS;
         if (block < table->hot.capacity) {
             size_t at = (size_t)orri_place_slot(place) * t->site.type->info.size;
-            __builtin_prefetch(table->hot.data[block] + at, 1);
+            // An integer: the block may be missing, and NULL may have no offset.
+            __builtin_prefetch((const void*)((uintptr_t)table->hot.data[block] + at), 1);
         }
     }
 }

@@ -707,7 +707,9 @@ static orr_result target_find(orri_change* c, uint32_t g, orr_entity entity, orr
     t.creates = route->from == NULL;
     t.base = t.creates ? orri_cluster_at(c->world, t.group->cluster) : route->from;
     t.entity = entity;
-    t.instance_applies = c->instance_applies + c->work[g].instance_first;
+    // No offset from NULL, where no group has instances.
+    t.instance_applies =
+        t.group->instance_count > 0 ? c->instance_applies + c->work[g].instance_first : NULL;
     t.route = route;
     if (t.creates && t.base == NULL && t.group->cluster.id != 0) {
         return orri_refuse_cluster(c->world, c->desc->call, t.group->cluster);
