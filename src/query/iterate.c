@@ -138,7 +138,9 @@ void orri_iter_open_units(orr_iter* it, orr_query* query, uint64_t since, uint32
     iterate_init(it, query, since);
     if (query->units_cached) {
         iterate_use_cache(it);
-        it->next = (orr_hot_span*)(void*)(query->cache + first * query->cache_stride);
+        // An empty cache is NULL, which may have no offset.
+        it->next = last > first ? (orr_hot_span*)(void*)(query->cache + first * query->cache_stride)
+                                : NULL;
         it->span_left = last - first;
     } else {
         it->entry_end = it->entry;

@@ -717,7 +717,7 @@ orr_result orri_turn_publish(orri_pipeline* pipe)
                      ? ORR_ERR_MEMORY
                      : orri_publish_copy(rt->publisher, run->published, run->published_plain);
         orri_turn_enter(pipe);
-        if (result == ORR_OK) {
+        if (result == ORR_OK && run->published_count > run->published_plain) {
             result = orri_publish_copy(rt->publisher, run->published + run->published_plain,
                                        run->published_count - run->published_plain);
         }

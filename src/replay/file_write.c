@@ -281,8 +281,10 @@ static void file_put_tick(file_out* out, uint32_t index, const orri_lockstep_ent
         file_put_call(out, recording->calls[entry->call_at + i]);
     }
     file_put_v(out, entry->input_size);
-    orri_bytes_put(&out->bytes, recording->inputs[0].bytes.data + entry->impure_at,
-                   entry->input_size);
+    if (entry->input_size > 0) {
+        orri_bytes_put(&out->bytes, recording->inputs[0].bytes.data + entry->impure_at,
+                       entry->input_size);
+    }
     if (mark != NULL) {
         file_put(out, mark->hash, 8);
     }

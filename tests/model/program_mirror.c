@@ -138,6 +138,12 @@ static value* cell_find(cell* c, orr_component_id id)
     return NULL;
 }
 
+// Value `i` of an array; NULL: there are none, as of a marker.
+static const uint8_t* value_at(const void* values, uint32_t i, size_t size)
+{
+    return values != NULL ? (const uint8_t*)values + i * size : NULL;
+}
+
 static void cell_push(program_mirror* m, cell* c, uint32_t t, orr_component_id id, const void* from)
 {
     if (c->values == NULL) {
@@ -190,7 +196,7 @@ static void take_added(program_mirror* m, const orr_message* message)
             image* there = image_there(m, message, i);
             for (uint32_t v = first; v < last; v++) {
                 cell_push(m, &there->cells[t], t, column->ids != NULL ? column->ids[v] : 0,
-                          (const uint8_t*)column->values + (size_t)v * m->sizes[t]);
+                          value_at(column->values, v, m->sizes[t]));
             }
         }
     }
@@ -224,7 +230,7 @@ static void take_component(program_mirror* m, const orr_message* message, uint32
     }
     cell* c = &there->cells[t];
     orr_component_id id = message->ids != NULL ? message->ids[i] : 0;
-    const uint8_t* from = (const uint8_t*)message->values + (size_t)i * m->sizes[t];
+    const uint8_t* from = value_at(message->values, i, m->sizes[t]);
     value* v = cell_find(c, id);
     if (message->kind == ORR_COMPONENT_ADDED) {
         cell_push(m, c, t, id, from);

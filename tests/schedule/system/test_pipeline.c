@@ -743,7 +743,8 @@ ORR_TEST(update_refused_in_another_pipeline_loses_no_time)
         failing_alloc_arm(&k.memory, at, false);
         orr_result result = orr_update(world, 45 * MS);
         failing_alloc_arm(&k.memory, 0, false);
-        bool open = orr_tick_open(world);
+        // A half-done tick of the first pipeline only continues: the call's own time does not count.
+        bool open = orr_tick_open(world) && pipe_stats(world, "main").tick == 0;
         seen += open;
         if (open) {
             CHECK(result != ORR_OK);
@@ -754,7 +755,7 @@ ORR_TEST(update_refused_in_another_pipeline_loses_no_time)
         k.errors = (kit_errors){0};
         kit_end(&k);
     }
-    CHECK(seen > 0);
+    CHECK(seen > 2);
 }
 
 // ---- hash and plan ------------------------------------------------------------------------------

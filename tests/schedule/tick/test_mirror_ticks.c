@@ -98,6 +98,12 @@ static int type_number(orr_type type)
     return -1;
 }
 
+// Value `i` of an array; NULL: there are none, as of a marker.
+static const uint8_t* value_at(const void* values, uint32_t i, size_t size)
+{
+    return values != NULL ? (const uint8_t*)values + i * size : NULL;
+}
+
 static void cell_push(int t, cell* c, orr_component_id id, const void* value)
 {
     CHECK(c->count < MAX_INSTANCES);
@@ -144,7 +150,7 @@ static void take_added(mirror* m, const orr_message* message)
             image* there = image_there(m, message->entities[i]);
             for (uint32_t v = first; v < last; v++) {
                 cell_push(t, &there->cells[t], column->ids != NULL ? column->ids[v] : 0,
-                          (const uint8_t*)column->values + (size_t)v * the_scene->sizes[t]);
+                          value_at(column->values, v, the_scene->sizes[t]));
             }
         }
     }
@@ -186,7 +192,7 @@ static void take_component(mirror* m, const orr_message* message)
         CHECK(t >= 0 && m->tracks[t]);
         cell* c = &there->cells[t];
         orr_component_id id = message->ids != NULL ? message->ids[i] : 0;
-        const uint8_t* value = (const uint8_t*)message->values + (size_t)i * the_scene->sizes[t];
+        const uint8_t* value = value_at(message->values, i, the_scene->sizes[t]);
         if (message->kind == ORR_COMPONENT_ADDED) {
             cell_push(t, c, id, value);
         } else if (message->kind == ORR_COMPONENT_CHANGED) {
