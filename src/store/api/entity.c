@@ -460,7 +460,42 @@ ORRI_COLD static orr_result entity_destroy_transient(orr_world* world, orr_entit
     return result;
 }
 
-// Long path of orr_destroy().
+// Where neither a short path nor a check of access applies.
+ORRI_NOINLINE static orr_result entity_destroy_general(orr_world* world, orr_entity entity)
+{
+    const orri_record* record = orri_record_find(world, entity);
+    return ORR_LIKELY(record != NULL)
+               ? entity_destroy_slow(world, orri_place_chunk(world, record->place),
+                                     orri_place_slot(record->place), orri_id_index(entity))
+               : entity_destroy_transient(world, entity);
+}
+
+// Short path: destroys the entity of `record` (NULL: none), where no type has indexed references and
+// nothing needs preparation. With `pinned` the pools lose its values first. `otherwise`: what to
+// call if it does not apply; nothing was done then.
+static inline orr_result entity_destroy_short(orr_world* world, orr_entity entity,
+                                              orri_record* record, bool pinned,
+                                              orr_result (*otherwise)(orr_world*, orr_entity))
+{
+    if (ORR_LIKELY(record != NULL)) {
+        uint32_t place = record->place, index = orri_id_index(entity);
+        orri_chunk* chunk = orri_place_chunk(world, place);
+        orri_cluster* cluster = chunk->cluster;
+        uint32_t last_row = cluster->row_count - 1;
+        orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
+        uint32_t last_index = last->ids[last_row & ORRI_SLOT_MASK];
+        bool ready = cluster->direct && orri_row_stamped(world, chunk, last, index, last_index);
+        if (pinned && ready && !orri_generation_last(record)) {
+            orri_pinned_drop(world, &index, 1);
+        }
+        if (ORR_LIKELY(ready && orri_index_kill_one(world, index, record))) {
+            return orri_row_close_gap(world, cluster, chunk, place, last, last_row, last_index);
+        }
+    }
+    return otherwise(world, entity);
+}
+
+// Long path of orr_destroy(). Still short if pinned values, such as names, are all that is special.
 ORRI_NOINLINE static orr_result entity_destroy_far(orr_world* world, orr_entity entity)
 {
     ORR_ASSERT(world != NULL);
@@ -471,11 +506,9 @@ ORRI_NOINLINE static orr_result entity_destroy_far(orr_world* world, orr_entity 
             return result;
         }
     }
-    const orri_record* record = orri_record_find(world, entity);
-    return ORR_LIKELY(record != NULL)
-               ? entity_destroy_slow(world, orri_place_chunk(world, record->place),
-                                     orri_place_slot(record->place), orri_id_index(entity))
-               : entity_destroy_transient(world, entity);
+    bool plain = orri_world_open(world) && !orri_world_related(world);
+    return entity_destroy_short(world, entity, plain ? orri_record_find(world, entity) : NULL, true,
+                                entity_destroy_general);
 }
 
 orr_result orr_destroy(orr_world* world, orr_entity entity)
@@ -484,19 +517,7 @@ orr_result orr_destroy(orr_world* world, orr_entity entity)
     orri_record* record = world != NULL && ORR_LIKELY(orri_world_quiet(world))
                               ? orri_record_find(world, entity)
                               : NULL;
-    if (ORR_LIKELY(record != NULL)) {
-        uint32_t place = record->place, index = orri_id_index(entity);
-        orri_chunk* chunk = orri_place_chunk(world, place);
-        orri_cluster* cluster = chunk->cluster;
-        uint32_t last_row = cluster->row_count - 1;
-        orri_chunk* last = orri_cluster_chunk_of(cluster, last_row);
-        uint32_t last_index = last->ids[last_row & ORRI_SLOT_MASK];
-        if (ORR_LIKELY(cluster->direct && orri_row_stamped(world, chunk, last, index, last_index) &&
-                       orri_index_kill_one(world, index, record))) {
-            return orri_row_close_gap(world, cluster, chunk, place, last, last_row, last_index);
-        }
-    }
-    return entity_destroy_far(world, entity);
+    return entity_destroy_short(world, entity, record, false, entity_destroy_far);
 }
 
 bool orr_alive(const orr_world* world, orr_entity entity)

@@ -447,6 +447,11 @@ ORRI_COLD void orri_index_retire(orri_record* record);
 // Removes the pinned values of entities that are about to be destroyed (pool.c). Their records and
 // rows still exist.
 ORRI_COLD void orri_pinned_drop(orr_world* world, const uint32_t* indexes, uint32_t count);
+// True when a live record's generations are used up.
+static inline bool orri_generation_last(const orri_record* record)
+{
+    return ((record->generation | ORRI_DEAD) & ORRI_GENERATION_MASK) == ORRI_GENERATION_MAX;
+}
 // Ends one entity: its record becomes dead. The record must be prepared; the row still exists.
 // False: nothing was done, since the record's generations are used up; orri_index_kill() retires it.
 static inline bool orri_index_kill_one(orr_world* world, uint32_t index, orri_record* record)
