@@ -68,8 +68,9 @@ typedef struct bench_row {
 extern const bench_row bench_rows[]; // Terminated by a row without work.
 
 extern const bench_work bench_create_empty, bench_create_empty_bulk, bench_create_2,
-    bench_create_2_bulk, bench_create_2_cold, bench_destroy_ordered, bench_destroy_shuffled,
-    bench_delete_cluster, bench_memory, bench_destroy_many, bench_world; // bench_life.c
+    bench_create_2_bulk, bench_create_2_cold, bench_destroy_ordered, bench_destroy_named,
+    bench_destroy_shuffled, bench_delete_cluster, bench_memory, bench_destroy_many,
+    bench_world; // bench_life.c
 extern const bench_work bench_iterate_1, bench_iterate_2, bench_write_overhead, bench_iterate_5,
     bench_fragmented,
     bench_hash; // bench_iterate.c

@@ -255,6 +255,15 @@ static void life_fill_shuffled(bench_env* env)
     bench_shuffle(&env->ids_shuffled[0].id, &env->ids[0].id, env->n);
 }
 
+// As README shows it: some entity of the world has a name, which is a pinned component.
+static void life_fill_named(bench_env* env)
+{
+    life_fill(env);
+    if (orr_create_named(env->world, "bob").id == 0) {
+        bench_die("an entity could not be created");
+    }
+}
+
 static void life_raw_fill(bench_env* env)
 {
     raw_fill(&env->raw, env->positions, env->velocities, env->raw_ids, env->n);
@@ -306,6 +315,16 @@ static void life_destroy_shuffled_limit(bench_env* env)
 static bench_sample life_destroy_ordered_ours(bench_env* env)
 {
     return bench_life_measure(env, life_fill, life_destroy_ordered, life_ours_alive);
+}
+
+static uint64_t life_named_alive(bench_env* env)
+{
+    return life_ours_alive(env) - 1; // Not counting the one that has a name.
+}
+
+static bench_sample life_destroy_named_ours(bench_env* env)
+{
+    return bench_life_measure(env, life_fill_named, life_destroy_ordered, life_named_alive);
 }
 
 static bench_sample life_destroy_ordered_raw(bench_env* env)
@@ -415,6 +434,9 @@ const bench_work bench_create_2_bulk = {"create_2_bulk", "entity with two compon
 const bench_work bench_destroy_ordered = {"destroy_ordered", "entity destroyed, in creation order",
                                           life_destroy_open, life_destroy_ordered_ours,
                                           life_destroy_ordered_raw};
+const bench_work bench_destroy_named = {
+    "destroy_named", "entity destroyed, in creation order, where another one has a name",
+    life_destroy_open, life_destroy_named_ours, life_destroy_ordered_raw};
 const bench_work bench_destroy_shuffled = {"destroy_shuffled", "entity destroyed, shuffled",
                                            life_destroy_open, life_destroy_shuffled_ours,
                                            life_destroy_shuffled_raw};
