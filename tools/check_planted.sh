@@ -122,8 +122,6 @@ plant "preset of an entity created by the short path is zero" \
     src/store/api/entity.c 's/preset != NULL \? preset : orri_zeros/orri_zeros/'
 plant "deleted cluster stays on the list of parked chunks" \
     src/store/table/parked.c '/^void orri_parked_release\(/,/^}/s/if \(cluster->parked_listed\) \{/if (chunk != NULL) {/'
-plant "static descs stay away from their first place" \
-    src/schema/type.c 's/if \(displaced < schema->static_displaced\)/if (false)/'
 plant "table of static descs changed without orr_type_of" \
     src/schema/type.c 's/\*schema->shown = \*table;/schema->shown->entries = table->entries;/'
 plant "run of recycled ids not checked to its end" \
